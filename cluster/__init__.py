@@ -1,0 +1,1 @@
+"""The simulated Kafka cluster: no terminal, no Spark, no files."""

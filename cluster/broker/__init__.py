@@ -1,0 +1,1 @@
+"""Brokers: partition logs, replication, and the requests they answer."""

@@ -1,0 +1,1 @@
+"""Kafka's clients: consumers, producers and the applications that hold them."""

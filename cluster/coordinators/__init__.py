@@ -1,0 +1,1 @@
+"""Group and transaction coordinators: rules without I/O, replayed from their partitions."""

@@ -1,0 +1,1 @@
+"""Flights as data: scenario files, journals, playback, reruns and reports."""
