@@ -1,0 +1,552 @@
+"""The catalogue of facts: everything that the world may learn of the cluster.
+
+Events are the only way out of the simulation: the view, the journal, Spark's tables and Kafka-phrased log lines
+derive from these structs, and nothing else. An event is created by whoever knows the fact, without a stamp; the
+pipeline (`cluster.telling`) gives it `seq` and `at_us` once, and from then on it is shared and never changed.
+
+Conventions: a partition is named as Kafka prints it (`orders-0`); a broker is its id; members and producers are
+named by their client id (`billing-1`); `member_id` is the coordinator's id of a member. Instants and durations are
+microseconds of virtual time (`_us`), offsets are positions (next to read or write). Maps are `partition -> number`.
+"""
+
+import msgspec
+
+
+def _snake(name: str) -> str:
+    """`RecordsAppended` → `records_appended`: the `kind` of an event in journals and tables."""
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag=_snake):
+    """One fact. `seq` counts events from 1; `at_us` is the instant; both are 0 until the pipeline stamps them."""
+
+    seq: int = 0
+    at_us: int = 0
+
+
+# --- the fleet as declared -------------------------------------------------------------------------------------
+
+
+class TopicCreated(Event, frozen=True, kw_only=True):
+    """A topic exists; its partitions follow as `leader_elected`. `internal`: `__consumer_offsets` and its like."""
+
+    topic: str
+    partitions: int
+    replication_factor: int
+    min_insync_replicas: int
+    internal: bool
+
+
+class GroupDeclared(Event, frozen=True, kw_only=True):
+    """A consumer group of the scenario; `coordinator_partition` is its partition of `__consumer_offsets`."""
+
+    group: str
+    topics: tuple[str, ...]
+    assignors: tuple[str, ...]
+    offset_reset: str
+    read_committed: bool
+    coordinator_partition: str
+
+
+class MemberDeclared(Event, frozen=True, kw_only=True):
+    """A consumer of a group, with the timeouts (milliseconds) that its three clocks count against."""
+
+    group: str
+    member: str
+    instance_id: str
+    topics: tuple[str, ...]
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    max_poll_interval_ms: int
+
+
+class ProducerDeclared(Event, frozen=True, kw_only=True):
+    """A producer instance of the scenario; `rate_per_second` is its total over its topics at the start."""
+
+    producer: str
+    topics: tuple[str, ...]
+    rate_per_second: float
+    transactional_id: str
+
+
+# --- brokers, controller, partitions ---------------------------------------------------------------------------
+
+
+class BrokerStarted(Event, frozen=True, kw_only=True):
+    """A broker's process runs; it is not yet registered with the controller."""
+
+    broker: int
+    rack: str
+
+
+class BrokerStopped(Event, frozen=True, kw_only=True):
+    """A broker's process ended; `how` is `stop` (controlled shutdown done), `kill` or `crash` (the host)."""
+
+    broker: int
+    how: str
+
+
+class BrokerPaused(Event, frozen=True, kw_only=True):
+    """A broker's process froze (a long GC, SIGSTOP): it neither sends nor handles anything."""
+
+    broker: int
+
+
+class BrokerResumed(Event, frozen=True, kw_only=True):
+    """A frozen broker goes on, with whatever reached its sockets meanwhile."""
+
+    broker: int
+
+
+class BrokerUnfenced(Event, frozen=True, kw_only=True):
+    """The controller registered the broker (again) with a new `broker_epoch`: it may lead and be in ISRs."""
+
+    broker: int
+    broker_epoch: int
+
+
+class BrokerFenced(Event, frozen=True, kw_only=True):
+    """The controller took the broker out; `reason`: `session expired`, `controlled shutdown`."""
+
+    broker: int
+    reason: str
+
+
+class ControllerElected(Event, frozen=True, kw_only=True):
+    """This broker is the active controller; -1 when no live broker is left."""
+
+    broker: int
+
+
+class LeaderElected(Event, frozen=True, kw_only=True):
+    """Leadership of a partition changed (or was first given); `leader` is -1 when it has none.
+
+    `high_watermark` and `log_end` are the new leader's own; without a leader they are the last known ones.
+    `reason`: `created`, `broker fenced`, `controlled shutdown`, `broker returned`, `preferred`, `unclean`.
+    """
+
+    partition: str
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    high_watermark: int
+    log_end: int
+    log_start: int
+    reason: str
+
+
+class IsrChanged(Event, frozen=True, kw_only=True):
+    """The in-sync replicas changed without a change of leader; `reason`: `shrink` or `expand` and why."""
+
+    partition: str
+    isr: tuple[int, ...]
+    reason: str
+
+
+class RecordsAppended(Event, frozen=True, kw_only=True):
+    """The leader appended one batch; its log now ends at `base_offset + count`."""
+
+    partition: str
+    base_offset: int
+    count: int
+    bytes: int
+    producer: str
+    producer_id: int
+    epoch: int
+    base_sequence: int
+    first_serial: int
+    leader_epoch: int
+
+
+class HighWatermarkAdvanced(Event, frozen=True, kw_only=True):
+    """Everything below `offset` is on all in-sync replicas: readers may see it, acks=all may be answered."""
+
+    partition: str
+    offset: int
+
+
+class LogTruncated(Event, frozen=True, kw_only=True):
+    """A replica dropped its records from `offset` up to `log_end`, to agree with its leader (KIP-101)."""
+
+    partition: str
+    broker: int
+    offset: int
+    log_end: int
+
+
+# --- producers -------------------------------------------------------------------------------------------------
+
+
+class ProducerStateChanged(Event, frozen=True, kw_only=True):
+    """A producer's application is now `Running`, `Paused`, `Fenced`, `Stopped` or `Dead`; `reason` says why."""
+
+    producer: str
+    state: str
+    reason: str
+
+
+class ProducerIdAssigned(Event, frozen=True, kw_only=True):
+    """InitProducerId was answered: the idempotent producer's identity from now on."""
+
+    producer: str
+    producer_id: int
+    epoch: int
+
+
+class BatchOpened(Event, frozen=True, kw_only=True):
+    """The accumulator took `bytes` of `buffer.memory` for a new batch of this partition."""
+
+    producer: str
+    partition: str
+    bytes: int
+
+
+class ProduceSent(Event, frozen=True, kw_only=True):
+    """A Produce request left. `records` and `batches` are those sent for the first time, `retries` batches again."""
+
+    producer: str
+    broker: int
+    records: int
+    batches: int
+    bytes: int
+    retries: int
+
+
+class BatchAcknowledged(Event, frozen=True, kw_only=True):
+    """The leader confirmed a batch; `duplicate`: it had it already, nothing was appended twice.
+
+    `freed_bytes` go back to `buffer.memory`; `latency_us` counts from the batch's first record.
+    """
+
+    producer: str
+    partition: str
+    base_offset: int
+    records: int
+    freed_bytes: int
+    latency_us: int
+    duplicate: bool
+
+
+class BatchRetried(Event, frozen=True, kw_only=True):
+    """A batch failed with a retriable error and will be sent again after its backoff."""
+
+    producer: str
+    partition: str
+    records: int
+    error: str
+    attempt: int
+
+
+class BatchFailed(Event, frozen=True, kw_only=True):
+    """The application was told that a batch failed for good; `sent`: it had been on the wire at least once."""
+
+    producer: str
+    partition: str
+    records: int
+    freed_bytes: int
+    error: str
+    sent: bool
+
+
+# --- the group coordinator -------------------------------------------------------------------------------------
+
+
+class MemberIdAssigned(Event, frozen=True, kw_only=True):
+    """A first JoinGroup was answered MEMBER_ID_REQUIRED: the id is pending until the member joins with it."""
+
+    group: str
+    member: str
+    member_id: str
+    broker: int
+
+
+class RebalanceStarted(Event, frozen=True, kw_only=True):
+    """The group went to PreparingRebalance: the join barrier is open until `closes_at_us` at the latest.
+
+    `cause` in the words of the scenario format (`member joined`, `session expired`…), `trigger` the member that set
+    it off ("" for none). `initial`: the barrier of a group that was Empty, which closes by time only.
+    """
+
+    group: str
+    generation: int
+    cause: str
+    trigger: str
+    initial: bool
+    closes_at_us: int
+    broker: int
+
+
+class JoinBarrierExtended(Event, frozen=True, kw_only=True):
+    """The barrier stays open until `closes_at_us`: newcomers in the last window, or nobody has rejoined."""
+
+    group: str
+    closes_at_us: int
+    reason: str
+
+
+class JoinReceived(Event, frozen=True, kw_only=True):
+    """A member's JoinGroup is parked at the barrier. `newcomer`: the coordinator did not hold this id before."""
+
+    group: str
+    member: str
+    member_id: str
+    newcomer: bool
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+
+
+class JoinBarrierCompleted(Event, frozen=True, kw_only=True):
+    """The barrier closed: a new generation, CompletingRebalance (or Empty when no member is left).
+
+    `members` maps member id → client id; `leader` is the leader's client id, `last_joined` the client id the barrier
+    waited for longest. Every member's session runs until its value in `session_deadlines_us` (member id → instant).
+    """
+
+    group: str
+    generation: int
+    protocol: str
+    leader: str
+    members: dict[str, str]
+    session_deadlines_us: dict[str, int]
+    last_joined: str
+    waited_us: int
+
+
+class SyncReceived(Event, frozen=True, kw_only=True):
+    """A member's SyncGroup reached the coordinator; the leader's brings the assignment."""
+
+    group: str
+    member: str
+    member_id: str
+    leader: bool
+
+
+class GroupStabilized(Event, frozen=True, kw_only=True):
+    """The leader's assignment is stored and distributed: Stable. `assignment`: member id → partitions."""
+
+    group: str
+    generation: int
+    assignment: dict[str, tuple[str, ...]]
+    session_deadlines_us: dict[str, int]
+
+
+class MemberRemoved(Event, frozen=True, kw_only=True):
+    """The coordinator dropped a member; `reason` in the words of the scenario format (`session expired`…)."""
+
+    group: str
+    member: str
+    member_id: str
+    reason: str
+
+
+class HeartbeatAnswered(Event, frozen=True, kw_only=True):
+    """The coordinator answered a heartbeat; `session_deadline_us` is when the session ends without another one.
+
+    -1 when the answer did not renew a session.
+    """
+
+    group: str
+    member: str
+    member_id: str
+    error: str
+    session_deadline_us: int
+
+
+class OffsetsCommitted(Event, frozen=True, kw_only=True):
+    """Offsets were stored for the group. `session_deadline_us`: as in `HeartbeatAnswered`."""
+
+    group: str
+    member: str
+    generation: int
+    offsets: dict[str, int]
+    session_deadline_us: int
+
+
+class OffsetCommitRefused(Event, frozen=True, kw_only=True):
+    """An OffsetCommit was refused: nothing was stored."""
+
+    group: str
+    member: str
+    generation: int
+    error: str
+
+
+class GroupLoaded(Event, frozen=True, kw_only=True):
+    """A new coordinator replayed the group's partition: `state`, members and assignment as the log has them."""
+
+    group: str
+    broker: int
+    state: str
+    generation: int
+    protocol: str
+    leader: str
+    members: dict[str, str]
+    assignment: dict[str, tuple[str, ...]]
+    session_deadlines_us: dict[str, int]
+
+
+class GroupUnloaded(Event, frozen=True, kw_only=True):
+    """The coordinator resigned: parked joins and syncs were answered NOT_COORDINATOR, memory is gone."""
+
+    group: str
+    broker: int
+
+
+# --- consumers -------------------------------------------------------------------------------------------------
+
+
+class MemberStarted(Event, frozen=True, kw_only=True):
+    """A consumer's process runs and begins to look for its coordinator."""
+
+    group: str
+    member: str
+
+
+class MemberStopped(Event, frozen=True, kw_only=True):
+    """A consumer's process ended; `how`: `stop` (close()), `kill`. Whatever it owned is read by nobody."""
+
+    group: str
+    member: str
+    how: str
+
+
+class MemberPaused(Event, frozen=True, kw_only=True):
+    """A consumer's whole process froze: poll loop and heartbeat thread."""
+
+    group: str
+    member: str
+
+
+class MemberResumed(Event, frozen=True, kw_only=True):
+    """A frozen consumer goes on."""
+
+    group: str
+    member: str
+
+
+class MemberStateChanged(Event, frozen=True, kw_only=True):
+    """The client's own state: Joining, Syncing, Stable, Revoking, Fenced, Left or Dead; `reason` says why."""
+
+    group: str
+    member: str
+    member_id: str
+    generation: int
+    state: str
+    reason: str
+
+
+class CoordinatorFound(Event, frozen=True, kw_only=True):
+    """FindCoordinator was answered with a broker."""
+
+    group: str
+    member: str
+    broker: int
+
+
+class PartitionsAssigned(Event, frozen=True, kw_only=True):
+    """onPartitionsAssigned: the consumer holds these from now on, beside what it kept."""
+
+    group: str
+    member: str
+    generation: int
+    partitions: tuple[str, ...]
+
+
+class PartitionsRevoked(Event, frozen=True, kw_only=True):
+    """onPartitionsRevoked, or onPartitionsLost when `lost`: the consumer no longer holds these."""
+
+    group: str
+    member: str
+    partitions: tuple[str, ...]
+    lost: bool
+
+
+class PositionsReset(Event, frozen=True, kw_only=True):
+    """Positions were set other than by reading; `reason`: `committed`, `earliest`, `latest`, `seek`, `truncated`."""
+
+    group: str
+    member: str
+    positions: dict[str, int]
+    reason: str
+
+
+class PollReturned(Event, frozen=True, kw_only=True):
+    """poll() returned `records` records; `positions`: where each partition that gave some stands now.
+
+    `fetches` counts Fetch requests answered since the last one, idle long polls that were sent again included.
+    """
+
+    group: str
+    member: str
+    records: int
+    positions: dict[str, int]
+    fetches: int
+
+
+class PollStarted(Event, frozen=True, kw_only=True):
+    """The application called poll() again, after its records or after it was held up (`stalled`)."""
+
+    group: str
+    member: str
+
+
+class RecordsProcessed(Event, frozen=True, kw_only=True):
+    """The application finished records `first_offset` … `next_offset - 1` of one partition."""
+
+    group: str
+    member: str
+    partition: str
+    first_offset: int
+    next_offset: int
+
+
+class KeyOrderBroken(Event, frozen=True, kw_only=True):
+    """Ground truth: for the first time a group finished records of this key in another order than produced."""
+
+    group: str
+    topic: str
+    key: int
+
+
+class ApplicationStalled(Event, frozen=True, kw_only=True):
+    """The application stopped calling poll() (a slow call, a deadlock); `until_us` is -1 when nobody knows."""
+
+    group: str
+    member: str
+    until_us: int
+
+
+class HeartbeatsPaused(Event, frozen=True, kw_only=True):
+    """Only the heartbeat thread of a consumer stands still (`paused`), or goes on again."""
+
+    group: str
+    member: str
+    paused: bool
+
+
+# --- injuries --------------------------------------------------------------------------------------------------
+
+
+class FaultStarted(Event, frozen=True, kw_only=True):
+    """Something was injured by a command; `ends_at_us` is -1 when it lasts until somebody mends it."""
+
+    fault: int
+    text: str
+    ends_at_us: int
+
+
+class FaultEnded(Event, frozen=True, kw_only=True):
+    """An injury is over."""
+
+    fault: int
+
+
+def kind_of(event: Event | type[Event]) -> str:
+    """The `kind` under which an event is journaled, e.g. `records_appended`."""
+    tag = event.__struct_config__.tag
+    assert isinstance(tag, str)
+    return tag
+
+
+EVENT_KINDS: dict[str, type[Event]] = {kind_of(cls): cls for cls in Event.__subclasses__()}

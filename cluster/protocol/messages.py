@@ -1,0 +1,314 @@
+"""Requests and responses, in the order of Kafka's API keys. Data only.
+
+Offsets are "next to read" or "next to write" positions; durations and instants are named with their unit.
+A partition is named as Kafka prints it: `orders-0`. Produce and fetch are modelled per batch and partition,
+not per byte. Not every field of Kafka's schemas is here: only those on which a modelled rule depends.
+"""
+
+import msgspec
+
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.record_batch import RecordBatch
+
+NO_MEMBER = ""
+NO_GENERATION = -1
+
+
+class Request(msgspec.Struct):
+    """A request of a client or broker; its class name without `Request` is Kafka's API name."""
+
+
+class Response(msgspec.Struct):
+    """An answer to a request."""
+
+
+class ProduceRequest(Request):
+    """Produce (API 0): at most one batch for each partition."""
+
+    acks: int
+    timeout_ms: int
+    batches: list[RecordBatch]
+
+
+class ProduceResult(msgspec.Struct):
+    """The fate of one batch of a Produce request; `base_offset` is -1 when it was not appended."""
+
+    partition: str
+    error: ErrorCode
+    base_offset: int = -1
+    duplicate: bool = False
+
+
+class ProduceResponse(Response):
+    """Produce (API 0): one result for each batch, in the order of the request."""
+
+    results: list[ProduceResult]
+
+
+class FetchRequest(Request):
+    """Fetch (API 1): positions of the wanted partitions; parked until something can be read.
+
+    `positions` maps a partition to (offset, current leader epoch known to the client, -1 = unknown).
+    """
+
+    client: str
+    positions: dict[str, tuple[int, int]]
+    max_bytes: int
+    max_partition_bytes: int
+    read_committed: bool = False
+
+
+class FetchedPartition(msgspec.Struct):
+    """What one partition gave: whole batches, the first of which may begin before the wanted offset."""
+
+    partition: str
+    error: ErrorCode
+    high_watermark: int = -1
+    last_stable_offset: int = -1
+    log_start: int = -1
+    batches: list[RecordBatch] = []
+
+
+class FetchResponse(Response):
+    """Fetch (API 1): only partitions that have data or an error."""
+
+    partitions: list[FetchedPartition]
+
+
+class ListOffsetsRequest(Request):
+    """ListOffsets (API 2): where `earliest` or `latest` is, for each partition."""
+
+    partitions: list[str]
+    latest: bool
+    read_committed: bool = False
+
+
+class ListOffsetsResponse(Response):
+    """ListOffsets (API 2): partition → (error, offset)."""
+
+    offsets: dict[str, tuple[ErrorCode, int]]
+
+
+class MetadataRequest(Request):
+    """Metadata (API 3) for the named topics."""
+
+    topics: tuple[str, ...]
+
+
+class PartitionMetadata(msgspec.Struct, frozen=True):
+    """Leadership of one partition as a broker knows it; `leader` is -1 while there is none."""
+
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+
+
+class MetadataResponse(Response):
+    """Metadata (API 3): live brokers, and topic → its partitions in order."""
+
+    brokers: tuple[int, ...]
+    topics: dict[str, tuple[PartitionMetadata, ...]]
+
+
+class OffsetCommitRequest(Request):
+    """OffsetCommit (API 8): partition → (next offset to read, leader epoch, metadata text)."""
+
+    group: str
+    generation: int
+    member_id: str
+    instance_id: str | None
+    offsets: dict[str, tuple[int, int, str]]
+
+
+class OffsetCommitResponse(Response):
+    """OffsetCommit (API 8): partition → error."""
+
+    errors: dict[str, ErrorCode]
+
+
+class OffsetFetchRequest(Request):
+    """OffsetFetch (API 9)."""
+
+    group: str
+    partitions: list[str]
+    require_stable: bool = False
+
+
+class OffsetFetchResponse(Response):
+    """OffsetFetch (API 9): partition → (error, committed offset or -1, leader epoch, metadata text)."""
+
+    error: ErrorCode
+    offsets: dict[str, tuple[ErrorCode, int, int, str]]
+
+
+class FindCoordinatorRequest(Request):
+    """FindCoordinator (API 10); `kind` is "group" or "transaction"."""
+
+    key: str
+    kind: str = "group"
+
+
+class FindCoordinatorResponse(Response):
+    """FindCoordinator (API 10): the broker id, -1 with COORDINATOR_NOT_AVAILABLE."""
+
+    error: ErrorCode
+    broker: int
+
+
+class JoinGroupRequest(Request):
+    """JoinGroup (API 11). `protocols` maps an assignor's name to the member's metadata (see `MemberMetadata`)."""
+
+    group: str
+    member_id: str
+    client_id: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocols: dict[str, "MemberMetadata"]
+    protocol_type: str = "consumer"
+    instance_id: str | None = None
+    reason: str = ""
+    version: int = 9
+
+
+class MemberMetadata(msgspec.Struct, frozen=True):
+    """A member's subscription as its assignor sends it (Kafka: ConsumerProtocolSubscription v3)."""
+
+    topics: tuple[str, ...]
+    owned_partitions: tuple[str, ...] = ()
+    generation: int = -1
+
+
+class JoinGroupMember(msgspec.Struct, frozen=True):
+    """One member in the list that only the leader receives."""
+
+    member_id: str
+    instance_id: str | None
+    metadata: MemberMetadata
+
+
+class JoinGroupResponse(Response):
+    """JoinGroup (API 11): `members` is empty for followers."""
+
+    error: ErrorCode
+    generation: int = NO_GENERATION
+    protocol: str = ""
+    leader: str = ""
+    member_id: str = NO_MEMBER
+    members: tuple[JoinGroupMember, ...] = ()
+    skip_assignment: bool = False
+
+
+class HeartbeatRequest(Request):
+    """Heartbeat (API 12)."""
+
+    group: str
+    generation: int
+    member_id: str
+    instance_id: str | None = None
+
+
+class HeartbeatResponse(Response):
+    """Heartbeat (API 12)."""
+
+    error: ErrorCode
+
+
+class LeavingMember(msgspec.Struct, frozen=True):
+    """One member of a LeaveGroup request; an empty `member_id` with an instance id is the admin's eviction."""
+
+    member_id: str
+    instance_id: str | None = None
+    reason: str = ""
+
+
+class LeaveGroupRequest(Request):
+    """LeaveGroup (API 13), in batches (v3+)."""
+
+    group: str
+    members: tuple[LeavingMember, ...]
+
+
+class LeaveGroupResponse(Response):
+    """LeaveGroup (API 13): one error for each leaving member, in order."""
+
+    error: ErrorCode
+    members: tuple[tuple[str, str | None, ErrorCode], ...] = ()
+
+
+class SyncGroupRequest(Request):
+    """SyncGroup (API 14): the leader's carries member id → partitions."""
+
+    group: str
+    generation: int
+    member_id: str
+    instance_id: str | None = None
+    protocol_type: str | None = None
+    protocol: str | None = None
+    assignments: dict[str, tuple[str, ...]] = {}
+
+
+class SyncGroupResponse(Response):
+    """SyncGroup (API 14)."""
+
+    error: ErrorCode
+    protocol: str = ""
+    assignment: tuple[str, ...] = ()
+
+
+class DescribeGroupRequest(Request):
+    """DescribeGroups (API 15), one group."""
+
+    group: str
+
+
+class DescribeGroupResponse(Response):
+    """DescribeGroups (API 15): `members` = (member id, instance id, client id, assignment)."""
+
+    error: ErrorCode
+    state: str
+    protocol_type: str = ""
+    protocol: str = ""
+    members: tuple[tuple[str, str | None, str, tuple[str, ...]], ...] = ()
+
+
+class ListGroupsRequest(Request):
+    """ListGroups (API 16); an empty `states` means all."""
+
+    states: tuple[str, ...] = ()
+
+
+class ListGroupsResponse(Response):
+    """ListGroups (API 16): (group id, protocol type, state)."""
+
+    error: ErrorCode
+    groups: tuple[tuple[str, str, str], ...] = ()
+
+
+class InitProducerIdRequest(Request):
+    """InitProducerId (API 22), without a transactional id: a fresh producer id, epoch 0."""
+
+    transactional_id: str | None = None
+    transaction_timeout_ms: int = 60_000
+    producer_id: int = -1
+    epoch: int = -1
+
+
+class InitProducerIdResponse(Response):
+    """InitProducerId (API 22)."""
+
+    error: ErrorCode
+    producer_id: int = -1
+    epoch: int = -1
+
+
+class DeleteGroupsRequest(Request):
+    """DeleteGroups (API 42)."""
+
+    groups: tuple[str, ...]
+
+
+class DeleteGroupsResponse(Response):
+    """DeleteGroups (API 42): group → error."""
+
+    errors: dict[str, ErrorCode]

@@ -1,0 +1,46 @@
+"""A record batch: the unit of the log, shared by every replica that holds it.
+
+Records have no payload; what the ground truth needs of them is their identity: the producer instance, the
+partition's `first_serial` (records of this producer to this partition are numbered from 0, whatever happened to
+them on the way), and their keys. Source: Kafka's `DefaultRecordBatch` (magic 2).
+"""
+
+import msgspec
+
+RECORD_BATCH_OVERHEAD_BYTES = 61  # DefaultRecordBatch.RECORD_BATCH_OVERHEAD
+RECORD_OVERHEAD_BYTES = 8  # a typical DefaultRecord header: length, attributes, deltas, key and value lengths
+
+
+class RecordBatch(msgspec.Struct, frozen=True, gc=False):
+    """Records of one producer for one partition.
+
+    `base_offset`, `leader_epoch` and `append_us` are -1 in a request: the leader stores a copy that has them.
+    `payload` holds the records of an internal topic (group metadata, offsets); it is empty for user topics.
+    `keys` holds a key number for each record, and is empty when the records have no key.
+    `created_us` is the first record's timestamp (virtual microseconds).
+    """
+
+    partition: str
+    producer: str
+    producer_id: int
+    epoch: int
+    base_sequence: int
+    first_serial: int
+    count: int
+    bytes: int
+    created_us: int
+    keys: tuple[int, ...] = ()
+    base_offset: int = -1
+    leader_epoch: int = -1
+    append_us: int = -1
+    payload: tuple[object, ...] = ()
+
+    @property
+    def next_offset(self) -> int:
+        """The offset after the last record."""
+        return self.base_offset + self.count
+
+    @property
+    def last_sequence(self) -> int:
+        """Sequence of the last record; wraps from 2147483647 to 0."""
+        return (self.base_sequence + self.count - 1) & 0x7FFFFFFF
