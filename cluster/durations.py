@@ -1,0 +1,77 @@
+"""Durations, sizes and rates as people write them in scenario files and commands: `20ms`, `1KiB`, `200/s`.
+
+Inside the program a duration is an integer number of microseconds, a size an integer number of bytes and a rate a float
+of records a second. Every `format_…` gives the shortest text that its `parse_…` reads back to the same value.
+"""
+
+import re
+from fractions import Fraction
+
+MICROSECONDS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
+BYTES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+PERIODS = {"s": 1, "m": 60, "h": 3_600}
+
+_NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)(.*)", re.DOTALL)
+
+
+def parse_duration(text: str) -> int:
+    """Read a duration (`500us`, `20ms`, `1.5s`, `10m`, `2h`) in microseconds.
+
+    Raises ValueError, saying what is wrong, for a missing or unknown unit and for less than a whole microsecond.
+    """
+    return _whole(text, MICROSECONDS, "duration", "500us, 20ms, 30s, 10m, 2h", "microsecond")
+
+
+def format_duration(us: int) -> str:
+    """Write microseconds in the largest unit that divides them: 90_000_000 is `90s`, 120_000_000 is `2m`, 0 is `0s`."""
+    return _shortest(us, MICROSECONDS, "s")
+
+
+def parse_size(text: str) -> int:
+    """Read a size (`512B`, `1KiB`, `1.5MiB`) in bytes. Raises ValueError, saying what is wrong."""
+    return _whole(text, BYTES, "size", "512B, 1KiB, 16MiB, 1GiB", "byte")
+
+
+def format_size(size_bytes: int) -> str:
+    """Write bytes in the largest unit that divides them: 1024 is `1KiB`."""
+    return _shortest(size_bytes, BYTES, "B")
+
+
+def parse_rate(text: str) -> float:
+    """Read a rate (`200/s`, `3/m`, `1000/h`) in records a second. Raises ValueError, saying what is wrong."""
+    number, slash, period = text.strip().partition("/")
+    if not slash or not re.fullmatch(r"[0-9]+(?:\.[0-9]+)?", number) or period not in PERIODS:
+        raise ValueError(f"{text!r} is not a rate: write it like 200/s, 3/m")
+    return float(Fraction(number) / PERIODS[period])
+
+
+def format_rate(per_second: float) -> str:
+    """Write records a second in the longest period that needs no fraction, else as a fraction of a second."""
+    for unit, seconds in PERIODS.items():
+        scaled = per_second * seconds
+        if scaled == int(scaled) and int(scaled) / seconds == per_second:
+            return f"{int(scaled)}/{unit}"
+    return (
+        f"{per_second:f}".rstrip("0") + "/s" if float(f"{per_second:f}") == per_second else f"{Fraction(per_second)}/s"
+    )
+
+
+def _whole(text: str, units: dict[str, int], noun: str, examples: str, smallest: str) -> int:
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not a {noun}: write it like {examples}")
+    number, unit = match.groups()
+    if unit not in units:
+        known = ", ".join(units)
+        raise ValueError(f"{text!r} has no unit: {known}" if not unit else f"{text!r}: unknown unit {unit!r} ({known})")
+    value = Fraction(number) * units[unit]
+    if value.denominator != 1:
+        raise ValueError(f"{text!r} is less than a whole {smallest}")
+    return int(value)
+
+
+def _shortest(value: int, units: dict[str, int], zero: str) -> str:
+    if value == 0:
+        return f"0{zero}"
+    unit, factor = next((unit, factor) for unit, factor in reversed(units.items()) if value % factor == 0)
+    return f"{value // factor}{unit}"

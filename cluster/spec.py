@@ -1,0 +1,198 @@
+"""What a scenario declares: a cluster, its topics, clients and links, the steps of a flight and what must hold in it.
+
+Plain frozen values without rules; `recordings.scenario` makes them from a file, tests make them by hand.
+Times are integer microseconds of virtual time. `config` dictionaries are keyed by Kafka's names and hold only what was
+overridden: `cluster.config.resolve` gives the full values.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from cluster.commands import Command
+from cluster.config import Value
+
+KeysKind = Literal["none", "uniform", "zipf", "hot"]
+ArrivalsKind = Literal["steady", "poisson", "profile"]
+CommitPolicy = Literal["auto", "after-each-poll", "before-processing", "async", "transaction", "never"]
+
+
+class BrokerSpec(msgspec.Struct, frozen=True):
+    """One broker: its id (≥ 1) and its rack, if it stands in one."""
+
+    id: int
+    rack: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The token that names it in commands and links: `broker-2`."""
+        return f"broker-{self.id}"
+
+
+class LinkSpec(msgspec.Struct, frozen=True):
+    """A link unlike the others: its two ends (broker, member or producer names) and its one-way latency in µs."""
+
+    between: tuple[str, str]
+    latency_us: int
+
+
+class NetworkSpec(msgspec.Struct, frozen=True):
+    """Every link: one-way latency in µs, jitter as a share of it (0 … 1), and the links that differ."""
+
+    latency_us: int = 1_000
+    jitter: float = 0.2
+    links: tuple[LinkSpec, ...] = ()
+
+
+class TopicSpec(msgspec.Struct, frozen=True):
+    """A topic; a file that does not say gets `replication` = min(3, brokers)."""
+
+    name: str
+    partitions: int = 1
+    replication: int = 3
+    config: dict[str, Value] = {}
+
+
+class KeysSpec(msgspec.Struct, frozen=True):
+    """How a producer chooses keys: `distinct` many, zipf with `exponent`, or one hot key with a `share` of records."""
+
+    kind: KeysKind = "none"
+    distinct: int = 1_000
+    exponent: float = 1.0
+    share: float = 0.5
+
+
+class ArrivalsSpec(msgspec.Struct, frozen=True):
+    """When records arrive: evenly, as a Poisson process, or by a profile of (from that µs on, records a second)."""
+
+    kind: ArrivalsKind = "steady"
+    profile: tuple[tuple[int, float], ...] = ()
+
+
+class TransactionsSpec(msgspec.Struct, frozen=True):
+    """A producer's habit with transactions: its id, a pattern (`{n}`: the instance), records in one, share aborted.
+
+    `on_abort`: `drop` leaves aborted records, `retry` sends them again in the next transaction.
+    """
+
+    id: str
+    records: int = 100
+    abort: float = 0.0
+    on_abort: Literal["drop", "retry"] = "drop"
+
+    def id_of(self, number: int) -> str:
+        """The `transactional.id` of the instance with this number, counted from 1."""
+        return self.id.replace("{n}", str(number))
+
+
+class ProducerSpec(msgspec.Struct, frozen=True):
+    """Producers with one habit: `count` instances, each sending `rate_per_second` over its topics in turn.
+
+    `limit` = records after which an instance sends no more; `size_bytes` = size of one record's value.
+    """
+
+    name: str
+    topics: tuple[str, ...]
+    count: int = 1
+    rate_per_second: float = 10.0
+    limit: int | None = None
+    arrivals: ArrivalsSpec = ArrivalsSpec()
+    keys: KeysSpec = KeysSpec()
+    size_bytes: int = 1_024
+    start_us: int = 0
+    config: dict[str, Value] = {}
+    transactions: TransactionsSpec | None = None
+
+    def instances(self) -> tuple[str, ...]:
+        """The instances' names, `checkout-1` … ; numbered also when there is only one."""
+        return tuple(f"{self.name}-{number}" for number in range(1, self.count + 1))
+
+
+class PoisonSpec(msgspec.Struct, frozen=True):
+    """A record that its reader cannot process: the key that marks it, and whether it crashes the process."""
+
+    key: str
+    crashes: bool = True
+
+
+class ApplicationSpec(msgspec.Struct, frozen=True):
+    """What a group's members do with the records that poll() returned.
+
+    `per_record_us` ± `jitter` share of it for each; `commit` as in `scenario-format.md`; `writes` = a topic that gets
+    one record for each input; `sink` = an outside store; `restart_after_us` = a crashed member comes back by itself.
+    """
+
+    per_record_us: int = 0
+    jitter: float = 0.0
+    commit: CommitPolicy = "auto"
+    writes: str | None = None
+    sink: str | None = None
+    poison: PoisonSpec | None = None
+    restart_after_us: int | None = None
+
+
+class GroupSpec(msgspec.Struct, frozen=True):
+    """A consumer group: `members` consumers started `stagger_us` apart from `start_us` on."""
+
+    name: str
+    topics: tuple[str, ...] = ()
+    subscriptions: dict[str, tuple[str, ...]] = {}
+    members: int = 1
+    stagger_us: int = 0
+    start_us: int = 0
+    static: bool = False
+    assignors: tuple[str, ...] = ("range",)
+    config: dict[str, Value] = {}
+    application: ApplicationSpec = ApplicationSpec()
+
+    def instances(self) -> tuple[str, ...]:
+        """The members' names, `billing-1` … ; numbered also when there is only one."""
+        return tuple(f"{self.name}-{number}" for number in range(1, self.members + 1))
+
+    def topics_of(self, member: str) -> tuple[str, ...]:
+        """The topics a member subscribes to: its own subscription if it has one, else the group's."""
+        return self.subscriptions.get(member, self.topics)
+
+
+class StepSpec(msgspec.Struct, frozen=True):
+    """A command that the scenario gives at an instant; `text` is its canonical text."""
+
+    at_us: int
+    command: Command
+    text: str
+
+
+class ExpectationSpec(msgspec.Struct, frozen=True):
+    """What must hold: `that` (CEL over the view document) with `by`, `at` or `always`, or an `event` with fields.
+
+    Exactly one of `that` and `event` is given. `line` = its line in the file, 0 without one.
+    """
+
+    that: str | None = None
+    event: str | None = None
+    where: dict[str, str | int | float | bool] = {}
+    by_us: int | None = None
+    at_us: int | None = None
+    always: bool = False
+    from_us: int | None = None
+    to_us: int | None = None
+    count: int | None = None
+    line: int = 0
+
+
+class ScenarioSpec(msgspec.Struct, frozen=True):
+    """A whole scenario: everything that a simulation needs to be built and flown, and what must hold at the end."""
+
+    title: str
+    module: str = "other"
+    lesson: str = ""
+    seed: int = 1
+    until_us: int = 300_000_000
+    brokers: tuple[BrokerSpec, ...] = (BrokerSpec(1), BrokerSpec(2), BrokerSpec(3))
+    config: dict[str, Value] = {}
+    network: NetworkSpec = NetworkSpec()
+    topics: tuple[TopicSpec, ...] = ()
+    producers: tuple[ProducerSpec, ...] = ()
+    groups: tuple[GroupSpec, ...] = ()
+    steps: tuple[StepSpec, ...] = ()
+    expectations: tuple[ExpectationSpec, ...] = ()
