@@ -203,14 +203,13 @@ class BatchOpened(Event, frozen=True, kw_only=True):
 
 
 class ProduceSent(Event, frozen=True, kw_only=True):
-    """A Produce request left. `records` and `batches` are those sent for the first time, `retries` batches again."""
+    """A Produce request left. `records`: partition → records sent for the first time; `retried`: … sent again."""
 
     producer: str
     broker: int
-    records: int
-    batches: int
+    records: dict[str, int]
+    retried: dict[str, int]
     bytes: int
-    retries: int
 
 
 class BatchAcknowledged(Event, frozen=True, kw_only=True):

@@ -1,0 +1,49 @@
+"""A growing set of whole numbers kept as sorted, disjoint, half-open ranges."""
+
+from bisect import bisect_right
+
+import msgspec
+
+
+class IntervalSet(msgspec.Struct, gc=False):
+    """Offsets (or serial numbers) that something happened to: `starts[i] <= x < ends[i]`."""
+
+    starts: list[int] = []
+    ends: list[int] = []
+
+    def add(self, first: int, end: int) -> int:
+        """Add first … end-1; returns how many of them are new. Extending the last range costs O(1)."""
+        starts, ends = self.starts, self.ends
+        if not ends or first > ends[-1]:
+            starts.append(first)
+            ends.append(end)
+            return end - first
+        if first == ends[-1]:
+            ends[-1] = end
+            return end - first
+        return self._merge(first, end)
+
+    def _merge(self, first: int, end: int) -> int:
+        starts, ends = self.starts, self.ends
+        low = bisect_right(ends, first - 1)  # the first range that touches [first, end]
+        high = low
+        known = 0
+        new_start, new_end = first, end
+        while high < len(starts) and starts[high] <= end:
+            known += max(0, min(end, ends[high]) - max(first, starts[high]))
+            new_start, new_end = min(new_start, starts[high]), max(new_end, ends[high])
+            high += 1
+        starts[low:high] = [new_start]
+        ends[low:high] = [new_end]
+        return end - first - known
+
+    def covered(self, first: int, end: int) -> int:
+        """How many of first … end-1 are in the set."""
+        if end <= first:
+            return 0
+        total = 0
+        for index in range(bisect_right(self.ends, first), len(self.starts)):
+            if self.starts[index] >= end:
+                break
+            total += min(end, self.ends[index]) - max(first, self.starts[index])
+        return total

@@ -1,0 +1,301 @@
+"""`document(view, now_us)`: the view as the plain nested data that expectations and `run --json` see.
+
+The table of its fields is a contract (the scenario format). Ages and countdowns are computed here, from instants and
+`now_us`. Only the wanted roots are made: a whole document of 2,000 partitions costs tens of milliseconds.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from cluster.view.fold_groups import stopped_partition_us
+from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
+
+Document = dict[str, Any]
+
+
+def partition_order(name: str) -> tuple[str, int]:
+    """Sort key: by topic, then number (`orders-2` before `orders-10`)."""
+    topic, _, number = name.rpartition("-")
+    return topic, int(number)
+
+
+def reading_start(view: ClusterView, group: GroupView, name: str) -> int:
+    """Where the group reads from without a commit: by `auto.offset.reset` (`none` counts from the log's start)."""
+    partition = view.partitions[name]
+    return partition.high_watermark if group.offset_reset == "latest" else partition.log_start
+
+
+def read_up_to(view: ClusterView, group: GroupView, name: str) -> int:
+    """The offset up to which the group has read for sure: committed, else where it would start."""
+    reader = group.readers.get(name)
+    if reader is not None and reader.committed != NEVER:
+        return reader.committed
+    return reading_start(view, group, name)
+
+
+def group_partitions(view: ClusterView, group: GroupView) -> Iterable[str]:
+    """Every partition of the group's topics."""
+    for topic in group.topics:
+        yield from view.partitions_by_topic.get(topic, ())
+
+
+def group_lag(view: ClusterView, group: GroupView) -> int:
+    """Σ (high watermark - committed), as kafka-consumer-groups shows it."""
+    lag = 0
+    partitions, readers = view.partitions, group.readers
+    for name in group_partitions(view, group):
+        reader = readers.get(name)
+        committed = reader.committed if reader is not None else NEVER
+        if committed == NEVER:
+            committed = reading_start(view, group, name)
+        lag += max(0, partitions[name].high_watermark - committed)
+    return lag
+
+
+def partition_time_lag_us(view: ClusterView, group: GroupView, name: str, now_us: int) -> int:
+    """Age of the first record that the group has not committed past; 0 when there is none."""
+    partition = view.partitions[name]
+    offset = read_up_to(view, group, name)
+    if partition.high_watermark <= offset:
+        return 0
+    index = bisect_right(partition.append_ends, offset)
+    return now_us - partition.append_times_us[index] if index < len(partition.append_times_us) else 0
+
+
+def group_time_lag_us(view: ClusterView, group: GroupView, now_us: int) -> int:
+    """The oldest of the group's partitions, see `partition_time_lag_us`."""
+    return max((partition_time_lag_us(view, group, name, now_us) for name in group_partitions(view, group)), default=0)
+
+
+def member_lag(view: ClusterView, member: MemberView) -> int:
+    """Σ (high watermark, or last stable offset, - position): the client's own records-lag."""
+    stable = view.groups[member.group].read_committed
+    total = 0
+    for name, position in member.positions.items():
+        partition = view.partitions[name]
+        end = partition.last_stable_offset if stable else partition.high_watermark
+        total += max(0, end - position)
+    return total
+
+
+def lost_records(view: ClusterView, group: GroupView) -> int:
+    """Records that the group's commits have passed without anybody having finished them, and those no log holds."""
+    passed = sum(
+        max(0, reader.committed - reader.start) - reader.finished.covered(reader.start, reader.committed)
+        for reader in group.readers.values()
+        if NEVER not in {reader.committed, reader.start}
+    )
+    return passed + sum(view.partitions[name].lost_from_log for name in group_partitions(view, group))
+
+
+def unread_records(view: ClusterView, group: GroupView) -> int:
+    """Readable records that no commit of the group has passed yet and nobody has finished."""
+    total = 0
+    for name in group_partitions(view, group):
+        end = view.partitions[name].high_watermark
+        first = read_up_to(view, group, name)
+        reader = group.readers.get(name)
+        total += max(0, end - first) - (reader.finished.covered(first, end) if reader is not None else 0)
+    return total
+
+
+def _ms(duration_us: int) -> int:
+    return duration_us // 1000
+
+
+def _members_by_name(group: GroupView) -> dict[str, list[str]]:
+    """The coordinator's members by client id: two ids share a name after a kill and a restart before expiry."""
+    owned: dict[str, list[str]] = {}
+    for member_id, name in group.members.items():
+        owned.setdefault(name, []).extend(group.assignment.get(member_id, ()))
+    return {name: sorted(partitions, key=partition_order) for name, partitions in sorted(owned.items())}
+
+
+def _group(view: ClusterView, group: GroupView, now_us: int) -> Document:
+    coordinator = view.partitions.get(group.coordinator_partition)
+    last = group.rebalances[-1] if group.rebalances else None
+    return {
+        "state": group.state,
+        "protocol": "classic",
+        "assignor": group.assignor,
+        "generation": group.generation,
+        "coordinator": coordinator.leader if coordinator is not None else -1,
+        "leader": group.leader,
+        "members": len(group.members),
+        "rebalances": group.rebalance_count,
+        "lag": group_lag(view, group),
+        "time_lag_ms": _ms(group_time_lag_us(view, group, now_us)),
+        "committed": {
+            name: group.readers[name].committed
+            for name in sorted(group.readers, key=partition_order)
+            if group.readers[name].committed != NEVER
+        },
+        "assignment": _members_by_name(group),
+        "stopped_partition_ms": _ms(stopped_partition_us(group, now_us)),
+        "last_rebalance": {
+            "cause": last.cause if last else "",
+            "trigger": last.trigger if last else "",
+            "took_ms": _ms(last.stable_us - last.started_us) if last else 0,
+            "waited_for": last.waited_for if last else "",
+            "moved": last.moved if last else 0,
+            "reread": last.reread if last else 0,
+        },
+    }
+
+
+def _member(view: ClusterView, member: MemberView, now_us: int) -> Document:
+    deadline = view.groups[member.group].session_deadlines_us.get(member.member_id, NEVER)
+    poll_from = now_us if member.polling else member.last_poll_us
+    return {
+        "group": member.group,
+        "state": member.state,
+        "generation": member.generation,
+        "member_id": member.member_id,
+        "instance_id": member.instance_id,
+        "owned": sorted(member.owned, key=partition_order),
+        "heartbeat_age_ms": _ms(now_us - member.last_heartbeat_us) if member.last_heartbeat_us != NEVER else 0,
+        "session_left_ms": max(0, _ms(deadline - now_us)) if deadline != NEVER else member.session_timeout_ms,
+        "poll_age_ms": _ms(now_us - poll_from) if poll_from != NEVER else 0,
+        "lag": member_lag(view, member),
+        "processed": member.processed,
+        "fenced": member.fenced,
+        "alive": member.alive,
+    }
+
+
+def _topics(view: ClusterView) -> Document:
+    result: Document = {}
+    for topic in view.topics.values():
+        partitions = [view.partitions[name] for name in view.partitions_by_topic[topic.topic]]
+        result[topic.topic] = {
+            "partitions": topic.partitions,
+            "leaderless": sum(1 for partition in partitions if partition.leader < 0),
+            "under_replicated": sum(1 for partition in partitions if len(partition.isr) < len(partition.replicas)),
+            "records": sum(partition.records for partition in partitions),
+            "bytes": sum(partition.bytes for partition in partitions),
+        }
+    return result
+
+
+def _partitions(view: ClusterView) -> Document:
+    return {
+        name: {
+            "leader": partition.leader,
+            "isr": sorted(partition.isr),
+            "replicas": list(partition.replicas),
+            "leader_epoch": partition.leader_epoch,
+            "log_start": partition.log_start,
+            "last_stable_offset": partition.last_stable_offset,
+            "high_watermark": partition.high_watermark,
+            "log_end": partition.log_end,
+        }
+        for name, partition in view.partitions.items()
+    }
+
+
+def _brokers(view: ClusterView) -> Document:
+    leaders = dict.fromkeys(view.brokers, 0)
+    for partition in view.partitions.values():
+        if partition.leader in leaders:
+            leaders[partition.leader] += 1
+    coordinates: dict[int, list[str]] = {broker: [] for broker in view.brokers}
+    for name, group in sorted(view.groups.items()):
+        partition_view = view.partitions.get(group.coordinator_partition)
+        if partition_view is not None and partition_view.leader in coordinates:
+            coordinates[partition_view.leader].append(name)
+    return {
+        str(broker.broker): {
+            "up": broker.up,
+            "controller": view.controller == broker.broker,
+            "leaders": leaders[broker.broker],
+            "coordinator_of": coordinates[broker.broker],
+        }
+        for broker in view.brokers.values()
+    }
+
+
+def _producers(view: ClusterView) -> Document:
+    return {
+        producer.producer: {
+            "state": producer.state,
+            "sent": producer.sent,
+            "acked": producer.acked,
+            "failed": producer.failed,
+            "retries": producer.retries,
+            "requests": producer.requests,
+            "batches": producer.batches,
+            "producer_id": producer.producer_id,
+            "epoch": producer.epoch,
+            "buffered_bytes": producer.buffered_bytes,
+        }
+        for producer in view.producers.values()
+    }
+
+
+def _cluster_counts(view: ClusterView, topics: Iterable[str]) -> Document:
+    partitions = [view.partitions[name] for topic in topics for name in view.partitions_by_topic.get(topic, ())]
+    return {
+        "produced": sum(partition.produced for partition in partitions),
+        "acked": sum(partition.acked for partition in partitions),
+        "appended": sum(partition.records for partition in partitions),
+        "aborted": 0,  # no transaction can exist yet: the scenario format refuses them
+    }
+
+
+def _reader_counts(view: ClusterView, group: GroupView) -> Document:
+    return {
+        "delivered": group.delivered,
+        "duplicated": group.duplicated,
+        "lost": lost_records(view, group),
+        "unread": unread_records(view, group),
+        "out_of_order_keys": group.out_of_order_keys,
+        "sink_duplicates": 0,  # no sink can exist yet: the scenario format refuses them
+    }
+
+
+def _delivery(view: ClusterView) -> Document:
+    user_topics = [topic.topic for topic in view.topics.values() if not topic.internal]
+    by_group = {name: _reader_counts(view, group) for name, group in view.groups.items()}
+    totals = {
+        key: sum(counts[key] for counts in by_group.values())
+        for key in ("delivered", "duplicated", "lost", "unread", "out_of_order_keys", "sink_duplicates")
+    }
+    return {
+        **_cluster_counts(view, user_topics),
+        **totals,
+        "by_group": {
+            name: {**_cluster_counts(view, view.groups[name].topics), **counts} for name, counts in by_group.items()
+        },
+    }
+
+
+def _faults(view: ClusterView) -> list[Document]:
+    return [
+        {
+            "id": fault.fault,
+            "text": fault.text,
+            "since_ms": _ms(fault.since_us),
+            "ends_ms": _ms(fault.ends_at_us) if fault.ends_at_us != NEVER else NEVER,
+        }
+        for fault in view.faults.values()
+    ]
+
+
+ROOTS: dict[str, Callable[[ClusterView, int], Any]] = {
+    "now_ms": lambda _, now_us: _ms(now_us),
+    "faults": lambda view, _: _faults(view),
+    "groups": lambda view, now_us: {name: _group(view, group, now_us) for name, group in view.groups.items()},
+    "members": lambda view, now_us: {name: _member(view, member, now_us) for name, member in view.members.items()},
+    "topics": lambda view, _: _topics(view),
+    "partitions": lambda view, _: _partitions(view),
+    "brokers": lambda view, _: _brokers(view),
+    "producers": lambda view, _: _producers(view),
+    "transactions": lambda *_: {},
+    "delivery": lambda view, _: _delivery(view),
+}
+
+
+def document(view: ClusterView, now_us: int, roots: Iterable[str] = tuple(ROOTS)) -> Document:
+    """The named roots of the view document (all of them by default) at `now_us`."""
+    return {root: ROOTS[root](view, now_us) for root in ROOTS if root in roots}

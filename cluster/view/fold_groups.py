@@ -1,0 +1,198 @@
+"""How the group coordinator's facts change the view: states, members, barriers, rebalances and their cost."""
+
+from cluster import events as e
+from cluster.view.fold_cluster import note
+from cluster.view.state import NEVER, Barrier, ClusterView, GroupView, ReaderView, RebalanceView
+
+REBALANCES_KEPT = 500
+
+
+def group_declared(view: ClusterView, event: e.GroupDeclared) -> None:
+    view.groups[event.group] = GroupView(
+        event.group,
+        event.topics,
+        event.assignors,
+        event.offset_reset,
+        event.read_committed,
+        event.coordinator_partition,
+    )
+    for topic in event.topics:
+        view.topic_readers.setdefault(topic, []).append(event.group)
+
+
+def member_id_assigned(view: ClusterView, event: e.MemberIdAssigned) -> None:
+    view.groups[event.group].pending[event.member_id] = event.member
+
+
+def rebalance_started(view: ClusterView, event: e.RebalanceStarted) -> None:
+    group = view.groups[event.group]
+    started = group.barrier.started_us if group.barrier is not None else event.at_us
+    cause, trigger = event.cause, event.trigger
+    if group.barrier is not None:  # the round before never became Stable: its first cause stays the cause
+        cause, trigger = group.barrier.cause, group.barrier.trigger
+    else:
+        group.stopped_at_rebalance_us = stopped_partition_us(group, event.at_us)
+        group.reread = 0
+        group.previous_owners = dict(group.owners) or group.previous_owners
+    group.state = "PreparingRebalance"
+    group.barrier = Barrier(started, cause, trigger, event.initial, event.closes_at_us)
+    who = f" ({event.trigger})" if event.trigger else ""
+    note(view, event.at_us, "rebalance", event.group, f"{event.group} rebalances: {event.cause}{who}")
+
+
+def join_barrier_extended(view: ClusterView, event: e.JoinBarrierExtended) -> None:
+    barrier = view.groups[event.group].barrier
+    if barrier is not None:
+        barrier.closes_at_us = event.closes_at_us
+
+
+def join_received(view: ClusterView, event: e.JoinReceived) -> None:
+    group = view.groups[event.group]
+    group.pending.pop(event.member_id, None)
+    group.members[event.member_id] = event.member
+    group.session_deadlines_us[event.member_id] = NEVER  # the session does not run while the join is parked
+    if group.barrier is not None:
+        group.barrier.joined[event.member_id] = event.at_us
+        if event.newcomer:
+            group.barrier.newcomers[event.member_id] = event.member
+
+
+def join_barrier_completed(view: ClusterView, event: e.JoinBarrierCompleted) -> None:
+    group = view.groups[event.group]
+    group.generation = event.generation
+    group.assignor = event.protocol
+    group.leader = event.leader
+    group.members = dict(event.members)
+    group.session_deadlines_us = dict(event.session_deadlines_us)
+    group.rebalance_count = max(0, event.generation - 1)
+    if event.members:
+        group.state = "CompletingRebalance"
+        if group.barrier is not None:
+            group.barrier.completed_us = event.at_us
+            group.barrier.last_joined = event.last_joined
+            group.barrier.waited_us = event.waited_us
+        return
+    group.state = "Empty"
+    group.assignment = {}
+    if group.barrier is not None:
+        _close(view, group, event.at_us)
+
+
+def sync_received(view: ClusterView, event: e.SyncReceived) -> None:
+    group = view.groups[event.group]
+    if group.barrier is not None:
+        group.barrier.synced[event.member_id] = event.at_us
+        group.session_deadlines_us[event.member_id] = NEVER  # nor while the sync is parked
+
+
+def group_stabilized(view: ClusterView, event: e.GroupStabilized) -> None:
+    group = view.groups[event.group]
+    group.state = "Stable"
+    group.assignment = dict(event.assignment)
+    group.session_deadlines_us.update(event.session_deadlines_us)
+    _close(view, group, event.at_us)
+    note(view, event.at_us, "stable", event.group, f"{event.group} is Stable in generation {event.generation}")
+
+
+def _close(view: ClusterView, group: GroupView, now_us: int) -> None:
+    barrier = group.barrier
+    if barrier is None:
+        return
+    group.barrier = None
+    moved = 0
+    for member_id, partitions in group.assignment.items():
+        owner = group.members.get(member_id, "")
+        moved += sum(1 for name in partitions if group.previous_owners.get(name, owner) != owner)
+    group.rebalances.append(
+        RebalanceView(
+            group.generation,
+            barrier.cause,
+            barrier.trigger,
+            barrier.started_us,
+            now_us,
+            barrier.last_joined,
+            barrier.waited_us,
+            moved,
+            len(group.members),
+        )
+    )
+    del group.rebalances[:-REBALANCES_KEPT]
+
+
+def member_removed(view: ClusterView, event: e.MemberRemoved) -> None:
+    group = view.groups[event.group]
+    group.members.pop(event.member_id, None)
+    group.pending.pop(event.member_id, None)
+    group.session_deadlines_us.pop(event.member_id, None)
+    if group.barrier is not None:
+        group.barrier.joined.pop(event.member_id, None)
+        group.barrier.newcomers.pop(event.member_id, None)
+        group.barrier.synced.pop(event.member_id, None)
+    note(view, event.at_us, "member", event.member, f"{event.member} left {event.group}: {event.reason}")
+
+
+def heartbeat_answered(view: ClusterView, event: e.HeartbeatAnswered) -> None:
+    member = view.members.get(event.member)
+    if member is not None:
+        member.last_heartbeat_us = event.at_us
+        member.last_heartbeat_error = event.error
+    if event.session_deadline_us >= 0:
+        view.groups[event.group].session_deadlines_us[event.member_id] = event.session_deadline_us
+
+
+def offsets_committed(view: ClusterView, event: e.OffsetsCommitted) -> None:
+    group = view.groups[event.group]
+    readers = group.readers
+    for name, offset in event.offsets.items():
+        reader = readers.get(name)
+        if reader is None:
+            reader = readers[name] = ReaderView()
+        reader.committed = offset
+        _forget_append_times(view, name)
+
+
+def _forget_append_times(view: ClusterView, name: str) -> None:
+    """Dates of records that every reading group has committed past serve nobody."""
+    partition = view.partitions[name]
+    lowest = partition.log_end
+    for reading in view.topic_readers.get(partition.topic, ()):
+        reader = view.groups[reading].readers.get(name)
+        lowest = min(lowest, reader.committed if reader is not None else 0)
+    ends = partition.append_ends
+    done = 0
+    while done < len(ends) and ends[done] <= lowest:
+        done += 1
+    if done:
+        del ends[:done]
+        del partition.append_times_us[:done]
+
+
+def offset_commit_refused(view: ClusterView, event: e.OffsetCommitRefused) -> None:
+    note(view, event.at_us, "member", event.member, f"{event.member}: commit refused, {event.error}")
+
+
+def group_loaded(view: ClusterView, event: e.GroupLoaded) -> None:
+    group = view.groups[event.group]
+    group.state = event.state
+    group.generation = event.generation
+    group.assignor = event.protocol
+    group.leader = event.leader
+    group.members = dict(event.members)
+    group.assignment = dict(event.assignment)
+    group.session_deadlines_us = dict(event.session_deadlines_us)
+    group.rebalance_count = max(0, event.generation - 1)
+    group.pending = {}
+    group.barrier = None
+    note(view, event.at_us, "election", event.group, f"{event.group} is coordinated by broker-{event.broker}")
+
+
+def group_unloaded(view: ClusterView, event: e.GroupUnloaded) -> None:
+    group = view.groups[event.group]
+    group.pending = {}
+    if group.barrier is not None:
+        group.barrier = None
+
+
+def stopped_partition_us(group: GroupView, now_us: int) -> int:
+    """Σ over partitions of the time nobody owned them after their first owner, up to `now_us`."""
+    return group.stopped_partition_us + sum(now_us - since for since in group.unowned_since_us.values())

@@ -1,0 +1,265 @@
+"""The read model: what is known of a cluster after the events so far.
+
+One mutable `ClusterView` for each reader; only `fold` writes it. It stores instants, never ages: the clock is not in
+the fold. Everything is plain data that msgspec can encode, so a keyframe of a recording is this object.
+"""
+
+import msgspec
+
+from cluster.intervals import IntervalSet
+
+NEVER = -1
+
+
+class BrokerView(msgspec.Struct, gc=False):
+    """A broker: its process (`up`, `paused`) and what the controller thinks of it (`fenced`)."""
+
+    broker: int
+    rack: str = ""
+    up: bool = False
+    paused: bool = False
+    fenced: bool = True
+    since_us: int = 0
+
+
+class TopicView(msgspec.Struct, gc=False):
+    """A topic and how many partitions it has."""
+
+    topic: str
+    partitions: int
+    replication_factor: int
+    min_insync_replicas: int
+    internal: bool
+
+
+class PartitionView(msgspec.Struct, gc=False):
+    """A partition's leadership and offsets; `append_ends`/`append_times_us` date the records for time lag.
+
+    `acknowledged_end` is the highest offset that a producer was told is safe (exclusive).
+    """
+
+    partition: str
+    topic: str
+    number: int
+    leader: int = -1
+    leader_epoch: int = 0
+    replicas: tuple[int, ...] = ()
+    isr: tuple[int, ...] = ()
+    log_start: int = 0
+    high_watermark: int = 0
+    log_end: int = 0
+    records: int = 0
+    bytes: int = 0
+    produced: int = 0
+    acked: int = 0
+    acknowledged_end: int = 0
+    lost_from_log: int = 0
+    append_ends: list[int] = []
+    append_times_us: list[int] = []
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Equal to the high watermark until transactions are built."""
+        return self.high_watermark
+
+
+class ProducerView(msgspec.Struct, gc=False):
+    """A producer instance; `sent`, `acked` and `failed` count records, `retries` batches."""
+
+    producer: str
+    topics: tuple[str, ...]
+    rate_per_second: float
+    state: str = "Stopped"
+    reason: str = ""
+    producer_id: int = -1
+    epoch: int = -1
+    sent: int = 0
+    acked: int = 0
+    failed: int = 0
+    retries: int = 0
+    requests: int = 0
+    batches: int = 0
+    buffered_bytes: int = 0
+    last_error: str = ""
+    acked_series: "Series" = msgspec.field(default_factory=lambda: Series())
+
+
+class Series(msgspec.Struct, gc=False):
+    """The last `limit` samples of a number, one a virtual second, for trends and sparklines."""
+
+    first_second: int = 0
+    values: list[int] = []
+
+    def push(self, second: int, value: int, limit: int = 120) -> None:
+        """Note the value at a whole second; seconds without a sample repeat the value before them."""
+        values = self.values
+        if not values:
+            self.first_second = second
+        else:
+            gap = second - (self.first_second + len(values))
+            if gap > 0:
+                values.extend([values[-1]] * min(gap, limit))
+                self.first_second = second - len(values)
+        values.append(value)
+        if len(values) > limit:
+            self.first_second += len(values) - limit
+            del values[: len(values) - limit]
+
+
+class LaneSpan(msgspec.Struct, gc=False):
+    """From `from_us` on a member's poll loop (or heartbeat thread) was in this phase."""
+
+    from_us: int
+    phase: str
+
+
+class MemberView(msgspec.Struct, gc=False):
+    """A consumer as its own process sees itself, beside what the coordinator knows of its session.
+
+    `polling_since_us` is when the current poll() (or idle stretch of polls) began, NEVER while the application works
+    on records; `last_poll_us` when poll() last ran before that.
+    """
+
+    member: str
+    group: str
+    instance_id: str
+    topics: tuple[str, ...]
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    max_poll_interval_ms: int
+    state: str = "Left"
+    reason: str = ""
+    generation: int = -1
+    member_id: str = ""
+    alive: bool = False
+    paused: bool = False
+    fenced: int = 0
+    stalled_until_us: int | None = None
+    heartbeats_paused: bool = False
+    coordinator: int = -1
+    owned: dict[str, int] = {}  # partition → when it was assigned
+    positions: dict[str, int] = {}
+    processed: int = 0
+    polling: bool = False
+    last_poll_us: int = NEVER
+    polls: int = 0
+    last_heartbeat_us: int = NEVER
+    last_heartbeat_error: str = ""
+    session_deadline_us: int = NEVER
+    lane: list[LaneSpan] = []
+
+
+class Barrier(msgspec.Struct, gc=False):
+    """An open rebalance: who has joined (member id → when), who has synced, when it closes at the latest."""
+
+    started_us: int
+    cause: str
+    trigger: str
+    initial: bool
+    closes_at_us: int
+    joined: dict[str, int] = {}
+    newcomers: dict[str, str] = {}
+    synced: dict[str, int] = {}
+    completed_us: int = NEVER
+    last_joined: str = ""
+    waited_us: int = 0
+
+
+class RebalanceView(msgspec.Struct, gc=False):
+    """A rebalance that is over: what set it off, how long it took, what it moved and what it cost."""
+
+    generation: int
+    cause: str
+    trigger: str
+    started_us: int
+    stable_us: int
+    waited_for: str
+    waited_us: int
+    moved: int
+    members: int
+    stopped_partition_us: int = 0
+    reread: int = 0
+
+
+class ReaderView(msgspec.Struct, gc=False):
+    """One group's progress in one partition: where it began to read, what it committed, what it finished."""
+
+    start: int = NEVER
+    committed: int = NEVER
+    highest_position: int = NEVER
+    finished: IntervalSet = msgspec.field(default_factory=IntervalSet)
+
+
+class GroupView(msgspec.Struct, gc=False):
+    """A consumer group as its coordinator holds it, and the ground truth of what it has read.
+
+    `members` and `pending` map member id → client id; `assignment` maps member id → partitions.
+    `owners` is the clients' side: partition → member that holds it now; `unowned_since_us` the partitions that had an
+    owner and have none.
+    """
+
+    group: str
+    topics: tuple[str, ...]
+    assignors: tuple[str, ...]
+    offset_reset: str
+    read_committed: bool
+    coordinator_partition: str
+    state: str = "Empty"
+    assignor: str = ""
+    generation: int = 0
+    leader: str = ""
+    members: dict[str, str] = {}
+    session_deadlines_us: dict[str, int] = {}
+    pending: dict[str, str] = {}
+    assignment: dict[str, tuple[str, ...]] = {}
+    barrier: Barrier | None = None
+    rebalances: list[RebalanceView] = []
+    rebalance_count: int = 0
+    owners: dict[str, str] = {}
+    unowned_since_us: dict[str, int] = {}
+    stopped_partition_us: int = 0
+    stopped_at_rebalance_us: int = 0
+    delivered: int = 0
+    duplicated: int = 0
+    out_of_order_keys: int = 0
+    reread: int = 0
+    readers: dict[str, ReaderView] = {}
+    previous_owners: dict[str, str] = {}
+    lag_series: Series = msgspec.field(default_factory=Series)
+
+
+class FaultView(msgspec.Struct, gc=False):
+    """An injury in force; `ends_at_us` is NEVER when it lasts until somebody mends it."""
+
+    fault: int
+    text: str
+    since_us: int
+    ends_at_us: int
+
+
+class Moment(msgspec.Struct, gc=False):
+    """Something worth a mark on the flight strip; `kind`: rebalance, stable, fault, mended, election, member."""
+
+    at_us: int
+    kind: str
+    subject: str
+    text: str
+
+
+class ClusterView(msgspec.Struct):
+    """Everything that screens, expectations and invariants may know."""
+
+    seq: int = 0
+    at_us: int = 0
+    controller: int = -1
+    brokers: dict[int, BrokerView] = {}
+    topics: dict[str, TopicView] = {}
+    partitions: dict[str, PartitionView] = {}
+    groups: dict[str, GroupView] = {}
+    members: dict[str, MemberView] = {}
+    producers: dict[str, ProducerView] = {}
+    faults: dict[int, FaultView] = {}
+    moments: list[Moment] = []
+    next_sample_us: int = 0
+    partitions_by_topic: dict[str, list[str]] = {}
+    topic_readers: dict[str, list[str]] = {}  # topic → groups that read it
