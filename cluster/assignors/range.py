@@ -23,6 +23,7 @@ class RangeAssignor:
     def assign(
         self, partitions_per_topic: PartitionsPerTopic, subscriptions: Mapping[str, Subscription]
     ) -> dict[str, list[TopicPartition]]:
+        """Lay out the ranges; the contract is `Assignor.assign`."""
         assignment: dict[str, list[TopicPartition]] = {member: [] for member in sorted(subscriptions)}
         subscribers: dict[str, list[str]] = {}
         for member in members_in_order(subscriptions, subscriptions):

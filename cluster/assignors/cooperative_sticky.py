@@ -1,0 +1,46 @@
+"""The cooperative sticky assignor: the sticky assignment, approached without stopping the world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cluster.assignors.interface import PartitionsPerTopic, RebalanceProtocol, Subscription
+from cluster.assignors.sticky import assign_sticky
+from cluster.protocol.names import TopicPartition
+
+
+class CooperativeStickyAssignor:
+    """Kafka's `cooperative-sticky`: as `sticky`, but a partition that changes hands goes to nobody in this round.
+
+    Its owner sees that it lost it, revokes it and joins again; the next round gives it out. So moving partitions costs
+    two rebalances, in which whatever does not move is never paused.
+    Source: `org.apache.kafka.clients.consumer.CooperativeStickyAssignor` (KIP-429).
+    """
+
+    name = "cooperative-sticky"
+    protocols: tuple[RebalanceProtocol, ...] = ("COOPERATIVE", "EAGER")
+
+    def assign(
+        self, partitions_per_topic: PartitionsPerTopic, subscriptions: Mapping[str, Subscription]
+    ) -> dict[str, list[TopicPartition]]:
+        """Give the partitions to the members, those that must be revoked first held back."""
+        assignment, transferring = assign_sticky(partitions_per_topic, subscriptions)
+        if transferring is None:
+            transferring = partitions_changing_hands(assignment, subscriptions)
+        for member in dict.fromkeys(transferring.values()):
+            assignment[member] = [held for held in assignment[member] if held not in transferring]
+        return assignment
+
+
+def partitions_changing_hands(
+    assignment: Mapping[str, list[TopicPartition]], subscriptions: Mapping[str, Subscription]
+) -> dict[TopicPartition, str]:
+    """The partitions that one member gets and another has to revoke, with the one that gets them."""
+    added: dict[TopicPartition, str] = {}
+    revoked: dict[TopicPartition, None] = {}
+    for member, partitions in assignment.items():
+        owned = dict.fromkeys(subscriptions[member].owned_partitions)
+        given = dict.fromkeys(partitions)
+        added.update(dict.fromkeys((partition for partition in given if partition not in owned), member))
+        revoked.update(dict.fromkeys(partition for partition in owned if partition not in given))
+    return {partition: member for partition, member in added.items() if partition in revoked}
