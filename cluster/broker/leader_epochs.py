@@ -1,0 +1,126 @@
+"""The leader epochs of one log: which leader wrote which offsets, and where two logs part.
+
+Theory of operation. Each leader writes under its own epoch, so a log is a row of stretches (epoch, start offset), both
+growing. A replica whose log may have parted from the leader's asks for the end of its own last epoch in the leader's
+row; whatever it has beyond that nobody committed, and it truncates (KIP-101). When the leader never saw that epoch it
+answers with the largest one below, and the question is asked again from there (KIP-279). Truncating at the high
+watermark instead, as before these, loses or duplicates records when leaders follow each other quickly.
+Source: `org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache`, `AbstractFetcherThread`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+UNDEFINED_EPOCH: Final = -1
+UNDEFINED_OFFSET: Final = -1
+
+_epoch = attrgetter("epoch")
+_start_offset = attrgetter("start_offset")
+
+
+class EpochEntry(NamedTuple):
+    """An epoch and the first offset written in it."""
+
+    epoch: int
+    start_offset: int
+
+
+class EpochEnd(NamedTuple):
+    """The answer to OffsetsForLeaderEpoch: the end offset (exclusive) of an epoch; −1 and −1 when unknown."""
+
+    epoch: int
+    end_offset: int
+
+
+class Truncation(NamedTuple):
+    """Where a follower cuts its log; unless `complete` it has to ask again from its new last epoch."""
+
+    offset: int
+    complete: bool
+
+
+class LeaderEpochs:
+    """The epochs of one replica's log, oldest first."""
+
+    def __init__(self) -> None:
+        self._entries: list[EpochEntry] = []
+
+    @property
+    def entries(self) -> tuple[EpochEntry, ...]:
+        """All stretches, epochs and start offsets strictly growing."""
+        return tuple(self._entries)
+
+    @property
+    def latest_epoch(self) -> int:
+        """The epoch that is being written, or −1 in a log that never had one."""
+        return self._entries[-1].epoch if self._entries else UNDEFINED_EPOCH
+
+    def assign(self, epoch: int, start_offset: int) -> bool:
+        """Note that `epoch` begins at `start_offset`; whether that was news.
+
+        An epoch that is being written keeps its start. Entries that contradict the new one (a later epoch, or a start
+        at or after its start) go: their records are gone or were never written.
+        Raises ValueError for negative numbers.
+        """
+        if epoch < 0 or start_offset < 0:
+            raise ValueError(f"no leader epoch {epoch} can start at offset {start_offset}")
+        entries = self._entries
+        if entries and entries[-1].epoch == epoch and entries[-1].start_offset <= start_offset:
+            return False
+        while entries and (entries[-1].epoch >= epoch or entries[-1].start_offset >= start_offset):
+            entries.pop()
+        entries.append(EpochEntry(epoch, start_offset))
+        return True
+
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEnd:
+        """Where the largest epoch that is not above `epoch` ends in this log.
+
+        That is where the next one starts; the epoch that is being written ends at `log_end_offset`. Below the oldest
+        entry the answer is `epoch` itself with the start of the oldest: the records before are deleted, and nothing
+        is known against the asker's. Above the latest, or with no epoch at all, the answer is −1, −1.
+        """
+        entries = self._entries
+        if epoch == UNDEFINED_EPOCH or not entries or epoch > entries[-1].epoch:
+            return EpochEnd(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
+        following = bisect_right(entries, epoch, key=_epoch)
+        if following == len(entries):
+            return EpochEnd(epoch, log_end_offset)
+        floor = entries[following - 1].epoch if following else epoch
+        return EpochEnd(floor, entries[following].start_offset)
+
+    def epoch_for(self, offset: int) -> int:
+        """The epoch in which the record at `offset` was written, or −1 before the first."""
+        place = bisect_right(self._entries, offset, key=_start_offset)
+        return self._entries[place - 1].epoch if place else UNDEFINED_EPOCH
+
+    def truncate_from_end(self, end_offset: int) -> None:
+        """Forget epochs that start at or after `end_offset`, the log's new end."""
+        while self._entries and self._entries[-1].start_offset >= end_offset:
+            self._entries.pop()
+
+    def truncate_from_start(self, start_offset: int) -> None:
+        """Forget epochs that end at or before `start_offset`, the log's new start; the one it falls in starts there."""
+        place = bisect_right(self._entries, start_offset, key=_start_offset)
+        if place:
+            self._entries[:place] = [EpochEntry(self._entries[place - 1].epoch, start_offset)]
+
+
+def follower_truncation(own: LeaderEpochs, answer: EpochEnd, log_end_offset: int, high_watermark: int) -> Truncation:
+    """Where a follower cuts its log after its leader's `answer` for the follower's latest epoch.
+
+    `log_end_offset` and `high_watermark` are the follower's. When the leader knows no epoch the high watermark has to
+    do. When the leader names an epoch that the follower never saw, the follower cuts at the end of its largest epoch
+    below and asks again. Otherwise both logs agree up to the smaller end of that epoch.
+    Source: `AbstractFetcherThread.getOffsetTruncationState` (KIP-101, KIP-279).
+    """
+    if answer.end_offset == UNDEFINED_OFFSET:
+        return Truncation(high_watermark, complete=True)
+    mine = own.end_offset_for(answer.epoch, log_end_offset)
+    if mine.end_offset == UNDEFINED_OFFSET:
+        return Truncation(min(answer.end_offset, log_end_offset), complete=True)
+    if mine.epoch != answer.epoch:
+        return Truncation(min(mine.end_offset, log_end_offset), complete=False)
+    return Truncation(min(answer.end_offset, mine.end_offset, log_end_offset), complete=True)
