@@ -1,0 +1,50 @@
+"""A function fits on a screen, a file is one idea."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from tests.architecture.source import Breach, Module, Project
+
+FILE_LINES = 400
+FUNCTION_LINES = 50
+
+# What may be longer, and why. An entry that is no longer needed is a breach too.
+LONGER_FILES: Mapping[str, str] = {
+    "cluster/events.py": "the catalogue of facts: one struct for each, read as a list; every schema derives from it",
+}
+LONGER_FUNCTIONS: Mapping[str, str] = {}  # "cluster.view.fold": "one case for each event"
+
+
+def check_sizes(
+    project: Project,
+    files: Mapping[str, str] = LONGER_FILES,
+    functions: Mapping[str, str] = LONGER_FUNCTIONS,
+) -> Iterator[Breach]:
+    """No file above 400 lines and no function above 50, except those listed with a reason."""
+    for module in project.modules:
+        lines = len(module.text.splitlines())
+        yield from _judge(Breach(module.path, 1, f"{lines} lines"), module.path, lines > FILE_LINES, files)
+        for name, node in _functions(module):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            breach = module.breach(node, f"{name} has {lines} lines")
+            yield from _judge(breach, name, lines > FUNCTION_LINES, functions)
+
+
+def _judge(breach: Breach, name: str, is_long: bool, listed: Mapping[str, str]) -> Iterator[Breach]:
+    if is_long and not listed.get(name):
+        yield breach
+    elif name in listed and not is_long:  # an entry for a file that is not there yet waits
+        yield Breach(breach.path, breach.line, f"{name} is listed as longer, and no longer is")
+
+
+def _functions(module: Module) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    def inside(node: ast.AST, path: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield f"{path}.{child.name}", child
+            name = getattr(child, "name", None) if isinstance(child, ast.ClassDef | ast.FunctionDef) else None
+            yield from inside(child, f"{path}.{name}" if name else path)
+
+    return inside(module.tree, module.name)
