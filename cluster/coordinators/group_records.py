@@ -1,0 +1,71 @@
+"""The durable state of groups: what the coordinator writes to its partition of `__consumer_offsets`.
+
+Joins are not here: Kafka keeps them only in memory, so a failover in the middle of a rebalance begins it again.
+Written are: an empty group (created, or its last member gone), an assignment, a static member's replacement, offsets.
+Source: Kafka's `GroupMetadataValue`, `OffsetCommitValue`; a tombstone is the key with a null value.
+"""
+
+import msgspec
+
+from cluster.protocol.messages import MemberMetadata
+
+NO_PRODUCER_ID = -1
+
+
+class StoredMember(msgspec.Struct, frozen=True):
+    """A member of a stored generation; of its subscriptions only the one for the selected protocol is kept."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    metadata: MemberMetadata
+    assignment: tuple[str, ...] = ()
+
+
+class GroupMetadata(msgspec.Struct, frozen=True):
+    """A generation of a group: Stable when it has members, Empty without. `leader` is a member id.
+
+    `since_us` is when the group entered the state that is written (offset retention counts from it).
+    `protocol_type` is "" for a group that was only ever used to store offsets.
+    """
+
+    group: str
+    generation: int = 0
+    protocol_type: str = ""
+    protocol: str = ""
+    leader: str = ""
+    since_us: int = -1
+    members: tuple[StoredMember, ...] = ()
+
+
+class GroupTombstone(msgspec.Struct, frozen=True, gc=False):
+    """The group is no more."""
+
+    group: str
+
+
+class CommittedOffset(msgspec.Struct, frozen=True, gc=False):
+    """A group's offset of one partition: the next to read, when it was committed (µs), and by whom.
+
+    `producer_id` is -1, or that of the transaction which the commit is part of: it counts after a COMMIT marker.
+    """
+
+    group: str
+    partition: str
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_us: int
+    producer_id: int = NO_PRODUCER_ID
+
+
+class OffsetTombstone(msgspec.Struct, frozen=True, gc=False):
+    """The group has no offset of this partition any more."""
+
+    group: str
+    partition: str
+
+
+GroupRecord = GroupMetadata | GroupTombstone | CommittedOffset | OffsetTombstone
