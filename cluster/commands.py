@@ -4,9 +4,16 @@ The table `COMMANDS` is the only place that knows the grammar; parsing, writing,
 the console all read it (`cluster/command_grammar.py` does the matching). Durations are µs; `for_us` undoes after that.
 """
 
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
+
+from cluster.command_grammar import CommandError, Form, Slot, read, tokens_of, wanted_after, write
+from cluster.command_words import unknown
+from cluster.names import Names
+from cluster.unbuilt import refusal
+
+__all__ = ["COMMANDS", "Command", "CommandError", "Form", "Names", "check", "complete", "is_built", "parse", "text_of"]
 
 
 class Kill(msgspec.Struct, frozen=True, tag="kill"):
@@ -252,37 +259,125 @@ class Mark(msgspec.Struct, frozen=True, tag="mark"):
 
 
 Command = (
-    Kill
-    | Crash
-    | Stop
-    | Start
-    | Restart
-    | Pause
-    | Resume
-    | PauseHeartbeats
-    | Stall
-    | SlowMember
-    | Scale
-    | RollingRestart
-    | Cut
-    | Heal
-    | Hold
-    | Release
-    | SlowLink
-    | LoseResponses
-    | AddPartitions
-    | Subscribe
-    | Set
-    | Seek
-    | AbandonTransaction
-    | AbortHangingTransaction
-    | Elect
-    | Isolate
-    | FailOverController
-    | MoveCoordinator
-    | SlowDisk
-    | FillDisk
-    | DeleteRecords
-    | Nemesis
-    | Mark
+    Kill | Crash | Stop | Start | Restart | Pause | Resume | PauseHeartbeats | Stall | SlowMember | Scale
+    | RollingRestart | Cut | Heal | Hold | Release | SlowLink | LoseResponses | AddPartitions | Subscribe | Set | Seek
+    | AbandonTransaction | AbortHangingTransaction | Elect | Isolate | FailOverController | MoveCoordinator | SlowDisk
+    | FillDisk | DeleteRecords | Nemesis | Mark
+)  # fmt: skip
+"""Any command."""
+
+_FOR = "[for <for_us:duration>]"
+
+COMMANDS: tuple[Form, ...] = (
+    Form(Kill, f"kill <target:process> {_FOR}", "end a process without a word (kill -9)"),
+    Form(Crash, f"crash <broker:broker> {_FOR}", "lose a broker's host and what it had not flushed"),
+    Form(Stop, f"stop <target:process> {_FOR}", "stop a process cleanly"),
+    Form(Start, f"start <target:process> {_FOR}", "start a process that is down"),
+    Form(Restart, f"restart <target:process> {_FOR}", "stop and start a process"),
+    Form(Pause, f"pause <target:process> {_FOR}", "freeze a whole process"),
+    Form(Resume, f"resume <target:process> {_FOR}", "let a frozen process go on"),
+    Form(PauseHeartbeats, f"pause heartbeats of <member:member> {_FOR}", "freeze only the heartbeat thread"),
+    Form(Stall, f"stall <member:member> {_FOR}", "poll() is not called"),
+    Form(SlowMember, f"slow <member:member> to <to_us:duration> {_FOR}", "each record takes this long"),
+    Form(Scale, "scale <group:group> to <to:number>", "start or stop members"),
+    Form(
+        RollingRestart,
+        "rolling restart <group:group> every <every_us:duration> [down <down_us:duration>]",
+        "restart a group's members one by one",
+    ),
+    Form(Cut, f"cut <a:process> -> <b:process> {_FOR}", "cut one direction of a link", {"one_way": True}),
+    Form(Cut, f"cut <a:process> <b:process> {_FOR}", "cut a link both ways", {"one_way": False}),
+    Form(Heal, "heal", "mend every link", {"a": None, "b": None}),
+    Form(Heal, "heal <a:process> <b:process>", "mend a link"),
+    Form(Hold, f"hold <a:process> <b:process> {_FOR}", "keep what is sent on a link"),
+    Form(Release, "release <a:process> <b:process>", "deliver what a held link kept"),
+    Form(SlowLink, f"slow <a:process> <b:process> to <to_us:duration> {_FOR}", "set a link's one-way latency"),
+    Form(
+        LoseResponses,
+        "lose next <count:count> responses of <api:api> from <broker:broker> [to <client:client>]",
+        "lose answers that were given",
+    ),
+    Form(AddPartitions, "add partitions <topic:topic> to <to:count>", "give a topic more partitions"),
+    Form(Subscribe, "subscribe <member:member> to <topics:topics>", "change a member's subscription"),
+    Form(Set, f"set <scope:scope> <key:key> <value:value> {_FOR}", "change a configuration key or scenario field"),
+    Form(Seek, "seek <group:group> <partition:partition> to <to:offset>", "move a group's position"),
+    Form(AbandonTransaction, "abandon transaction of <producer:client>", "leave a transaction open"),
+    Form(AbortHangingTransaction, "abort hanging transaction <partition:partition>", "end a hanging transaction"),
+    Form(Elect, "elect preferred <partition:partition>", "give leadership back", {"kind": "preferred"}),
+    Form(Elect, "elect unclean <partition:partition>", "elect a replica out of sync", {"kind": "unclean"}),
+    Form(Isolate, f"isolate <broker:broker> {_FOR}", "cut a broker from everything"),
+    Form(FailOverController, "fail over controller", "make another broker the controller"),
+    Form(MoveCoordinator, "move coordinator of <group:group>", "move a group to another coordinator"),
+    Form(SlowDisk, f"slow disk of <broker:broker> to <to_us:duration> {_FOR}", "each append takes this long"),
+    Form(FillDisk, f"fill disk of <broker:broker> {_FOR}", "a broker's log directory goes offline"),
+    Form(DeleteRecords, "delete records <partition:partition> before <before:offset>", "move a log's start"),
+    Form(Nemesis, f"nemesis on [seed <seed:number>] {_FOR}", "begin random injuries", {"on": True}),
+    Form(Nemesis, f"nemesis off {_FOR}", "end random injuries", {"on": False}),
+    Form(Mark, "mark <text:text>", "leave a remark in the recording"),
 )
+"""Every command's forms, in the order of the console's palette."""
+
+
+def parse(text: str, names: Names | None = None) -> Command:
+    """Read a command; with `names`, also check it against them, so that columns are those of this text.
+
+    Raises CommandError: the reason, the column (from 0) where it is, and the nearest right word.
+    """
+    match = read(COMMANDS, text)
+    command = cast(Command, match.form.command(**match.values))
+    if names is not None:
+        _refuse_unbuilt(command)
+        for slot, value, column in match.columns:
+            trouble = unknown(slot.kind, value, names)
+            if trouble is not None:
+                raise CommandError(trouble[0], column, trouble[1])
+    return command
+
+
+def text_of(command: Command) -> str:
+    """The command's canonical text: `parse(text_of(command)) == command`, and journals hold it."""
+    values = {field: getattr(command, field) for field in command.__struct_fields__}
+    form = next(
+        form
+        for form in COMMANDS
+        if form.command is type(command) and all(values[field] == value for field, value in form.fixed.items())
+    )
+    defaults = {field.name: field.default for field in msgspec.structs.fields(command)}
+    return write(form, values, defaults)
+
+
+def check(command: Command, names: Names) -> None:
+    """Raise CommandError for what is not built yet or not there by name; columns are those of the canonical text."""
+    parse(text_of(command), names)
+
+
+def is_built(command: Command | type[Command]) -> bool:
+    """Whether the cluster can execute this command, or this kind of command."""
+    return refusal(f"command {command.__struct_config__.tag}") is None
+
+
+def _refuse_unbuilt(command: Command) -> None:
+    reason = refusal(f"command {command.__struct_config__.tag}")
+    if reason is not None:
+        raise CommandError(reason, 0)
+
+
+def complete(text: str, names: Names) -> list[str]:
+    """The words that could stand where the text ends: whole words, to replace the one that is begun (if any).
+
+    Words of the grammar come first, then names in the scenario's order; commands not built yet are left out.
+    """
+    begun = "" if not text or text[-1].isspace() else text.rsplit(maxsplit=1)[-1]
+    try:
+        tokens = tokens_of(text[: len(text) - len(begun)])
+    except CommandError:
+        return []
+    built = tuple(form for form in COMMANDS if is_built(cast(type[Command], form.command)))
+    words: dict[str, None] = {}
+    named: dict[str, None] = {}
+    for _, part in wanted_after(built, tokens):
+        if isinstance(part, Slot):
+            named.update(dict.fromkeys(part.kind.known(names) if part.kind.known else ()))
+        else:
+            words[part] = None
+    return [word for word in {**words, **named} if word.startswith(begun) and word != begun]

@@ -36,7 +36,7 @@ class ConfigKey(msgspec.Struct, frozen=True):
 
 
 class _Keys(msgspec.Struct, frozen=True):
-    """Makes the keys of one scope that one class of Kafka defines. `fixed`: only read at a start, not changed in flight."""
+    """Makes the keys of one scope that one class of Kafka defines. `fixed`: read only at a start, not set in flight."""
 
     scope: Scope
     source: str

@@ -1,0 +1,62 @@
+"""What Flightdeck knows of but cannot do yet. Whoever builds something deletes its line here.
+
+Each line is a feature's id and the words that a person reads; scenario files and commands that ask for one are refused
+with those words, never half obeyed. The ids: `command NAME` (a command's tag), `commit POLICY`, `assignor NAME`,
+`KEY=VALUE` or `KEY` (a configuration key), and fields of scenario files by their names.
+"""
+
+DEFAULT_ASSIGNORS: tuple[str, ...] = ("range",)
+"""What a group uses that names no assignor; Kafka's list is range, cooperative-sticky."""
+
+UNBUILT: dict[str, str] = {
+    "transactions": "transactions",
+    "commit transaction": 'commit = "transaction"',
+    "isolation.level=read_committed": "isolation.level = read_committed",
+    "static": "static membership",
+    "group.instance.id": "static membership (group.instance.id)",
+    "assignor roundrobin": "the assignor roundrobin",
+    "assignor sticky": "the assignor sticky",
+    "assignor cooperative-sticky": "the assignor cooperative-sticky",
+    "writes": "an application that writes",
+    "sink": "an outside store",
+    "poison": "poison records",
+    "acks=0": "acks other than all",
+    "acks=1": "acks other than all",
+    "enable.idempotence=false": "a producer without idempotence",
+    "partitioner.class": "a partitioner of one's own",
+    "group.protocol=consumer": "group.protocol = consumer",
+    "auto.offset.reset=by_duration": "auto.offset.reset = by_duration",
+    "command crash": "crash",
+    "command rolling_restart": "rolling restart",
+    "command hold": "hold",
+    "command release": "release",
+    "command lose_responses": "lose next … responses",
+    "command add_partitions": "add partitions",
+    "command subscribe": "subscribe",
+    "command set": "set",
+    "command seek": "seek",
+    "command abandon_transaction": "abandon transaction",
+    "command abort_hanging_transaction": "abort hanging transaction",
+    "command elect": "elect",
+    "command isolate": "isolate",
+    "command fail_over_controller": "fail over controller",
+    "command move_coordinator": "move coordinator",
+    "command slow_disk": "slow disk",
+    "command fill_disk": "fill disk",
+    "command delete_records": "delete records",
+    "command nemesis": "nemesis",
+}
+
+
+def refusal(feature: str) -> str | None:
+    """Why a feature cannot be had, in words for a person; None when it can."""
+    words = UNBUILT.get(feature)
+    return f"{words} is not built yet" if words is not None else None
+
+
+def refused_config(name: str, value: object) -> str | None:
+    """Why a configuration key cannot have this value yet; None when it can, and for a key that is not set."""
+    if value is None:
+        return None
+    text = str(value).lower() if isinstance(value, bool) else str(value).partition(":")[0]
+    return refusal(name) or refusal(f"{name}={text}")
