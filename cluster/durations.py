@@ -5,6 +5,7 @@ of records a second. Every `format_…` gives the shortest text that its `parse_
 """
 
 import re
+from decimal import Decimal
 from fractions import Fraction
 
 MICROSECONDS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
@@ -46,14 +47,12 @@ def parse_rate(text: str) -> float:
 
 
 def format_rate(per_second: float) -> str:
-    """Write records a second in the longest period that needs no fraction, else as a fraction of a second."""
+    """Write records a second as a whole number in the shortest period that has one, else as a decimal a second."""
     for unit, seconds in PERIODS.items():
-        scaled = per_second * seconds
-        if scaled == int(scaled) and int(scaled) / seconds == per_second:
-            return f"{int(scaled)}/{unit}"
-    return (
-        f"{per_second:f}".rstrip("0") + "/s" if float(f"{per_second:f}") == per_second else f"{Fraction(per_second)}/s"
-    )
+        count = round(per_second * seconds)
+        if float(Fraction(count, seconds)) == per_second:
+            return f"{count}/{unit}"
+    return f"{Decimal(repr(per_second)):f}/s"
 
 
 def _whole(text: str, units: dict[str, int], noun: str, examples: str, smallest: str) -> int:

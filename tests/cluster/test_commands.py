@@ -1,0 +1,255 @@
+"""Every command's text: read, written, checked, completed; and where the caret stands when it is wrong."""
+
+from typing import cast, get_args
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cluster import commands
+from cluster.command_words import API_NAMES
+from cluster.commands import (
+    COMMANDS,
+    Command,
+    CommandError,
+    Names,
+    check,
+    complete,
+    is_built,
+    parse,
+    text_of,
+)
+
+NAMES = Names(
+    brokers=("broker-1", "broker-2", "broker-3"),
+    groups={"billing": ("billing-1", "billing-2"), "audit": ("audit-1",)},
+    producers={"checkout": ("checkout-1",)},
+    topics={"orders": 12, "payments": 2},
+)
+
+EVERY_FORM: dict[str, Command] = {
+    "kill broker-2": commands.Kill("broker-2"),
+    "kill billing-2 for 20s": commands.Kill("billing-2", 20_000_000),
+    "crash broker-2 for 1m": commands.Crash("broker-2", 60_000_000),
+    "stop broker-1": commands.Stop("broker-1"),
+    "start billing-1 for 5s": commands.Start("billing-1", 5_000_000),
+    "restart checkout-1": commands.Restart("checkout-1"),
+    "pause billing-1 for 500us": commands.Pause("billing-1", 500),
+    "resume billing-1": commands.Resume("billing-1"),
+    "pause heartbeats of billing-1 for 20s": commands.PauseHeartbeats("billing-1", 20_000_000),
+    "stall billing-1 for 6m": commands.Stall("billing-1", 360_000_000),
+    "slow billing-1 to 50ms for 1m": commands.SlowMember("billing-1", 50_000, 60_000_000),
+    "scale billing to 3": commands.Scale("billing", 3),
+    "rolling restart billing every 30s": commands.RollingRestart("billing", 30_000_000),
+    "rolling restart billing every 30s down 5s": commands.RollingRestart("billing", 30_000_000, 5_000_000),
+    "cut broker-1 broker-2": commands.Cut("broker-1", "broker-2"),
+    "cut broker-1 -> billing-1 for 3s": commands.Cut("broker-1", "billing-1", one_way=True, for_us=3_000_000),
+    "heal": commands.Heal(),
+    "heal broker-1 broker-2": commands.Heal("broker-1", "broker-2"),
+    "hold broker-1 billing-1": commands.Hold("broker-1", "billing-1"),
+    "release broker-1 billing-1": commands.Release("broker-1", "billing-1"),
+    "slow broker-1 broker-2 to 200ms": commands.SlowLink("broker-1", "broker-2", 200_000),
+    "lose next 3 responses of Produce from broker-1": commands.LoseResponses(3, "Produce", "broker-1"),
+    "lose next 1 responses of JoinGroup from broker-1 to billing-1": commands.LoseResponses(
+        1, "JoinGroup", "broker-1", "billing-1"
+    ),
+    "add partitions orders to 24": commands.AddPartitions("orders", 24),
+    "subscribe billing-1 to orders,payments": commands.Subscribe("billing-1", ("orders", "payments")),
+    "set billing session.timeout.ms 10000": commands.Set("billing", "session.timeout.ms", "10000"),
+    "set billing assignors range,sticky for 1m": commands.Set("billing", "assignors", "range,sticky", 60_000_000),
+    "seek billing orders-3 to 0": commands.Seek("billing", "orders", 3, 0),
+    "abandon transaction of checkout-1": commands.AbandonTransaction("checkout-1"),
+    "abort hanging transaction orders-3": commands.AbortHangingTransaction("orders", 3),
+    "elect preferred orders-0": commands.Elect("preferred", "orders", 0),
+    "elect unclean orders-0": commands.Elect("unclean", "orders", 0),
+    "isolate broker-2 for 30s": commands.Isolate("broker-2", 30_000_000),
+    "fail over controller": commands.FailOverController(),
+    "move coordinator of billing": commands.MoveCoordinator("billing"),
+    "slow disk of broker-2 to 50ms": commands.SlowDisk("broker-2", 50_000),
+    "fill disk of broker-2": commands.FillDisk("broker-2"),
+    "delete records orders-0 before 100": commands.DeleteRecords("orders", 0, 100),
+    "nemesis on": commands.Nemesis(on=True),
+    "nemesis on seed 7 for 1m": commands.Nemesis(on=True, seed=7, for_us=60_000_000),
+    "nemesis off": commands.Nemesis(on=False),
+    'mark "the deploy begins"': commands.Mark("the deploy begins"),
+}
+
+BUILT = {
+    commands.Kill, commands.Stop, commands.Start, commands.Restart, commands.Pause, commands.Resume,
+    commands.PauseHeartbeats, commands.Stall, commands.SlowMember, commands.Scale, commands.Cut, commands.SlowLink,
+    commands.Heal, commands.Mark,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "command"), EVERY_FORM.items(), ids=list(EVERY_FORM))
+def test_text_and_command_are_the_same_thing(text: str, command: Command) -> None:
+    assert parse(text) == command
+    assert text_of(command) == text
+
+
+def test_every_command_of_the_catalogue_has_a_form_and_an_example() -> None:
+    catalogue = set(get_args(Command))
+    assert {form.command for form in COMMANDS} == catalogue
+    assert {type(command) for command in EVERY_FORM.values()} == catalogue
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("kill broker 2", "kill broker-2"),
+        ("  kill   broker 2   for 1000ms ", "kill broker-2 for 1s"),
+        ("cut broker 1->broker 2", "cut broker-1 -> broker-2"),
+        ("subscribe billing-1 to orders, payments", "subscribe billing-1 to orders,payments"),
+        ("lose next 2 responses of Fetch from broker 1", "lose next 2 responses of Fetch from broker-1"),
+        ("rolling restart billing every 30s down 0s", "rolling restart billing every 30s"),
+        ('set billing group.instance.id "a"', "set billing group.instance.id a"),
+    ],
+)
+def test_other_ways_to_write_it_become_the_canonical_one(text: str, canonical: str) -> None:
+    assert text_of(parse(text)) == canonical
+    assert parse(canonical) == parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "suggestion", "reason"),
+    [
+        ("", 0, None, "there is no command here"),
+        ("kil billing-1", 0, "kill", "`kil` is not a word"),
+        ("stal billing-1", 0, "stall", "`stal` is not a word"),
+        ("explode", 0, None, "there is no command `explode`"),
+        ("kill", 4, None, "something is missing: kill NAME"),
+        ("kill biling-1", 5, "billing-1", "no broker, member or producer is named biling-1"),
+        ("kill billing", 5, "billing-1", "billing is 2 processes"),
+        ("kill billing-1 fro 20s", 15, "for", "`fro` is not a word"),
+        ("kill billing-1 for", 18, None, "something is missing"),
+        ("kill billing-1 for 20", 19, None, "has no unit"),
+        ("kill billing-1 now", 15, None, "is too much here"),
+        ("pause hearbeats of billing-1", 6, "heartbeats", "`hearbeats` is not a word"),
+        ("pause heartbeats of broker-1", 20, None, "no member is named broker-1"),
+        ("scale biling to 4", 6, "billing", "no group is named biling"),
+        ("scale billing to many", 17, None, "not a whole number"),
+        ("scale billing to -1", 17, None, "not a whole number"),
+        ("cut broker-1 brokr-2", 13, "broker-2", "no broker, member or producer is named brokr-2"),
+        ("slow billing-1 to fast", 18, None, "is not a duration"),
+        ("mark hello", 5, None, "in quotation marks"),
+        ('mark "hello', 5, None, "never closed"),
+    ],
+)
+def test_the_caret_stands_under_the_wrong_word(text: str, column: int, suggestion: str | None, reason: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        parse(text, NAMES)
+    assert (caught.value.column, caught.value.suggestion) == (column, suggestion)
+    assert reason in caught.value.message
+    assert (f"(did you mean {suggestion}?)" in str(caught.value)) == (suggestion is not None)
+
+
+def test_without_names_only_the_form_is_read() -> None:
+    assert parse("kill anything-9") == commands.Kill("anything-9")
+
+
+def test_check_finds_unknown_names_of_every_kind() -> None:
+    check(parse("kill broker-3"), NAMES)
+    for text in ("kill broker-9", "stall checkout-1", "scale orders to 2", "cut broker-1 billing-9"):
+        with pytest.raises(CommandError, match="is named"):
+            check(parse(text), NAMES)
+
+
+def test_what_is_not_built_is_refused_by_name() -> None:
+    assert {kind for kind in get_args(Command) if is_built(kind)} == BUILT
+    with pytest.raises(CommandError, match=r"^crash is not built yet$"):
+        check(parse("crash broker-1"), NAMES)
+    with pytest.raises(CommandError, match=r"^nemesis is not built yet$"):
+        parse("nemesis on", NAMES)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("ki", ["kill"]),
+        ("pau", ["pause"]),
+        ("pause hea", ["heartbeats"]),
+        ("pause heartbeats of b", ["billing-1", "billing-2"]),
+        ("kill b", ["broker-1", "broker-2", "broker-3", "billing-1", "billing-2"]),
+        ("scale ", ["billing", "audit"]),
+        ("scale billing ", ["to"]),
+        ("scale billing to ", []),
+        ("kill billing-1 ", ["for"]),
+        ("kill billing-1 for 5s ", []),
+        ("cut broker-1 -", ["->"]),
+        ("cras", []),
+        ('mark "', []),
+        ("no such thing ", []),
+    ],
+)
+def test_completion_offers_what_may_follow(text: str, words: list[str]) -> None:
+    assert complete(text, NAMES) == words
+
+
+def test_every_form_says_how_it_is_written() -> None:
+    usages = [form.usage for form in COMMANDS]
+    assert "kill NAME [for DURATION]" in usages
+    assert "rolling restart GROUP every DURATION [down DURATION]" in usages
+    assert all(form.hint for form in COMMANDS)
+    assert len(set(usages)) == len(usages)
+
+
+# --- round trip -------------------------------------------------------------------------------------------------
+
+name = st.from_regex(r"[A-Za-z0-9._-]{1,12}", fullmatch=True)
+duration = st.integers(min_value=0, max_value=10**13)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+by_field: dict[str, st.SearchStrategy[object]] = {
+    "for_us": st.none() | duration,
+    "to_us": duration,
+    "every_us": duration,
+    "down_us": duration,
+    "one_way": st.booleans(),
+    "api": st.sampled_from(API_NAMES),
+    "client": st.none() | name,
+    "topics": st.lists(name, min_size=1, max_size=3).map(tuple),
+    "value": texts,
+    "text": texts,
+    "kind": st.sampled_from(["preferred", "unclean"]),
+    "seed": st.none() | st.integers(min_value=0),
+    "count": st.integers(min_value=1),
+    "to": st.integers(min_value=1),
+    "partition": st.integers(min_value=0),
+    "before": st.integers(min_value=0),
+    "on": st.booleans(),
+}
+
+
+@st.composite
+def any_command(draw: st.DrawFn) -> Command:
+    kind = draw(st.sampled_from(get_args(Command)))
+    values = {field.name: draw(by_field.get(field.name, name)) for field in msgspec.structs.fields(kind)}
+    if kind is commands.Heal and draw(st.booleans()):
+        values = {}
+    if kind is commands.Nemesis and not values["on"]:
+        values["seed"] = None
+    return cast(Command, kind(**values))
+
+
+@given(any_command())
+def test_every_command_comes_back_from_its_text(command: Command) -> None:
+    assert parse(text_of(command)) == command
+
+
+WORDS = (
+    *("kill", "pause", "heartbeats", "of", "slow", "to", "for", "cut", "heal", "scale", "mark", "broker", "2", "5s"),
+    *("billing-1", "billing", "broker-1", "orders-0", "->", ",", '"', "3"),
+)
+
+
+@given(st.text(max_size=40) | st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join))
+def test_no_text_raises_anything_but_a_command_error_within_it(text: str) -> None:
+    complete(text, NAMES)
+    error = None
+    try:
+        command = parse(text, NAMES)
+    except CommandError as caught:
+        error = caught
+    else:
+        assert parse(text_of(command), NAMES) == command
+    assert error is None or 0 <= error.column <= len(text)
