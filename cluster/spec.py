@@ -9,8 +9,10 @@ from typing import Literal
 
 import msgspec
 
-from cluster.commands import Command
-from cluster.config import Value
+from cluster.commands import AddPartitions, Command, Scale
+from cluster.config import Value, resolve, resolve_topic
+from cluster.names import Names
+from cluster.unbuilt import DEFAULT_ASSIGNORS
 
 KeysKind = Literal["none", "uniform", "zipf", "hot"]
 ArrivalsKind = Literal["steady", "poisson", "profile"]
@@ -51,6 +53,10 @@ class TopicSpec(msgspec.Struct, frozen=True):
     partitions: int = 1
     replication: int = 3
     config: dict[str, Value] = {}
+
+    def topic_config(self, cluster: dict[str, Value]) -> dict[str, Value]:
+        """Every topic key with its value, given the cluster's overrides of broker keys."""
+        return resolve_topic(cluster, self.config)
 
 
 class KeysSpec(msgspec.Struct, frozen=True):
@@ -105,7 +111,11 @@ class ProducerSpec(msgspec.Struct, frozen=True):
 
     def instances(self) -> tuple[str, ...]:
         """The instances' names, `checkout-1` … ; numbered also when there is only one."""
-        return tuple(f"{self.name}-{number}" for number in range(1, self.count + 1))
+        return _instances(self.name, self.count)
+
+    def producer_config(self) -> dict[str, Value]:
+        """Every producer key with its value, the same for all instances."""
+        return resolve("producer", self.config)
 
 
 class PoisonSpec(msgspec.Struct, frozen=True):
@@ -141,17 +151,31 @@ class GroupSpec(msgspec.Struct, frozen=True):
     stagger_us: int = 0
     start_us: int = 0
     static: bool = False
-    assignors: tuple[str, ...] = ("range",)
+    assignors: tuple[str, ...] = DEFAULT_ASSIGNORS
     config: dict[str, Value] = {}
     application: ApplicationSpec = ApplicationSpec()
 
     def instances(self) -> tuple[str, ...]:
         """The members' names, `billing-1` … ; numbered also when there is only one."""
-        return tuple(f"{self.name}-{number}" for number in range(1, self.members + 1))
+        return _instances(self.name, self.members)
 
     def topics_of(self, member: str) -> tuple[str, ...]:
         """The topics a member subscribes to: its own subscription if it has one, else the group's."""
         return self.subscriptions.get(member, self.topics)
+
+    def consumer_config(self, member: str) -> dict[str, Value]:
+        """Every consumer key with its value for one member.
+
+        What the file says in words of its own is put into Kafka's: the assignors, the commit policy (any but `auto`
+        means that the application commits), and with `static` the member's name as `group.instance.id`.
+        """
+        said: dict[str, Value] = {
+            "partition.assignment.strategy": self.assignors,
+            "enable.auto.commit": self.application.commit == "auto",
+        }
+        if self.static:
+            said["group.instance.id"] = member
+        return resolve("consumer", self.config) | said
 
 
 class StepSpec(msgspec.Struct, frozen=True):
@@ -196,3 +220,24 @@ class ScenarioSpec(msgspec.Struct, frozen=True):
     groups: tuple[GroupSpec, ...] = ()
     steps: tuple[StepSpec, ...] = ()
     expectations: tuple[ExpectationSpec, ...] = ()
+
+    def names(self) -> Names:
+        """Every name that may be used in a command: what is declared, and what a step scales or adds to."""
+        members = {group.name: group.members for group in self.groups}
+        topics = {topic.name: topic.partitions for topic in self.topics}
+        for step in self.steps:
+            match step.command:
+                case Scale(group=group, to=to) if group in members:
+                    members[group] = max(members[group], to)
+                case AddPartitions(topic=topic, to=to) if topic in topics:
+                    topics[topic] = max(topics[topic], to)
+        return Names(
+            brokers=tuple(broker.name for broker in self.brokers),
+            groups={name: _instances(name, count) for name, count in members.items()},
+            producers={producer.name: producer.instances() for producer in self.producers},
+            topics=topics,
+        )
+
+
+def _instances(name: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{name}-{number}" for number in range(1, count + 1))
