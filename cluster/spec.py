@@ -20,10 +20,11 @@ CommitPolicy = Literal["auto", "after-each-poll", "before-processing", "async", 
 
 
 class BrokerSpec(msgspec.Struct, frozen=True):
-    """One broker: its id (≥ 1) and its rack, if it stands in one."""
+    """One broker: its id, its rack if it stands in one, and the broker keys in which it differs from the cluster."""
 
     id: int
     rack: str | None = None
+    config: dict[str, Value] = {}
 
     @property
     def name(self) -> str:
@@ -220,6 +221,10 @@ class ScenarioSpec(msgspec.Struct, frozen=True):
     groups: tuple[GroupSpec, ...] = ()
     steps: tuple[StepSpec, ...] = ()
     expectations: tuple[ExpectationSpec, ...] = ()
+
+    def broker_config(self, broker: BrokerSpec) -> dict[str, Value]:
+        """Every broker key with its value for one broker: its own, else the cluster's, else the default."""
+        return resolve("broker", self.config | broker.config)
 
     def names(self) -> Names:
         """Every name that may be used in a command: what is declared, and what a step scales or adds to."""
