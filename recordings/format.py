@@ -1,0 +1,92 @@
+"""The files of a recording: their names, the header, the footer, the lines (recordings format 1).
+
+header.json               what was flown: scenario, settings, versions
+segment-000001.jsonl      events and commands in order, one JSON object a line; `.part` while it grows,
+                          `.jsonl.zst` once compressed
+keyframes/                the view at some events, to seek from
+footer.json               totals and the journal's hash; absent after a crash
+"""
+
+import re
+from pathlib import Path
+
+import msgspec
+
+FORMAT = 1
+
+HEADER = "header.json"
+FOOTER = "footer.json"
+KEYFRAMES = "keyframes"
+SEGMENT_NAME = re.compile(r"segment-(\d{6})\.jsonl(\.part|\.zst)?")
+
+Source = str
+"""Who gave a command: `operator`, `scenario` or `nemesis`."""
+
+
+class RecordingError(Exception):
+    """A recording cannot be written or read: the message says which, where and why."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What was chosen for the flight: seed, end in µs (None: it had none), each `--set` as (scope, key, value).
+
+    `exact`: operator's commands are known by their turn; False in a what-if, whose commands came by their time.
+    """
+
+    seed: int
+    until_us: int | None
+    set: tuple[tuple[str | None, str, str], ...] = ()
+    exact: bool = True
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """What a recording is of; `started` is wall time (ISO 8601, UTC), `run_id` tells flights apart in tables."""
+
+    format: int = FORMAT
+    flightdeck: str
+    run_id: str
+    started: str
+    scenario: str
+    scenario_text: str
+    settings: Settings
+
+
+class Footer(msgspec.Struct, frozen=True, kw_only=True):
+    """The totals of a finished flight; `kinds` counts events by kind, `complete` is false after Ctrl-C or an error."""
+
+    events: int
+    commands: int
+    turns: int
+    virtual_us: int
+    journal_sha256: str
+    kinds: dict[str, int]
+    complete: bool
+
+
+class CommandLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A command as journaled: executed at `turn` and `at_us`, after event `after_seq` and before the next one."""
+
+    command: str
+    source: Source
+    turn: int
+    at_us: int
+    after_seq: int
+
+
+def segment_name(number: int, suffix: str = "") -> str:
+    """The file name of a segment, counted from 1; `suffix` is `.part`, `.zst` or nothing."""
+    return f"segment-{number:06}.jsonl{suffix}"
+
+
+def write_json(path: Path, value: msgspec.Struct) -> None:
+    """Write a header or footer so that it is either whole or absent. Raises OSError."""
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+    growing = path.with_name(path.name + ".part")
+    growing.write_bytes(text)
+    growing.replace(path)
+
+
+def clock(at_us: int) -> str:
+    """Virtual time for people: `00:12:41.350000` (hours, minutes, seconds, microseconds)."""
+    seconds, us = divmod(at_us, 1_000_000)
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{us:06}"
