@@ -1,0 +1,102 @@
+"""What can be waiting in virtual time: a Timer for its instant, a Waiter for a wake. And how waiting goes wrong.
+
+Both are entries of the Timeline's heap and may be dead before they get to its top: `pending` says so, and whoever ends
+a pending one early tells the Timeline (`bury`), which counts its dead. Nobody holds a task: an actor is resumed by the
+Timeline only, through a Waiter that works once, so that a late answer, a timeout and a kill cannot resume the same wait
+twice.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, Final, Protocol
+
+
+class TimedOut(Enum):
+    """What `park_until` returns when nobody woke the waiter in time."""
+
+    TIMED_OUT = "timed out"
+
+
+TIMED_OUT: Final = TimedOut.TIMED_OUT
+
+
+class NothingLeft(RuntimeError):  # noqa: N818 - it is a sentence about the flight
+    """Nothing is scheduled any more and the flight has no end; names each parked actor and what it waits for."""
+
+
+class TimeStandsStill(RuntimeError):  # noqa: N818
+    """More than 100,000 turns at one instant: something schedules itself without a delay."""
+
+
+class Diverged(RuntimeError):  # noqa: N818
+    """An exact rerun did not come to a recorded command's turn and instant in the way the recorded flight did."""
+
+
+class Graveyard(Protocol):
+    """What a Timer needs of the Timeline."""
+
+    def bury(self) -> None:
+        """Count an entry of the heap that died before its instant."""
+
+
+class Schedule(Graveyard, Protocol):
+    """What a Waiter needs of the Timeline."""
+
+    def deliver(self, waiter: "Waiter") -> None:
+        """Resume the actor parked in `waiter`: in this turn, if it is the first, else in one of its own."""
+
+
+class Timer:
+    """An action that may be cancelled. `at_us` is when it is due; `pending` until it has run or was cancelled."""
+
+    __slots__ = ("_action", "_args", "_graveyard", "at_us", "pending")
+
+    def __init__(
+        self, graveyard: Graveyard, at_us: int, action: Callable[..., object], args: tuple[object, ...]
+    ) -> None:
+        self._graveyard, self._action, self._args = graveyard, action, args
+        self.at_us, self.pending = at_us, True
+
+    def cancel(self) -> None:
+        """Never run the action. Harmless when it has run or was cancelled before."""
+        if self.pending:
+            self.pending = False
+            self._graveyard.bury()
+
+    def fire(self) -> None:
+        """Run the action. The Timeline calls this, nobody else."""
+        self.pending = False
+        self._action(*self._args)
+
+
+class Waiter:
+    """One wait of one actor. `wake` works once; after a wake, a timeout or the actor's death it does nothing.
+
+    `label` says what is waited for, to whoever reads that nothing is left to happen. `parked` is the task of the actor
+    that waits or waited; `timed`, whether the wait was given a timeout; `value`, what it ended with.
+    """
+
+    __slots__ = ("_schedule", "label", "parked", "pending", "timed", "value")
+
+    def __init__(self, schedule: Schedule, label: object = "") -> None:
+        self._schedule, self.label = schedule, label
+        self.pending, self.timed = True, False
+        self.parked: Any = None  # a task; only the Timeline knows of trio
+        self.value: object = None
+
+    def wake(self, value: object = None) -> bool:
+        """End the wait, now or before it begins, with `value`; says whether this call was the one that did it."""
+        if not self.pending:
+            return False
+        self.pending, self.value = False, value
+        if self.timed:
+            self._schedule.bury()
+        if self.parked is not None:
+            self._schedule.deliver(self)
+        return True
+
+    def fire(self) -> None:
+        """Time is up. The Timeline calls this, nobody else."""
+        self.pending, self.value = False, TIMED_OUT
+        if self.parked is not None:
+            self._schedule.deliver(self)
