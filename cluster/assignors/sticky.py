@@ -161,7 +161,7 @@ def _keep_within_quota(
     """Cut every member's list to `quota`, or to one more for the first `fuller` members that hold so much.
 
     Lists are cut in the order of partition numbers, so that the surplus is shed evenly over topics. Answers what was
-    shed and by whom, and the members at their quota that may yet become fuller.
+    shed and by whom, and the members at their quota, which may yet become fuller when any of the `fuller` are left.
     """
     shed: dict[TopicPartition, str] = {}
     at_quota: list[str] = []
@@ -178,7 +178,7 @@ def _keep_within_quota(
             claims.sort(key=_by_number_then_topic)
             shed.update(dict.fromkeys(claims[keep:], member))
             del claims[keep:]
-    return shed, at_quota if fuller else []
+    return shed, at_quota
 
 
 def _takers(held: Mapping[str, list[TopicPartition]], quota: int, at_quota: list[str]) -> list[str]:

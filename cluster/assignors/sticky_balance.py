@@ -5,7 +5,8 @@ those with the fewest possible takers first, go to the least loaded member that 
 at one partition after the other and moves it when its owner has at least two more than some other taker: to the member
 that held it before, if that helps, else to the least loaded. It ends when no topic has an owner with two more than
 one of its subscribers. Two tricks keep it sticky: a move that would undo an earlier move between the same two members
-moves back that earlier partition of the topic instead, and a loop that did not improve the balance score is undone.
+moves back that earlier partition of the topic instead, and a loop that did not improve the balance score is undone
+(Kafka's safety net: no group is known that falls into it).
 
 Members that have all they can get, all of it theirs alone, take no part in the loop.
 Source: `AbstractStickyAssignor.GeneralAssignmentBuilder`. The balance test is the same predicate, kept by topic:

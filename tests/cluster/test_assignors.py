@@ -204,8 +204,8 @@ def owners(assignment: Assignment) -> dict[str, str]:
     return {str(partition): member for member, held in assignment.items() for partition in held}
 
 
-def claiming(generation: int, *partitions: str) -> Subscription:
-    return Subscription(("a",), tuple(TopicPartition.parse(partition) for partition in partitions), generation)
+def claiming(generation: int, *partitions: str, topics: tuple[str, ...] = ("a",)) -> Subscription:
+    return Subscription(topics, tuple(TopicPartition.parse(partition) for partition in partitions), generation)
 
 
 def test_the_newest_claim_wins_and_equal_ones_void_each_other() -> None:
@@ -243,6 +243,42 @@ def test_what_is_shed_comes_evenly_from_all_topics() -> None:
     alone = ASSIGNORS["sticky"].assign(counts, before)
     shared = ASSIGNORS["sticky"].assign(counts, {**next_round(before, alone), "m2": Subscription(("a", "b"))})
     assert Counter(partition.topic for partition in shared["m1"]) == {"a": 3, "b": 3}
+
+
+def test_new_partitions_move_before_old_ones_unless_somebody_must_revoke_anyway() -> None:
+    counts = {"a": 1, "b": 4}
+    others = {"m1": Subscription(("a", "b")), "m2": Subscription(("a",))}
+    held = ASSIGNORS["sticky"].assign(counts, {"m0": claiming(1, "b-0", topics=("b",)), **others})
+    assert owners(held) == {"a-0": "m2", "b-0": "m0", "b-1": "m1", "b-2": "m1", "b-3": "m0"}
+
+    revoking = {"m0": claiming(1, "b-0", "b-2", "a-0", topics=("b",)), **others}
+    held = ASSIGNORS["sticky"].assign(counts, revoking)
+    assert owners(held) == {"a-0": "m2", "b-0": "m1", "b-1": "m1", "b-2": "m0", "b-3": "m0"}
+
+
+def test_what_must_move_goes_back_to_who_held_it_in_an_older_generation() -> None:
+    members = {
+        "m0": claiming(2, "b-0", topics=("a", "b")),
+        "m1": Subscription(("b",)),
+        "m2": claiming(1, "b-0", topics=("b",)),
+    }
+    assert owners(ASSIGNORS["sticky"].assign({"a": 2, "b": 1}, members)) == {"a-0": "m0", "a-1": "m0", "b-0": "m2"}
+
+
+def test_partitions_of_a_topic_do_not_pass_each_other() -> None:
+    members = {
+        "m0": Subscription(("b",)),
+        "m1": Subscription(("a", "b")),
+        "m2": Subscription(("b",)),
+        "m3": claiming(1, "b-0", "b-1", "b-2", "a-1", topics=("a", "b")),
+    }
+    held = ASSIGNORS["sticky"].assign({"a": 3, "b": 3}, members)
+    assert owners(held) == {"a-0": "m1", "a-1": "m3", "a-2": "m1", "b-0": "m0", "b-1": "m2", "b-2": "m3"}
+
+
+def test_a_stale_claim_of_another_does_not_take_a_partition_from_who_holds_it() -> None:
+    members = {"m1": claiming(2, "a-0", topics=("a", "b")), "m2": claiming(1, "a-0", "a-1")}
+    assert owners(ASSIGNORS["cooperative-sticky"].assign({"a": 2}, members)) == {"a-0": "m1", "a-1": "m2"}
 
 
 def test_a_move_that_would_pass_an_earlier_one_takes_it_back_instead() -> None:
