@@ -51,7 +51,7 @@ UNBUILT: dict[str, str] = {
 def refusal(feature: str) -> str | None:
     """Why a feature cannot be had, in words for a person; None when it can."""
     words = UNBUILT.get(feature)
-    return f"{words} is not built yet" if words is not None else None
+    return f"not built yet: {words}" if words is not None else None
 
 
 def refused_config(name: str, value: object) -> str | None:

@@ -1,0 +1,141 @@
+"""Scenario files: TOML in, a ScenarioSpec out, or every error of the file at once.
+
+The format is the contract `scenario-format.md`. `scenario_reader` knows its structure, `scenario_checks` what must fit
+together; here both are put together with the lines of the file. The library is the folder beside this module.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import TypedDict
+
+import msgspec
+
+from cluster.config_keys import LONG_MAX
+from cluster.durations import format_duration
+from cluster.spec import ScenarioSpec
+from cluster.words import nearest
+from recordings.scenario_checks import check_scenario
+from recordings.scenario_lines import Place, locate
+from recordings.scenario_reader import read_scenario
+from recordings.scenario_tables import Problem
+from recordings.settings import SettingError, apply_settings, parse_setting
+
+__all__ = [
+    "LIBRARY", "Scenario", "ScenarioError", "ScenarioErrors", "SettingError", "apply_settings", "library",
+    "list_scenarios", "load", "parse_scenario", "parse_setting",
+]  # fmt: skip
+
+LIBRARY = Path(__file__).parent / "library"
+"""The packaged scenarios, one TOML file each."""
+
+
+class Scenario(msgspec.Struct, frozen=True):
+    """A scenario as loaded: its spec, its name (the file's, without `.toml`) and its text."""
+
+    spec: ScenarioSpec
+    name: str
+    text: str
+
+
+class ScenarioError(msgspec.Struct, frozen=True):
+    """One error of a file: where, why, and the nearest right word if there is one."""
+
+    file: str
+    line: int
+    reason: str
+    suggestion: str | None = None
+
+    def __str__(self) -> str:
+        """`file:line: reason (did you mean …?)`; without a line for what concerns no line."""
+        where = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{where}: {self.reason}" + (f" (did you mean {self.suggestion}?)" if self.suggestion else "")
+
+
+class ScenarioErrors(Exception):  # noqa: N818 - it holds them
+    """Everything that is wrong with a scenario, in the order of its lines; its text is one line for each."""
+
+    def __init__(self, errors: list[ScenarioError]) -> None:
+        self.errors = errors
+        super().__init__("\n".join(str(error) for error in errors))
+
+
+class Listed(TypedDict):
+    """A scenario of the library as `flightdeck scenarios --json` prints it; `until` is a duration's text."""
+
+    name: str
+    title: str
+    lesson: str
+    module: str
+    until: str
+
+
+def load(path_or_name: str | Path) -> Scenario:
+    """Load a scenario of the library by its name, or a file by its path.
+
+    A text that ends in `.toml`, has a path separator or names an existing file is a path. Raises ScenarioErrors.
+    """
+    path = Path(path_or_name)
+    if isinstance(path_or_name, str) and path_or_name in library():
+        path = LIBRARY / f"{path_or_name}.toml"
+    elif not path.is_file() and path.suffix != ".toml" and len(path.parts) == 1:
+        names = library()
+        suggestion = nearest(str(path_or_name), names)
+        raise ScenarioErrors([ScenarioError(str(path_or_name), 0, "no scenario has this name", suggestion)])
+    try:
+        text = path.read_bytes().decode()
+    except UnicodeDecodeError:
+        raise ScenarioErrors([ScenarioError(str(path), 0, "it is not text in UTF-8")]) from None
+    except OSError as error:
+        raise ScenarioErrors([ScenarioError(str(path), 0, f"it cannot be read: {error.strerror}")]) from None
+    return parse_scenario(text, str(path))
+
+
+def parse_scenario(text: str, file: str) -> Scenario:
+    """Read a scenario's text; `file` is what errors call it, and gives the name. Raises ScenarioErrors."""
+    text = text.removeprefix("\ufeff")
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioErrors([_syntax_error(str(error), text, file)]) from None
+    lines = locate(text)
+    problems: list[Problem] = []
+    spec = read_scenario(data, problems, lines)
+    if any(problem.place == ("until",) for problem in problems):
+        spec = msgspec.structs.replace(spec, until_us=LONG_MAX)  # nothing is after an end that nobody knows
+    problems += check_scenario(spec)
+    if problems:
+        errors = [ScenarioError(file, _line(lines, each.place), each.reason, each.suggestion) for each in problems]
+        raise ScenarioErrors(sorted(dict.fromkeys(errors), key=lambda error: error.line))
+    return Scenario(spec, Path(file).name.removesuffix(".toml"), text)
+
+
+def _line(lines: dict[Place, int], place: Place) -> int:
+    """The line of a place, or of the nearest table around it that the file has."""
+    while place not in lines:
+        place = place[:-1]
+    return lines[place]
+
+
+def _syntax_error(message: str, text: str, file: str) -> ScenarioError:
+    match = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)", message)
+    if match is None:
+        return ScenarioError(file, 1, message)
+    line = int(match[1]) if match[1] else text.count("\n") + 1
+    column = f" (column {match[2]})" if match[2] else " (the file ends too early)"
+    return ScenarioError(file, line, f"not TOML: {message[: match.start()]}{column}")
+
+
+def library() -> list[str]:
+    """The names of the packaged scenarios, sorted."""
+    return sorted(path.stem for path in LIBRARY.glob("*.toml"))
+
+
+def list_scenarios() -> list[Listed]:
+    """The packaged scenarios by name, with what a picker shows. Raises ScenarioErrors if one of them is wrong."""
+    listed: list[Listed] = []
+    for name in library():
+        spec = load(name).spec
+        until = format_duration(spec.until_us)
+        listed.append({"name": name, "title": spec.title, "lesson": spec.lesson, "module": spec.module, "until": until})
+    return listed
