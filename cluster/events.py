@@ -252,12 +252,16 @@ class BatchFailed(Event, frozen=True, kw_only=True):
 
 
 class MemberIdAssigned(Event, frozen=True, kw_only=True):
-    """A first JoinGroup was answered MEMBER_ID_REQUIRED: the id is pending until the member joins with it."""
+    """A first JoinGroup was answered MEMBER_ID_REQUIRED: the id is pending until the member joins with it.
+
+    At `expires_at_us` the coordinator forgets it.
+    """
 
     group: str
     member: str
     member_id: str
     broker: int
+    expires_at_us: int = -1
 
 
 class RebalanceStarted(Event, frozen=True, kw_only=True):
@@ -265,6 +269,7 @@ class RebalanceStarted(Event, frozen=True, kw_only=True):
 
     `cause` in the words of the scenario format (`member joined`, `session expired`…), `trigger` the member that set
     it off ("" for none). `initial`: the barrier of a group that was Empty, which closes by time only.
+    `session_deadlines_us`: members whose parked SyncGroup was answered by it, and until when their sessions run.
     """
 
     group: str
@@ -274,6 +279,7 @@ class RebalanceStarted(Event, frozen=True, kw_only=True):
     initial: bool
     closes_at_us: int
     broker: int
+    session_deadlines_us: dict[str, int] = {}
 
 
 class JoinBarrierExtended(Event, frozen=True, kw_only=True):
@@ -285,7 +291,11 @@ class JoinBarrierExtended(Event, frozen=True, kw_only=True):
 
 
 class JoinReceived(Event, frozen=True, kw_only=True):
-    """A member's JoinGroup is parked at the barrier. `newcomer`: the coordinator did not hold this id before."""
+    """A member's JoinGroup is parked at the barrier. `newcomer`: the coordinator did not hold this id before.
+
+    `session_deadline_us` is -1: a parked member cannot expire. A newcomer's parked join fails at that instant.
+    `leader` is the client id of the group's leader from now on (the first member to come, until it goes).
+    """
 
     group: str
     member: str
@@ -293,6 +303,21 @@ class JoinReceived(Event, frozen=True, kw_only=True):
     newcomer: bool
     session_timeout_ms: int
     rebalance_timeout_ms: int
+    session_deadline_us: int = -1
+    leader: str = ""
+
+
+class StaticMemberReplaced(Event, frozen=True, kw_only=True):
+    """A static member came back: `member_id` has taken the place, assignment and leadership of `old_member_id`.
+
+    What was parked under the old id is fenced. A group that has to rebalance for it says so in the next events.
+    """
+
+    group: str
+    member: str
+    old_member_id: str
+    member_id: str
+    session_deadline_us: int
 
 
 class JoinBarrierCompleted(Event, frozen=True, kw_only=True):
@@ -313,12 +338,16 @@ class JoinBarrierCompleted(Event, frozen=True, kw_only=True):
 
 
 class SyncReceived(Event, frozen=True, kw_only=True):
-    """A member's SyncGroup reached the coordinator; the leader's brings the assignment."""
+    """A member's SyncGroup reached the coordinator; the leader's brings the assignment.
+
+    `session_deadline_us` is -1 while the request is parked: the member cannot expire until it is answered.
+    """
 
     group: str
     member: str
     member_id: str
     leader: bool
+    session_deadline_us: int = -1
 
 
 class GroupStabilized(Event, frozen=True, kw_only=True):
@@ -331,12 +360,17 @@ class GroupStabilized(Event, frozen=True, kw_only=True):
 
 
 class MemberRemoved(Event, frozen=True, kw_only=True):
-    """The coordinator dropped a member; `reason` in the words of the scenario format (`session expired`…)."""
+    """The coordinator dropped a member, or an id that was still pending.
+
+    `reason` in the words of the scenario format (`session expired`…), or `group full`; `leader` is the client id of the
+    group's leader after it ("" when nobody is left).
+    """
 
     group: str
     member: str
     member_id: str
     reason: str
+    leader: str = ""
 
 
 class HeartbeatAnswered(Event, frozen=True, kw_only=True):
@@ -353,26 +387,46 @@ class HeartbeatAnswered(Event, frozen=True, kw_only=True):
 
 
 class OffsetsCommitted(Event, frozen=True, kw_only=True):
-    """Offsets were stored for the group. `session_deadline_us`: as in `HeartbeatAnswered`."""
+    """Offsets of the group are safe in the log. `session_deadline_us`: as in `HeartbeatAnswered`."""
 
     group: str
     member: str
     generation: int
     offsets: dict[str, int]
     session_deadline_us: int
+    member_id: str = ""
 
 
 class OffsetCommitRefused(Event, frozen=True, kw_only=True):
-    """An OffsetCommit was refused: nothing was stored."""
+    """An OffsetCommit was refused: nothing was stored. `session_deadline_us`: as in `HeartbeatAnswered`.
+
+    After COORDINATOR_NOT_AVAILABLE it may be told as committed yet: the append timed out, which does not undo it.
+    """
 
     group: str
     member: str
     generation: int
     error: str
+    session_deadline_us: int = -1
+    member_id: str = ""
+
+
+class OffsetsExpired(Event, frozen=True, kw_only=True):
+    """Offsets that the group had kept for offsets.retention.minutes are dropped."""
+
+    group: str
+    partitions: tuple[str, ...]
+
+
+class GroupDeleted(Event, frozen=True, kw_only=True):
+    """The group does not exist any more, nor do its offsets: DeleteGroups, or nothing was left to keep."""
+
+    group: str
+    broker: int
 
 
 class GroupLoaded(Event, frozen=True, kw_only=True):
-    """A new coordinator replayed the group's partition: `state`, members and assignment as the log has them."""
+    """A new coordinator replayed the group's partition: `state`, members, assignment, offsets as the log has them."""
 
     group: str
     broker: int
@@ -383,6 +437,7 @@ class GroupLoaded(Event, frozen=True, kw_only=True):
     members: dict[str, str]
     assignment: dict[str, tuple[str, ...]]
     session_deadlines_us: dict[str, int]
+    offsets: dict[str, int] = {}
 
 
 class GroupUnloaded(Event, frozen=True, kw_only=True):
