@@ -69,7 +69,7 @@ class Draft:
         self.events.append(event)
 
     def when_committed(self, outcome: Callable[[ErrorCode, Draft], None]) -> None:
-        """Go on when the fate of this draft's records is known, in a draft of that time; in the order of these calls."""
+        """Go on, in a draft of that time, when the fate of this draft's records is known; in the order of the calls."""
         self._outcomes.append(outcome)
 
     def decision(self) -> Decision:

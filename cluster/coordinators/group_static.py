@@ -1,0 +1,96 @@
+"""Static membership (KIP-345): a restarted member comes back under its group.instance.id and with a new member id.
+
+The newest process wins: whatever is parked under the old id is fenced at once, and later calls with it are too.
+Source: Kafka's `GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin`,
+`ClassicGroup.replaceStaticMember`.
+"""
+
+from cluster.coordinators.decision import Call, Draft
+from cluster.coordinators.group import ClassicGroup, Member
+from cluster.coordinators.group_causes import STATIC_MEMBER_REPLACED, believed
+from cluster.coordinators.group_context import GroupContext, answer_parked, coordinator_error
+from cluster.coordinators.group_rebalance import join_answer, join_received, rebalance_or_close
+from cluster.coordinators.group_states import GroupState
+from cluster.events import StaticMemberReplaced
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.messages import NO_MEMBER, JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
+
+FIRST_VERSION_WITH_SKIP_ASSIGNMENT = 9  # JoinGroupRequest.supportsSkippingAssignment
+
+
+def replace_static_member(
+    context: GroupContext, group: ClassicGroup, new_id: str, request: JoinGroupRequest, call: Call, draft: Draft
+) -> None:
+    """Give the instance its new member id, and rebalance only if the group could not go on as it is.
+
+    Stable, and the vote for the protocol comes out as before: no rebalance, the new id is written to the log. Only the
+    selected protocol is compared: a changed subscription of a restarted static member is not noticed.
+    """
+    assert request.instance_id is not None
+    old = group.members[group.static_members[request.instance_id]]
+    old_leader = group.leader
+    before = (old.protocols, old.session_timeout_ms, old.rebalance_timeout_ms)
+    new = _swap(context, group, old, new_id, draft)
+    group.update(new, request.protocols, request.session_timeout_ms, request.rebalance_timeout_ms)
+    if group.state is not GroupState.STABLE or group.select_protocol() != group.protocol:
+        group.park_join(new_id, call)
+        context.disarm(new)
+        cause = believed(request.reason, STATIC_MEMBER_REPLACED)
+        received = join_received(group, new, newcomer=False)
+        rebalance_or_close(context, group, cause, new.client_id, draft, received)
+        return
+
+    draft.records.append(group.record(group.assignment))
+
+    def stored(error: ErrorCode, later: Draft) -> None:
+        if error is ErrorCode.NONE:
+            later.reply(call, _answer(group, new, old_leader, request.version))
+            return
+        later.reply(
+            call,
+            JoinGroupResponse(
+                coordinator_error(error), group.generation, group.protocol, leader=old_leader, member_id=NO_MEMBER
+            ),
+        )
+        if group.state is not GroupState.DEAD and group.members.get(new_id) is new:
+            group.update(new, *before)
+            _swap(context, group, new, old.member_id, later)
+
+    draft.when_committed(stored)
+
+
+def _swap(context: GroupContext, group: ClassicGroup, old: Member, new_id: str, draft: Draft) -> Member:
+    """Put a member with the new id in the old one's place; calls parked for the old one are fenced."""
+    join_call = group.parked_joins.get(old.member_id)
+    sync_call = group.parked_syncs.get(old.member_id)
+    if join_call is not None:
+        fenced = JoinGroupResponse(ErrorCode.FENCED_INSTANCE_ID, member_id=old.member_id)
+        answer_parked(draft, join_call, fenced)
+    if sync_call is not None:
+        draft.reply(sync_call, SyncGroupResponse(ErrorCode.FENCED_INSTANCE_ID))
+    new = group.replace_static(old, new_id)
+    context.disarm(old)
+    context.arm(new, draft.now_us)  # Kafka arms it before it takes over the new session timeout
+    draft.tell(
+        StaticMemberReplaced(
+            group=group.group_id,
+            member=new.client_id,
+            old_member_id=old.member_id,
+            member_id=new_id,
+            session_deadline_us=new.session_deadline_us,
+        )
+    )
+    return new
+
+
+def _answer(group: ClassicGroup, new: Member, old_leader: str, version: int) -> JoinGroupResponse:
+    """The new id is safe. Before v9 a restarted leader is told the old leader's id, so that it acts as a follower."""
+    if group.members.get(new.member_id) is not new:
+        fenced = new.instance_id in group.static_members
+        error = ErrorCode.FENCED_INSTANCE_ID if fenced else ErrorCode.UNKNOWN_MEMBER_ID
+        return JoinGroupResponse(error, member_id=new.member_id)
+    if version >= FIRST_VERSION_WITH_SKIP_ASSIGNMENT:
+        answer = join_answer(group, new.member_id)
+        answer.skip_assignment = new.member_id == group.leader
+        return answer
+    return JoinGroupResponse(ErrorCode.NONE, group.generation, group.protocol, old_leader, new.member_id)
