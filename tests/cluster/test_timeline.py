@@ -1,6 +1,7 @@
 """Virtual time: what happens, in which order, up to where, and how a flight ends."""
 
 import math
+import signal
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -261,6 +262,31 @@ def test_cancelling_main_in_flight_ends_it_all() -> None:
     run_flight(timeline, main)
     assert seen == ["cleaned up"]
     assert timeline.closed
+
+
+def test_an_interrupt_in_the_middle_of_a_flight_is_raised_in_main() -> None:
+    timeline = Timeline(ignore)
+    seen: list[str] = []
+
+    async def actor() -> None:
+        try:
+            while True:
+                await timeline.sleep(1)
+        finally:
+            seen.append("cleaned up")
+
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            timeline.start(nursery, actor)
+            timeline.call_at(10, signal.raise_signal, signal.SIGINT)
+            try:
+                await timeline.fly()
+            except KeyboardInterrupt:
+                seen.append("interrupted")
+                nursery.cancel_scope.cancel()
+
+    trio.run(main, clock=timeline)
+    assert seen == ["interrupted", "cleaned up"]
 
 
 def test_an_end_in_the_past_is_refused() -> None:
