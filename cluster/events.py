@@ -119,9 +119,8 @@ class ControllerElected(Event, frozen=True, kw_only=True):
 
 
 class LeaderElected(Event, frozen=True, kw_only=True):
-    """Leadership of a partition changed (or was first given); `leader` is -1 when it has none.
+    """The controller gave a partition's leadership (or took it: `leader` is -1 when there is none).
 
-    `high_watermark` and `log_end` are the new leader's own; without a leader they are the last known ones.
     `reason`: `created`, `broker fenced`, `controlled shutdown`, `broker returned`, `preferred`, `unclean`.
     """
 
@@ -130,10 +129,19 @@ class LeaderElected(Event, frozen=True, kw_only=True):
     leader_epoch: int
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
+    reason: str
+
+
+class LeadershipTaken(Event, frozen=True, kw_only=True):
+    """The elected broker learned of it and leads: from now on the partition's offsets are those of its own log."""
+
+    partition: str
+    broker: int
+    leader_epoch: int
+    log_start: int
     high_watermark: int
     log_end: int
-    log_start: int
-    reason: str
+    bytes: int
 
 
 class IsrChanged(Event, frozen=True, kw_only=True):
@@ -594,6 +602,13 @@ class FaultEnded(Event, frozen=True, kw_only=True):
     """An injury is over."""
 
     fault: int
+
+
+class CommandRefused(Event, frozen=True, kw_only=True):
+    """A command could not be carried out as things stood when its turn came; nothing was changed."""
+
+    text: str
+    reason: str
 
 
 def kind_of(event: Event | type[Event]) -> str:

@@ -172,7 +172,7 @@ def _topics(view: ClusterView) -> Document:
             "partitions": topic.partitions,
             "leaderless": sum(1 for partition in partitions if partition.leader < 0),
             "under_replicated": sum(1 for partition in partitions if len(partition.isr) < len(partition.replicas)),
-            "records": sum(partition.records for partition in partitions),
+            "records": sum(partition.log_end - partition.log_start for partition in partitions),
             "bytes": sum(partition.bytes for partition in partitions),
         }
     return result
@@ -238,7 +238,7 @@ def _cluster_counts(view: ClusterView, topics: Iterable[str]) -> Document:
     return {
         "produced": sum(partition.produced for partition in partitions),
         "acked": sum(partition.acked for partition in partitions),
-        "appended": sum(partition.records for partition in partitions),
+        "appended": sum(partition.appended for partition in partitions),
         "aborted": 0,  # no transaction can exist yet: the scenario format refuses them
     }
 

@@ -73,9 +73,6 @@ def controller_elected(view: ClusterView, event: e.ControllerElected) -> None:
 
 def leader_elected(view: ClusterView, event: e.LeaderElected) -> None:
     partition = view.partitions[event.partition]
-    if event.leader >= 0 and event.log_end < partition.acknowledged_end:
-        partition.lost_from_log += partition.acknowledged_end - event.log_end
-        partition.acknowledged_end = event.log_end
     if event.at_us and event.leader != partition.leader:
         what = f"leader {partition.leader} → {event.leader}" if event.leader >= 0 else "has no leader"
         note(view, event.at_us, "election", event.partition, f"{event.partition} {what} ({event.reason})")
@@ -83,9 +80,21 @@ def leader_elected(view: ClusterView, event: e.LeaderElected) -> None:
     partition.leader_epoch = event.leader_epoch
     partition.replicas = event.replicas
     partition.isr = event.isr
+
+
+def leadership_taken(view: ClusterView, event: e.LeadershipTaken) -> None:
+    partition = view.partitions[event.partition]
+    if event.log_end < partition.acknowledged_end:
+        partition.lost_from_log += partition.acknowledged_end - event.log_end
+        partition.acknowledged_end = event.log_end
+    while partition.append_ends and partition.append_ends[-1] > event.log_end:
+        partition.append_ends.pop()
+        partition.append_times_us.pop()
+    partition.taken_epoch = event.leader_epoch
     partition.high_watermark = event.high_watermark
     partition.log_end = event.log_end
     partition.log_start = event.log_start
+    partition.bytes = event.bytes
 
 
 def isr_changed(view: ClusterView, event: e.IsrChanged) -> None:
@@ -95,9 +104,11 @@ def isr_changed(view: ClusterView, event: e.IsrChanged) -> None:
 def records_appended(view: ClusterView, event: e.RecordsAppended) -> None:
     partition = view.partitions[event.partition]
     count = event.count
+    partition.appended += count
+    if event.leader_epoch < partition.taken_epoch:
+        return  # a deposed leader that does not know it yet: its log is not the partition's any more
     end = event.base_offset + count
     partition.log_end = end
-    partition.records += count
     partition.bytes += event.bytes
     if partition.topic in view.topic_readers:
         partition.append_ends.append(end)
@@ -184,3 +195,7 @@ def fault_started(view: ClusterView, event: e.FaultStarted) -> None:
 def fault_ended(view: ClusterView, event: e.FaultEnded) -> None:
     fault = view.faults.pop(event.fault)
     note(view, event.at_us, "mended", fault.text, f"over: {fault.text}")
+
+
+def command_refused(view: ClusterView, event: e.CommandRefused) -> None:
+    note(view, event.at_us, "member", event.text, f"refused: {event.text}: {event.reason}")

@@ -35,6 +35,7 @@ def rebalance_started(view: ClusterView, event: e.RebalanceStarted) -> None:
         group.reread = 0
         group.previous_owners = dict(group.owners) or group.previous_owners
     group.state = "PreparingRebalance"
+    group.session_deadlines_us.update(event.session_deadlines_us)
     group.barrier = Barrier(started, cause, trigger, event.initial, event.closes_at_us)
     who = f" ({event.trigger})" if event.trigger else ""
     note(view, event.at_us, "rebalance", event.group, f"{event.group} rebalances: {event.cause}{who}")
@@ -50,7 +51,8 @@ def join_received(view: ClusterView, event: e.JoinReceived) -> None:
     group = view.groups[event.group]
     group.pending.pop(event.member_id, None)
     group.members[event.member_id] = event.member
-    group.session_deadlines_us[event.member_id] = NEVER  # the session does not run while the join is parked
+    group.session_deadlines_us[event.member_id] = event.session_deadline_us
+    group.leader = event.leader
     if group.barrier is not None:
         group.barrier.joined[event.member_id] = event.at_us
         if event.newcomer:
@@ -80,9 +82,9 @@ def join_barrier_completed(view: ClusterView, event: e.JoinBarrierCompleted) -> 
 
 def sync_received(view: ClusterView, event: e.SyncReceived) -> None:
     group = view.groups[event.group]
+    group.session_deadlines_us[event.member_id] = event.session_deadline_us
     if group.barrier is not None:
         group.barrier.synced[event.member_id] = event.at_us
-        group.session_deadlines_us[event.member_id] = NEVER  # nor while the sync is parked
 
 
 def group_stabilized(view: ClusterView, event: e.GroupStabilized) -> None:
@@ -124,11 +126,26 @@ def member_removed(view: ClusterView, event: e.MemberRemoved) -> None:
     group.members.pop(event.member_id, None)
     group.pending.pop(event.member_id, None)
     group.session_deadlines_us.pop(event.member_id, None)
+    group.leader = event.leader
     if group.barrier is not None:
         group.barrier.joined.pop(event.member_id, None)
         group.barrier.newcomers.pop(event.member_id, None)
         group.barrier.synced.pop(event.member_id, None)
     note(view, event.at_us, "member", event.member, f"{event.member} left {event.group}: {event.reason}")
+
+
+def static_member_replaced(view: ClusterView, event: e.StaticMemberReplaced) -> None:
+    group = view.groups[event.group]
+    group.members = {
+        (event.member_id if known == event.old_member_id else known): name for known, name in group.members.items()
+    }
+    group.session_deadlines_us.pop(event.old_member_id, None)
+    group.session_deadlines_us[event.member_id] = event.session_deadline_us
+    if event.old_member_id in group.assignment:
+        group.assignment[event.member_id] = group.assignment.pop(event.old_member_id)
+    if group.barrier is not None:
+        group.barrier.joined.pop(event.old_member_id, None)
+    note(view, event.at_us, "member", event.member, f"{event.member} is back in {event.group} under its instance id")
 
 
 def heartbeat_answered(view: ClusterView, event: e.HeartbeatAnswered) -> None:
@@ -142,6 +159,8 @@ def heartbeat_answered(view: ClusterView, event: e.HeartbeatAnswered) -> None:
 
 def offsets_committed(view: ClusterView, event: e.OffsetsCommitted) -> None:
     group = view.groups[event.group]
+    if event.session_deadline_us >= 0:
+        group.session_deadlines_us[event.member_id] = event.session_deadline_us
     readers = group.readers
     for name, offset in event.offsets.items():
         reader = readers.get(name)
@@ -168,6 +187,8 @@ def _forget_append_times(view: ClusterView, name: str) -> None:
 
 
 def offset_commit_refused(view: ClusterView, event: e.OffsetCommitRefused) -> None:
+    if event.session_deadline_us >= 0:
+        view.groups[event.group].session_deadlines_us[event.member_id] = event.session_deadline_us
     note(view, event.at_us, "member", event.member, f"{event.member}: commit refused, {event.error}")
 
 
@@ -183,6 +204,10 @@ def group_loaded(view: ClusterView, event: e.GroupLoaded) -> None:
     group.rebalance_count = max(0, event.generation - 1)
     group.pending = {}
     group.barrier = None
+    for reader in group.readers.values():
+        reader.committed = NEVER
+    for name, offset in event.offsets.items():
+        group.readers.setdefault(name, ReaderView()).committed = offset
     note(view, event.at_us, "election", event.group, f"{event.group} is coordinated by broker-{event.broker}")
 
 
@@ -191,6 +216,22 @@ def group_unloaded(view: ClusterView, event: e.GroupUnloaded) -> None:
     group.pending = {}
     if group.barrier is not None:
         group.barrier = None
+
+
+def offsets_expired(view: ClusterView, event: e.OffsetsExpired) -> None:
+    group = view.groups[event.group]
+    for name in event.partitions:
+        if name in group.readers:
+            group.readers[name].committed = NEVER
+    note(view, event.at_us, "member", event.group, f"{event.group}: offsets of {len(event.partitions)} partitions expired")
+
+
+def group_deleted(view: ClusterView, event: e.GroupDeleted) -> None:
+    group = view.groups[event.group]
+    group.state, group.generation, group.assignor, group.leader = "Dead", 0, "", ""
+    group.members, group.assignment, group.session_deadlines_us, group.pending = {}, {}, {}, {}
+    for reader in group.readers.values():
+        reader.committed = NEVER
 
 
 def stopped_partition_us(group: GroupView, now_us: int) -> int:

@@ -35,7 +35,8 @@ class TopicView(msgspec.Struct, gc=False):
 class PartitionView(msgspec.Struct, gc=False):
     """A partition's leadership and offsets; `append_ends`/`append_times_us` date the records for time lag.
 
-    `acknowledged_end` is the highest offset that a producer was told is safe (exclusive).
+    The offsets are those of the last leader that took over (in epoch `taken_epoch`); `appended` counts records that
+    leaders appended, truncated or not; `acknowledged_end` is the highest offset that a producer was told is safe (exclusive).
     """
 
     partition: str
@@ -48,8 +49,9 @@ class PartitionView(msgspec.Struct, gc=False):
     log_start: int = 0
     high_watermark: int = 0
     log_end: int = 0
-    records: int = 0
     bytes: int = 0
+    taken_epoch: int = -1
+    appended: int = 0
     produced: int = 0
     acked: int = 0
     acknowledged_end: int = 0

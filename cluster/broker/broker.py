@@ -1,0 +1,413 @@
+"""A broker: its process, the requests it serves, the replicas and coordinators it hosts, its bond to the controller.
+
+Theory of operation. A request arrives as a `Call` over a link and is answered now, or later from purgatory. A broker
+is *alive* while its process exists and *running* while it is not frozen; what reaches a frozen broker waits, a dead one
+resets connections. Metadata comes from the controller over a link, so brokers may disagree for a moment, as in Kafka.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from cluster.broker.control_plane import ControlPlane
+from cluster.broker.coordination import OFFSETS_TOPIC, Coordination
+from cluster.broker.purgatory import DelayedProduce, Timeouts
+from cluster.broker.replica import Follower, Replica
+from cluster.connection import Call, Connection
+from cluster.events import BrokerPaused, BrokerResumed, BrokerStarted, BrokerStopped, Event
+from cluster.network import Link, Network
+from cluster.protocol import messages as m
+from cluster.protocol.errors import ErrorCode
+from cluster.timeline import Timeline
+
+REGISTRATION_BACKOFF_US = 1_000_000
+ALL_IN_SYNC = -1
+
+LiveBrokers = tuple[int, ...]
+Metadata = dict[str, m.PartitionMetadata]
+
+
+class Broker:
+    """One broker of the cluster. `config` has every broker key of Kafka; `new_uuid` mints member ids."""
+
+    def __init__(
+        self,
+        broker: int,
+        rack: str,
+        timeline: Timeline,
+        network: Network,
+        control: ControlPlane,
+        config: Mapping[str, object],
+        tell: Callable[[Event], None],
+        new_uuid: Callable[[], str],
+    ) -> None:
+        self.id, self.rack, self.name = broker, rack, f"broker-{broker}"
+        self.timeline, self.network, self.control, self.tell = timeline, network, control, tell
+        self.config = config
+        self.alive = self.running = False
+        self.life = 0
+        self.stopped_us = 0
+        self.when_gone: Callable[[], object] | None = None
+        self.epoch = -1
+        self.replicas: dict[str, Replica] = {}
+        self.image: Metadata = {}
+        self.live: LiveBrokers = ()
+        self._links: dict[int, Link] = {}
+        self._backlog: list[tuple[Callable[[Any], object], Any]] = []
+        self._connections: dict[Connection, None] = {}
+        self._topic_partitions: dict[str, list[str]] = {}
+        self.timeouts = Timeouts(timeline)
+        self.coordination = Coordination(self, config, new_uuid)
+        self._producer_ids = range(0)
+        self._heartbeat_us = cast(int, config["broker.heartbeat.interval.ms"]) * 1000
+        self._lag_us = cast(int, config["replica.lag.time.max.ms"]) * 1000
+        group = self.coordination.handle
+        self._handlers: dict[type[m.Request], Callable[[Call], None]] = {
+            m.ProduceRequest: self._produce,
+            m.FetchRequest: self._fetch,
+            m.ListOffsetsRequest: self._list_offsets,
+            m.MetadataRequest: self._metadata,
+            m.FindCoordinatorRequest: self.coordination.find,
+            m.InitProducerIdRequest: self._init_producer_id,
+            m.OffsetCommitRequest: group,
+            m.OffsetFetchRequest: group,
+            m.JoinGroupRequest: group,
+            m.HeartbeatRequest: group,
+            m.LeaveGroupRequest: group,
+            m.SyncGroupRequest: group,
+            m.DescribeGroupRequest: group,
+        }
+
+    # --- the process ------------------------------------------------------------------------------------------------
+
+    @property
+    def now_us(self) -> int:
+        """Virtual time."""
+        return self.timeline.now_us
+
+    def later(self, action: Callable[[Any], object], argument: Any) -> None:
+        """Something reached a broker that does not run: a frozen one handles it when it thaws, a dead one never."""
+        if self.alive:
+            self._backlog.append((action, argument))
+
+    def after(self, delay_us: int, action: Callable[[Any], object], argument: Any) -> None:
+        """Do something in a while, unless this life of the process is over by then."""
+        self.timeline.post(self.timeline.now_us + delay_us, self._alarm, (self.life, action, argument))
+
+    def _alarm(self, alarm: tuple[int, Callable[[Any], object], Any]) -> None:
+        life, action, argument = alarm
+        if life != self.life:
+            return
+        if self.running:
+            action(argument)
+        else:
+            self.later(self._alarm, alarm)
+
+    def connected(self, connection: Connection) -> None:
+        """A client opened a connection."""
+        self._connections[connection] = None
+
+    def link_to(self, broker: int) -> Link:
+        """The link to another broker."""
+        link = self._links.get(broker)
+        if link is None:
+            link = self._links[broker] = self.network.link(self.name, f"broker-{broker}")
+        return link
+
+    def replica_on(self, broker: int, partition: str) -> Replica:
+        """The other end of replication: a partition on another broker."""
+        return self.control.brokers[broker].replicas[partition]
+
+    def boot(self) -> None:
+        """The process starts; the cluster's first start (`open`) and a restart go on differently."""
+        self.alive = self.running = True
+        self.life += 1
+        self.stopped_us = -1
+        self.tell(BrokerStarted(broker=self.id, rack=self.rack))
+
+    def open(self, epoch: int, live: LiveBrokers, image: Metadata) -> None:
+        """The cluster is up at t = 0: registered, metadata known, leaderships taken."""
+        self.epoch, self.live, self.image = epoch, live, image
+        for replica in self.replicas.values():
+            replica.apply(image[replica.partition])
+        self._start_ticking()
+
+    def start(self) -> None:
+        """Start the process again; it registers, then takes its place."""
+        self.boot()
+        self.control.elect()
+        self._register(self.life)
+
+    def _start_ticking(self) -> None:
+        places = max(1, len(self.control.brokers))
+        self.after(self._heartbeat_us * self.id // places, self._heartbeat, None)
+        self.after(self._lag_us // 2, self._check_isr, None)
+
+    def end(self, how: str) -> None:
+        """The process is gone (`how`: stop, kill): memory is lost, what was appended survives, sockets reset."""
+        self.alive = self.running = False
+        self.life += 1
+        self.stopped_us = self.now_us
+        self._backlog.clear()
+        self.timeouts.clear()
+        self.coordination.died()
+        for replica in self.replicas.values():
+            replica.host_died()
+        self.tell(BrokerStopped(broker=self.id, how=how))
+        connections, self._connections = self._connections, {}
+        for connection in connections:
+            connection.inbound.send(connection.reset, None)
+            self._connections[connection] = None
+        self.control.elect()
+        when_gone, self.when_gone = self.when_gone, None
+        if when_gone is not None:
+            when_gone()
+
+    def stop(self) -> None:
+        """A controlled shutdown: ask the controller, stop when it says so (at once when there is none)."""
+        link = self.control.link_from(self)
+        if link is None or self.control.active == self.id:
+            self.control.shut_down(self)
+        else:
+            link.send(self.control.shut_down, self)
+
+    def may_stop(self, life: int) -> None:
+        """The controller moved everything away."""
+        if life == self.life and self.alive:
+            self.end("stop")
+
+    def pause(self) -> None:
+        """Freeze the process."""
+        self.running = False
+        self.tell(BrokerPaused(broker=self.id))
+        for connection in self._connections:
+            connection.look(silent=True)
+        self.control.elect()
+
+    def resume(self) -> None:
+        """Thaw: handle what has come in meanwhile, in order."""
+        self.running = True
+        self.tell(BrokerResumed(broker=self.id))
+        for connection in self._connections:
+            connection.look()
+        self.control.elect()
+        backlog, self._backlog = self._backlog, []
+        for action, argument in backlog:
+            action(argument)
+
+    # --- the bond to the controller -----------------------------------------------------------------------------------
+
+    def _register(self, life: int) -> None:
+        if life != self.life:
+            return
+        link = self.control.link_from(self)
+        if link is None:
+            self.after(REGISTRATION_BACKOFF_US, self._register, life)
+        else:
+            link.send(self.control.register, self)
+
+    def registration_refused(self, life: int) -> None:
+        """The session of this broker's former life is still valid: try again."""
+        if life == self.life:
+            self.after(REGISTRATION_BACKOFF_US, self._register, life)
+
+    def registered(self, welcome: tuple[int, int, LiveBrokers, Metadata]) -> None:
+        """Let in: (life, broker epoch, live brokers, all metadata)."""
+        if not self.running:
+            self.later(self.registered, welcome)
+            return
+        life, epoch, live, image = welcome
+        if life != self.life:
+            return
+        first = self.epoch < 0 or not self.image
+        restarted = self.epoch != epoch
+        self.epoch, self.live = epoch, live
+        self.image = image
+        self._topic_partitions.clear()
+        for replica in self.replicas.values():
+            replica.apply(image[replica.partition], restarted=restarted)
+        if first or restarted:
+            self._start_ticking()
+
+    def must_register(self, life: int) -> None:
+        """The controller does not know this life of the broker (it was fenced): register again."""
+        if life == self.life and self.alive:
+            self.life += 1  # heartbeats and checks of the fenced life end
+            self._register(self.life)
+
+    def _heartbeat(self, _: None) -> None:
+        link = self.control.link_from(self)
+        if link is not None:
+            link.send(self.control.heartbeat, (self, self.epoch))
+        self.after(self._heartbeat_us, self._heartbeat, None)
+
+    def apply_metadata(self, news: tuple[LiveBrokers, Metadata]) -> None:
+        """Changed partitions from the controller."""
+        if not self.running:
+            self.later(self.apply_metadata, news)
+            return
+        self.live, delta = news
+        for name, metadata in delta.items():
+            if metadata.leader_epoch >= self.image[name].leader_epoch:
+                self.image[name] = metadata
+            replica = self.replicas.get(name)
+            if replica is not None and self.epoch >= 0:
+                replica.apply(metadata)
+
+    def _check_isr(self, _: None) -> None:
+        """Take followers that have not caught up for `replica.lag.time.max.ms` out of their ISRs."""
+        now_us = self.now_us
+        for replica in self.replicas.values():
+            if replica.is_leader and not replica.alter_pending and len(replica.isr) > 1:
+                isr = replica.in_sync(now_us, self._lag_us)
+                if isr != replica.isr:
+                    self._alter_isr(replica, isr, "shrink: not caught up within replica.lag.time.max.ms")
+        self.after(self._lag_us // 2, self._check_isr, None)
+
+    def caught_up(self, replica: Replica, follower: Follower) -> None:
+        """A follower outside the ISR has everything below the high watermark: ask to let it in."""
+        if follower.broker not in self.live:
+            return
+        isr = tuple(one for one in replica.metadata.replicas if one in replica.isr or one == follower.broker)
+        replica.set_isr(isr)
+        self._alter_isr(replica, isr, f"expand: broker-{follower.broker} caught up")
+
+    def _alter_isr(self, replica: Replica, isr: tuple[int, ...], reason: str) -> None:
+        link = self.control.link_from(self)
+        if link is not None:
+            replica.alter_pending = True
+            link.send(self.control.alter_isr, (self, replica, isr, reason))
+
+    def isr_altered(self, answer: tuple[Replica, bool, m.PartitionMetadata]) -> None:
+        """AlterPartition was answered: (replica, accepted, the controller's metadata)."""
+        if not self.running:
+            self.later(self.isr_altered, answer)
+            return
+        replica, _, metadata = answer
+        replica.alter_pending = False
+        if replica.is_leader and metadata.leader_epoch == replica.metadata.leader_epoch:
+            replica.metadata = metadata
+            replica.set_isr(metadata.isr)
+            replica.advance()
+
+    def leadership_changed(self, replica: Replica, was_leader: bool) -> None:
+        """A replica took over or stepped down: coordinators come and go with their partitions."""
+        if not replica.is_leader:
+            self._refuse_fetches(replica)
+        if replica.partition.startswith(OFFSETS_TOPIC):
+            if was_leader:
+                self.coordination.resigned(replica)
+            if replica.is_leader:
+                self.coordination.elected(replica, at_creation=self.timeline.now_us == 0)
+
+    # --- requests ---------------------------------------------------------------------------------------------------
+
+    def receive(self, call: Call) -> None:
+        """A request arrived over a link."""
+        if self.running:
+            self._handlers[call.request.__class__](call)
+        elif self.alive:
+            self._backlog.append((self.receive, call))
+        else:
+            call.connection.inbound.send(call.connection.reset, None)
+
+    def _produce(self, call: Call) -> None:
+        """Produce (API 0): append each batch; with acks=all the answer waits for the high watermark."""
+        request: m.ProduceRequest = call.request
+        now_us = self.timeline.now_us
+        results: list[m.ProduceResult] = []
+        delayed = DelayedProduce(call, results)
+        delayed.left = 1  # this loop itself: nothing is answered before every batch was looked at
+        for index, batch in enumerate(request.batches):
+            replica = self.replicas.get(batch.partition)
+            if replica is None or not replica.is_leader:
+                results.append(m.ProduceResult(batch.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER))
+                continue
+            if request.acks == ALL_IN_SYNC and len(replica.metadata.isr) < replica.min_insync_replicas:
+                results.append(m.ProduceResult(batch.partition, ErrorCode.NOT_ENOUGH_REPLICAS))
+                continue
+            error, offset = replica.log.producers.check(batch)
+            results.append(m.ProduceResult(batch.partition, error, offset, offset >= 0))
+            if error is ErrorCode.NONE:
+                if offset < 0:
+                    results[index].base_offset = offset = replica.append(batch, now_us).base_offset
+                if request.acks == ALL_IN_SYNC:
+                    replica.when_committed(offset + batch.count, delayed.waits_for(index))
+        delayed.left -= 1
+        if delayed.left == 0:
+            if request.acks != 0:
+                delayed.answer()
+        else:
+            self.timeouts.give_up_at(
+                now_us + request.timeout_ms * 1000, lambda: delayed.expire(ErrorCode.REQUEST_TIMED_OUT)
+            )
+
+    def _fetch(self, call: Call) -> None:
+        """Fetch (API 1): answer with whatever is readable, or park at every wanted partition until something is."""
+        request: m.FetchRequest = call.request
+        found: list[m.FetchedPartition] = []
+        room = request.max_bytes
+        for name, (offset, _) in request.positions.items():
+            replica = self.replicas.get(name)
+            if replica is None or not replica.is_leader:
+                found.append(m.FetchedPartition(name, ErrorCode.NOT_LEADER_OR_FOLLOWER))
+                continue
+            end = replica.high_watermark
+            log = replica.log
+            if log.log_start <= offset < end:
+                if room > 0:
+                    batches = log.read(offset, end, min(room, request.max_partition_bytes))
+                    room -= sum(batch.bytes for batch in batches)
+                    found.append(m.FetchedPartition(name, ErrorCode.NONE, end, end, log.log_start, batches))
+            elif offset > log.log_end or offset < log.log_start:
+                found.append(m.FetchedPartition(name, ErrorCode.OFFSET_OUT_OF_RANGE, end, end, log.log_start))
+        if found:
+            call.reply(m.FetchResponse(found))
+            return
+        for name in request.positions:
+            self.replicas[name].fetches[request.client] = call
+
+    def high_watermark_moved(self, replica: Replica) -> None:
+        """Parked fetches of this partition can be answered (those that were answered elsewhere are stale)."""
+        fetches, replica.fetches = replica.fetches, {}
+        for call in fetches.values():
+            if call.response is None:
+                self._fetch(call)
+
+    def _refuse_fetches(self, replica: Replica) -> None:
+        fetches, replica.fetches = replica.fetches, {}
+        for call in fetches.values():
+            if call.response is None:
+                refused = m.FetchedPartition(replica.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+                call.reply(m.FetchResponse([refused]))
+
+    def _list_offsets(self, call: Call) -> None:
+        """ListOffsets (API 2): the log's start, or its high watermark."""
+        request: m.ListOffsetsRequest = call.request
+        offsets: dict[str, tuple[ErrorCode, int]] = {}
+        for name in request.partitions:
+            replica = self.replicas.get(name)
+            if replica is None or not replica.is_leader:
+                offsets[name] = ErrorCode.NOT_LEADER_OR_FOLLOWER, -1
+            else:
+                offsets[name] = ErrorCode.NONE, replica.high_watermark if request.latest else replica.log.log_start
+        call.reply(m.ListOffsetsResponse(offsets))
+
+    def _metadata(self, call: Call) -> None:
+        """Metadata (API 3), as this broker has heard it."""
+        request: m.MetadataRequest = call.request
+        if not self._topic_partitions:
+            for name in self.image:
+                self._topic_partitions.setdefault(name.rpartition("-")[0], []).append(name)
+        topics = {
+            topic: tuple(self.image[name] for name in self._topic_partitions.get(topic, ()))
+            for topic in request.topics
+        }
+        call.reply(m.MetadataResponse(self.live, topics))
+
+    def _init_producer_id(self, call: Call) -> None:
+        """InitProducerId (API 22) without a transactional id: the next id of this broker's block."""
+        if not self._producer_ids:
+            first = self.control.controller.producer_ids()
+            self._producer_ids = range(first, first + 1_000)
+        producer_id, self._producer_ids = self._producer_ids[0], self._producer_ids[1:]
+        call.reply(m.InitProducerIdResponse(ErrorCode.NONE, producer_id, 0))

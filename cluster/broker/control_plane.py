@@ -1,0 +1,122 @@
+"""Who hosts the active controller, and how words travel between it and the brokers.
+
+The active controller is the lowest running broker; when its process ends or freezes, the next one takes over at once
+(the quorum is not modelled). Everything said to it or by it passes the links of the broker that hosts it.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from cluster.broker.controller import Controller
+from cluster.events import ControllerElected, Event
+from cluster.network import Link, Network
+from cluster.protocol.messages import PartitionMetadata
+from cluster.timeline import Timeline, Timer
+
+if TYPE_CHECKING:
+    from cluster.broker.broker import Broker
+    from cluster.broker.replica import Replica
+
+NO_CONTROLLER = -1
+IsrRequest = tuple["Broker", "Replica", tuple[int, ...], str]
+
+
+class ControlPlane:
+    """The driver of the `Controller`."""
+
+    def __init__(
+        self, timeline: Timeline, network: Network, controller: Controller, tell: Callable[[Event], None]
+    ) -> None:
+        self.timeline, self.network, self.controller, self._tell = timeline, network, controller, tell
+        self.brokers: dict[int, Broker] = {}
+        self.active = NO_CONTROLLER
+        self._timer: Timer | None = None
+
+    def elect(self) -> None:
+        """A broker came, went, froze or thawed: see who hosts the controller now."""
+        running = [broker.id for broker in self.brokers.values() if broker.running]
+        active = self.active if self.active in running else min(running, default=NO_CONTROLLER)
+        if active != self.active:
+            self.active = active
+            self._tell(ControllerElected(broker=active))
+            self.controller.take_over(self.timeline.now_us)
+            self._arm()
+
+    def link_from(self, broker: "Broker") -> Link | None:
+        """The way to the active controller, None while there is none."""
+        if self.active == NO_CONTROLLER:
+            return None
+        return self.network.link(broker.name, self.brokers[self.active].name)
+
+    def _link_to(self, broker: "Broker") -> Link:
+        return self.network.link(self.brokers[self.active].name, broker.name)
+
+    def publish(self, changed: list[str]) -> None:
+        """Tell every running broker of changed partitions."""
+        if not changed or self.active == NO_CONTROLLER:
+            return
+        partitions = self.controller.partitions
+        delta = {name: partitions[name] for name in changed}
+        for broker in self.brokers.values():
+            if broker.alive:
+                self._link_to(broker).send(broker.apply_metadata, (self.controller.live(), delta))
+
+    # --- what arrives at the controller ---------------------------------------------------------------------------
+
+    def register(self, broker: "Broker") -> None:
+        """BrokerRegistration: let in with everything there is to know, or told to try again."""
+        if self.active == NO_CONTROLLER:
+            return
+        changed = self.controller.register(broker.id, self.timeline.now_us)
+        link = self._link_to(broker)
+        if changed is None:
+            link.send(broker.registration_refused, broker.life)
+            return
+        epoch = self.controller.brokers[broker.id].epoch
+        image: dict[str, PartitionMetadata] = dict(self.controller.partitions)
+        link.send(broker.registered, (broker.life, epoch, self.controller.live(), image))
+        self.publish(changed)
+        self._arm()
+
+    def heartbeat(self, beat: tuple["Broker", int]) -> None:
+        """BrokerHeartbeat: (broker, its broker epoch)."""
+        broker, epoch = beat
+        if self.active == NO_CONTROLLER:
+            return
+        if not self.controller.heartbeat(broker.id, epoch, self.timeline.now_us):
+            self._link_to(broker).send(broker.must_register, broker.life)
+
+    def shut_down(self, broker: "Broker") -> None:
+        """BrokerHeartbeat with wantShutDown: move its leaderships, then let it go."""
+        if self.active == NO_CONTROLLER:
+            return
+        self.publish(self.controller.shut_down(broker.id))
+        self._link_to(broker).send(broker.may_stop, broker.life)
+
+    def alter_isr(self, request: IsrRequest) -> None:
+        """AlterPartition from a leader: (broker, its replica, the new ISR, why)."""
+        broker, replica, isr, reason = request
+        if self.active == NO_CONTROLLER:
+            return
+        name = replica.partition
+        accepted = self.controller.alter_isr(name, broker.id, replica.metadata.leader_epoch, isr, reason)
+        self._link_to(broker).send(broker.isr_altered, (replica, accepted, self.controller.partitions[name]))
+        if accepted:
+            self.publish([name])
+
+    # --- silent brokers -------------------------------------------------------------------------------------------
+
+    def watch_sessions(self) -> None:
+        """The cluster is up: begin to watch for silent brokers."""
+        self._arm()
+
+    def _arm(self) -> None:
+        """The timer stands at a deadline that may have moved on meanwhile: then it is set again."""
+        deadline_us = self.controller.next_deadline_us()
+        if deadline_us is not None and (self._timer is None or not self._timer.pending):
+            self._timer = self.timeline.call_at(deadline_us, self._expire)
+
+    def _expire(self) -> None:
+        if self.active != NO_CONTROLLER:
+            self.publish(self.controller.expire(self.timeline.now_us))
+            self._arm()

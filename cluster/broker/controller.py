@@ -1,0 +1,162 @@
+"""The active controller: which brokers are in, who leads what, and who is in sync.
+
+Theory of operation. Brokers register, send heartbeats, and are fenced when silent for `broker.session.timeout.ms`; a
+fenced broker leaves every ISR and loses its leaderships. Each change of leader raises the partition's leader epoch.
+The metadata log's quorum is not modelled: this state survives its host, and the next controller goes on with it,
+giving every broker a fresh session. Plain rules; the broker that hosts it carries its words.
+Source: `ClusterControlManager`, `BrokerHeartbeatManager`, `ReplicationControlManager`.
+"""
+
+from collections.abc import Callable, Iterable
+
+from cluster.broker.elections import elect, isr_without
+from cluster.events import BrokerFenced, BrokerUnfenced, Event, IsrChanged, LeaderElected
+from cluster.protocol.messages import PartitionMetadata
+
+NO_LEADER = -1
+PRODUCER_IDS_IN_BLOCK = 1_000
+
+
+class Registration:
+    """A broker as the controller knows it; `shutting_down` while a controlled shutdown is under way."""
+
+    __slots__ = ("broker", "epoch", "fenced", "last_contact_us", "shutting_down")
+
+    def __init__(self, broker: int) -> None:
+        self.broker = broker
+        self.epoch, self.fenced, self.last_contact_us, self.shutting_down = -1, True, 0, False
+
+
+class Controller:
+    """The cluster's metadata and the rules that change it. `session_timeout_us`: `broker.session.timeout.ms`."""
+
+    def __init__(self, brokers: Iterable[int], session_timeout_us: int, tell: Callable[[Event], None]) -> None:
+        self.session_timeout_us = session_timeout_us
+        self._tell = tell
+        self.brokers = {broker: Registration(broker) for broker in brokers}
+        self.partitions: dict[str, PartitionMetadata] = {}
+        self._next_epoch = 0
+        self._next_producer_id = 0
+
+    def producer_ids(self) -> int:
+        """The first of a block of producer ids for one broker (AllocateProducerIds)."""
+        first = self._next_producer_id
+        self._next_producer_id += PRODUCER_IDS_IN_BLOCK
+        return first
+
+    def live(self) -> tuple[int, ...]:
+        """Brokers that are registered and not fenced."""
+        return tuple(broker.broker for broker in self.brokers.values() if not broker.fenced)
+
+    def _eligible(self, broker: int) -> bool:
+        registration = self.brokers[broker]
+        return not registration.fenced and not registration.shutting_down
+
+    def create(self, partition: str, replicas: tuple[int, ...]) -> None:
+        """A new partition: every replica in sync, the first of them leads."""
+        self._elected(partition, PartitionMetadata(replicas[0], 0, replicas, replicas), "created")
+
+    def _elected(self, partition: str, metadata: PartitionMetadata, reason: str) -> None:
+        self.partitions[partition] = metadata
+        self._tell(
+            LeaderElected(
+                partition=partition,
+                leader=metadata.leader,
+                leader_epoch=metadata.leader_epoch,
+                replicas=metadata.replicas,
+                isr=metadata.isr,
+                reason=reason,
+            )
+        )
+
+    # --- brokers come and go --------------------------------------------------------------------------------------
+
+    def register(self, broker: int, now_us: int) -> list[str] | None:
+        """A started broker asks to be let in: the partitions that change, or None while its old session is valid.
+
+        Kafka answers DUPLICATE_BROKER_REGISTRATION then, and the broker tries again.
+        """
+        registration = self.brokers[broker]
+        if not registration.fenced:
+            return None
+        self._next_epoch += 1
+        registration.epoch, registration.fenced = self._next_epoch, False
+        registration.shutting_down, registration.last_contact_us = False, now_us
+        self._tell(BrokerUnfenced(broker=broker, broker_epoch=registration.epoch))
+        changed = []
+        for name, metadata in self.partitions.items():
+            if metadata.leader == NO_LEADER and broker in metadata.isr:
+                changed.append(name)
+                self._elect(name, metadata, metadata.isr, "broker returned")
+        return changed
+
+    def heartbeat(self, broker: int, epoch: int, now_us: int) -> bool:
+        """A broker is alive; false when it is fenced (or an older life of its), and has to register again."""
+        registration = self.brokers[broker]
+        if registration.fenced or registration.epoch != epoch:
+            return False
+        registration.last_contact_us = now_us
+        return True
+
+    def take_over(self, now_us: int) -> None:
+        """A new active controller: it heard nobody yet, so every session begins anew."""
+        for registration in self.brokers.values():
+            registration.last_contact_us = now_us
+
+    def next_deadline_us(self) -> int | None:
+        """When the next silent broker is to be fenced, if nothing is heard from it."""
+        deadlines = [one.last_contact_us + self.session_timeout_us for one in self.brokers.values() if not one.fenced]
+        return min(deadlines, default=None)
+
+    def expire(self, now_us: int) -> list[str]:
+        """Fence every broker that was silent for its session; returns the partitions that change."""
+        changed: list[str] = []
+        for registration in self.brokers.values():
+            if not registration.fenced and registration.last_contact_us + self.session_timeout_us <= now_us:
+                changed += self._fence(registration, "session expired", "broker fenced")
+        return changed
+
+    def shut_down(self, broker: int) -> list[str]:
+        """A controlled shutdown: the broker's leaderships move first, then it is out; returns what changes."""
+        self.brokers[broker].shutting_down = True
+        return self._fence(self.brokers[broker], "controlled shutdown", "controlled shutdown")
+
+    def _fence(self, registration: Registration, why: str, reason: str) -> list[str]:
+        registration.fenced = True
+        broker = registration.broker
+        self._tell(BrokerFenced(broker=broker, reason=why))
+        changed = []
+        for name, metadata in self.partitions.items():
+            if broker in metadata.isr or metadata.leader == broker:
+                changed.append(name)
+                self._leave(name, metadata, broker, reason)
+        return changed
+
+    def _leave(self, name: str, metadata: PartitionMetadata, broker: int, reason: str) -> None:
+        isr = isr_without(metadata.isr, broker)
+        if metadata.leader == broker:
+            self._elect(name, metadata, isr, reason)
+        elif isr != metadata.isr:
+            self.partitions[name] = PartitionMetadata(metadata.leader, metadata.leader_epoch, metadata.replicas, isr)
+            self._tell(IsrChanged(partition=name, isr=isr, reason=f"shrink: broker-{broker} {reason}"))
+
+    def _elect(self, name: str, metadata: PartitionMetadata, isr: tuple[int, ...], reason: str) -> None:
+        election = elect("ONLINE", metadata.replicas, isr, metadata.leader, self._eligible)
+        leader_epoch = metadata.leader_epoch + 1
+        chosen = PartitionMetadata(election.leader, leader_epoch, metadata.replicas, tuple(election.isr))
+        self._elected(name, chosen, reason)
+
+    # --- in-sync replicas -----------------------------------------------------------------------------------------
+
+    def alter_isr(self, partition: str, leader: int, leader_epoch: int, isr: tuple[int, ...], reason: str) -> bool:
+        """AlterPartition from a leader: false when it does not lead (any more) or names a broker that may not be in."""
+        metadata = self.partitions[partition]
+        if metadata.leader != leader or metadata.leader_epoch != leader_epoch:
+            return False
+        if any(broker != leader and broker not in metadata.isr and not self._eligible(broker) for broker in isr):
+            return False
+        ordered = tuple(broker for broker in metadata.replicas if broker in isr)
+        if ordered != metadata.isr:
+            self.partitions[partition] = PartitionMetadata(leader, leader_epoch, metadata.replicas, ordered)
+            self._tell(IsrChanged(partition=partition, isr=ordered, reason=reason))
+        return True

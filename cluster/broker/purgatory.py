@@ -1,0 +1,86 @@
+"""What waits at a broker: produce requests for the high watermark, and the timeouts of whatever waits.
+
+Fetches wait too, but at the replicas they want to read (see `Broker`), and without a timeout: an idle long poll that
+times out and is sent again changes nothing, so it is not simulated.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from heapq import heappop, heappush
+from itertools import count
+
+from cluster.connection import Call
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.messages import ProduceResponse, ProduceResult
+from cluster.timeline import Timeline, Timer
+
+
+class DelayedProduce:
+    """A Produce request with acks=all: answered when each of its batches is settled, or when its time is up."""
+
+    __slots__ = ("answered", "call", "left", "results")
+
+    def __init__(self, call: Call, results: list[ProduceResult]) -> None:
+        self.call, self.results = call, results
+        self.left, self.answered = 0, False
+
+    def waits_for(self, index: int) -> Callable[[ErrorCode], None]:
+        """One more batch to wait for: the function that settles it."""
+        self.left += 1
+        return partial(self._settle, index)
+
+    def _settle(self, index: int, error: ErrorCode) -> None:
+        if self.answered:
+            return
+        if error is not ErrorCode.NONE:
+            self.results[index].error, self.results[index].base_offset = error, -1
+        self.left -= 1
+        if self.left == 0:
+            self.answer()
+
+    def answer(self) -> None:
+        """Send the response as it stands."""
+        self.answered = True
+        self.call.reply(ProduceResponse(self.results))
+
+    def expire(self, unsettled: ErrorCode) -> None:
+        """Time is up: batches that nobody settled may or may not survive."""
+        if self.answered:
+            return
+        for result in self.results:
+            if result.error is ErrorCode.NONE:
+                result.error, result.base_offset = unsettled, -1
+        self.answer()
+
+
+class Timeouts:
+    """Many waits, one timer: each is given up at its deadline unless it is over by then."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._heap: list[tuple[int, int, Callable[[], object]]] = []
+        self._order = count()
+        self._timer: Timer | None = None
+
+    def give_up_at(self, deadline_us: int, action: Callable[[], object]) -> None:
+        """Call `action` at the deadline; it must do nothing when the wait is over."""
+        heappush(self._heap, (deadline_us, next(self._order), action))
+        if self._timer is None or self._timer.at_us > deadline_us:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._timeline.call_at(deadline_us, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        now_us = self._timeline.now_us
+        while self._heap and self._heap[0][0] <= now_us:
+            heappop(self._heap)[2]()
+        if self._heap and self._timer is None:
+            self._timer = self._timeline.call_at(self._heap[0][0], self._look)
+
+    def clear(self) -> None:
+        """The process ended: nothing waits any more."""
+        self._heap.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

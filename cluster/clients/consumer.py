@@ -1,0 +1,279 @@
+"""A consumer: its process, its poll loop, and what the two threads share.
+
+The poll loop does what an application does: poll(), work on the records, poll() again. Everything about the group
+happens inside poll() (`GroupMembership`); the heartbeat thread only keeps the session alive and asks for a rejoin.
+An idle stretch of polls is one wait here: nobody can tell it from poll() returning nothing and being called again.
+Source: `org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer`, `ConsumerCoordinator`.
+"""
+
+from typing import Any, cast
+
+import trio
+
+from cluster import events as e
+from cluster.clients.applications import Application
+from cluster.clients.fetcher import Fetcher
+from cluster.clients.heartbeat import HeartbeatThread
+from cluster.clients.membership import GroupMembership
+from cluster.clients.process import RETRY_BACKOFF_US, Process, Surroundings
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.messages import LeaveGroupRequest, LeavingMember
+from cluster.spec import GroupSpec
+from cluster.timeline import Waiter
+
+MS = 1_000
+FOREVER = -1
+
+
+class Consumer(Process):
+    """One member of a group. `config` has every consumer key of Kafka."""
+
+    def __init__(
+        self, around: Surroundings, spec: GroupSpec, name: str, number: int, config: dict[str, Any], app: Application
+    ) -> None:
+        super().__init__(around, name, number, cast(int, config["request.timeout.ms"]))
+        self.spec, self.group, self.config, self.application = spec, spec.name, config, app
+        self.topics = spec.topics_of(name)
+        self.instance_id: str | None = None
+        self.session_timeout_us: int = config["session.timeout.ms"] * MS
+        self.heartbeat_interval_us: int = config["heartbeat.interval.ms"] * MS
+        self.max_poll_interval_us: int = config["max.poll.interval.ms"] * MS
+        self.max_poll_records: int = config["max.poll.records"]
+        self.auto_commit = spec.application.commit == "auto" and bool(config["enable.auto.commit"])
+        self.auto_commit_interval_us: int = config["auto.commit.interval.ms"] * MS
+        self.fetcher = Fetcher(self, config["fetch.max.bytes"], config["max.partition.fetch.bytes"])
+        self.heartbeats = HeartbeatThread(self)
+        self.membership = GroupMembership(self)
+        self._reset()
+
+    def _reset(self) -> None:
+        """A new process: nothing known, nothing owned."""
+        self.state = "Left"
+        self.coordinator, self.member_id, self.generation = -1, "", -1
+        self.owned: tuple[str, ...] = ()
+        self.fetcher.reset()
+        self.membership.reset()
+        self.heartbeats.enabled = self.heartbeats.paused = False
+        self.in_poll = True
+        self.last_poll_us = self.timeline.now_us
+        self.next_auto_commit_us = 0
+        self.processed = 0
+        self.attention = True  # something other than records wants the poll loop
+        self._stale = True
+        self._closing = False
+        self._stalled_until_us: int | None = None
+        self._waiter: Waiter | None = None
+
+    # --- the process ------------------------------------------------------------------------------------------------
+
+    def launch(self, nursery: trio.Nursery) -> None:
+        """Start the process: its threads run in a nursery of their own."""
+        processed = getattr(self, "processed", 0)
+        self.begin()
+        self._reset()
+        self.processed = processed
+        self.tell(e.MemberStarted(group=self.group, member=self.name))
+        self.timeline.start(nursery, self._run, name=self.name)
+
+    async def _run(self) -> None:
+        async with trio.open_nursery() as nursery:
+            if not self.alive:
+                return
+            self.scope = nursery.cancel_scope
+            self.timeline.start(nursery, self._poll_loop, name=f"{self.name}/poll")
+            self.timeline.start(nursery, self.heartbeats.run, name=f"{self.name}/heartbeat")
+
+    def kill(self) -> None:
+        """kill -9: what the application had finished by now counts, nothing else is said to anybody."""
+        self.application.interrupt(self)
+        self._gone("kill")
+
+    def _gone(self, how: str) -> None:
+        self.end()
+        self.owned = ()
+        self.state = "Left" if how == "stop" else "Dead"
+        self.tell(e.MemberStopped(group=self.group, member=self.name, how=how))
+        self.gone()
+
+    def freeze(self) -> None:
+        """Freeze the whole process: poll loop and heartbeat thread."""
+        super().freeze()
+        self.tell(e.MemberPaused(group=self.group, member=self.name))
+
+    def thaw(self) -> None:
+        """Go on."""
+        self.tell(e.MemberResumed(group=self.group, member=self.name))
+        super().thaw()
+
+    def close_soon(self) -> None:
+        """Ask the application to stop: it finishes the records it has and calls close()."""
+        self._closing = True
+        self.want_attention()
+        self.unstall()
+
+    def wake(self) -> None:
+        """Something happened that poll() waits for."""
+        waiter = self._waiter
+        if waiter is not None:
+            waiter.wake()
+
+    def want_attention(self) -> None:
+        """Something other than records: the poll loop looks at all of it before it goes on."""
+        self.attention = True
+        self.wake()
+
+    def metadata_is_stale(self) -> None:
+        """A broker said that it does not lead, or does not answer: refresh before fetching again."""
+        self._stale = True
+        self.want_attention()
+
+    def position_out_of_range(self, partition: str) -> None:
+        """The log does not reach the position (any more): `auto.offset.reset` decides."""
+        self.membership.lose_position(partition)
+        self.want_attention()
+
+    def set_state(self, state: str, reason: str = "") -> None:
+        """Tell the world where the client itself stands."""
+        self.state = state
+        self.tell(
+            e.MemberStateChanged(
+                group=self.group,
+                member=self.name,
+                member_id=self.member_id,
+                generation=self.generation,
+                state=state,
+                reason=reason,
+            )
+        )
+
+    # --- the poll loop ----------------------------------------------------------------------------------------------
+
+    async def _poll_loop(self) -> None:
+        timeline, fetcher, application = self.timeline, self.fetcher, self.application
+        while True:
+            if self.attention:
+                if not await self._attend():
+                    return
+                continue
+            if self.auto_commit and timeline.now_us >= self.next_auto_commit_us:
+                self.next_auto_commit_us = timeline.now_us + self.auto_commit_interval_us
+                self.membership.commit_async()
+            slices = fetcher.collect(self.max_poll_records)
+            fetcher.send()
+            if slices:
+                self._poll_returned(slices)
+                await application.work(self, slices)
+                self._poll_called()
+                continue
+            self._waiter = waiter = timeline.waiter("records")
+            if self.auto_commit:
+                await self.park_until(waiter, self.next_auto_commit_us)
+            else:
+                await self.park(waiter)
+            self._waiter = None
+
+    def _poll_returned(self, slices: list[Any]) -> None:
+        positions: dict[str, int] = {}
+        records = 0
+        for batch, first, end in slices:
+            positions[batch.partition] = end
+            records += end - first
+        self.in_poll = False
+        self.last_poll_us = self.timeline.now_us
+        if self.heartbeats.enabled and self.max_poll_interval_us < self.heartbeat_interval_us:
+            self.heartbeats.wake()
+        fetches, self.fetcher.answered_fetches = self.fetcher.answered_fetches, 0
+        self.tell(
+            e.PollReturned(group=self.group, member=self.name, records=records, positions=positions, fetches=fetches)
+        )
+
+    def _poll_called(self) -> None:
+        self.in_poll = True
+        self.tell(e.PollStarted(group=self.group, member=self.name))
+
+    async def _attend(self) -> bool:
+        """Everything that poll() does besides returning records, one thing at a time; false once closed."""
+        if self._stalled_until_us is not None:
+            await self._stand_still()
+        elif self._closing:
+            await self._close()
+            return False
+        elif self._stale:
+            self._stale = False
+            await self.refresh_metadata(self.topics)
+            self.fetcher.route()
+            if any(self.leader_of(name) < 0 for name in self.owned) or not self.fetcher_is_routed():
+                self._stale = True
+                await self.sleep(RETRY_BACKOFF_US)
+            elif self.state == "Stable":
+                await self.sleep(RETRY_BACKOFF_US)
+        elif self.membership.wants_work:
+            await self.membership.work()
+        else:
+            self.attention = False
+        return self.alive
+
+    def fetcher_is_routed(self) -> bool:
+        """Whether every topic of the subscription is known."""
+        return all(self.topic_partitions.get(topic) for topic in self.topics)
+
+    async def _close(self) -> None:
+        """close(): commit, onPartitionsRevoked, LeaveGroup; then the process ends."""
+        await self.membership.leave_cleanly()
+        self.set_state("Left", "closed")
+        self._gone("stop")
+
+    # --- what holds a member up ---------------------------------------------------------------------------------------
+
+    def stall(self, until_us: int) -> None:
+        """From its next call on the application does not call poll() until then (FOREVER: until `unstall`)."""
+        self._stalled_until_us = until_us
+        self.want_attention()
+
+    def unstall(self) -> None:
+        """The application calls poll() again."""
+        if self._stalled_until_us is not None:
+            self._stalled_until_us = self.timeline.now_us
+            self.wake()
+
+    async def _stand_still(self) -> None:
+        until_us = cast(int, self._stalled_until_us)
+        self.in_poll, self.last_poll_us = False, self.timeline.now_us
+        self.tell(e.ApplicationStalled(group=self.group, member=self.name, until_us=until_us))
+        self.heartbeats.wake()
+        while self._stalled_until_us is not None:
+            now_us = self.timeline.now_us
+            if self._stalled_until_us != FOREVER and self._stalled_until_us <= now_us:
+                break
+            self._waiter = waiter = self.timeline.waiter("its stall to end")
+            if self._stalled_until_us == FOREVER:
+                await self.park(waiter)
+            else:
+                await self.park_until(waiter, self._stalled_until_us)
+            self._waiter = None
+        self._stalled_until_us = None
+        self._poll_called()
+
+    # --- what the heartbeat thread tells the poll loop ------------------------------------------------------------------
+
+    def coordinator_unknown(self) -> None:
+        """The coordinator does not answer, or says that it is not one: look it up again."""
+        self.coordinator = -1
+        self.want_attention()
+
+    def heartbeat_refused(self, error: ErrorCode) -> None:
+        """A heartbeat was answered with an error."""
+        self.membership.refused(error)
+
+    def leave_for_slow_poll(self) -> None:
+        """max.poll.interval.ms passed without poll(): leave the group so that others get the partitions."""
+        if self.coordinator >= 0 and self.member_id:
+            leaving = LeavingMember(self.member_id, self.instance_id, "poll interval exceeded")
+            request = LeaveGroupRequest(self.group, (leaving,))
+            self.connection(self.coordinator).send(request, _ignore)
+        self.membership.forget(member_id=True)
+        self.set_state("Left", "max.poll.interval.ms passed without poll()")
+
+
+def _ignore(_: object) -> None:
+    """A member that leaves does not wait to hear that it may."""

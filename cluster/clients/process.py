@@ -1,0 +1,174 @@
+"""A client's process: its threads, its connections, what it knows of the cluster, and what freezing or killing it means.
+
+Its threads are actors in one nursery. Killing it cancels their scope: nothing is cleaned up, nobody is told. Freezing it
+(SIGSTOP, a long GC) holds back whatever arrives and whatever its threads would do next.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import trio
+
+from cluster.connection import Call, Connection, Endpoint
+from cluster.events import Event
+from cluster.network import Network
+from cluster.protocol.messages import MetadataRequest, MetadataResponse, PartitionMetadata, Request
+from cluster.timeline import TIMED_OUT, TimedOut, Timeline, Waiter
+
+RETRY_BACKOFF_US = 100_000
+RETRY_BACKOFF_MAX_US = 1_000_000
+
+
+class Surroundings(msgspec.Struct):
+    """The world as a client has it: time, the network, every broker's address, and a voice."""
+
+    timeline: Timeline
+    network: Network
+    brokers: dict[int, Endpoint]
+    tell: Callable[[Event], None]
+    seed: int
+
+
+class Process:
+    """A client's process; `number` is its place among the clients (it spreads first contacts over the brokers)."""
+
+    def __init__(self, around: Surroundings, name: str, number: int, request_timeout_ms: int) -> None:
+        self.around, self.name, self.number = around, name, number
+        self.timeline, self.tell = around.timeline, around.tell
+        self.alive = self.running = False
+        self.scope: trio.CancelScope | None = None
+        self._request_timeout_us = request_timeout_ms * 1000
+        self._connections: dict[int, Connection] = {}
+        self._backlog: list[tuple[Callable[[Any], object], Any]] = []
+        self._thaw: list[Waiter] = []
+        self._contacts = 0
+        self.when_gone: Callable[[], object] | None = None
+        self.topic_partitions: dict[str, tuple[str, ...]] = {}
+        self.partitions: dict[str, PartitionMetadata] = {}
+
+    # --- waiting ----------------------------------------------------------------------------------------------------
+
+    async def park(self, waiter: Waiter) -> Any:
+        """Wait until somebody wakes the waiter."""
+        value = await self.timeline.park(waiter)
+        if not self.running:
+            await self._frozen()
+        return value
+
+    async def park_until(self, waiter: Waiter, at_us: int) -> object | TimedOut:
+        """Wait until somebody wakes the waiter, or until an instant."""
+        value = await self.timeline.park_until(waiter, at_us)
+        if not self.running:
+            await self._frozen()
+        return value
+
+    async def sleep(self, duration_us: int) -> None:
+        """Let time pass."""
+        await self.timeline.sleep(duration_us)
+        if not self.running:
+            await self._frozen()
+
+    async def _frozen(self) -> None:
+        while not self.running:
+            waiter = self.timeline.waiter("its process to thaw")
+            self._thaw.append(waiter)
+            await self.timeline.park(waiter)
+
+    def later(self, action: Callable[[Any], object], argument: Any) -> None:
+        """Something arrived at a process that does not run: a frozen one has it in its sockets, a dead one nowhere."""
+        if self.alive:
+            self._backlog.append((action, argument))
+
+    # --- life and death ---------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """The process runs."""
+        self.alive = self.running = True
+        self._backlog.clear()
+
+    def end(self) -> None:
+        """The process is gone: its threads die, its connections close."""
+        self.alive = self.running = False
+        for connection in self._connections.values():
+            connection.close()
+        self._connections = {}
+        self._backlog.clear()
+        self._thaw.clear()
+        if self.scope is not None:
+            self.scope.cancel()
+            self.scope = None
+
+    def gone(self) -> None:
+        """The world was told that the process is gone: whoever waits for it goes on."""
+        when_gone, self.when_gone = self.when_gone, None
+        if when_gone is not None:
+            when_gone()
+
+    def freeze(self) -> None:
+        """Stop every thread where it is."""
+        self.running = False
+
+    def thaw(self) -> None:
+        """Go on: first with what has arrived meanwhile, in order."""
+        self.running = True
+        backlog, self._backlog = self._backlog, []
+        for action, argument in backlog:
+            action(argument)
+        waiters, self._thaw = self._thaw, []
+        for waiter in waiters:
+            waiter.wake()
+
+    # --- talking ----------------------------------------------------------------------------------------------------
+
+    def connection(self, broker: int) -> Connection:
+        """The connection to a broker, opened when it is first used."""
+        connection = self._connections.get(broker)
+        if connection is None:
+            around = self.around
+            connection = Connection(
+                around.timeline, around.network, self, around.brokers[broker], self._request_timeout_us
+            )
+            self._connections[broker] = connection
+        return connection
+
+    async def ask(self, broker: int, request: Request, *, long_poll: bool = False) -> Any:
+        """Send a request and wait for its response; None when the connection broke."""
+        waiter = self.timeline.waiter(request)
+        call: Call = self.connection(broker).send(request, waiter.wake, long_poll=long_poll)
+        response = await self.park(waiter)
+        assert call.done
+        return response
+
+    def any_broker(self) -> int:
+        """Whom to ask when nobody in particular is to be asked: every broker in turn."""
+        brokers = list(self.around.brokers)
+        return brokers[(self.number + self._contacts) % len(brokers)]
+
+    def try_another_broker(self) -> None:
+        """`any_broker` did not help: the next one may."""
+        self._contacts += 1
+
+    async def refresh_metadata(self, topics: tuple[str, ...]) -> None:
+        """Ask brokers in turn until one answers with the leaders of these topics' partitions."""
+        while True:
+            response: MetadataResponse | None = await self.ask(self.any_broker(), MetadataRequest(topics))
+            if response is not None and response.brokers:
+                break
+            self.try_another_broker()
+            await self.sleep(RETRY_BACKOFF_US)
+        for topic, partitions in response.topics.items():
+            names = tuple(f"{topic}-{number}" for number in range(len(partitions)))
+            self.topic_partitions[topic] = names
+            for name, metadata in zip(names, partitions, strict=True):
+                known = self.partitions.get(name)
+                if known is None or metadata.leader_epoch >= known.leader_epoch:
+                    self.partitions[name] = metadata
+
+    def leader_of(self, partition: str) -> int:
+        """The leader as far as this client knows; -1 when it knows none."""
+        metadata = self.partitions.get(partition)
+        return metadata.leader if metadata is not None else -1
+
+
+__all__ = ["RETRY_BACKOFF_MAX_US", "RETRY_BACKOFF_US", "TIMED_OUT", "Process", "Surroundings"]

@@ -1,0 +1,110 @@
+"""When a producer's records come into being, and with which keys.
+
+Arrivals are computed, not waited for one by one: `due` and `take` count those up to an instant, `at` looks ahead. That
+is what lets a batch of a hundred records cost a few turns instead of a hundred.
+"""
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterator
+from itertools import accumulate
+from random import Random
+
+from cluster.spec import KeysSpec, ProducerSpec
+
+SECOND_US = 1_000_000
+NEVER_US = 1 << 62
+
+
+class Arrivals:
+    """The instants at which one producer instance has a new record, as far as they have been needed."""
+
+    def __init__(self, spec: ProducerSpec, start_us: int, random: Random) -> None:
+        self._times = self._generate(spec, start_us, random)
+        self._ahead: deque[int] = deque()
+        self._left = spec.limit if spec.limit is not None else NEVER_US
+        self.taken = 0
+
+    @staticmethod
+    def _generate(spec: ProducerSpec, start_us: int, random: Random) -> Iterator[int]:
+        if spec.arrivals.kind == "profile":
+            yield from _profile(spec.arrivals.profile, start_us)
+            return
+        rate = spec.rate_per_second
+        if rate <= 0:
+            return
+        if spec.arrivals.kind == "poisson":
+            at = float(start_us)
+            while True:
+                at += random.expovariate(rate) * SECOND_US
+                yield int(at)
+        number = 0
+        while True:
+            yield start_us + int(number * SECOND_US / rate)
+            number += 1
+
+    def at(self, place: int) -> int:
+        """When the record after `place` more ones comes (0: the next one); NEVER_US when it never does."""
+        ahead = self._ahead
+        while len(ahead) <= place:
+            if self._left <= 0:
+                return NEVER_US
+            at_us = next(self._times, NEVER_US)
+            if at_us >= NEVER_US:
+                self._left = 0
+                return NEVER_US
+            self._left -= 1
+            ahead.append(at_us)
+        return ahead[place]
+
+    def take(self) -> int:
+        """Take the next record; returns when it came. Only after `at(0)` said that there is one."""
+        self.taken += 1
+        return self._ahead.popleft()
+
+    def take_until(self, now_us: int, most: int) -> int:
+        """Take up to `most` records that have come by now; returns how many."""
+        ahead = self._ahead
+        count = 0
+        while count < most and (ahead or self.at(0) < NEVER_US) and ahead[0] <= now_us:
+            ahead.popleft()
+            count += 1
+            if not ahead:
+                self.at(0)
+        self.taken += count
+        return count
+
+
+def _profile(steps: tuple[tuple[int, float], ...], start_us: int) -> Iterator[int]:
+    """A load profile: from each instant on its rate, records evenly spaced within it."""
+    for place, (from_us, rate) in enumerate(steps):
+        end_us = steps[place + 1][0] if place + 1 < len(steps) else NEVER_US
+        if rate <= 0:
+            continue
+        number = 0
+        while True:
+            at_us = from_us + int(number * SECOND_US / rate)
+            if at_us >= end_us:
+                break
+            if at_us >= start_us:
+                yield at_us
+            number += 1
+
+
+class Keys:
+    """Draws key numbers, 0 … distinct - 1; the key's bytes are its number in decimal digits."""
+
+    def __init__(self, spec: KeysSpec, random: Random) -> None:
+        self._random, self._distinct, self._kind, self._share = random, spec.distinct, spec.kind, spec.share
+        self._cumulative: list[float] = []
+        if spec.kind == "zipf":
+            self._cumulative = list(accumulate(1 / (rank**spec.exponent) for rank in range(1, spec.distinct + 1)))
+
+    def draw(self) -> int:
+        """The next record's key."""
+        random = self._random
+        if self._kind == "zipf":
+            return bisect_left(self._cumulative, random.random() * self._cumulative[-1])
+        if self._kind == "hot" and random.random() < self._share:
+            return 0
+        return int(random.random() * self._distinct)

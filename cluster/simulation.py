@@ -1,0 +1,293 @@
+"""A scenario and a seed become a running cluster.
+
+    simulation = Simulation(spec, seed, sinks=[…])
+
+    async def main():
+        async with simulation.running():
+            await simulation.timeline.fly(until_us)
+
+    trio.run(main, clock=simulation.timeline)
+
+Commands go in (`timeline.submit`, the scenario's steps), events come out (`sinks`); nothing else crosses the border.
+At t = 0 everything is up: brokers registered, every partition led, internal topics there.
+"""
+
+import math
+import uuid
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import cast
+
+import trio
+
+from cluster import config as configuration
+from cluster import events as e
+from cluster.broker.broker import Broker
+from cluster.broker.control_plane import ControlPlane
+from cluster.broker.controller import Controller
+from cluster.broker.coordination import OFFSETS_TOPIC
+from cluster.broker.replica import Replica
+from cluster.clients.applications import Application, KeyOrder
+from cluster.clients.consumer import Consumer
+from cluster.clients.process import Surroundings
+from cluster.clients.producer import Producer
+from cluster.commands import Command
+from cluster.connection import Endpoint
+from cluster.names import Names
+from cluster.network import Network
+from cluster.operations import Operations
+from cluster.protocol.names import coordinator_partition
+from cluster.randomness import random_stream
+from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
+from cluster.telling import Pipeline, Sink
+from cluster.timeline import Timeline
+from cluster.view import ClusterView
+
+TRANSACTIONS_TOPIC = "__transaction_state"
+
+CommandSeen = Callable[[Command, str, int, int, int], object]
+"""(command, source, turn, at_us, seq of the last event before it)."""
+
+
+class Simulation:
+    """One cluster in virtual time. `sinks` get every event, stamped, after the simulation's own `view` folded it."""
+
+    def __init__(
+        self,
+        spec: ScenarioSpec,
+        seed: int,
+        *,
+        sinks: Sequence[Sink] = (),
+        speed: float = math.inf,
+        live: bool = False,
+    ) -> None:
+        self.spec, self.seed = spec, seed
+        self.timeline = Timeline(self._execute, speed, live=live)
+        self.timeline.on_command = self._command_came
+        self._pipeline = Pipeline(self.timeline, list(sinks))
+        self.tell: Callable[[e.Event], None] = self._pipeline.logger().tell
+        self.on_command: CommandSeen | None = None
+        self.network = Network(self.timeline, spec.network, seed)
+        self._config = configuration.resolve("broker", spec.config)
+        session_us = cast(int, self._config["broker.session.timeout.ms"]) * 1000
+        self.controller = Controller([broker.id for broker in spec.brokers], session_us, self.tell)
+        self.control = ControlPlane(self.timeline, self.network, self.controller, self.tell)
+        self.brokers: dict[int, Broker] = {}
+        self.consumers: dict[str, Consumer] = {}
+        self.producers: dict[str, Producer] = {}
+        self.topics: dict[str, int] = {}
+        self._groups = {group.name: group for group in spec.groups}
+        self._orders = {group.name: KeyOrder(group.name, self.tell) for group in spec.groups}
+        self._clients = 0
+        self.nursery: trio.Nursery
+        self._operations = Operations(self)
+
+    @property
+    def view(self) -> ClusterView:
+        """What the events so far add up to."""
+        return self._pipeline.view
+
+    @property
+    def seq(self) -> int:
+        """How many events were told."""
+        return self._pipeline.sequence
+
+    @property
+    def sinks(self) -> list[Sink]:
+        """Who gets events; a sink that is added during a flight gets those that follow."""
+        return self._pipeline.sinks
+
+    # --- a flight ---------------------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator["Simulation"]:
+        """Build the cluster and let it live; afterwards the timeline is closed and every actor cancelled."""
+        async with trio.open_nursery() as nursery:
+            self.nursery = nursery
+            self._build()
+            try:
+                yield self
+            finally:
+                self.timeline.close()
+                nursery.cancel_scope.cancel()
+
+    def _execute(self, command: object) -> None:
+        self._operations.execute(cast(Command, command))
+
+    def _command_came(self, turn: int, at_us: int, command: object) -> None:
+        if self.on_command is not None:
+            self.on_command(cast(Command, command), "operator", turn, at_us, self.seq)
+
+    def _step(self, step: StepSpec) -> None:
+        if self.on_command is not None:
+            self.on_command(step.command, "scenario", self.timeline.turn, self.timeline.now_us, self.seq)
+        self._operations.execute(step.command)
+
+    # --- who is there -----------------------------------------------------------------------------------------------
+
+    def process(self, name: str) -> Broker | Consumer | Producer | None:
+        """A process by its name; None for a name that no process has (yet)."""
+        if name.startswith("broker-") and name[7:].isdigit():
+            return self.brokers.get(int(name[7:]))
+        return self.consumers.get(name) or self.producers.get(name)
+
+    def names(self) -> Names:
+        """Every name that a command may use now."""
+        return Names(
+            brokers=tuple(broker.name for broker in self.brokers.values()),
+            groups={group: tuple(self._members(group)) for group in self._groups},
+            producers={producer.name: producer.instances() for producer in self.spec.producers},
+            topics=dict(self.topics),
+        )
+
+    def _members(self, group: str) -> list[str]:
+        return [name for name, consumer in self.consumers.items() if consumer.group == group]
+
+    def members_up_to(self, group: str, count: int) -> list[str]:
+        """The first `count` members of a group; those that never were are declared."""
+        spec = self._groups[group]
+        names = [f"{group}-{number}" for number in range(1, count + 1)]
+        for name in names:
+            if name not in self.consumers:
+                self._declare_member(spec, name)
+        return names
+
+    def members_above(self, group: str, count: int) -> list[str]:
+        """The members of a group whose number is above `count`, the highest first."""
+        names = [name for name in self._members(group) if int(name.rpartition("-")[2]) > count]
+        return sorted(names, key=lambda name: -int(name.rpartition("-")[2]))
+
+    # --- building -----------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self._start_brokers()
+        topics = [*self.spec.topics, *self._internal_topics()]
+        for place, topic in enumerate(topics):
+            self._create(place, topic)
+        for group in self.spec.groups:
+            self._declare_group(group)
+        for producer in self.spec.producers:
+            self._declare_producer(producer)
+        live, image = self.controller.live(), self.controller.partitions
+        for broker in self.brokers.values():
+            broker.open(self.controller.brokers[broker.id].epoch, live, dict(image))
+        for group in self.spec.groups:
+            for place, name in enumerate(group.instances()):
+                at_us = group.start_us + place * group.stagger_us
+                self.timeline.call_at(at_us, self.consumers[name].launch, self.nursery)
+        for producer in self.spec.producers:
+            for name in producer.instances():
+                self.timeline.call_at(producer.start_us, self.producers[name].launch, self.nursery)
+        for step in self.spec.steps:
+            self.timeline.call_at(step.at_us, self._step, step)
+
+    def _start_brokers(self) -> None:
+        for spec in self.spec.brokers:
+            stream = random_stream(self.seed, f"uuid/broker-{spec.id}")
+
+            def new_uuid(bits: Callable[[int], int] = stream.getrandbits) -> str:
+                return str(uuid.UUID(int=bits(128), version=4))
+
+            broker = Broker(
+                spec.id, spec.rack or "", self.timeline, self.network, self.control, self._config, self.tell, new_uuid
+            )
+            self.brokers[spec.id] = self.control.brokers[spec.id] = broker
+        for broker in self.brokers.values():
+            broker.boot()
+        self.control.elect()
+        for broker in self.brokers.values():
+            self.controller.register(broker.id, 0)
+        self.control.watch_sessions()
+
+    def _internal_topics(self) -> list[TopicSpec]:
+        config = self._config
+        brokers = len(self.brokers)
+        return [
+            TopicSpec(
+                OFFSETS_TOPIC,
+                cast(int, config["offsets.topic.num.partitions"]),
+                min(cast(int, config["offsets.topic.replication.factor"]), brokers),
+            ),
+            TopicSpec(
+                TRANSACTIONS_TOPIC,
+                cast(int, config["transaction.state.log.num.partitions"]),
+                min(cast(int, config["transaction.state.log.replication.factor"]), brokers),
+                {"min.insync.replicas": config["transaction.state.log.min.isr"]},
+            ),
+        ]
+
+    def _create(self, place: int, topic: TopicSpec) -> None:
+        """Replica k of partition p of the topic at `place` lives on the broker at place (topic + p + k) mod n."""
+        brokers = sorted(self.brokers)
+        wanted = cast(int, configuration.resolve_topic(self._config, topic.config)["min.insync.replicas"])
+        min_insync = min(wanted, topic.replication)
+        internal = topic.name in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC}
+        self.topics[topic.name] = topic.partitions
+        self.tell(
+            e.TopicCreated(
+                topic=topic.name,
+                partitions=topic.partitions,
+                replication_factor=topic.replication,
+                min_insync_replicas=min_insync,
+                internal=internal,
+            )
+        )
+        for number in range(topic.partitions):
+            name = f"{topic.name}-{number}"
+            replicas = tuple(brokers[(place + number + k) % len(brokers)] for k in range(topic.replication))
+            for broker in replicas:
+                self.brokers[broker].replicas[name] = Replica(self.brokers[broker], name, min_insync)
+            self.controller.create(name, replicas)
+
+    def _surroundings(self) -> Surroundings:
+        endpoints: dict[int, Endpoint] = dict(self.brokers)
+        return Surroundings(self.timeline, self.network, endpoints, self.tell, self.seed)
+
+    def _declare_group(self, group: GroupSpec) -> None:
+        config = configuration.resolve("consumer", group.config)
+        partitions = cast(int, self._config["offsets.topic.num.partitions"])
+        topics = dict.fromkeys(group.topics)
+        for member in group.instances():
+            topics |= dict.fromkeys(group.topics_of(member))
+        self.tell(
+            e.GroupDeclared(
+                group=group.name,
+                topics=tuple(topics),
+                assignors=group.assignors,
+                offset_reset=cast(str, config["auto.offset.reset"]),
+                read_committed=config["isolation.level"] == "read_committed",
+                coordinator_partition=f"{OFFSETS_TOPIC}-{coordinator_partition(group.name, partitions)}",
+            )
+        )
+        for name in group.instances():
+            self._declare_member(group, name)
+
+    def _declare_member(self, group: GroupSpec, name: str) -> None:
+        config = configuration.resolve("consumer", group.config)
+        self._clients += 1
+        stream = random_stream(self.seed, f"application/{name}")
+        application = Application(group.application, stream, self._orders[group.name])
+        consumer = Consumer(self._surroundings(), group, name, self._clients, dict(config), application)
+        self.consumers[name] = consumer
+        self.tell(
+            e.MemberDeclared(
+                group=group.name,
+                member=name,
+                instance_id="",
+                topics=group.topics_of(name),
+                session_timeout_ms=cast(int, config["session.timeout.ms"]),
+                heartbeat_interval_ms=cast(int, config["heartbeat.interval.ms"]),
+                max_poll_interval_ms=cast(int, config["max.poll.interval.ms"]),
+            )
+        )
+
+    def _declare_producer(self, spec: ProducerSpec) -> None:
+        config = configuration.resolve("producer", spec.config)
+        for name in spec.instances():
+            self._clients += 1
+            self.producers[name] = Producer(self._surroundings(), spec, name, self._clients, dict(config))
+            self.tell(
+                e.ProducerDeclared(
+                    producer=name, topics=spec.topics, rate_per_second=spec.rate_per_second, transactional_id=""
+                )
+            )

@@ -1,0 +1,70 @@
+"""How the cluster speaks: one structlog logger, given to the simulation, whose processors stamp, fold and pass on.
+
+An event is created once by whoever knows the fact, stamped once with its sequence and instant, folded into the
+simulation's own view, and passed by reference to every sink (journal, console queue, log lines, expectations).
+There is no global configuration: two simulations in one process know nothing of each other.
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import structlog
+from msgspec.structs import force_setattr
+
+from cluster.events import Event
+from cluster.view import ClusterView, fold
+
+Sink = Callable[[Event], object]
+Tell = Callable[[Event], None]
+
+
+class Now(Protocol):
+    """Whatever knows the virtual time."""
+
+    now_us: int
+
+
+class EventLogger(structlog.BoundLoggerBase):
+    """A structlog logger for typed events: `tell(event)` runs the processors over it, and each returns it."""
+
+    def tell(self, event: Event) -> None:
+        """Tell one fact to the world. The event must not have been told before."""
+        logger = self._logger
+        for process in self._processors:
+            process(logger, "tell", event)  # type: ignore[arg-type]
+
+
+class Pipeline:
+    """The processors of one simulation: the stamp, the fold, the sinks."""
+
+    def __init__(self, clock: Now, sinks: list[Sink]) -> None:
+        self.clock = clock
+        self.sequence = 0
+        self.view = ClusterView()
+        self.sinks = sinks
+
+    def stamp(self, _logger: Any, _name: str, event: Any) -> Any:
+        """Give the event its place: `seq` and `at_us`. It is frozen for everybody else."""
+        self.sequence = sequence = self.sequence + 1
+        force_setattr(event, "seq", sequence)
+        force_setattr(event, "at_us", self.clock.now_us)
+        return event
+
+    def fold(self, _logger: Any, _name: str, event: Any) -> Any:
+        """Bring the simulation's own view up to date before anybody else sees the event."""
+        fold(self.view, event)
+        return event
+
+    def spread(self, _logger: Any, _name: str, event: Any) -> Any:
+        """Pass the event to every sink, in their order."""
+        for sink in self.sinks:
+            sink(event)
+        return event
+
+    def logger(self) -> EventLogger:
+        """The logger to give to the simulation."""
+        logger = structlog.wrap_logger(
+            None, processors=[self.stamp, self.fold, self.spread], wrapper_class=EventLogger, context_class=dict
+        ).bind()
+        assert isinstance(logger, EventLogger)
+        return logger
