@@ -14,10 +14,11 @@ from cluster.protocol.record_batch import RecordBatch
 class PartitionLog:
     """The log of one replica; `log_end` is the offset that the next record will get.
 
-    `appended_records` counts what leaders appended here, whatever was truncated later.
+    `appended_records` counts what leaders appended here, whatever was truncated later. Only a leader asks what producers
+    a log knows, so a follower's are looked up in the log when it takes over (`recall_producers`).
     """
 
-    __slots__ = ("_bases", "appended_records", "batches", "bytes", "epochs", "log_end", "log_start", "partition", "producers")
+    __slots__ = ("_bases", "_recalled", "appended_records", "batches", "bytes", "epochs", "log_end", "log_start", "partition", "producers")
 
     def __init__(self, partition: str) -> None:
         self.partition = partition
@@ -26,6 +27,7 @@ class PartitionLog:
         self.log_start = self.log_end = self.bytes = self.appended_records = 0
         self.epochs = LeaderEpochs()
         self.producers = ProducerStates()
+        self._recalled = 0  # batches that `producers` has seen
 
     def append(self, batch: RecordBatch) -> None:
         """Add a batch that has its offset already. Raises AssertionError when it does not follow the log's end."""
@@ -36,8 +38,21 @@ class PartitionLog:
         self.bytes += batch.bytes
         if batch.leader_epoch != self.epochs.latest_epoch:
             self.epochs.assign(batch.leader_epoch, batch.base_offset)
+
+    def recall_producers(self) -> None:
+        """Bring `producers` up to the log's end."""
+        for batch in self.batches[self._recalled :]:
+            if batch.producer_id != NO_PRODUCER_ID:
+                self.producers.update(batch)
+        self._recalled = len(self.batches)
+
+    def append_as_leader(self, batch: RecordBatch) -> None:
+        """Add a batch and remember its producer; the producers were recalled when this replica took over."""
+        self.append(batch)
+        self.appended_records += batch.count
         if batch.producer_id != NO_PRODUCER_ID:
             self.producers.update(batch)
+        self._recalled += 1
 
     def read(self, offset: int, end: int, max_bytes: int) -> list[RecordBatch]:
         """Whole batches from the one that holds `offset`, below `end`; the first one even above `max_bytes`."""
@@ -69,8 +84,5 @@ class PartitionLog:
             self.bytes -= batch.bytes
         if self.log_end != before:
             self.epochs.truncate_from_end(self.log_end)
-            self.producers = ProducerStates()
-            for batch in self.batches:
-                if batch.producer_id != NO_PRODUCER_ID:
-                    self.producers.update(batch)
+            self.producers, self._recalled = ProducerStates(), 0
         return before - self.log_end

@@ -4,7 +4,6 @@ A batch is appended once: an exact repetition of one of the last five is answere
 sequence is refused. Followers never refuse. Source: `ProducerStateManager`, `ProducerStateEntry`, `ProducerAppendInfo`.
 """
 
-from collections import deque
 from typing import NamedTuple
 
 from cluster.protocol.errors import ErrorCode
@@ -29,7 +28,7 @@ class ProducerEntry:
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
-        self.batches: deque[Appended] = deque(maxlen=BATCHES_REMEMBERED)
+        self.batches: list[Appended] = []
 
 
 class ProducerStates:
@@ -67,4 +66,7 @@ class ProducerStates:
         entry = self.entries.get(batch.producer_id)
         if entry is None or batch.epoch != entry.epoch:
             entry = self.entries[batch.producer_id] = ProducerEntry(batch.epoch)
-        entry.batches.append(Appended(batch.base_sequence, batch.last_sequence, batch.base_offset))
+        batches = entry.batches
+        batches.append(Appended(batch.base_sequence, batch.last_sequence, batch.base_offset))
+        if len(batches) > BATCHES_REMEMBERED:
+            del batches[0]

@@ -101,6 +101,7 @@ class Replica:
         self.high_watermark_us = host.now_us
         self.is_leader, self.alter_pending, self.source = True, False, None
         self.session += 1
+        self.log.recall_producers()
         self.log.epochs.assign(metadata.leader_epoch, self.log.log_end)
         self.followers = {
             broker: Follower(broker, host.replica_on(broker, self.partition), host.link_to(broker))
@@ -202,8 +203,7 @@ class Replica:
             now_us,
             batch.payload,
         )
-        log.append(placed)
-        log.appended_records += batch.count
+        log.append_as_leader(placed)
         self.host.tell(
             RecordsAppended(
                 partition=self.partition,

@@ -28,15 +28,18 @@ class KeyedPartitioner:
 
 
 class StickyPartitioner:
-    """The current partition for records without a key, and how many bytes went there since it was chosen."""
+    """The current partition for records without a key, and how many bytes went there since it was chosen.
 
-    def __init__(self, partitions: Sequence[str], sticky_bytes: int, random: Random, has_leader: Callable[[str], bool]) -> None:
-        self._partitions, self._sticky_bytes, self._random, self._has_leader = partitions, sticky_bytes, random, has_leader
+    `available` answers the partitions that have a leader (all of them when none has).
+    """
+
+    def __init__(self, sticky_bytes: int, random: Random, available: Callable[[], Sequence[str]]) -> None:
+        self._sticky_bytes, self._random, self._available = sticky_bytes, random, available
         self._produced = 0
         self.current = self._draw()
 
     def _draw(self) -> str:
-        available = [name for name in self._partitions if self._has_leader(name)] or self._partitions
+        available = self._available()
         return available[int(self._random.random() * len(available))]
 
     def for_new_batch(self) -> str:

@@ -44,6 +44,7 @@ class Process:
         self._thaw: list[Waiter] = []
         self._contacts = 0
         self.when_gone: Callable[[], object] | None = None
+        self.metadata_version = 0
         self.topic_partitions: dict[str, tuple[str, ...]] = {}
         self.partitions: dict[str, PartitionMetadata] = {}
 
@@ -157,6 +158,7 @@ class Process:
                 break
             self.try_another_broker()
             await self.sleep(RETRY_BACKOFF_US)
+        self.metadata_version += 1
         for topic, partitions in response.topics.items():
             names = tuple(f"{topic}-{number}" for number in range(len(partitions)))
             self.topic_partitions[topic] = names

@@ -53,6 +53,7 @@ class Producer(Process):
         self._keys = Keys(spec.keys, random_stream(around.seed, f"keys/{name}"))
         self._keyed: dict[str, KeyedPartitioner] = {}
         self._sticky: dict[str, StickyPartitioner] = {}
+        self._available: dict[str, tuple[int, tuple[str, ...]]] = {}
         self.state = "Stopped"
         self.producer_id = self.epoch = -1
         self.counters = dict.fromkeys(("sent", "acked", "failed", "retries", "requests", "batches"), 0)
@@ -62,6 +63,9 @@ class Producer(Process):
         self._gap = self._closing = self._stale = False
         self._waiter: Waiter | None = None
         self._pull_timer: Timer | None = None
+        self._look_timer: Timer | None = None
+        self._filled = 0  # batches that were closed because they were full
+        self._held_back = False  # something was ready, but too many requests were in flight
 
     # --- the process ------------------------------------------------------------------------------------------------
 
@@ -91,9 +95,10 @@ class Producer(Process):
 
     def _gone(self, state: str, reason: str) -> None:
         self.end()
-        if self._pull_timer is not None:
-            self._pull_timer.cancel()
-            self._pull_timer = None
+        for timer in (self._pull_timer, self._look_timer):
+            if timer is not None:
+                timer.cancel()
+        self._pull_timer = self._look_timer = None
         self.accumulator.reset(self.config["buffer.memory"])
         self.set_state(state, reason)
         self.gone()
@@ -133,10 +138,16 @@ class Producer(Process):
             if topic not in self._sticky:
                 size = max(1, self.config["batch.size"])
                 self._keyed[topic] = KeyedPartitioner(partitions)
-                self._sticky[topic] = StickyPartitioner(partitions, size, self._random, self._has_leader)
+                self._sticky[topic] = StickyPartitioner(size, self._random, partial(self._available_partitions, topic))
 
-    def _has_leader(self, partition: str) -> bool:
-        return self.leader_of(partition) >= 0
+    def _available_partitions(self, topic: str) -> tuple[str, ...]:
+        """Partitions of a topic that have a leader, as of the last metadata; all of them when none has."""
+        known = self._available.get(topic)
+        if known is None or known[0] != self.metadata_version:
+            names = self.topic_partitions[topic]
+            led = tuple(name for name in names if self.leader_of(name) >= 0) or names
+            known = self._available[topic] = (self.metadata_version, led)
+        return known[1]
 
     def _pull(self) -> None:
         """Bring every record that has come by now into the accumulator, and come again when that will matter."""
@@ -145,6 +156,7 @@ class Producer(Process):
         now_us = self.timeline.now_us
         arrivals, topics = self._arrivals, self.spec.topics
         opened = blocked = False
+        filled = self._filled
         while arrivals.at(0) <= now_us and not blocked:
             topic = topics[arrivals.taken % len(topics)]
             if self.spec.keys.kind == "none":
@@ -153,8 +165,10 @@ class Producer(Process):
                 got = self._send_keyed(topic, now_us)
             opened = opened or got is True
             blocked = got is None
-        if opened:
+        if self._filled != filled or self._closing:
             self.wake()
+        elif opened:
+            self._look_at(now_us + self.accumulator.linger_us)
         if not blocked:  # else: again when memory is free
             self._pull_again(now_us)
 
@@ -193,6 +207,7 @@ class Producer(Process):
         if batch is None or accumulator.room(batch) <= 0:
             if batch is not None:
                 batch.full = True
+                self._filled += 1
             batch = self._open(sticky.for_new_batch(), now_us)
             if batch is None:
                 return None
@@ -214,6 +229,7 @@ class Producer(Process):
         if batch is None or accumulator.room(batch) <= 0:
             if batch is not None:
                 batch.full = True
+                self._filled += 1
             batch = self._open(partition_name, now_us)
             opened = True
             if batch is None:
@@ -246,14 +262,22 @@ class Producer(Process):
             if self._closing and not self.accumulator.queues and not self._in_flight_to:
                 self._gone("Stopped", "closed")
                 return
-            self._waiter = waiter = timeline.waiter("a batch to send")
             if self._stale:
-                await self.park_until(waiter, timeline.now_us + RETRY_BACKOFF_US)
-            elif next_us < NEVER_US:
-                await self.park_until(waiter, next_us)
-            else:
-                await self.park(waiter)
+                next_us = timeline.now_us + RETRY_BACKOFF_US
+            self._look_at(next_us)
+            self._waiter = waiter = timeline.waiter("a batch to send")
+            await self.park(waiter)
             self._waiter = None
+
+    def _look_at(self, at_us: int) -> None:
+        """Wake the sender at an instant, if it would not wake before."""
+        timer = self._look_timer
+        if timer is not None and timer.pending:
+            if timer.at_us <= at_us:
+                return
+            timer.cancel()
+        if at_us < NEVER_US:
+            self._look_timer = self.timeline.call_at(at_us, self.wake)
 
     async def _init_producer_id(self) -> None:
         while True:
@@ -278,6 +302,7 @@ class Producer(Process):
                 return NEVER_US
             self._begin_epoch()
         next_us = NEVER_US
+        self._held_back = False
         ready: dict[int, None] = {}
         for name, queue in self.accumulator.queues.items():
             batch = queue[0]
@@ -289,6 +314,8 @@ class Producer(Process):
             if ready_us <= now_us or self._closing:
                 if self._in_flight.get(leader, 0) < self._max_in_flight:
                     ready[leader] = None
+                else:
+                    self._held_back = True
             elif ready_us < next_us:
                 next_us = ready_us
         for leader in ready:
@@ -367,7 +394,7 @@ class Producer(Process):
                 self._failed(batch, result.error.name)
         for batch, error in again:
             self._retry(batch, error)
-        if again or self.accumulator.queues or self._gap or self._closing:
+        if again or self._held_back or self._gap or self._closing:
             self.wake()
 
     def _earlier_unresolved(self, batch: ProducerBatch, error: ErrorCode) -> bool:
