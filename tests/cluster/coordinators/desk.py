@@ -1,0 +1,228 @@
+"""A driver for a group coordinator in tests: a log that commits at once or when told, calls that remember their answer.
+
+After every decision it compares the coordinator with `Shadow`, a reader that knows nothing but the events: whatever the
+coordinator holds and events do not tell is a failure.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import TypeVar
+
+from cluster import events as e
+from cluster.coordinators.decision import Decision
+from cluster.coordinators.group_coordinator import GroupCoordinator
+from cluster.coordinators.group_records import GroupRecord
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.messages import Request, Response
+
+MS = 1_000
+
+Kind = TypeVar("Kind", bound=e.Event)
+
+
+class Call:
+    """One request on its way, and its answer when it has one."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.response: Response | None = None
+
+    @property
+    def pending(self) -> bool:
+        return self.response is None
+
+    def answer(self, response: Response) -> None:
+        assert self.response is None, f"answered twice: {self.request}: {self.response}, then {response}"
+        self.response = response
+
+
+class Desk:
+    """A coordinator with its partition and a clock."""
+
+    def __init__(
+        self, config: dict[str, object] | None = None, *, commits: bool = True, shadow: bool = True, now_us: int = 0
+    ) -> None:
+        self.config = config or {}
+        self.now_us = now_us
+        self.commits = commits  # whether appended records are committed at once
+        self.log: list[GroupRecord] = []
+        self.events: list[e.Event] = []
+        self.waiting: list[Callable[[ErrorCode, int], Decision]] = []
+        self.shadow = Shadow() if shadow else None
+        self._uuids = itertools.count()
+        self.coordinator = self._new()
+        self.run(self.coordinator.loaded(now_us))
+
+    def _new(self) -> GroupCoordinator:
+        return GroupCoordinator(1, self.config, lambda: f"00000000-0000-0000-0000-{next(self._uuids):012d}")
+
+    def send(self, request: Request) -> Call:
+        call = Call(request)
+        self.run(self.coordinator.handle(request, call, self.now_us))
+        return call
+
+    def run(self, decision: Decision, *, append_error: ErrorCode = ErrorCode.NONE) -> None:
+        for record in decision.records:
+            self.log.append(record)
+            self.coordinator.replay(record)
+        for call, response in decision.replies:
+            assert isinstance(call, Call)
+            call.answer(response)
+        for event in decision.events:
+            self.events.append(event)
+            if self.shadow is not None:
+                self.shadow.fold(event)
+        if self.shadow is not None:
+            self.shadow.compare(self.coordinator)
+        if decision.then is None:
+            return
+        if decision.records and not self.commits:
+            self.waiting.append(decision.then)
+        else:
+            self.run(decision.then(append_error, self.now_us))
+
+    def settle(self, error: ErrorCode = ErrorCode.NONE) -> None:
+        """The fate of the oldest append that waits."""
+        self.run(self.waiting.pop(0)(error, self.now_us))
+
+    def jump_to(self, now_us: int) -> None:
+        """Let the clock jump, as Kafka's mock timer does: everything that became due meanwhile happens now."""
+        self.now_us = now_us
+        while (due_us := self.coordinator.next_deadline_us()) is not None and due_us <= now_us:
+            self.run(self.coordinator.on_deadline(now_us))
+
+    def walk_to(self, now_us: int) -> None:
+        """Let time pass: everything happens when it is due."""
+        while (due_us := self.coordinator.next_deadline_us()) is not None and due_us <= now_us:
+            self.now_us = max(self.now_us, due_us)
+            self.run(self.coordinator.on_deadline(self.now_us))
+        self.now_us = now_us
+
+    def wait(self, milliseconds: int) -> None:
+        self.walk_to(self.now_us + milliseconds * MS)
+
+    def fail_over(self) -> GroupCoordinator:
+        """Resign and load the log into a new coordinator; returns the old one."""
+        old = self.coordinator
+        self.run(old.unload(self.now_us))
+        while self.waiting:
+            self.settle(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        self.coordinator = self._new()
+        for record in self.log:
+            self.coordinator.replay(record)
+        self.run(self.coordinator.loaded(self.now_us))
+        return old
+
+    def told(self, kind: type[Kind]) -> list[Kind]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+class ShadowGroup:
+    """What the events of one group add up to."""
+
+    def __init__(self) -> None:
+        self.state = "Empty"
+        self.generation = 0
+        self.protocol = ""
+        self.leader = ""
+        self.members: dict[str, str] = {}
+        self.pending: dict[str, str] = {}
+        self.joined: set[str] = set()
+        self.sessions: dict[str, int] = {}
+        self.assignment: dict[str, tuple[str, ...]] = {}
+        self.offsets: dict[str, int] = {}
+        self.closes_at_us = -1
+
+    def leave(self, member_id: str) -> None:
+        self.joined.discard(member_id)
+        for known in (self.members, self.pending, self.sessions, self.assignment):
+            known.pop(member_id, None)
+
+
+class Shadow:
+    """A read model of groups, made from nothing but events."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, ShadowGroup] = {}
+
+    def fold(self, event: e.Event) -> None:  # noqa: C901, PLR0912, PLR0915 - one case for each kind of event
+        group = self.groups.setdefault(getattr(event, "group", ""), ShadowGroup())
+        match event:
+            case e.MemberIdAssigned():
+                group.pending[event.member_id] = event.member
+                group.sessions[event.member_id] = event.expires_at_us
+            case e.RebalanceStarted():
+                group.state = "PreparingRebalance"
+                group.closes_at_us = event.closes_at_us
+                group.sessions.update(event.session_deadlines_us)
+            case e.JoinBarrierExtended():
+                group.closes_at_us = event.closes_at_us
+            case e.JoinReceived():
+                assert event.newcomer == (event.member_id not in group.members)
+                group.pending.pop(event.member_id, None)
+                group.members[event.member_id] = event.member
+                group.assignment.setdefault(event.member_id, ())
+                group.sessions[event.member_id] = event.session_deadline_us
+                group.joined.add(event.member_id)
+                group.leader = event.leader
+            case e.StaticMemberReplaced():
+                assignment = group.assignment[event.old_member_id]
+                group.leave(event.old_member_id)
+                group.members[event.member_id] = event.member
+                group.assignment[event.member_id] = assignment
+                group.sessions[event.member_id] = event.session_deadline_us
+            case e.JoinBarrierCompleted():
+                group.state = "CompletingRebalance" if event.members else "Empty"
+                group.generation, group.protocol, group.leader = event.generation, event.protocol, event.leader
+                assert group.members == event.members, "the barrier names members that nobody told of"
+                group.sessions.update(event.session_deadlines_us)
+                group.joined.clear()
+            case e.SyncReceived():
+                group.sessions[event.member_id] = event.session_deadline_us
+            case e.GroupStabilized():
+                group.state = "Stable"
+                group.assignment = dict(event.assignment)
+                group.sessions.update(event.session_deadlines_us)
+            case e.MemberRemoved():
+                assert event.member_id in group.members or event.member_id in group.pending
+                group.leave(event.member_id)
+                group.leader = event.leader
+            case e.HeartbeatAnswered() | e.OffsetCommitRefused():
+                if event.session_deadline_us >= 0:
+                    group.sessions[event.member_id] = event.session_deadline_us
+            case e.OffsetsCommitted():
+                if event.session_deadline_us >= 0:
+                    group.sessions[event.member_id] = event.session_deadline_us
+                group.offsets.update(event.offsets)
+            case e.OffsetsExpired():
+                for partition in event.partitions:
+                    del group.offsets[partition]
+            case e.GroupDeleted() | e.GroupUnloaded():
+                del self.groups[event.group]
+            case e.GroupLoaded():
+                group.state, group.generation = event.state, event.generation
+                group.protocol, group.leader = event.protocol, event.leader
+                group.members, group.assignment = dict(event.members), dict(event.assignment)
+                group.sessions, group.offsets = dict(event.session_deadlines_us), dict(event.offsets)
+            case _:
+                raise AssertionError(f"a group coordinator does not tell {event}")
+
+    def compare(self, coordinator: GroupCoordinator) -> None:
+        """The coordinator holds exactly what its events told."""
+        for group_id, group in coordinator.groups.items():
+            told = self.groups.get(group_id) or ShadowGroup()
+            assert (group.state.value, group.generation) == (told.state, told.generation)
+            assert (group.protocol, group.leader_name) == (told.protocol, told.leader)
+            assert {member_id: member.client_id for member_id, member in group.members.items()} == told.members
+            assert group.pending == told.pending
+            assert set(group.parked_joins) == told.joined
+            assert group.assignment == told.assignment
+            assert {name: record.offset for name, record in group.offsets.items()} == told.offsets
+            sessions = {member_id: member.session_deadline_us for member_id, member in group.members.items()}
+            assert sessions == {m: at for m, at in told.sessions.items() if m not in told.pending}
+            if told.state == "PreparingRebalance":
+                assert group.barrier_deadline_us == told.closes_at_us
+        for group_id, told in self.groups.items():
+            assert group_id in coordinator.groups or not told.members
