@@ -167,8 +167,8 @@ class _Count:
 
 
 def _is(value: object, wanted: object) -> bool:
-    """Whether a field has the wanted value, or, when it is a list, has it among its elements."""
-    return wanted in value if isinstance(value, tuple | list) else value == wanted
+    """Whether a field has the wanted value, or, when it is a list or map, has it among its elements or keys."""
+    return wanted in value if isinstance(value, tuple | list | dict) else value == wanted
 
 
 def _seconds(us: int | None) -> float | None:

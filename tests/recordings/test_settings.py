@@ -1,0 +1,144 @@
+"""`--set [SCOPE:]KEY=VALUE`: where a setting is written, and what is refused."""
+
+import re
+
+import pytest
+
+from cluster.spec import ScenarioSpec
+from recordings.scenario import SettingError, apply_settings, parse_scenario, parse_setting
+
+SPEC = parse_scenario(
+    """\
+title = "t"
+[[topic]]
+name = "orders"
+partitions = 4
+[[topic]]
+name = "payments.eu"
+[[producer]]
+name = "checkout"
+topics = ["orders"]
+[[producer]]
+name = "refunds"
+topics = ["orders"]
+[[group]]
+name = "billing"
+topics = ["orders"]
+members = 2
+[[group]]
+name = "audit"
+topics = ["orders"]
+""",
+    "t.toml",
+).spec
+
+
+def after(*settings: str) -> ScenarioSpec:
+    return apply_settings(SPEC, [parse_setting(text) for text in settings])
+
+
+@pytest.mark.parametrize(
+    ("text", "setting"),
+    [
+        ("billing:members=3", ("billing", "members", "3")),
+        ("billing.session.timeout.ms=10000", (None, "billing.session.timeout.ms", "10000")),
+        ("checkout:rate=3/m", ("checkout", "rate", "3/m")),
+        ("linger.ms = 5", (None, "linger.ms", "5")),
+        ("billing:client.rack=a=b", ("billing", "client.rack", "a=b")),
+    ],
+)
+def test_a_setting_is_read(text: str, setting: tuple[str | None, str, str]) -> None:
+    assert parse_setting(text) == setting
+
+
+@pytest.mark.parametrize("text", ["members", "=3", ":members=3", "billing:=3", ""])
+def test_what_is_no_setting_is_refused(text: str) -> None:
+    with pytest.raises(SettingError, match="is not a setting: write it like"):
+        parse_setting(text)
+
+
+def test_a_scope_is_written_to_and_nothing_else() -> None:
+    spec = after("billing:session.timeout.ms=10000", "orders:min.insync.replicas=2", "checkout:linger.ms=7")
+    assert [group.config for group in spec.groups] == [{"session.timeout.ms": 10_000}, {}]
+    assert [topic.config for topic in spec.topics] == [{"min.insync.replicas": 2}, {}]
+    assert [producer.config for producer in spec.producers] == [{"linger.ms": 7}, {}]
+    assert spec.config == {}
+    assert SPEC.groups[0].config == {}
+
+
+def test_a_name_before_the_first_dot_is_a_scope_when_it_is_declared() -> None:
+    assert after("billing.session.timeout.ms=10000") == after("billing:session.timeout.ms=10000")
+    assert after("broker-2.min.insync.replicas=2").brokers[1].config == {"min.insync.replicas": 2}
+    assert after("billing.members=3").groups[0].members == 3
+    with pytest.raises(SettingError, match="there is no key or field payments"):
+        after("payments.eu.retention.ms=5")
+    assert after("payments.eu:retention.ms=5").topics[1].config == {"retention.ms": 5}
+
+
+def test_a_whole_key_is_the_clusters_or_everybodys_who_has_it() -> None:
+    assert after("min.insync.replicas=2").config == {"min.insync.replicas": 2}
+    assert after("cluster:min.insync.replicas=2") == after("min.insync.replicas=2")
+    assert [group.config for group in after("session.timeout.ms=9000").groups] == [{"session.timeout.ms": 9_000}] * 2
+    assert [topic.config for topic in after("retention.ms=5").topics] == [{"retention.ms": 5}] * 2
+    both = after("request.timeout.ms=5000")
+    assert [group.config for group in both.groups] == [{"request.timeout.ms": 5_000}] * 2
+    assert [producer.config for producer in both.producers] == [{"request.timeout.ms": 5_000}] * 2
+
+
+def test_a_broker_differs_from_the_cluster() -> None:
+    spec = after("min.insync.replicas=2", "broker-2:min.insync.replicas=1")
+    assert [spec.broker_config(broker)["min.insync.replicas"] for broker in spec.brokers] == [2, 1, 2]
+
+
+def test_scenario_fields_are_set_in_their_own_units() -> None:
+    spec = after("members=5", "checkout:rate=3/m", "billing:assignors=range", "billing:per_record=20ms", "static=false")
+    assert [group.members for group in spec.groups] == [5, 5]
+    assert [producer.rate_per_second for producer in spec.producers] == [0.05, 10.0]
+    assert [group.application.per_record_us for group in spec.groups] == [20_000, 0]
+    assert spec.groups[0].assignors == ("range",)
+
+
+def test_values_may_be_numbers_and_lists_as_a_sweep_gives_them() -> None:
+    spec = apply_settings(
+        SPEC, [("billing", "members", 4), ("billing", "assignors", ["range"]), (None, "linger.ms", 9)]
+    )
+    assert spec.groups[0].members == 4
+    assert spec.producers[1].config == {"linger.ms": 9}
+
+
+def test_a_key_that_the_scenario_says_in_other_words_changes_them_too() -> None:
+    quiet = after("billing:enable.auto.commit=false").groups[0]
+    assert quiet.application.commit == "never"
+    assert quiet.consumer_config("billing-1")["enable.auto.commit"] is False
+    assert after("billing:partition.assignment.strategy=range").groups[0].assignors == ("range",)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        (["biling:members=3"], "biling:members=3: nothing is named biling (did you mean billing?)"),
+        (["membres=3"], "membres=3: there is no key or field membres (did you mean members?)"),
+        (["session.timout.ms=3"], "(did you mean session.timeout.ms?)"),
+        (["orders:members=3"], "members is a field of a group, and orders is a topic"),
+        (["broker-1:rate=3/s"], "rate is a field of a producer, and broker-1 is a broker"),
+        (["billing:linger.ms=3"], "linger.ms is a producer key, not a consumer key"),
+        (["billing:members=three"], "'three' is not a whole number"),
+        (["billing:members=-1"], "'-1' is not a whole number"),
+        (["billing:per_record=20"], "'20' has no unit"),
+        (["checkout:rate=0/s"], "a rate is above 0"),
+        (["billing:assignors=rnge"], "'rnge' is none of range"),
+        (["billing:static=maybe"], "'maybe' is neither true nor false"),
+        (["billing:static=true"], "not built yet: static membership"),
+        (["checkout:acks=1"], "not built yet: acks other than all"),
+        (["billing:heartbeat.interval.ms=50000"], "must be below session.timeout.ms"),
+        (["billing:members=2", "cluster:session.timeout.ms=3"], "is a consumer key, not a broker key"),
+    ],
+)
+def test_a_setting_that_cannot_be_made_says_which_and_why(settings: list[str], reason: str) -> None:
+    with pytest.raises(SettingError, match=re.escape(reason)):
+        after(*settings)
+
+
+def test_settings_are_checked_together_not_one_by_one() -> None:
+    spec = after("billing:heartbeat.interval.ms=50000", "billing:session.timeout.ms=60000")
+    assert spec.groups[0].config == {"heartbeat.interval.ms": 50_000, "session.timeout.ms": 60_000}
