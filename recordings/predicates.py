@@ -137,9 +137,18 @@ def _paths_of(text: str) -> tuple[Path, ...]:
         if kind != "name" or selects or word in _WORDS or word in bound or tokens[place + 1][1] == "(":
             continue
         if word not in SHAPE:
-            raise PredicateError(f"the view document has no {word}", nearest(word, SHAPE))
+            raise _unknown_root(text, word)
         paths.append((word, *_selectors(tokens, place + 1)))
     return tuple(dict.fromkeys(paths))
+
+
+def _unknown_root(text: str, word: str) -> PredicateError:
+    """An unknown root; often it is the end of a name with a dash, which CEL reads as a subtraction."""
+    dashed = re.search(rf"(\w+)\.(\w+(?:-\w+)*-{word})\b", text)
+    if dashed is not None:
+        reason = f"{dashed[2]} is a subtraction; a name with a dash is written in brackets"
+        return PredicateError(reason, f'{dashed[1]}["{dashed[2]}"]')
+    return PredicateError(f"the view document has no {word}", nearest(word, SHAPE))
 
 
 def _selectors(tokens: list[tuple[str, str]], place: int) -> list[str]:
