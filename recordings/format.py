@@ -28,15 +28,11 @@ class RecordingError(Exception):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What was chosen for the flight: seed, end in µs (None: it had none), each `--set` as (scope, key, value).
-
-    `exact`: operator's commands are known by their turn; False in a what-if, whose commands came by their time.
-    """
+    """What was chosen for the flight: seed, end in µs (None: it had none), each `--set` as (scope, key, value)."""
 
     seed: int
     until_us: int | None
     set: tuple[tuple[str | None, str, str], ...] = ()
-    exact: bool = True
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):

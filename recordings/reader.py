@@ -154,6 +154,7 @@ class _Reading:
         self.kinds: Counter[type[Event]] = Counter()
         self.last: Event | None = None
         self.segment, self.line = "", 0
+        self.whole = False
 
     def entries(self) -> Iterator[Entry]:
         recording = self.recording
@@ -167,14 +168,17 @@ class _Reading:
                         self.line += 1
                         raise self._damaged("the line is cut off")
             self._compare_with_footer()
+            self.whole = True
         except DamagedError as damage:
             if not recording.salvage:
                 raise
             recording.warn(f"{self.place()}: {damage.reason}; read up to {self.last_event()}")
 
     def totals(self, commands: int) -> Footer:
-        """The footer that is there, or what can be said without one."""
-        return self.recording.footer or Footer(
+        """The footer, if it is there and right, or what can be said without one."""
+        if self.recording.footer is not None and self.whole:
+            return self.recording.footer
+        return Footer(
             events=self.seq,
             commands=commands,
             turns=-1,

@@ -1,0 +1,70 @@
+"""A small flight for every test here: two members, one producer, and something that happens."""
+
+from pathlib import Path
+
+import pytest
+
+from cluster.commands import Command, parse
+from recordings.flight import FlightResult, Plan, Replay, fly, make_plan
+from recordings.scenario import Scenario, parse_scenario
+
+TINY = """
+title = "Small"
+seed = 5
+until = "20s"
+
+[[topic]]
+name = "orders"
+partitions = 4
+
+[[producer]]
+name = "checkout"
+topics = ["orders"]
+rate = "20/s"
+
+[[group]]
+name = "billing"
+topics = ["orders"]
+members = 2
+config = { "auto.offset.reset" = "earliest", "session.timeout.ms" = 6000, "heartbeat.interval.ms" = 1000 }
+
+[[at]]
+time = "12s"
+do = "kill billing-2"
+
+[[expect]]
+that = "groups.billing.members == 2 && groups.billing.state == 'Stable'"
+by = "12s"
+[[expect]]
+that = "groups.billing.members == 1"
+at = "20s"
+[[expect]]
+event = "member_removed"
+where = { reason = "session expired" }
+count = 1
+"""
+
+OPERATOR = ((7_300_000, "stall billing-1 for 2s"), (9_000_001, "kill broker-2"), (15_000_000, "start billing-2"))
+"""What an operator does in a flight of the small scenario: (µs, command)."""
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Scenario:
+    return parse_scenario(TINY, "tiny.toml")
+
+
+@pytest.fixture(scope="session")
+def plan(tiny: Scenario) -> Plan:
+    return make_plan(tiny)
+
+
+def operated() -> tuple[tuple[int, Command], ...]:
+    """The operator's commands, to be given at their instants."""
+    return tuple((at_us, parse(text)) for at_us, text in OPERATOR)
+
+
+@pytest.fixture
+def recorded(plan: Plan, tmp_path: Path) -> tuple[Path, FlightResult]:
+    """A recording of the small scenario with an operator's commands, and what its flight reported."""
+    path = tmp_path / "recorded.flight"
+    return path, fly(plan, record=path, replay=Replay(by_time=operated()))
