@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from cluster.network import Link, Network
+from cluster.protocol.messages import Request, Response
 from cluster.timeline import Timeline, Timer
 
 
@@ -32,7 +33,7 @@ class Owner(Protocol):
     name: str
     running: bool
 
-    def later(self, action: Callable[[Any], object], argument: Any) -> None:
+    def later(self, action: Callable[[Any], object], argument: object) -> None:
         """Keep this until the process goes on; a dead process forgets it."""
 
 
@@ -42,13 +43,19 @@ class Call:
     __slots__ = ("connection", "done", "long_poll", "on_response", "request", "response", "sent_us")
 
     def __init__(
-        self, connection: "Connection", request: Any, on_response: Callable[[Any], object], long_poll: bool, sent_us: int
+        self,
+        connection: "Connection",
+        request: Any,
+        on_response: Callable[[Any], object],
+        long_poll: bool,
+        sent_us: int,
     ) -> None:
-        self.connection, self.request, self.on_response = connection, request, on_response
+        self.connection, self.on_response = connection, on_response
+        self.request: Any = request  # whoever handles it knows its kind
         self.long_poll, self.sent_us, self.done = long_poll, sent_us, False
         self.response: Any = None
 
-    def reply(self, response: Any) -> None:
+    def reply(self, response: Response) -> None:
         """Send the answer on its way back. A broker answers a call once."""
         self.response = response
         connection = self.connection
@@ -74,7 +81,7 @@ class Connection:
         self.inbound.watchers.append(self.look)
         broker.connected(self)
 
-    def send(self, request: Any, on_response: Callable[[Any], object], *, long_poll: bool = False) -> Call:
+    def send(self, request: Request, on_response: Callable[[Any], object], *, long_poll: bool = False) -> Call:
         """Send a request; `on_response` gets the response, or None when the connection breaks before it."""
         call = Call(self, request, on_response, long_poll and not self.hidden, self.timeline.now_us)
         self._in_flight[call] = None

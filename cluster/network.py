@@ -51,7 +51,7 @@ class Link:
         self._base_us = int(latency_us * (1 - jitter))
         self._spread_us = int(latency_us * jitter * 2)
 
-    def send(self, action: Callable[[Any], object], argument: Any) -> None:
+    def send(self, action: Callable[[Any], object], argument: object) -> None:
         """Run `action(argument)` at the other end, not before anything that was sent earlier."""
         if self.cut_since_us is not None:
             self._kept.append((action, argument))

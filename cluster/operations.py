@@ -6,19 +6,49 @@ rerun does the same.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
+
+import trio
 
 from cluster import commands as c
 from cluster import events as e
 from cluster.broker.broker import Broker
 from cluster.clients.consumer import FOREVER, Consumer
 from cluster.clients.producer import Producer
-
-if TYPE_CHECKING:
-    from cluster.simulation import Simulation
+from cluster.events import Event
+from cluster.names import Names
+from cluster.network import Network
+from cluster.timeline import Timeline
+from cluster.view import ClusterView
 
 UNTIL_MENDED = -1
 FaultKey = tuple[str, ...]
+OF_A_PROCESS = ("down", "pause", "stall", "heartbeats")
+
+
+class Fleet(Protocol):
+    """What commands act on: the simulation, as far as they need it."""
+
+    timeline: Timeline
+    network: Network
+    nursery: trio.Nursery
+    tell: Callable[[Event], None]
+
+    @property
+    def view(self) -> ClusterView:
+        """What the events so far add up to."""
+
+    def process(self, name: str) -> Broker | Consumer | Producer | None:
+        """A process by its name."""
+
+    def names(self) -> Names:
+        """Every name that a command may use now."""
+
+    def members_up_to(self, group: str, count: int) -> list[str]:
+        """The first members of a group, declared if they never were."""
+
+    def members_above(self, group: str, count: int) -> list[str]:
+        """The members of a group with higher numbers, the highest first."""
 
 
 class Refused(Exception):  # noqa: N818 - a sentence for the operator, not an error of ours
@@ -28,7 +58,7 @@ class Refused(Exception):  # noqa: N818 - a sentence for the operator, not an er
 class Operations:
     """Carries out commands on a simulation."""
 
-    def __init__(self, simulation: "Simulation") -> None:
+    def __init__(self, simulation: Fleet) -> None:
         self._simulation = simulation
         self._timeline, self._tell = simulation.timeline, simulation.tell
         self._faults: dict[FaultKey, int] = {}
@@ -85,7 +115,9 @@ class Operations:
 
     def _mended(self, name: str) -> None:
         """A process starts anew: whatever was wrong with the old one is gone with it."""
-        for key in [key for key in self._faults if key[1] == name and key[0] in {"down", "pause", "stall", "heartbeats"}]:
+        for key in [
+            key for key in self._faults if key[1] == name and key[0] in {"down", "pause", "stall", "heartbeats"}
+        ]:
             self._over(key)
 
     # --- processes ----------------------------------------------------------------------------------------------------
@@ -206,9 +238,7 @@ class Operations:
 
     def _pause_heartbeats(self, command: c.PauseHeartbeats) -> None:
         member = self._member(command.member)
-        self._injure(
-            ("heartbeats", command.member), command, command.for_us, lambda: self._beat_again(command.member)
-        )
+        self._injure(("heartbeats", command.member), command, command.for_us, lambda: self._beat_again(command.member))
         member.heartbeats.pause(paused=True)
         self._tell_heartbeats(member, paused=True)
 

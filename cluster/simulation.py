@@ -209,9 +209,7 @@ class Simulation:
             def new_uuid(bits: Callable[[int], int] = stream.getrandbits) -> str:
                 return str(uuid.UUID(int=bits(128), version=4))
 
-            broker = Broker(
-                spec.id, spec.rack or "", self.timeline, self.network, self.control, self._config, self.tell, new_uuid
-            )
+            broker = Broker(spec, self.control, self._config, self.tell, new_uuid)
             self.brokers[spec.id] = self.control.brokers[spec.id] = broker
         for broker in self.brokers.values():
             broker.boot()

@@ -43,19 +43,19 @@ class Pipeline:
         self.view = ClusterView()
         self.sinks = sinks
 
-    def stamp(self, _logger: Any, _name: str, event: Any) -> Any:
+    def stamp(self, _logger: object, _name: str, event: Event) -> Event:
         """Give the event its place: `seq` and `at_us`. It is frozen for everybody else."""
         self.sequence = sequence = self.sequence + 1
         force_setattr(event, "seq", sequence)
         force_setattr(event, "at_us", self.clock.now_us)
         return event
 
-    def fold(self, _logger: Any, _name: str, event: Any) -> Any:
+    def fold(self, _logger: object, _name: str, event: Event) -> Event:
         """Bring the simulation's own view up to date before anybody else sees the event."""
         fold(self.view, event)
         return event
 
-    def spread(self, _logger: Any, _name: str, event: Any) -> Any:
+    def spread(self, _logger: object, _name: str, event: Event) -> Event:
         """Pass the event to every sink, in their order."""
         for sink in self.sinks:
             sink(event)
@@ -63,8 +63,9 @@ class Pipeline:
 
     def logger(self) -> EventLogger:
         """The logger to give to the simulation."""
+        processors: list[Any] = [self.stamp, self.fold, self.spread]  # structlog's own type knows dictionaries only
         logger = structlog.wrap_logger(
-            None, processors=[self.stamp, self.fold, self.spread], wrapper_class=EventLogger, context_class=dict
+            None, processors=processors, wrapper_class=EventLogger, context_class=dict
         ).bind()
         assert isinstance(logger, EventLogger)
         return logger

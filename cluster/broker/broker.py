@@ -8,22 +8,18 @@ resets connections. Metadata comes from the controller over a link, so brokers m
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from cluster.broker.control_plane import ControlPlane
+from cluster.broker.control_plane import ControlPlane, LiveBrokers, Metadata
 from cluster.broker.coordination import OFFSETS_TOPIC, Coordination
-from cluster.broker.purgatory import DelayedProduce, Timeouts
+from cluster.broker.purgatory import Timeouts
 from cluster.broker.replica import Follower, Replica
+from cluster.broker.requests import Requests
 from cluster.connection import Call, Connection
 from cluster.events import BrokerPaused, BrokerResumed, BrokerStarted, BrokerStopped, Event
-from cluster.network import Link, Network
-from cluster.protocol import messages as m
-from cluster.protocol.errors import ErrorCode
-from cluster.timeline import Timeline
+from cluster.network import Link
+from cluster.protocol.messages import PartitionMetadata
+from cluster.spec import BrokerSpec
 
 REGISTRATION_BACKOFF_US = 1_000_000
-ALL_IN_SYNC = -1
-
-LiveBrokers = tuple[int, ...]
-Metadata = dict[str, m.PartitionMetadata]
 
 
 class Broker:
@@ -31,17 +27,15 @@ class Broker:
 
     def __init__(
         self,
-        broker: int,
-        rack: str,
-        timeline: Timeline,
-        network: Network,
+        spec: BrokerSpec,
         control: ControlPlane,
         config: Mapping[str, object],
         tell: Callable[[Event], None],
         new_uuid: Callable[[], str],
     ) -> None:
-        self.id, self.rack, self.name = broker, rack, f"broker-{broker}"
-        self.timeline, self.network, self.control, self.tell = timeline, network, control, tell
+        self.id, self.rack, self.name = spec.id, spec.rack or "", spec.name
+        self.control, self.tell = control, tell
+        self.timeline, self.network = control.timeline, control.network
         self.config = config
         self.alive = self.running = False
         self.life = 0
@@ -54,28 +48,13 @@ class Broker:
         self._links: dict[int, Link] = {}
         self._backlog: list[tuple[Callable[[Any], object], Any]] = []
         self._connections: dict[Connection, None] = {}
-        self._topic_partitions: dict[str, list[str]] = {}
-        self.timeouts = Timeouts(timeline)
+        self.timeouts = Timeouts(self.timeline)
         self.coordination = Coordination(self, config, new_uuid)
-        self._producer_ids = range(0)
         self._heartbeat_us = cast(int, config["broker.heartbeat.interval.ms"]) * 1000
         self._lag_us = cast(int, config["replica.lag.time.max.ms"]) * 1000
         group = self.coordination.handle
-        self._handlers: dict[type[m.Request], Callable[[Call], None]] = {
-            m.ProduceRequest: self._produce,
-            m.FetchRequest: self._fetch,
-            m.ListOffsetsRequest: self._list_offsets,
-            m.MetadataRequest: self._metadata,
-            m.FindCoordinatorRequest: self.coordination.find,
-            m.InitProducerIdRequest: self._init_producer_id,
-            m.OffsetCommitRequest: group,
-            m.OffsetFetchRequest: group,
-            m.JoinGroupRequest: group,
-            m.HeartbeatRequest: group,
-            m.LeaveGroupRequest: group,
-            m.SyncGroupRequest: group,
-            m.DescribeGroupRequest: group,
-        }
+        self._requests = Requests(self)
+        self._handlers = {**self._requests.handlers, **self.coordination.handlers()}
 
     # --- the process ------------------------------------------------------------------------------------------------
 
@@ -84,12 +63,12 @@ class Broker:
         """Virtual time."""
         return self.timeline.now_us
 
-    def later(self, action: Callable[[Any], object], argument: Any) -> None:
+    def later(self, action: Callable[[Any], object], argument: object) -> None:
         """Something reached a broker that does not run: a frozen one handles it when it thaws, a dead one never."""
         if self.alive:
             self._backlog.append((action, argument))
 
-    def after(self, delay_us: int, action: Callable[[Any], object], argument: Any) -> None:
+    def after(self, delay_us: int, action: Callable[[Any], object], argument: object) -> None:
         """Do something in a while, unless this life of the process is over by then."""
         self.timeline.post(self.timeline.now_us + delay_us, self._alarm, (self.life, action, argument))
 
@@ -222,7 +201,6 @@ class Broker:
         restarted = self.epoch != epoch
         self.epoch, self.live = epoch, live
         self.image = image
-        self._topic_partitions.clear()
         for replica in self.replicas.values():
             replica.apply(image[replica.partition], restarted=restarted)
         if first or restarted:
@@ -277,22 +255,30 @@ class Broker:
             replica.alter_pending = True
             link.send(self.control.alter_isr, (self, replica, isr, reason))
 
-    def isr_altered(self, answer: tuple[Replica, bool, m.PartitionMetadata]) -> None:
-        """AlterPartition was answered: (replica, accepted, the controller's metadata)."""
+    def isr_altered(self, answer: tuple[Replica, PartitionMetadata]) -> None:
+        """AlterPartition was answered with the controller's metadata, the new one or why it stays."""
         if not self.running:
             self.later(self.isr_altered, answer)
             return
-        replica, _, metadata = answer
+        replica, metadata = answer
         replica.alter_pending = False
         if replica.is_leader and metadata.leader_epoch == replica.metadata.leader_epoch:
             replica.metadata = metadata
             replica.set_isr(metadata.isr)
             replica.advance()
 
+    def new_producer_ids(self) -> int:
+        """A fresh block of producer ids from the controller."""
+        return self.control.controller.producer_ids()
+
+    def high_watermark_moved(self, replica: Replica) -> None:
+        """Parked fetches of this partition can be answered."""
+        self._requests.resume_fetches(replica)
+
     def leadership_changed(self, replica: Replica, was_leader: bool) -> None:
         """A replica took over or stepped down: coordinators come and go with their partitions."""
         if not replica.is_leader:
-            self._refuse_fetches(replica)
+            self._requests.refuse_fetches(replica)
         if replica.partition.startswith(OFFSETS_TOPIC):
             if was_leader:
                 self.coordination.resigned(replica)
@@ -309,105 +295,3 @@ class Broker:
             self._backlog.append((self.receive, call))
         else:
             call.connection.inbound.send(call.connection.reset, None)
-
-    def _produce(self, call: Call) -> None:
-        """Produce (API 0): append each batch; with acks=all the answer waits for the high watermark."""
-        request: m.ProduceRequest = call.request
-        now_us = self.timeline.now_us
-        results: list[m.ProduceResult] = []
-        delayed = DelayedProduce(call, results)
-        delayed.left = 1  # this loop itself: nothing is answered before every batch was looked at
-        for index, batch in enumerate(request.batches):
-            replica = self.replicas.get(batch.partition)
-            if replica is None or not replica.is_leader:
-                results.append(m.ProduceResult(batch.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER))
-                continue
-            if request.acks == ALL_IN_SYNC and len(replica.metadata.isr) < replica.min_insync_replicas:
-                results.append(m.ProduceResult(batch.partition, ErrorCode.NOT_ENOUGH_REPLICAS))
-                continue
-            error, offset = replica.log.producers.check(batch)
-            results.append(m.ProduceResult(batch.partition, error, offset, offset >= 0))
-            if error is ErrorCode.NONE:
-                if offset < 0:
-                    results[index].base_offset = offset = replica.append(batch, now_us).base_offset
-                if request.acks == ALL_IN_SYNC:
-                    replica.when_committed(offset + batch.count, delayed.waits_for(index))
-        delayed.left -= 1
-        if delayed.left == 0:
-            if request.acks != 0:
-                delayed.answer()
-        else:
-            self.timeouts.give_up_at(
-                now_us + request.timeout_ms * 1000, lambda: delayed.expire(ErrorCode.REQUEST_TIMED_OUT)
-            )
-
-    def _fetch(self, call: Call) -> None:
-        """Fetch (API 1): answer with whatever is readable, or park at every wanted partition until something is."""
-        request: m.FetchRequest = call.request
-        found: list[m.FetchedPartition] = []
-        room = request.max_bytes
-        for name, (offset, _) in request.positions.items():
-            replica = self.replicas.get(name)
-            if replica is None or not replica.is_leader:
-                found.append(m.FetchedPartition(name, ErrorCode.NOT_LEADER_OR_FOLLOWER))
-                continue
-            end = replica.high_watermark
-            log = replica.log
-            if log.log_start <= offset < end:
-                if room > 0:
-                    batches = log.read(offset, end, min(room, request.max_partition_bytes))
-                    room -= sum(batch.bytes for batch in batches)
-                    found.append(m.FetchedPartition(name, ErrorCode.NONE, end, end, log.log_start, batches))
-            elif offset > log.log_end or offset < log.log_start:
-                found.append(m.FetchedPartition(name, ErrorCode.OFFSET_OUT_OF_RANGE, end, end, log.log_start))
-        if found:
-            call.reply(m.FetchResponse(found))
-            return
-        for name in request.positions:
-            self.replicas[name].fetches[request.client] = call
-
-    def high_watermark_moved(self, replica: Replica) -> None:
-        """Parked fetches of this partition can be answered (those that were answered elsewhere are stale)."""
-        fetches, replica.fetches = replica.fetches, {}
-        for call in fetches.values():
-            if call.response is None:
-                self._fetch(call)
-
-    def _refuse_fetches(self, replica: Replica) -> None:
-        fetches, replica.fetches = replica.fetches, {}
-        for call in fetches.values():
-            if call.response is None:
-                refused = m.FetchedPartition(replica.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-                call.reply(m.FetchResponse([refused]))
-
-    def _list_offsets(self, call: Call) -> None:
-        """ListOffsets (API 2): the log's start, or its high watermark."""
-        request: m.ListOffsetsRequest = call.request
-        offsets: dict[str, tuple[ErrorCode, int]] = {}
-        for name in request.partitions:
-            replica = self.replicas.get(name)
-            if replica is None or not replica.is_leader:
-                offsets[name] = ErrorCode.NOT_LEADER_OR_FOLLOWER, -1
-            else:
-                offsets[name] = ErrorCode.NONE, replica.high_watermark if request.latest else replica.log.log_start
-        call.reply(m.ListOffsetsResponse(offsets))
-
-    def _metadata(self, call: Call) -> None:
-        """Metadata (API 3), as this broker has heard it."""
-        request: m.MetadataRequest = call.request
-        if not self._topic_partitions:
-            for name in self.image:
-                self._topic_partitions.setdefault(name.rpartition("-")[0], []).append(name)
-        topics = {
-            topic: tuple(self.image[name] for name in self._topic_partitions.get(topic, ()))
-            for topic in request.topics
-        }
-        call.reply(m.MetadataResponse(self.live, topics))
-
-    def _init_producer_id(self, call: Call) -> None:
-        """InitProducerId (API 22) without a transactional id: the next id of this broker's block."""
-        if not self._producer_ids:
-            first = self.control.controller.producer_ids()
-            self._producer_ids = range(first, first + 1_000)
-        producer_id, self._producer_ids = self._producer_ids[0], self._producer_ids[1:]
-        call.reply(m.InitProducerIdResponse(ErrorCode.NONE, producer_id, 0))

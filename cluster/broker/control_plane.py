@@ -5,20 +5,50 @@ The active controller is the lowest running broker; when its process ends or fre
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from cluster.broker.controller import Controller
+from cluster.broker.replica import Replica
 from cluster.events import ControllerElected, Event
 from cluster.network import Link, Network
 from cluster.protocol.messages import PartitionMetadata
 from cluster.timeline import Timeline, Timer
 
-if TYPE_CHECKING:
-    from cluster.broker.broker import Broker
-    from cluster.broker.replica import Replica
-
 NO_CONTROLLER = -1
-IsrRequest = tuple["Broker", "Replica", tuple[int, ...], str]
+LiveBrokers = tuple[int, ...]
+Metadata = dict[str, PartitionMetadata]
+
+
+class ControlledBroker(Protocol):
+    """A broker, as the controller's words reach it. `life` counts its processes: what an earlier one asked is void."""
+
+    id: int
+    name: str
+    alive: bool
+    running: bool
+    life: int
+    replicas: dict[str, Replica]
+
+    def registered(self, welcome: tuple[int, int, LiveBrokers, Metadata]) -> None:
+        """Let in: (life, broker epoch, live brokers, all metadata)."""
+
+    def registration_refused(self, life: int) -> None:
+        """The session of this broker's former life is still valid."""
+
+    def must_register(self, life: int) -> None:
+        """The controller does not know this life of the broker."""
+
+    def may_stop(self, life: int) -> None:
+        """The controlled shutdown is done."""
+
+    def apply_metadata(self, news: tuple[LiveBrokers, Metadata]) -> None:
+        """Partitions changed."""
+
+    def isr_altered(self, answer: tuple[Replica, PartitionMetadata]) -> None:
+        """AlterPartition was answered with the controller's metadata."""
+
+
+IsrRequest = tuple[ControlledBroker, Replica, tuple[int, ...], str]
 
 
 class ControlPlane:
@@ -28,7 +58,7 @@ class ControlPlane:
         self, timeline: Timeline, network: Network, controller: Controller, tell: Callable[[Event], None]
     ) -> None:
         self.timeline, self.network, self.controller, self._tell = timeline, network, controller, tell
-        self.brokers: dict[int, Broker] = {}
+        self.brokers: dict[int, ControlledBroker] = {}
         self.active = NO_CONTROLLER
         self._timer: Timer | None = None
 
@@ -42,13 +72,13 @@ class ControlPlane:
             self.controller.take_over(self.timeline.now_us)
             self._arm()
 
-    def link_from(self, broker: "Broker") -> Link | None:
+    def link_from(self, broker: ControlledBroker) -> Link | None:
         """The way to the active controller, None while there is none."""
         if self.active == NO_CONTROLLER:
             return None
         return self.network.link(broker.name, self.brokers[self.active].name)
 
-    def _link_to(self, broker: "Broker") -> Link:
+    def _link_to(self, broker: ControlledBroker) -> Link:
         return self.network.link(self.brokers[self.active].name, broker.name)
 
     def publish(self, changed: list[str]) -> None:
@@ -63,7 +93,7 @@ class ControlPlane:
 
     # --- what arrives at the controller ---------------------------------------------------------------------------
 
-    def register(self, broker: "Broker") -> None:
+    def register(self, broker: ControlledBroker) -> None:
         """BrokerRegistration: let in with everything there is to know, or told to try again."""
         if self.active == NO_CONTROLLER:
             return
@@ -78,7 +108,7 @@ class ControlPlane:
         self.publish(changed)
         self._arm()
 
-    def heartbeat(self, beat: tuple["Broker", int]) -> None:
+    def heartbeat(self, beat: tuple[ControlledBroker, int]) -> None:
         """BrokerHeartbeat: (broker, its broker epoch)."""
         broker, epoch = beat
         if self.active == NO_CONTROLLER:
@@ -86,7 +116,7 @@ class ControlPlane:
         if not self.controller.heartbeat(broker.id, epoch, self.timeline.now_us):
             self._link_to(broker).send(broker.must_register, broker.life)
 
-    def shut_down(self, broker: "Broker") -> None:
+    def shut_down(self, broker: ControlledBroker) -> None:
         """BrokerHeartbeat with wantShutDown: move its leaderships, then let it go."""
         if self.active == NO_CONTROLLER:
             return
@@ -100,7 +130,7 @@ class ControlPlane:
             return
         name = replica.partition
         accepted = self.controller.alter_isr(name, broker.id, replica.metadata.leader_epoch, isr, reason)
-        self._link_to(broker).send(broker.isr_altered, (replica, accepted, self.controller.partitions[name]))
+        self._link_to(broker).send(broker.isr_altered, (replica, self.controller.partitions[name]))
         if accepted:
             self.publish([name])
 

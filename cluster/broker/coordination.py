@@ -5,27 +5,33 @@ and goes on with the decision's `then` once the records are committed. All rules
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
-from cluster.broker.replica import Replica
+from cluster.broker.purgatory import Timeouts
+from cluster.broker.replica import Host, Replica
 from cluster.connection import Call
 from cluster.coordinators.decision import Decision
 from cluster.coordinators.group_coordinator import GroupCoordinator, answer_while_loading, refusal
 from cluster.coordinators.group_records import GroupRecord
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.messages import FindCoordinatorRequest, FindCoordinatorResponse
+from cluster.protocol import messages as m
 from cluster.protocol.names import coordinator_partition
 from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES, RecordBatch
-from cluster.timeline import Timer
-
-if TYPE_CHECKING:
-    from cluster.broker.broker import Broker
+from cluster.timeline import Timeline, Timer
 
 OFFSETS_TOPIC = "__consumer_offsets"
 LOAD_US = 20_000  # a new leader reads its partition before it coordinates
 LOAD_US_FOR_EACH_RECORD = 1
 RECORD_BYTES = 120  # a typical offset commit record
 NO_PRODUCER = -1
+
+
+class CoordinatorHost(Host, Protocol):
+    """The broker that coordinators live on."""
+
+    timeline: Timeline
+    timeouts: Timeouts
+    image: dict[str, m.PartitionMetadata]
 
 
 class Hosted:
@@ -42,7 +48,7 @@ class Hosted:
 class Coordination:
     """Every group coordinator of one broker."""
 
-    def __init__(self, broker: "Broker", config: Mapping[str, object], new_uuid: Callable[[], str]) -> None:
+    def __init__(self, broker: CoordinatorHost, config: Mapping[str, object], new_uuid: Callable[[], str]) -> None:
         self._broker, self._config, self._new_uuid = broker, config, new_uuid
         self._commit_timeout_us = cast(int, config.get("offsets.commit.timeout.ms", 5_000)) * 1000
         self.partitions = cast(int, config["offsets.topic.num.partitions"])
@@ -59,12 +65,25 @@ class Coordination:
 
     # --- requests -------------------------------------------------------------------------------------------------
 
+    def handlers(self) -> dict[type[m.Request], Callable[[Call], None]]:
+        """Which requests are for a coordinator."""
+        of_a_group: tuple[type[m.Request], ...] = (
+            m.OffsetCommitRequest,
+            m.OffsetFetchRequest,
+            m.JoinGroupRequest,
+            m.HeartbeatRequest,
+            m.LeaveGroupRequest,
+            m.SyncGroupRequest,
+            m.DescribeGroupRequest,
+        )
+        return {m.FindCoordinatorRequest: self.find, **dict.fromkeys(of_a_group, self.handle)}
+
     def find(self, call: Call) -> None:
         """FindCoordinator (API 10): the leader of the group's partition, as this broker's metadata has it."""
-        request: FindCoordinatorRequest = call.request
+        request: m.FindCoordinatorRequest = call.request
         leader = self._broker.image[self.partition_of(request.key)].leader
         error = ErrorCode.NONE if leader >= 0 else ErrorCode.COORDINATOR_NOT_AVAILABLE
-        call.reply(FindCoordinatorResponse(error, leader))
+        call.reply(m.FindCoordinatorResponse(error, leader))
 
     def handle(self, call: Call) -> None:
         """A group's request: for its coordinator here, or NOT_COORDINATOR."""
@@ -102,9 +121,7 @@ class Coordination:
             return None
         now_us = self._broker.now_us
         size = RECORD_BATCH_OVERHEAD_BYTES + RECORD_BYTES * len(records)
-        batch = RecordBatch(
-            replica.partition, "", NO_PRODUCER, -1, -1, -1, len(records), size, now_us, payload=records
-        )
+        batch = RecordBatch(replica.partition, "", NO_PRODUCER, -1, -1, -1, len(records), size, now_us, payload=records)
         placed = replica.append(batch, now_us)
         for record in records:
             hosted.coordinator.replay(record)

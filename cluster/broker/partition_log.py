@@ -18,7 +18,18 @@ class PartitionLog:
     a log knows, so a follower's are looked up in the log when it takes over (`recall_producers`).
     """
 
-    __slots__ = ("_bases", "_recalled", "appended_records", "batches", "bytes", "epochs", "log_end", "log_start", "partition", "producers")
+    __slots__ = (
+        "_bases",
+        "_recalled",
+        "appended_records",
+        "batches",
+        "bytes",
+        "epochs",
+        "log_end",
+        "log_start",
+        "partition",
+        "producers",
+    )
 
     def __init__(self, partition: str) -> None:
         self.partition = partition

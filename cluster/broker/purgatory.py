@@ -43,13 +43,13 @@ class DelayedProduce:
         self.answered = True
         self.call.reply(ProduceResponse(self.results))
 
-    def expire(self, unsettled: ErrorCode) -> None:
-        """Time is up: batches that nobody settled may or may not survive."""
+    def expire(self) -> None:
+        """Time is up: REQUEST_TIMED_OUT for the batches that nobody settled; they may or may not survive."""
         if self.answered:
             return
         for result in self.results:
             if result.error is ErrorCode.NONE:
-                result.error, result.base_offset = unsettled, -1
+                result.error, result.base_offset = ErrorCode.REQUEST_TIMED_OUT, -1
         self.answer()
 
 

@@ -32,17 +32,33 @@ class Host(Protocol):
 
     id: int
     running: bool
-    now_us: int
     stopped_us: int
     tell: Callable[[Event], None]
 
-    def later(self, action: Callable[[Any], object], argument: Any) -> None: ...
-    def link_to(self, broker: int) -> Link: ...
-    def replica_on(self, broker: int, partition: str) -> "Replica": ...
-    def after(self, delay_us: int, action: Callable[[Any], object], argument: Any) -> None: ...
-    def leadership_changed(self, replica: "Replica", was_leader: bool) -> None: ...
-    def high_watermark_moved(self, replica: "Replica") -> None: ...
-    def caught_up(self, replica: "Replica", follower: "Follower") -> None: ...
+    @property
+    def now_us(self) -> int:
+        """Virtual time."""
+
+    def later(self, action: Callable[[Any], object], argument: object) -> None:
+        """Keep what reached a broker that does not run."""
+
+    def link_to(self, broker: int) -> Link:
+        """The link to another broker."""
+
+    def replica_on(self, broker: int, partition: str) -> "Replica":
+        """A partition's copy on another broker."""
+
+    def after(self, delay_us: int, action: Callable[[Any], object], argument: object) -> None:
+        """Do something in a while, if this life of the process lasts."""
+
+    def leadership_changed(self, replica: "Replica", was_leader: bool) -> None:
+        """A replica took over or stepped down."""
+
+    def high_watermark_moved(self, replica: "Replica") -> None:
+        """Parked fetches of this partition can be answered."""
+
+    def caught_up(self, replica: "Replica", follower: "Follower") -> None:
+        """A follower outside the ISR has everything below the high watermark."""
 
 
 class Follower:
@@ -163,7 +179,7 @@ class Replica:
         )
 
     def _caught_up_us(self, follower: Follower, now_us: int) -> int:
-        """When the follower last had everything: a parked fetch is renewed as long as both ends live and the links work."""
+        """When the follower last had everything: a parked fetch is renewed while both ends live and the links work."""
         if not follower.waiting:
             return follower.caught_up_us
         seen_us = now_us
@@ -226,7 +242,7 @@ class Replica:
         return placed
 
     def when_committed(self, offset: int, committed: Committed) -> None:
-        """Call `committed(NONE)` once everything below `offset` is committed, or with an error when this broker resigns."""
+        """Call `committed(NONE)` once everything below `offset` is committed, or with an error upon resignation."""
         if self.high_watermark >= offset:
             committed(ErrorCode.NONE)
         else:
@@ -322,9 +338,7 @@ class Replica:
         log_end = self.log.log_end
         if cut.offset < log_end:
             self.log.truncate_to(cut.offset)
-            host.tell(
-                LogTruncated(partition=self.partition, broker=host.id, offset=self.log.log_end, log_end=log_end)
-            )
+            host.tell(LogTruncated(partition=self.partition, broker=host.id, offset=self.log.log_end, log_end=log_end))
         if not cut.complete:
             self._ask(session)
             return
@@ -348,5 +362,5 @@ class Replica:
         for batch in batches:
             log.append(batch)
         if high_watermark > self.high_watermark:
-            self.high_watermark = high_watermark if high_watermark < log.log_end else log.log_end
+            self.high_watermark = min(high_watermark, log.log_end)
         self._acknowledge.send(self.source.follower_fetched, (host.id, session, log.log_end))  # type: ignore[union-attr]

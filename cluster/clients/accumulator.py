@@ -30,7 +30,12 @@ class ProducerBatch:
     )
 
     def __init__(self, partition: str, created_us: int, reserved: int, first_serial: int) -> None:
-        self.partition, self.created_us, self.reserved, self.first_serial = partition, created_us, reserved, first_serial
+        self.partition, self.created_us, self.reserved, self.first_serial = (
+            partition,
+            created_us,
+            reserved,
+            first_serial,
+        )
         self.bytes, self.count, self.attempts = RECORD_BATCH_OVERHEAD_BYTES, 0, 0
         self.base_sequence = self.first_sent_us = UNSENT
         self.not_before_us = 0

@@ -84,7 +84,7 @@ class Consumer(Process):
             self.timeline.start(nursery, self.heartbeats.run, name=f"{self.name}/heartbeat")
 
     def kill(self) -> None:
-        """kill -9: what the application had finished by now counts, nothing else is said to anybody."""
+        """Kill -9: what the application had finished by now counts, nothing else is said to anybody."""
         self.application.interrupt(self)
         self._gone("kill")
 

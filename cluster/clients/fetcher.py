@@ -29,10 +29,17 @@ class Reader(Protocol):
     name: str
     partitions: dict[str, PartitionMetadata]
 
-    def connection(self, broker: int) -> Connection: ...
-    def wake(self) -> None: ...
-    def metadata_is_stale(self) -> None: ...
-    def position_out_of_range(self, partition: str) -> None: ...
+    def connection(self, broker: int) -> Connection:
+        """The connection to a broker."""
+
+    def wake(self) -> None:
+        """Records came."""
+
+    def metadata_is_stale(self) -> None:
+        """A broker does not lead what it was asked for, or does not answer."""
+
+    def position_out_of_range(self, partition: str) -> None:
+        """The log does not reach the position."""
 
 
 class Fetcher:

@@ -192,9 +192,7 @@ class GroupMembership:
         partitions, consumer.owned = consumer.owned, ()
         consumer.fetcher.revoke(partitions)
         self._unknown, self._reset_only = {}, {}
-        consumer.tell(
-            e.PartitionsRevoked(group=consumer.group, member=consumer.name, partitions=partitions, lost=lost)
-        )
+        consumer.tell(e.PartitionsRevoked(group=consumer.group, member=consumer.name, partitions=partitions, lost=lost))
 
     async def _sync(self, joined: m.JoinGroupResponse) -> None:
         consumer = self._consumer
@@ -232,7 +230,9 @@ class GroupMembership:
         consumer = self._consumer
         topics = tuple(sorted({topic: None for member in joined.members for topic in member.metadata.topics}))
         await consumer.refresh_metadata(topics)
-        counts = {topic: len(consumer.topic_partitions[topic]) for topic in topics if topic in consumer.topic_partitions}
+        counts = {
+            topic: len(consumer.topic_partitions[topic]) for topic in topics if topic in consumer.topic_partitions
+        }
         subscriptions = {
             member.member_id: Subscription(member.metadata.topics, group_instance_id=member.instance_id)
             for member in joined.members
@@ -303,9 +303,7 @@ class GroupMembership:
             del self._unknown[name]
             self._reset_only.pop(name, None)
         consumer.fetcher.assign(positions)
-        consumer.tell(
-            e.PositionsReset(group=consumer.group, member=consumer.name, positions=positions, reason=reason)
-        )
+        consumer.tell(e.PositionsReset(group=consumer.group, member=consumer.name, positions=positions, reason=reason))
 
     # --- commits ----------------------------------------------------------------------------------------------------------
 

@@ -50,7 +50,7 @@ class Process:
 
     # --- waiting ----------------------------------------------------------------------------------------------------
 
-    async def park(self, waiter: Waiter) -> Any:
+    async def park(self, waiter: Waiter) -> Any:  # noqa: ANN401 - whatever the waiter is woken with
         """Wait until somebody wakes the waiter."""
         value = await self.timeline.park(waiter)
         if not self.running:
@@ -76,7 +76,7 @@ class Process:
             self._thaw.append(waiter)
             await self.timeline.park(waiter)
 
-    def later(self, action: Callable[[Any], object], argument: Any) -> None:
+    def later(self, action: Callable[[Any], object], argument: object) -> None:
         """Something arrived at a process that does not run: a frozen one has it in its sockets, a dead one nowhere."""
         if self.alive:
             self._backlog.append((action, argument))
@@ -133,7 +133,7 @@ class Process:
             self._connections[broker] = connection
         return connection
 
-    async def ask(self, broker: int, request: Request, *, long_poll: bool = False) -> Any:
+    async def ask(self, broker: int, request: Request, *, long_poll: bool = False) -> Any:  # noqa: ANN401 - the response that the request asks for
         """Send a request and wait for its response; None when the connection broke."""
         waiter = self.timeline.waiter(request)
         call: Call = self.connection(broker).send(request, waiter.wake, long_poll=long_poll)

@@ -90,7 +90,7 @@ class Producer(Process):
             self.timeline.start(nursery, self._send_loop, name=f"{self.name}/sender")
 
     def kill(self) -> None:
-        """kill -9: what is buffered is lost with the process."""
+        """Kill -9: what is buffered is lost with the process."""
         self._gone("Dead", "killed")
 
     def _gone(self, state: str, reason: str) -> None:

@@ -199,7 +199,8 @@ class GroupCoordinator:
             group.parked_syncs.clear()
             group.parked_fetches.clear()
             group.move(GroupEvent.UNLOADED, now_us)
-            draft.tell(GroupUnloaded(group=group.group_id, broker=self._context.broker))
+            if not self.loading:
+                draft.tell(GroupUnloaded(group=group.group_id, broker=self._context.broker))
         self._context.groups.clear()
         self._context.deadlines.clear()
         self.loading, self.resigned = False, True

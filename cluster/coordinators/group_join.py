@@ -7,7 +7,7 @@ from cluster.coordinators.decision import Call, Decision, Draft
 from cluster.coordinators.group import SESSION, ClassicGroup, Member, same_protocols
 from cluster.coordinators.group_causes import GROUP_FULL, MEMBER_JOINED, believed, cause_of_rejoin
 from cluster.coordinators.group_context import ALREADY_ANSWERED, GroupContext, coordinator_error
-from cluster.coordinators.group_rebalance import join_answer, join_received, rebalance_or_close
+from cluster.coordinators.group_rebalance import close_if_all_joined, join_answer, join_received, rebalance_or_close
 from cluster.coordinators.group_records import GroupMetadata
 from cluster.coordinators.group_states import GroupState
 from cluster.coordinators.group_static import replace_static_member
@@ -63,6 +63,7 @@ def _admit(context: GroupContext, group: ClassicGroup, request: JoinGroupRequest
         if request.member_id in group.members or request.member_id in group.pending:
             context.remove_member(group, request.member_id, GROUP_FULL, draft)
         _refuse(draft, call, NO_MEMBER, ErrorCode.GROUP_MAX_SIZE_REACHED)
+        close_if_all_joined(context, group, draft)  # the new coordinator forgets to look, and waits for its RT
     elif group.state is GroupState.DEAD:
         _refuse(draft, call, request.member_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     elif not group.supports(request.protocol_type, request.protocols):

@@ -131,9 +131,7 @@ def _settle(
     decision = Decision()
     deadline_us = _renew(context, group, wanted)
     wanted.settled = True
-    if error is ErrorCode.NONE:
-        _safe_up_to(group, wanted, deadline_us, decision)
-    else:
+    if error is not ErrorCode.NONE:
         told = coordinator_error(error)
         wanted.errors.update((record.partition, told) for record in wanted.records)
         decision.events.append(_refused(wanted, told, deadline_us))
@@ -141,6 +139,8 @@ def _settle(
             group.commits_under_way.remove(wanted)
             if group.useless:
                 context.groups.pop(group.group_id, None)
+    elif group.state is not GroupState.DEAD:  # else the next coordinator tells what it loads
+        _safe_up_to(group, wanted, deadline_us, decision)
     decision.replies.append((wanted.call, OffsetCommitResponse(wanted.errors)))
     if group.parked_fetches:
         answer_parked_fetches(group, decision)

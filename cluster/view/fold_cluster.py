@@ -62,7 +62,9 @@ def broker_unfenced(view: ClusterView, event: e.BrokerUnfenced) -> None:
 
 def broker_fenced(view: ClusterView, event: e.BrokerFenced) -> None:
     view.brokers[event.broker].fenced = True
-    note(view, event.at_us, "fault", f"broker-{event.broker}", f"controller fenced broker-{event.broker}: {event.reason}")
+    note(
+        view, event.at_us, "fault", f"broker-{event.broker}", f"controller fenced broker-{event.broker}: {event.reason}"
+    )
 
 
 def controller_elected(view: ClusterView, event: e.ControllerElected) -> None:

@@ -223,7 +223,13 @@ def offsets_expired(view: ClusterView, event: e.OffsetsExpired) -> None:
     for name in event.partitions:
         if name in group.readers:
             group.readers[name].committed = NEVER
-    note(view, event.at_us, "member", event.group, f"{event.group}: offsets of {len(event.partitions)} partitions expired")
+    note(
+        view,
+        event.at_us,
+        "member",
+        event.group,
+        f"{event.group}: offsets of {len(event.partitions)} partitions expired",
+    )
 
 
 def group_deleted(view: ClusterView, event: e.GroupDeleted) -> None:

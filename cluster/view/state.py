@@ -36,7 +36,7 @@ class PartitionView(msgspec.Struct, gc=False):
     """A partition's leadership and offsets; `append_ends`/`append_times_us` date the records for time lag.
 
     The offsets are those of the last leader that took over (in epoch `taken_epoch`); `appended` counts records that
-    leaders appended, truncated or not; `acknowledged_end` is the highest offset that a producer was told is safe (exclusive).
+    leaders appended, truncated or not; `acknowledged_end` is the highest end that a producer was told is safe.
     """
 
     partition: str
@@ -65,27 +65,6 @@ class PartitionView(msgspec.Struct, gc=False):
         return self.high_watermark
 
 
-class ProducerView(msgspec.Struct, gc=False):
-    """A producer instance; `sent`, `acked` and `failed` count records, `retries` batches."""
-
-    producer: str
-    topics: tuple[str, ...]
-    rate_per_second: float
-    state: str = "Stopped"
-    reason: str = ""
-    producer_id: int = -1
-    epoch: int = -1
-    sent: int = 0
-    acked: int = 0
-    failed: int = 0
-    retries: int = 0
-    requests: int = 0
-    batches: int = 0
-    buffered_bytes: int = 0
-    last_error: str = ""
-    acked_series: "Series" = msgspec.field(default_factory=lambda: Series())
-
-
 class Series(msgspec.Struct, gc=False):
     """The last `limit` samples of a number, one a virtual second, for trends and sparklines."""
 
@@ -106,6 +85,27 @@ class Series(msgspec.Struct, gc=False):
         if len(values) > limit:
             self.first_second += len(values) - limit
             del values[: len(values) - limit]
+
+
+class ProducerView(msgspec.Struct, gc=False):
+    """A producer instance; `sent`, `acked` and `failed` count records, `retries` batches."""
+
+    producer: str
+    topics: tuple[str, ...]
+    rate_per_second: float
+    state: str = "Stopped"
+    reason: str = ""
+    producer_id: int = -1
+    epoch: int = -1
+    sent: int = 0
+    acked: int = 0
+    failed: int = 0
+    retries: int = 0
+    requests: int = 0
+    batches: int = 0
+    buffered_bytes: int = 0
+    last_error: str = ""
+    acked_series: Series = msgspec.field(default_factory=Series)
 
 
 class LaneSpan(msgspec.Struct, gc=False):
