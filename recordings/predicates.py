@@ -8,13 +8,15 @@ asking), so that a name that cannot exist is found before the flight, and so tha
 import ast
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import cel
 import msgspec
 
 from cluster.words import nearest
 from recordings.document_shape import SHAPE, Possible, impossible, written, zeros
+
+if TYPE_CHECKING:
+    from cel import Program
 
 _TOKEN = re.compile(
     r"(?P<text>[rRbB]{0,2}(?:\"\"\".*?\"\"\"|'''.*?'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'))"
@@ -107,9 +109,11 @@ class Predicate:
         return ", ".join(dict.fromkeys(values))
 
 
-def _compiled(text: str) -> cel.Program:
+def _compiled(text: str) -> "Program":
+    from cel import compile as compile_cel  # noqa: PLC0415 - with it comes its command line, a tenth of a second
+
     try:
-        return cel.compile(text)
+        return compile_cel(text)
     except ValueError as error:
         match = _CEL_ERROR.search(str(error))
         if match is None:
