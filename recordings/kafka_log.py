@@ -1,0 +1,41 @@
+"""A flight in the words of Kafka's own logs: what its brokers, controllers and clients would have written.
+
+Each event becomes the lines that Kafka writes at that fact, with its context in brackets and its logger at the end, or
+nothing where Kafka is silent (a kill -9, a heartbeat). The wording is Kafka's (GroupCoordinator, AbstractCoordinator,
+ConsumerRebalanceListenerInvoker, Partition, QuorumController and their like); numbers that are not modelled, such as
+correlation ids, are left out. The time is virtual. Injuries, of which Kafka knows nothing, are marked `[Flightdeck]`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from cluster.events import EVENT_KINDS, Event
+from recordings import kafka_log_clients, kafka_log_servers
+from recordings.kafka_log_notes import Line, Notes
+
+RENDERERS: dict[type[Event], Callable[[Notes, Any], list[Line]]] = {
+    cls: getattr(module, kind)
+    for kind, cls in EVENT_KINDS.items()
+    for module in (kafka_log_servers, kafka_log_clients)
+    if hasattr(module, kind)
+}
+
+
+class KafkaLog:
+    """A sink of events that hands each line to `write`: `[00:00:03,012] INFO [GroupCoordinator 1]: Stabilized …`."""
+
+    def __init__(self, write: Callable[[str], object]) -> None:
+        self._write = write
+        self._notes = Notes()
+
+    def __call__(self, event: Event) -> None:
+        """Render one event."""
+        renderer = RENDERERS.get(type(event))
+        for line in renderer(self._notes, event) if renderer is not None else ():
+            self._write(f"[{timestamp(event.at_us)}] {line.level} {line.context}{line.message} ({line.logger})")
+
+
+def timestamp(at_us: int) -> str:
+    """Virtual time in the form of Kafka's logs, milliseconds after a comma: `00:01:02,345`."""
+    seconds, us = divmod(at_us, 1_000_000)
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02},{us // 1000:03}"

@@ -1,0 +1,156 @@
+"""The Kafka-phrased log and the events tell the same story."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from cluster import events as e
+from cluster.events import EVENT_KINDS, Event
+from recordings.flight import fly, make_plan
+from recordings.kafka_log import RENDERERS, KafkaLog, timestamp
+from recordings.scenario import load
+
+SILENT = {
+    "topic_created", "group_declared", "member_declared", "producer_declared",  # the scenario's, before anything runs
+    "broker_paused", "broker_resumed", "member_paused", "member_resumed", "member_stopped",  # SIGSTOP, SIGKILL
+    "producer_state_changed", "batch_opened", "produce_sent", "batch_acknowledged",
+    "records_appended", "high_watermark_advanced",  # only noted, for lines that come later
+    "join_barrier_extended", "group_stabilized", "offsets_committed",
+    "poll_returned", "poll_started", "records_processed", "key_order_broken",
+    "application_stalled", "heartbeats_paused",
+}  # fmt: skip
+"""Facts of which Kafka's logs, at level INFO, say nothing."""
+
+
+@pytest.fixture(scope="module")
+def flight() -> tuple[list[Event], list[str]]:
+    """A library flight with kills, rebalances, an election and a rolling restart: its events and its log."""
+    told: list[Event] = []
+    lines: list[str] = []
+    log = KafkaLog(lines.append)
+
+    def sink(event: Event) -> None:
+        told.append(event)
+        log(event)
+
+    fly(make_plan(load("first-flight"), until_us=460_000_000), log=sink)
+    return told, lines
+
+
+def test_every_kind_has_its_words_or_is_known_to_be_silent() -> None:
+    assert {kind for kind, cls in EVENT_KINDS.items() if cls not in RENDERERS} <= SILENT
+    assert set(EVENT_KINDS) >= SILENT
+
+
+def found(lines: list[str], pattern: str) -> list[tuple[str, ...]]:
+    """The timestamp and the groups of every line that has the pattern."""
+    whole = re.compile(r"\[(\d\d:\d\d:\d\d,\d\d\d)\] (?:INFO|WARN|ERROR) (?:\[[^]]*\]:? )??" + pattern)
+    return [match.groups() for line in lines if (match := whole.match(line))]
+
+
+CONSUMER = r"\[Consumer clientId=(\S+), groupId=(\S+)\] "
+STORY: list[tuple[type[Event], str, Callable[[Any], tuple[str, ...] | None]]] = [
+    (
+        e.RebalanceStarted,
+        r"\[GroupCoordinator (\d)\]: Preparing to rebalance group (\S+) in state \S+ with old generation (\d+) \(__con",
+        lambda it: (str(it.broker), it.group, str(it.generation)),
+    ),
+    (
+        e.JoinBarrierCompleted,
+        r"Stabilized group (\S+) generation (\d+) \(__consumer_offsets-\d+\) with (\d+) members",
+        lambda it: (it.group, str(it.generation), str(len(it.members))) if it.members else None,
+    ),
+    (
+        e.JoinBarrierCompleted,
+        r"Group (\S+) with generation (\d+) is now empty",
+        lambda it: (it.group, str(it.generation)) if not it.members else None,
+    ),
+    (
+        e.SyncReceived,
+        r"Assignment received from leader (\S+) for group (\S+) for generation \d+\.",
+        lambda it: (it.member_id, it.group) if it.leader else None,
+    ),
+    (
+        e.MemberRemoved,
+        r"Member (\S+) in group (\S+) has failed, removing it from the group",
+        lambda it: (it.member_id, it.group) if it.reason == "session expired" else None,
+    ),
+    (
+        e.MemberRemoved,
+        r"Member (\S+) has left group (\S+) through explicit `LeaveGroup`; client reason:",
+        lambda it: (it.member_id, it.group) if it.reason in {"member left", "poll interval exceeded"} else None,
+    ),
+    (
+        e.MemberIdAssigned,
+        r"Dynamic member with unknown member id joins group (\S+) in \S+ state. Created a new member id (\S+) and",
+        lambda it: (it.group, it.member_id),
+    ),
+    (
+        e.PartitionsAssigned,
+        CONSUMER + r"Adding newly assigned partitions: (.*) \(",
+        lambda it: (it.member, it.group, ", ".join(it.partitions)),
+    ),
+    (
+        e.PartitionsRevoked,
+        CONSUMER + r"(?:Revoke|Lost) previously assigned partitions (.*) \(",
+        lambda it: (it.member, it.group, ", ".join(it.partitions)),
+    ),
+    (
+        e.MemberStateChanged,
+        CONSUMER + r"\(Re-\)joining group",
+        lambda it: (it.member, it.group) if it.state == "Joining" else None,
+    ),
+    (
+        e.CoordinatorFound,
+        CONSUMER + r"Discovered group coordinator broker-(\d)",
+        lambda it: (it.member, it.group, str(it.broker)),
+    ),
+    (
+        e.BrokerFenced,
+        r"Fencing broker (\d) because its session has timed out",
+        lambda it: (str(it.broker),) if it.reason == "session expired" else None,
+    ),
+    (
+        e.LeaderElected,
+        r"(?:UNCLEAN )?partition change for (\S+):",
+        lambda it: (it.partition,) if it.reason != "created" else None,
+    ),
+    (e.IsrChanged, r"\[Partition (\S+) broker=\d\] ISR updated to (\S+)", lambda it: (it.partition, _ids(it.isr))),
+    (e.FaultStarted, r"fault (\d+) begins: (.+) \(", lambda it: (str(it.fault), it.text)),
+]
+
+
+def _ids(numbers: tuple[int, ...]) -> str:
+    return ",".join(str(number) for number in numbers)
+
+
+@pytest.mark.parametrize(("kind", "pattern", "expected"), STORY, ids=[row[1][:60] for row in STORY])
+def test_each_event_has_its_line_and_each_line_its_event(
+    flight: tuple[list[Event], list[str]],
+    kind: type[Event],
+    pattern: str,
+    expected: Callable[[Any], tuple[str, ...] | None],
+) -> None:
+    events, lines = flight
+    wanted = [
+        (timestamp(event.at_us), *fields)
+        for event in events
+        if isinstance(event, kind) and (fields := expected(event)) is not None
+    ]
+    assert found(lines, pattern) == wanted
+
+
+def test_the_story_is_about_something(flight: tuple[list[Event], list[str]]) -> None:
+    events, lines = flight
+    assert sum(isinstance(event, e.RebalanceStarted) for event in events) >= 4
+    assert sum("Stabilized group billing" in line for line in lines) >= 4
+    assert any("on heartbeat expiration" in line for line in lines)
+    assert any("sending LeaveGroup request to coordinator" in line for line in lines)
+    assert any("Fencing broker 2" in line for line in lines)
+
+
+def test_virtual_time_stands_in_the_form_of_kafkas_logs() -> None:
+    assert timestamp(0) == "00:00:00,000"
+    assert timestamp(3_723_004_999) == "01:02:03,004"
