@@ -45,7 +45,7 @@ class Call:
     def __init__(
         self,
         connection: "Connection",
-        request: Any,
+        request: Request,
         on_response: Callable[[Any], object],
         long_poll: bool,
         sent_us: int,

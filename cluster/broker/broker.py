@@ -52,11 +52,10 @@ class Broker:
         self.coordination = Coordination(self, config, new_uuid)
         self._heartbeat_us = cast(int, config["broker.heartbeat.interval.ms"]) * 1000
         self._lag_us = cast(int, config["replica.lag.time.max.ms"]) * 1000
-        group = self.coordination.handle
         self._requests = Requests(self)
         self._handlers = {**self._requests.handlers, **self.coordination.handlers()}
 
-    # --- the process ------------------------------------------------------------------------------------------------
+    # --- the process --------------------------------------------------------------------------------------------------
 
     @property
     def now_us(self) -> int:
@@ -285,7 +284,7 @@ class Broker:
             if replica.is_leader:
                 self.coordination.elected(replica, at_creation=self.timeline.now_us == 0)
 
-    # --- requests ---------------------------------------------------------------------------------------------------
+    # --- requests -----------------------------------------------------------------------------------------------------
 
     def receive(self, call: Call) -> None:
         """A request arrived over a link."""

@@ -13,8 +13,8 @@ from cluster.connection import Call
 from cluster.coordinators.decision import Decision
 from cluster.coordinators.group_coordinator import GroupCoordinator, answer_while_loading, refusal
 from cluster.coordinators.group_records import GroupRecord
-from cluster.protocol.errors import ErrorCode
 from cluster.protocol import messages as m
+from cluster.protocol.errors import ErrorCode
 from cluster.protocol.names import coordinator_partition
 from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES, RecordBatch
 from cluster.timeline import Timeline, Timer

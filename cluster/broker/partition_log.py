@@ -14,8 +14,8 @@ from cluster.protocol.record_batch import RecordBatch
 class PartitionLog:
     """The log of one replica; `log_end` is the offset that the next record will get.
 
-    `appended_records` counts what leaders appended here, whatever was truncated later. Only a leader asks what producers
-    a log knows, so a follower's are looked up in the log when it takes over (`recall_producers`).
+    `appended_records` counts what leaders appended here, whatever was truncated later. Only a leader asks what
+    producers a log knows, so a follower's are looked up in the log when it takes over (`recall_producers`).
     """
 
     __slots__ = (

@@ -6,14 +6,11 @@ it, or at the moment a kill interrupts it, so that a crash in the middle counts 
 
 from collections.abc import Callable
 from random import Random
-from typing import TYPE_CHECKING
 
 from cluster import events as e
 from cluster.clients.fetcher import Slice
+from cluster.clients.member import Member
 from cluster.spec import ApplicationSpec
-
-if TYPE_CHECKING:
-    from cluster.clients.consumer import Consumer
 
 CHUNK_US = 1_000_000
 
@@ -64,11 +61,11 @@ class Application:
         """Records take as long as the scenario says again."""
         self.per_record_us = self.spec.per_record_us
 
-    async def work(self, consumer: "Consumer", slices: list[Slice]) -> None:
+    async def work(self, consumer: Member, slices: list[Slice]) -> None:
         """Work on the records of one poll(), and commit as the scenario says."""
         commit = self.spec.commit
         if commit == "before-processing":
-            await consumer.membership.commit_sync()
+            await consumer.commit_sync()
         cost_us = float(self.per_record_us)
         if self.spec.jitter:
             cost_us *= 1 + self.spec.jitter * (2 * self._random.random() - 1)
@@ -81,9 +78,9 @@ class Application:
             self._work = []
             self._finished(consumer, chunk, records)
         if commit == "after-each-poll":
-            await consumer.membership.commit_sync()
+            await consumer.commit_sync()
         elif commit == "async":
-            consumer.membership.commit_async()
+            consumer.commit_async()
 
     def _chunks(self, slices: list[Slice], cost_us: float) -> list[list[Slice]]:
         """Cut the work so that no stretch lasts much longer than a second."""
@@ -95,14 +92,14 @@ class Application:
             chunks.extend([Slice(batch, at, min(at + room, end))] for at in range(first, end, room))
         return chunks
 
-    def interrupt(self, consumer: "Consumer") -> None:
+    def interrupt(self, consumer: Member) -> None:
         """The process dies now: records that were finished in the stretch under way count."""
         if self._work and self._cost_us > 0:
             done = int((consumer.timeline.now_us - self._since_us) / self._cost_us)
             self._finished(consumer, self._work, done)
         self._work = []
 
-    def _finished(self, consumer: "Consumer", slices: list[Slice], records: int) -> None:
+    def _finished(self, consumer: Member, slices: list[Slice], records: int) -> None:
         """Tell the first `records` of these as finished, contiguous ones together."""
         stretches: Stretch = []
         for piece in slices:

@@ -12,66 +12,46 @@ import trio
 
 from cluster import events as e
 from cluster.clients.applications import Application
-from cluster.clients.fetcher import Fetcher
 from cluster.clients.heartbeat import HeartbeatThread
+from cluster.clients.member import Member
 from cluster.clients.membership import GroupMembership
-from cluster.clients.process import RETRY_BACKOFF_US, Process, Surroundings
+from cluster.clients.process import RETRY_BACKOFF_US, Surroundings
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import LeaveGroupRequest, LeavingMember
 from cluster.spec import GroupSpec
-from cluster.timeline import Waiter
 
-MS = 1_000
 FOREVER = -1
 
 
-class Consumer(Process):
-    """One member of a group. `config` has every consumer key of Kafka."""
+class Consumer(Member):
+    """One member of a group: the process, with its poll loop."""
 
     def __init__(
-        self, around: Surroundings, spec: GroupSpec, name: str, number: int, config: dict[str, Any], app: Application
+        self,
+        around: Surroundings,
+        spec: GroupSpec,
+        name: str,
+        number: int,
+        config: dict[str, Any],
+        application: Application,
     ) -> None:
-        super().__init__(around, name, number, cast(int, config["request.timeout.ms"]))
-        self.spec, self.group, self.config, self.application = spec, spec.name, config, app
-        self.topics = spec.topics_of(name)
-        self.instance_id: str | None = None
-        self.session_timeout_us: int = config["session.timeout.ms"] * MS
-        self.heartbeat_interval_us: int = config["heartbeat.interval.ms"] * MS
-        self.max_poll_interval_us: int = config["max.poll.interval.ms"] * MS
+        super().__init__(around, spec, name, number, config)
+        self.application = application
         self.max_poll_records: int = config["max.poll.records"]
-        self.auto_commit = spec.application.commit == "auto" and bool(config["enable.auto.commit"])
-        self.auto_commit_interval_us: int = config["auto.commit.interval.ms"] * MS
-        self.fetcher = Fetcher(self, config["fetch.max.bytes"], config["max.partition.fetch.bytes"])
         self.heartbeats = HeartbeatThread(self)
         self.membership = GroupMembership(self)
-        self._reset()
-
-    def _reset(self) -> None:
-        """A new process: nothing known, nothing owned."""
-        self.state = "Left"
-        self.coordinator, self.member_id, self.generation = -1, "", -1
-        self.owned: tuple[str, ...] = ()
-        self.fetcher.reset()
-        self.membership.reset()
-        self.heartbeats.enabled = self.heartbeats.paused = False
-        self.in_poll = True
-        self.last_poll_us = self.timeline.now_us
-        self.next_auto_commit_us = 0
-        self.processed = 0
-        self.attention = True  # something other than records wants the poll loop
-        self._stale = True
         self._closing = False
         self._stalled_until_us: int | None = None
-        self._waiter: Waiter | None = None
 
-    # --- the process ------------------------------------------------------------------------------------------------
+    # --- the process --------------------------------------------------------------------------------------------------
 
     def launch(self, nursery: trio.Nursery) -> None:
         """Start the process: its threads run in a nursery of their own."""
-        processed = getattr(self, "processed", 0)
         self.begin()
-        self._reset()
-        self.processed = processed
+        self.forget_everything()
+        self.membership.reset()
+        self.heartbeats.reset()
+        self._closing, self._stalled_until_us = False, None
         self.tell(e.MemberStarted(group=self.group, member=self.name))
         self.timeline.start(nursery, self._run, name=self.name)
 
@@ -111,42 +91,7 @@ class Consumer(Process):
         self.want_attention()
         self.unstall()
 
-    def wake(self) -> None:
-        """Something happened that poll() waits for."""
-        waiter = self._waiter
-        if waiter is not None:
-            waiter.wake()
-
-    def want_attention(self) -> None:
-        """Something other than records: the poll loop looks at all of it before it goes on."""
-        self.attention = True
-        self.wake()
-
-    def metadata_is_stale(self) -> None:
-        """A broker said that it does not lead, or does not answer: refresh before fetching again."""
-        self._stale = True
-        self.want_attention()
-
-    def position_out_of_range(self, partition: str) -> None:
-        """The log does not reach the position (any more): `auto.offset.reset` decides."""
-        self.membership.lose_position(partition)
-        self.want_attention()
-
-    def set_state(self, state: str, reason: str = "") -> None:
-        """Tell the world where the client itself stands."""
-        self.state = state
-        self.tell(
-            e.MemberStateChanged(
-                group=self.group,
-                member=self.name,
-                member_id=self.member_id,
-                generation=self.generation,
-                state=state,
-                reason=reason,
-            )
-        )
-
-    # --- the poll loop ----------------------------------------------------------------------------------------------
+    # --- the poll loop ------------------------------------------------------------------------------------------------
 
     async def _poll_loop(self) -> None:
         timeline, fetcher, application = self.timeline, self.fetcher, self.application
@@ -202,7 +147,7 @@ class Consumer(Process):
             self._stale = False
             await self.refresh_metadata(self.topics)
             self.fetcher.route()
-            if any(self.leader_of(name) < 0 for name in self.owned) or not self.fetcher_is_routed():
+            if any(self.leader_of(name) < 0 for name in self.owned) or not self._knows_its_topics():
                 self._stale = True
                 await self.sleep(RETRY_BACKOFF_US)
             elif self.state == "Stable":
@@ -213,7 +158,7 @@ class Consumer(Process):
             self.attention = False
         return self.alive
 
-    def fetcher_is_routed(self) -> bool:
+    def _knows_its_topics(self) -> bool:
         """Whether every topic of the subscription is known."""
         return all(self.topic_partitions.get(topic) for topic in self.topics)
 
@@ -254,12 +199,28 @@ class Consumer(Process):
         self._stalled_until_us = None
         self._poll_called()
 
-    # --- what the heartbeat thread tells the poll loop ------------------------------------------------------------------
+    # --- what its parts tell each other ----------------------------------------------------------------
 
-    def coordinator_unknown(self) -> None:
-        """The coordinator does not answer, or says that it is not one: look it up again."""
-        self.coordinator = -1
+    def position_out_of_range(self, partition: str) -> None:
+        """The log does not reach the position (any more): `auto.offset.reset` decides."""
+        self.membership.lose_position(partition)
         self.want_attention()
+
+    def heartbeats_on(self) -> None:
+        """A JoinGroup succeeded: beat from now on."""
+        self.heartbeats.enable()
+
+    def heartbeats_off(self) -> None:
+        """There is no member id or generation to beat for."""
+        self.heartbeats.disable()
+
+    async def commit_sync(self) -> bool:
+        """CommitSync of the positions: true when they are stored."""
+        return await self.membership.commit_sync()
+
+    def commit_async(self) -> None:
+        """CommitAsync of the positions."""
+        self.membership.commit_async()
 
     def heartbeat_refused(self, error: ErrorCode) -> None:
         """A heartbeat was answered with an error."""

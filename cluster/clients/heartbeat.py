@@ -4,21 +4,17 @@ It runs from the first successful JoinGroup on, also while poll() waits for Sync
 rejoins: it only asks poll() to. Source: `AbstractCoordinator.HeartbeatThread`, `Heartbeat`.
 """
 
-from typing import TYPE_CHECKING
-
+from cluster.clients.member import Member
 from cluster.clients.process import RETRY_BACKOFF_US
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest, HeartbeatResponse
 from cluster.timeline import Waiter
 
-if TYPE_CHECKING:
-    from cluster.clients.consumer import Consumer
-
 
 class HeartbeatThread:
     """The thread and its clocks: when the next heartbeat is due, when the last answer came."""
 
-    def __init__(self, consumer: "Consumer") -> None:
+    def __init__(self, consumer: Member) -> None:
         self._consumer = consumer
         self._waiter: Waiter | None = None
         self.enabled = False
@@ -26,6 +22,10 @@ class HeartbeatThread:
         self._in_flight = False
         self._next_us = 0
         self._last_answer_us = 0
+
+    def reset(self) -> None:
+        """A new process."""
+        self.enabled = self.paused = self._in_flight = False
 
     def enable(self) -> None:
         """A JoinGroup succeeded: beat from now on."""

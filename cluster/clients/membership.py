@@ -1,22 +1,18 @@
 """A consumer's part in its group: finding the coordinator, joining, syncing, callbacks, positions, commits, leaving.
 
-Theory of operation. All of it runs inside poll(), on the poll loop's thread. A rejoin first commits and gives up what the
-member owns (eager: everything, which is what stops the world), then JoinGroup waits at the coordinator's barrier, the
-leader's assignor deals, SyncGroup brings the share, and positions come from the committed offsets or, without one,
+Theory of operation. All of it runs inside poll(), on the poll loop's thread. A rejoin first commits and gives up what
+the member owns (eager: everything, which is what stops the world), then JoinGroup waits at the coordinator's barrier,
+the leader's assignor deals, SyncGroup brings the share, and positions come from the committed offsets or, without one,
 from `auto.offset.reset`. A member that was thrown out has lost its partitions instead of giving them up.
 Source: `AbstractCoordinator`, `ConsumerCoordinator`, `OffsetsRequestManager`.
 """
 
-from typing import TYPE_CHECKING
-
 from cluster import events as e
 from cluster.assignors import ASSIGNORS, Subscription
+from cluster.clients.member import Member
 from cluster.clients.process import RETRY_BACKOFF_US
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from cluster.clients.consumer import Consumer
 
 _COORDINATOR_MOVED = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 _FATAL_TO_JOIN = (
@@ -31,7 +27,7 @@ _FATAL_TO_JOIN = (
 class GroupMembership:
     """The poll loop's half of the group protocol."""
 
-    def __init__(self, consumer: "Consumer") -> None:
+    def __init__(self, consumer: Member) -> None:
         self._consumer = consumer
         self.reset()
 
@@ -72,7 +68,7 @@ class GroupMembership:
         consumer.generation = -1
         if member_id:
             consumer.member_id = ""
-        consumer.heartbeats.disable()
+        consumer.heartbeats_off()
         self._lost = True
         self.request_rejoin("")
 
@@ -95,7 +91,7 @@ class GroupMembership:
         """An error that the application cannot recover from: it stops consuming."""
         consumer = self._consumer
         self._dead = True
-        consumer.heartbeats.disable()
+        consumer.heartbeats_off()
         if consumer.owned:
             self._drop(lost=True)
         consumer.set_state("Fenced", error.name)
@@ -121,7 +117,7 @@ class GroupMembership:
         consumer.coordinator = response.broker
         consumer.tell(e.CoordinatorFound(group=consumer.group, member=consumer.name, broker=response.broker))
 
-    # --- join and sync --------------------------------------------------------------------------------------------------
+    # --- join and sync ------------------------------------------------------------------------------------------------
 
     async def _join(self) -> None:
         consumer = self._consumer
@@ -172,19 +168,21 @@ class GroupMembership:
     async def _prepare(self) -> None:
         """onJoinPrepare: commit, then give up what is owned – or lose it, when the generation is gone."""
         consumer = self._consumer
-        if self._lost or not consumer.owned:
-            if consumer.owned:
-                self._drop(lost=True)
+        if not consumer.owned:
+            self._lost = False
+            return
+        if self._lost:
+            self._drop(lost=True)
             self._lost = False
             return
         if consumer.auto_commit:
             deadline_us = consumer.timeline.now_us + consumer.max_poll_interval_us
             while not await self.commit_sync() and consumer.timeline.now_us < deadline_us:
-                if self._lost or consumer.coordinator < 0:
+                if consumer.generation < 0 or consumer.coordinator < 0:
                     break
                 await consumer.sleep(RETRY_BACKOFF_US)
         consumer.set_state("Revoking", self._reason)
-        self._drop(lost=self._lost)
+        self._drop(lost=consumer.generation < 0)
         self._lost = False
 
     def _drop(self, *, lost: bool) -> None:
@@ -199,7 +197,7 @@ class GroupMembership:
         consumer.member_id, consumer.generation = joined.member_id, joined.generation
         self._rejoin = False
         consumer.set_state("Syncing")
-        consumer.heartbeats.enable()
+        consumer.heartbeats_on()
         assignments: dict[str, tuple[str, ...]] = {}
         if joined.leader == joined.member_id:
             assignments = await self._assign(joined)
@@ -255,7 +253,7 @@ class GroupMembership:
         self._unknown = dict.fromkeys(partitions)
         self._reset_only = {}
 
-    # --- positions ------------------------------------------------------------------------------------------------------
+    # --- positions ----------------------------------------------------------------------------------------------------
 
     async def _find_positions(self) -> None:
         """Committed offsets first, then `auto.offset.reset` for partitions that have none."""
@@ -305,7 +303,7 @@ class GroupMembership:
         consumer.fetcher.assign(positions)
         consumer.tell(e.PositionsReset(group=consumer.group, member=consumer.name, positions=positions, reason=reason))
 
-    # --- commits ----------------------------------------------------------------------------------------------------------
+    # --- commits ------------------------------------------------------------------------------------------------------
 
     def _commit_request(self) -> m.OffsetCommitRequest | None:
         consumer = self._consumer
@@ -338,7 +336,7 @@ class GroupMembership:
             self.refused(error)
         return error is ErrorCode.NONE
 
-    # --- leaving ----------------------------------------------------------------------------------------------------------
+    # --- leaving ------------------------------------------------------------------------------------------------------
 
     async def leave_cleanly(self) -> None:
         """close(): commit, give up the partitions, LeaveGroup (a static member sends none)."""
@@ -347,7 +345,7 @@ class GroupMembership:
             if consumer.auto_commit and not self._lost:
                 await self.commit_sync()
             self._drop(lost=self._lost)
-        consumer.heartbeats.disable()
+        consumer.heartbeats_off()
         if consumer.coordinator >= 0 and consumer.member_id and consumer.instance_id is None:
             leaving = m.LeavingMember(consumer.member_id, None, "the consumer is being closed")
             await consumer.ask(consumer.coordinator, m.LeaveGroupRequest(consumer.group, (leaving,)))

@@ -1,7 +1,7 @@
-"""A client's process: its threads, its connections, what it knows of the cluster, and what freezing or killing it means.
+"""A client's process: its threads, its connections, what it knows of the cluster, what freezing or killing it means.
 
-Its threads are actors in one nursery. Killing it cancels their scope: nothing is cleaned up, nobody is told. Freezing it
-(SIGSTOP, a long GC) holds back whatever arrives and whatever its threads would do next.
+Its threads are actors in one nursery. Killing it cancels their scope: nothing is cleaned up, nobody is told. Freezing
+it (SIGSTOP, a long GC) holds back whatever arrives and whatever its threads would do next.
 """
 
 from collections.abc import Callable
@@ -48,7 +48,7 @@ class Process:
         self.topic_partitions: dict[str, tuple[str, ...]] = {}
         self.partitions: dict[str, PartitionMetadata] = {}
 
-    # --- waiting ----------------------------------------------------------------------------------------------------
+    # --- waiting ------------------------------------------------------------------------------------------------------
 
     async def park(self, waiter: Waiter) -> Any:  # noqa: ANN401 - whatever the waiter is woken with
         """Wait until somebody wakes the waiter."""
@@ -81,7 +81,7 @@ class Process:
         if self.alive:
             self._backlog.append((action, argument))
 
-    # --- life and death ---------------------------------------------------------------------------------------------
+    # --- life and death -----------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
         """The process runs."""
@@ -120,7 +120,7 @@ class Process:
         for waiter in waiters:
             waiter.wake()
 
-    # --- talking ----------------------------------------------------------------------------------------------------
+    # --- talking ------------------------------------------------------------------------------------------------------
 
     def connection(self, broker: int) -> Connection:
         """The connection to a broker, opened when it is first used."""
@@ -133,7 +133,7 @@ class Process:
             self._connections[broker] = connection
         return connection
 
-    async def ask(self, broker: int, request: Request, *, long_poll: bool = False) -> Any:  # noqa: ANN401 - the response that the request asks for
+    async def ask(self, broker: int, request: Request, *, long_poll: bool = False) -> Any:  # noqa: ANN401 - its response
         """Send a request and wait for its response; None when the connection broke."""
         waiter = self.timeline.waiter(request)
         call: Call = self.connection(broker).send(request, waiter.wake, long_poll=long_poll)

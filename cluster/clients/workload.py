@@ -19,14 +19,14 @@ NEVER_US = 1 << 62
 class Arrivals:
     """The instants at which one producer instance has a new record, as far as they have been needed."""
 
-    def __init__(self, spec: ProducerSpec, start_us: int, random: Random) -> None:
-        self._times = self._generate(spec, start_us, random)
+    def __init__(self, spec: ProducerSpec, start_us: int, luck: Random) -> None:
+        self._times = self._generate(spec, start_us, luck)
         self._ahead: deque[int] = deque()
         self._left = spec.limit if spec.limit is not None else NEVER_US
         self.taken = 0
 
     @staticmethod
-    def _generate(spec: ProducerSpec, start_us: int, random: Random) -> Iterator[int]:
+    def _generate(spec: ProducerSpec, start_us: int, luck: Random) -> Iterator[int]:
         if spec.arrivals.kind == "profile":
             yield from _profile(spec.arrivals.profile, start_us)
             return
@@ -36,7 +36,7 @@ class Arrivals:
         if spec.arrivals.kind == "poisson":
             at = float(start_us)
             while True:
-                at += random.expovariate(rate) * SECOND_US
+                at += luck.expovariate(rate) * SECOND_US
                 yield int(at)
         number = 0
         while True:
@@ -94,17 +94,17 @@ def _profile(steps: tuple[tuple[int, float], ...], start_us: int) -> Iterator[in
 class Keys:
     """Draws key numbers, 0 … distinct - 1; the key's bytes are its number in decimal digits."""
 
-    def __init__(self, spec: KeysSpec, random: Random) -> None:
-        self._random, self._distinct, self._kind, self._share = random, spec.distinct, spec.kind, spec.share
+    def __init__(self, spec: KeysSpec, luck: Random) -> None:
+        self._luck, self._distinct, self._kind, self._share = luck, spec.distinct, spec.kind, spec.share
         self._cumulative: list[float] = []
         if spec.kind == "zipf":
             self._cumulative = list(accumulate(1 / (rank**spec.exponent) for rank in range(1, spec.distinct + 1)))
 
     def draw(self) -> int:
         """The next record's key."""
-        random = self._random
+        luck = self._luck
         if self._kind == "zipf":
-            return bisect_left(self._cumulative, random.random() * self._cumulative[-1])
-        if self._kind == "hot" and random.random() < self._share:
+            return bisect_left(self._cumulative, luck.random() * self._cumulative[-1])
+        if self._kind == "hot" and luck.random() < self._share:
             return 0
-        return int(random.random() * self._distinct)
+        return int(luck.random() * self._distinct)

@@ -36,7 +36,7 @@ from cluster.commands import Command
 from cluster.connection import Endpoint
 from cluster.names import Names
 from cluster.network import Network
-from cluster.operations import Operations
+from cluster.simulation.operations import Operations
 from cluster.protocol.names import coordinator_partition
 from cluster.randomness import random_stream
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec

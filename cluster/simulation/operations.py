@@ -91,7 +91,7 @@ class Operations:
         except (Refused, c.CommandError) as refusal:
             self._tell(e.CommandRefused(text=c.text_of(command), reason=str(refusal)))
 
-    # --- faults -----------------------------------------------------------------------------------------------------
+    # --- faults -------------------------------------------------------------------------------------------------------
 
     def _injure(self, key: FaultKey, command: c.Command, for_us: int | None, mend: Callable[[], object]) -> None:
         """A fault begins. `mend` undoes it when its time is up, unless somebody did before."""
@@ -268,7 +268,7 @@ class Operations:
             if process.alive:
                 self._close(process)
 
-    # --- links ----------------------------------------------------------------------------------------------------------
+    # --- links --------------------------------------------------------------------------------------------------------
 
     def _cut(self, command: c.Cut) -> None:
         network = self._simulation.network
