@@ -219,7 +219,7 @@ def _cross(scope: Scope, values: Mapping[str, Value], overrides: Mapping[str, Va
         case "producer":
             return _producer_errors(values)
         case "broker":
-            return _broker_errors(values)
+            return _broker_errors(values, overrides)
         case "topic":
             return []
 
@@ -253,7 +253,7 @@ def _producer_errors(values: Mapping[str, Value]) -> list[ConfigError]:
     return errors
 
 
-def _broker_errors(values: Mapping[str, Value]) -> list[ConfigError]:
+def _broker_errors(values: Mapping[str, Value], overrides: Mapping[str, Value]) -> list[ConfigError]:
     errors = []
     for low, high, word in (
         ("group.min.session.timeout.ms", "group.max.session.timeout.ms", "at most"),
@@ -262,5 +262,6 @@ def _broker_errors(values: Mapping[str, Value]) -> list[ConfigError]:
     ):
         small, large = _int(values, low), _int(values, high)
         if small > large or (word == "below" and small == large):
-            errors.append(ConfigError(low, f"{low} ({small}) must be {word} {high} ({large})"))
+            key = high if high in overrides and low not in overrides else low
+            errors.append(ConfigError(key, f"{low} ({small}) must be {word} {high} ({large})"))
     return errors

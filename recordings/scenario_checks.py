@@ -61,11 +61,13 @@ def _names(spec: ScenarioSpec) -> Iterator[Problem]:
 
 
 def _cluster(spec: ScenarioSpec) -> Iterator[Problem]:
+    reasons = []
     for error in cross_errors("broker", spec.config):
+        reasons.append(error.reason)
         yield Problem(("cluster", "config", error.key), error.reason)
     for broker in spec.brokers:
         for error in cross_errors("broker", spec.config | broker.config):
-            if error.key in broker.config:
+            if error.reason not in reasons:
                 yield Problem(("cluster", "brokers"), f"{broker.name}: {error.reason}")
     for index, topic in enumerate(spec.topics):
         if topic.replication > len(spec.brokers):

@@ -205,6 +205,7 @@ def test_a_wrong_value_says_why(scope: Scope, name: str, raw: object, reason: st
         ("broker", {"group.min.session.timeout.ms": 2_000_000}, "group.min.session.timeout.ms"),
         ("broker", {"replica.fetch.wait.max.ms": 30_001}, "replica.fetch.wait.max.ms"),
         ("broker", {"broker.heartbeat.interval.ms": 9_000}, "broker.heartbeat.interval.ms"),
+        ("broker", {"broker.session.timeout.ms": 1_000}, "broker.session.timeout.ms"),
     ],
 )
 def test_keys_that_do_not_fit_together_are_refused(scope: Scope, overrides: dict[str, Value], key: str) -> None:

@@ -131,6 +131,7 @@ def test_a_key_that_the_scenario_says_in_other_words_changes_them_too() -> None:
         (["billing:static=true"], "not built yet: static membership"),
         (["checkout:acks=1"], "not built yet: acks other than all"),
         (["billing:heartbeat.interval.ms=50000"], "must be below session.timeout.ms"),
+        (["broker-1:broker.session.timeout.ms=1000"], "broker-1: broker.heartbeat.interval.ms (2000) must be below"),
         (["billing:members=2", "cluster:session.timeout.ms=3"], "is a consumer key, not a broker key"),
     ],
 )
