@@ -26,6 +26,7 @@ UNBUILT: dict[str, str] = {
     "partitioner.class": "a partitioner of one's own",
     "group.protocol=consumer": "group.protocol = consumer",
     "auto.offset.reset=by_duration": "auto.offset.reset = by_duration",
+    "unclean.leader.election.enable=true": "unclean.leader.election.enable = true",
     "command crash": "crash",
     "command rolling_restart": "rolling restart",
     "command hold": "hold",

@@ -4,10 +4,10 @@ Each check yields problems at places of the file, so that a spec changed by sett
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from cluster.commands import CommandError, check
-from cluster.config import cross_errors
+from cluster.config import Value, cross_errors
 from cluster.events import EVENT_KINDS
 from cluster.spec import ApplicationSpec, ExpectationSpec, GroupSpec, ProducerSpec, ScenarioSpec
 from cluster.unbuilt import refusal, refused_config
@@ -69,7 +69,10 @@ def _cluster(spec: ScenarioSpec) -> Iterator[Problem]:
         for error in cross_errors("broker", spec.config | broker.config):
             if error.reason not in reasons:
                 yield Problem(("cluster", "brokers"), f"{broker.name}: {error.reason}")
+        yield from _refused_config(broker.config, ("cluster", "brokers"))
+    yield from _refused_config(spec.config, ("cluster", "config"))
     for index, topic in enumerate(spec.topics):
+        yield from _refused_config(topic.config, ("topic", index, "config"))
         if topic.replication > len(spec.brokers):
             reason = f"replication: {topic.replication} replicas need as many brokers, there are {len(spec.brokers)}"
             yield Problem(("topic", index, "replication"), reason)
@@ -92,8 +95,7 @@ def _producer(spec: ScenarioSpec, producer: ProducerSpec, place: Place) -> Itera
     yield from _topics(spec, producer.topics, (*place, "topics"))
     for error in cross_errors("producer", producer.config):
         yield Problem((*place, "config", error.key), error.reason)
-    for name, value in producer.config.items():
-        yield from _refused(refused_config(name, value), (*place, "config", name))
+    yield from _refused_config(producer.config, (*place, "config"))
     if producer.config.get("retries") == 0 and "enable.idempotence" not in producer.config:
         yield from _refused(refused_config("enable.idempotence", False), (*place, "config", "retries"))
     if producer.transactions is not None:
@@ -117,8 +119,7 @@ def _group(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Probl
         yield Problem((*place, "subscriptions"), f"subscriptions: {missing[0]} has none, and the group has no topics")
     for error in cross_errors("consumer", group.config):
         yield Problem((*place, "config", error.key), error.reason)
-    for name, value in group.config.items():
-        yield from _refused(refused_config(name, value), (*place, "config", name))
+    yield from _refused_config(group.config, (*place, "config"))
     for index, assignor in enumerate(group.assignors):
         yield from _refused(refusal(f"assignor {assignor}"), (*place, "assignors", index))
     if group.static:
@@ -135,6 +136,11 @@ def _application(spec: ScenarioSpec, application: ApplicationSpec, place: Place)
     if application.writes is not None and application.writes not in topics:
         reason = f"writes: no topic is named {application.writes}"
         yield Problem((*place, "writes"), reason, nearest(application.writes, topics))
+
+
+def _refused_config(config: Mapping[str, Value], place: Place) -> Iterator[Problem]:
+    for name, value in config.items():
+        yield from _refused(refused_config(name, value), (*place, name))
 
 
 def _refused(reason: str | None, place: Place) -> Iterator[Problem]:

@@ -74,6 +74,11 @@ by = "5s"
         ('[[topic]]\nname = "x"\nconfig = { "retention.s" = 1 }', 14, "(did you mean retention.ms?)"),
         ('[[topic]]\nname = "x"\n[topic.config]\nretention.s = 1', 15, "(did you mean retention.ms?)"),
         ('[[topic]]\nname = "x"\nconfig = 3', 14, "config: 3 is not a table"),
+        (
+            '[[topic]]\nname = "x"\nconfig = { "unclean.leader.election.enable" = true }',
+            14,
+            "not built yet: unclean.leader.election.enable = true",
+        ),
         ("[cluster]\nbrokers = 0", 13, "brokers: 0 is below 1"),
         ("[cluster]\nbrokers = []", 13, "a cluster has at least one broker"),
         ("[cluster]\nbrokers = [{ id = 1 },\n{ id = 1 }]", 14, "broker 1 is there twice"),
