@@ -222,13 +222,18 @@ class Broker:
         if not self.running:
             self.later(self.apply_metadata, news)
             return
-        self.live, delta = news
+        live, delta = news
+        came_back = any(broker not in self.live for broker in live)
+        self.live = live
         for name, metadata in delta.items():
             if metadata.leader_epoch >= self.image[name].leader_epoch:
                 self.image[name] = metadata
             replica = self.replicas.get(name)
             if replica is not None and self.epoch >= 0:
                 replica.apply(metadata)
+        if came_back:
+            for replica in self.replicas.values():
+                replica.admit_followers()
 
     def _check_isr(self, _: None) -> None:
         """Take followers that have not caught up for `replica.lag.time.max.ms` out of their ISRs."""

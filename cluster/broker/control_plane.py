@@ -82,8 +82,8 @@ class ControlPlane:
         return self.network.link(self.brokers[self.active].name, broker.name)
 
     def publish(self, changed: list[str]) -> None:
-        """Tell every running broker of changed partitions."""
-        if not changed or self.active == NO_CONTROLLER:
+        """Tell every living broker of changed partitions, and of who is live."""
+        if self.active == NO_CONTROLLER:
             return
         partitions = self.controller.partitions
         delta = {name: partitions[name] for name in changed}
@@ -148,5 +148,8 @@ class ControlPlane:
 
     def _expire(self) -> None:
         if self.active != NO_CONTROLLER:
-            self.publish(self.controller.expire(self.timeline.now_us))
+            live = self.controller.live()
+            changed = self.controller.expire(self.timeline.now_us)
+            if self.controller.live() != live:
+                self.publish(changed)
             self._arm()

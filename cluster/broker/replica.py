@@ -83,6 +83,7 @@ class Replica:
         self.isr: tuple[int, ...] = ()
         self.alter_pending = False
         self.is_leader = False
+        self.epoch_start = 0
         self.followers: dict[int, Follower] = {}
         self._counted: tuple[Follower, ...] = ()
         self.waiting: deque[tuple[int, Committed]] = deque()
@@ -119,6 +120,7 @@ class Replica:
         self.session += 1
         self.log.recall_producers()
         self.log.epochs.assign(metadata.leader_epoch, self.log.log_end)
+        self.epoch_start = self.log.log_end
         self.followers = {
             broker: Follower(broker, host.replica_on(broker, self.partition), host.link_to(broker))
             for broker in metadata.replicas
@@ -273,8 +275,17 @@ class Replica:
             follower.waiting = True
             follower.caught_up_us = now_us
         self.advance()
-        if broker not in self.isr and not self.alter_pending and offset >= self.high_watermark:
-            host.caught_up(self, follower)
+        if broker not in self.isr:
+            self.admit_followers()
+
+    def admit_followers(self) -> None:
+        """Ask to let followers into the ISR that have everything below the high watermark, of this epoch at least."""
+        if not self.is_leader or self.alter_pending or len(self.isr) == len(self.metadata.replicas):
+            return
+        for follower in self.followers.values():
+            if follower.broker not in self.isr and follower.log_end >= max(self.high_watermark, self.epoch_start):
+                self.host.caught_up(self, follower)
+                return
 
     def advance(self) -> None:
         """Move the high watermark to the smallest log end of the in-sync replicas; it stands still below min ISR."""

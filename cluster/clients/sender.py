@@ -3,8 +3,8 @@
 Theory of operation. It wakes when a batch is ready, drains one batch of each partition of a ready broker into a
 request, keeps at most `max.in.flight.requests.per.connection` requests in flight for each broker, and sends again what
 failed with a retriable error, in the order of the sequences; the producer id makes that safe. A batch that gives up
-after having been sent leaves a hole in its sequence: once nothing is in flight the epoch is raised and sequences begin anew
-(KIP-360). Source: `Sender`, `TransactionManager`.
+after having been sent leaves a hole in its sequence: once nothing is in flight the epoch is raised and sequences begin
+anew (KIP-360). Source: `Sender`, `TransactionManager`.
 """
 
 from collections import deque

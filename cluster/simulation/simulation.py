@@ -36,9 +36,9 @@ from cluster.commands import Command
 from cluster.connection import Endpoint
 from cluster.names import Names
 from cluster.network import Network
-from cluster.simulation.operations import Operations
 from cluster.protocol.names import coordinator_partition
 from cluster.randomness import random_stream
+from cluster.simulation.operations import Operations
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
 from cluster.telling import Pipeline, Sink
 from cluster.timeline import Timeline

@@ -33,7 +33,7 @@ def rebalance_started(view: ClusterView, event: e.RebalanceStarted) -> None:
     else:
         group.stopped_at_rebalance_us = stopped_partition_us(group, event.at_us)
         group.reread = 0
-        group.previous_owners = dict(group.owners) or group.previous_owners
+        group.previous_owners.update(group.owners)  # beside the last owners of what nobody owns now
     group.state = "PreparingRebalance"
     group.session_deadlines_us.update(event.session_deadlines_us)
     group.barrier = Barrier(started, cause, trigger, event.initial, event.closes_at_us)
