@@ -106,6 +106,7 @@ class Sender:
         self._in_flight_to: dict[str, tuple[int, int]] = {}  # partition → (broker, batches in flight)
         self._sequences: dict[str, int] = {}
         self._gap = self._stale = self.closing = False
+        self._drained_open = False  # a batch went that still took records
         self._held_back = False  # something was ready, but too many requests were in flight
         self._waiter: Waiter | None = None
 
@@ -151,7 +152,18 @@ class Sender:
                 return
             timer.cancel()
         if at_us < NEVER_US:
-            self._timer = self._host.timeline.call_at(at_us, self.wake)
+            self._timer = self._host.timeline.call_at(at_us, self._look)
+
+    def _look(self) -> None:
+        """The instant has come: wake the thread if it has anything to do, else look again when it may have."""
+        now_us = self._host.timeline.now_us
+        if not self._stale and not self._gap and self._waiter is not None:
+            queues, ready_us = self._accumulator.queues, self._accumulator.ready_us
+            next_us = min((ready_us(queue[0], last=len(queue) == 1) for queue in queues.values()), default=NEVER_US)
+            if next_us > now_us:
+                self.look_at(next_us)
+                return
+        self.wake()
 
     async def _init_producer_id(self) -> None:
         while True:
@@ -178,7 +190,7 @@ class Sender:
                 return NEVER_US
             self._begin_epoch()
         next_us = NEVER_US
-        self._held_back = False
+        self._held_back = self._drained_open = False
         ready: dict[int, None] = {}
         for name, queue in self._accumulator.queues.items():
             batch = queue[0]
@@ -196,7 +208,7 @@ class Sender:
                 next_us = ready_us
         for leader in ready:
             self._drain(leader, now_us)
-        if ready:
+        if self._drained_open:
             self._host.look_ahead(now_us)  # the next record opens a new batch
         return next_us
 
@@ -219,6 +231,7 @@ class Sender:
                 del self._accumulator.queues[name]
             batches.append(batch)
             size += batch.bytes
+            self._drained_open = self._drained_open or not batch.full
             self._in_flight_to[name] = (leader, count + 1)
         if batches:
             self._send(leader, batches, size, now_us)

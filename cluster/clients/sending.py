@@ -12,7 +12,7 @@ from typing import Protocol
 from cluster import events as e
 from cluster.clients.accumulator import Accumulator, ProducerBatch
 from cluster.clients.partitioners import KeyedPartitioner, StickyPartitioner
-from cluster.clients.workload import NEVER_US, Arrivals, Keys
+from cluster.clients.workload import NEVER_US, Keys, arrivals
 from cluster.randomness import random_stream
 from cluster.spec import ProducerSpec
 from cluster.timeline import Timeline, Timer
@@ -42,7 +42,7 @@ class Sending:
         self._host, self._topics, self._accumulator = host, spec.topics, accumulator
         self._keyed_records = spec.keys.kind != "none"
         self._random = random_stream(seed, f"producer/{host.name}")
-        self._arrivals = Arrivals(spec, spec.start_us, random_stream(seed, f"arrivals/{host.name}"))
+        self._arrivals = arrivals(spec, random_stream(seed, f"arrivals/{host.name}"))
         self._keys = Keys(spec.keys, random_stream(seed, f"keys/{host.name}"))
         self._keyed: dict[str, KeyedPartitioner] = {}
         self._sticky: dict[str, StickyPartitioner] = {}
@@ -94,11 +94,11 @@ class Sending:
         if not self._host.running or self.closing or not self._sticky:
             return
         now_us = self._host.timeline.now_us
-        arrivals, topics = self._arrivals, self._topics
+        coming, topics = self._arrivals, self._topics
         opened = blocked = False
         filled = self._filled
-        while arrivals.at(0) <= now_us and not blocked:
-            topic = topics[arrivals.taken % len(topics)]
+        while coming.at(0) <= now_us and not blocked:
+            topic = topics[coming.taken % len(topics)]
             got = self._send_keyed(topic, now_us) if self._keyed_records else self._send_unkeyed(topic, now_us)
             opened = opened or got is True
             blocked = got is None
@@ -161,7 +161,7 @@ class Sending:
         return opened
 
     def _send_keyed(self, topic: str, now_us: int) -> bool | None:
-        arrivals, accumulator = self._arrivals, self._accumulator
+        accumulator = self._accumulator
         if self._next_key is None:
             self._next_key = self._keys.draw()
         key = self._next_key
@@ -176,7 +176,7 @@ class Sending:
             opened = True
             if batch is None:
                 return None
-        arrivals.take()
+        self._arrivals.take()
         self._next_key = None
         batch.keys.append(key)
         accumulator.add(batch, 1)

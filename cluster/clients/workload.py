@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import accumulate
 from random import Random
+from typing import Protocol
 
 from cluster.spec import KeysSpec, ProducerSpec
 
@@ -16,40 +17,74 @@ SECOND_US = 1_000_000
 NEVER_US = 1 << 62
 
 
-class Arrivals:
+class Arrivals(Protocol):
     """The instants at which one producer instance has a new record, as far as they have been needed."""
 
-    def __init__(self, spec: ProducerSpec, start_us: int, luck: Random) -> None:
-        self._times = self._generate(spec, start_us, luck)
-        self._ahead: deque[int] = deque()
-        self._left = spec.limit if spec.limit is not None else NEVER_US
-        self.taken = 0
-
-    @staticmethod
-    def _generate(spec: ProducerSpec, start_us: int, luck: Random) -> Iterator[int]:
-        if spec.arrivals.kind == "profile":
-            yield from _profile(spec.arrivals.profile, start_us)
-            return
-        rate = spec.rate_per_second
-        if rate <= 0:
-            return
-        if spec.arrivals.kind == "poisson":
-            at = float(start_us)
-            while True:
-                at += luck.expovariate(rate) * SECOND_US
-                yield int(at)
-        number = 0
-        while True:
-            yield start_us + int(number * SECOND_US / rate)
-            number += 1
+    taken: int
 
     def at(self, place: int) -> int:
         """When the record after `place` more ones comes (0: the next one); NEVER_US when it never does."""
+
+    def take(self) -> int:
+        """Take the next record; returns when it came. Only after `at(0)` said that there is one."""
+
+    def take_until(self, now_us: int, most: int) -> int:
+        """Take up to `most` records that have come by now; returns how many."""
+
+
+def arrivals(spec: ProducerSpec, luck: Random) -> Arrivals:
+    """The arrivals that a scenario asks for: evenly spaced, a Poisson process, or a profile of rates."""
+    limit = spec.limit if spec.limit is not None else NEVER_US
+    if spec.arrivals.kind == "profile":
+        return ListedArrivals(_profile(spec.arrivals.profile, spec.start_us), limit)
+    if spec.rate_per_second <= 0:
+        return ListedArrivals(iter(()), limit)
+    if spec.arrivals.kind == "poisson":
+        return ListedArrivals(_poisson(spec.rate_per_second, spec.start_us, luck), limit)
+    return SteadyArrivals(spec.rate_per_second, spec.start_us, limit)
+
+
+class SteadyArrivals:
+    """Record n comes n / rate after the start: nothing is remembered, everything computed."""
+
+    def __init__(self, rate_per_second: float, start_us: int, limit: int) -> None:
+        self._period_us, self._start_us, self._limit = SECOND_US / rate_per_second, start_us, limit
+        self.taken = 0
+
+    def at(self, place: int) -> int:
+        """When the record after `place` more ones comes; NEVER_US when it never does."""
+        number = self.taken + place
+        return self._start_us + int(number * self._period_us) if number < self._limit else NEVER_US
+
+    def take(self) -> int:
+        """Take the next record; returns when it came."""
+        at_us = self.at(0)
+        self.taken += 1
+        return at_us
+
+    def take_until(self, now_us: int, most: int) -> int:
+        """Take up to `most` records that have come by now; returns how many."""
+        count = min(most, int((now_us - self._start_us) / self._period_us) + 2 - self.taken, self._limit - self.taken)
+        while count > 0 and self.at(count - 1) > now_us:  # the division may round either way
+            count -= 1
+        count = max(count, 0)
+        self.taken += count
+        return count
+
+
+class ListedArrivals:
+    """Instants from a generator, taken from it only as far as somebody looks."""
+
+    def __init__(self, times: Iterator[int], limit: int) -> None:
+        self._times, self._left = times, limit
+        self._ahead: deque[int] = deque()
+        self.taken = 0
+
+    def at(self, place: int) -> int:
+        """When the record after `place` more ones comes; NEVER_US when it never does."""
         ahead = self._ahead
         while len(ahead) <= place:
-            if self._left <= 0:
-                return NEVER_US
-            at_us = next(self._times, NEVER_US)
+            at_us = next(self._times, NEVER_US) if self._left > 0 else NEVER_US
             if at_us >= NEVER_US:
                 self._left = 0
                 return NEVER_US
@@ -58,21 +93,26 @@ class Arrivals:
         return ahead[place]
 
     def take(self) -> int:
-        """Take the next record; returns when it came. Only after `at(0)` said that there is one."""
+        """Take the next record; returns when it came."""
         self.taken += 1
         return self._ahead.popleft()
 
     def take_until(self, now_us: int, most: int) -> int:
         """Take up to `most` records that have come by now; returns how many."""
-        ahead = self._ahead
         count = 0
-        while count < most and (ahead or self.at(0) < NEVER_US) and ahead[0] <= now_us:
-            ahead.popleft()
+        while count < most and self.at(0) <= now_us:
+            self._ahead.popleft()
             count += 1
-            if not ahead:
-                self.at(0)
         self.taken += count
         return count
+
+
+def _poisson(rate_per_second: float, start_us: int, luck: Random) -> Iterator[int]:
+    """A Poisson process: independent, exponentially distributed gaps."""
+    at = float(start_us)
+    while True:
+        at += luck.expovariate(rate_per_second) * SECOND_US
+        yield int(at)
 
 
 def _profile(steps: tuple[tuple[int, float], ...], start_us: int) -> Iterator[int]:
