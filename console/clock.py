@@ -1,0 +1,34 @@
+"""Where a flight stands in time: one small immutable value that crosses the thread border whole."""
+
+import math
+from typing import NamedTuple
+
+SPEEDS = (0.1, 0.5, 1.0, 2.0, 5.0, 20.0, 100.0, math.inf)
+"""What `<` and `>` go through; the last is as fast as possible."""
+
+BUILDING, LIVE, PAUSED, ENDED, FAILED = "building", "live", "paused", "ended", "failed"
+
+
+class Clock(NamedTuple):
+    """Virtual time and what moves it. `actual_speed`: what was reached lately, 0 when nothing moves."""
+
+    now_us: int = 0
+    speed: float = 1.0
+    actual_speed: float = 0.0
+    phase: str = BUILDING
+    until_us: int | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing can happen any more."""
+        return self.phase in {ENDED, FAILED}
+
+
+def slower(speed: float) -> float:
+    """The next lower of `SPEEDS`."""
+    return max((step for step in SPEEDS if step < speed), default=SPEEDS[0])
+
+
+def faster(speed: float) -> float:
+    """The next higher of `SPEEDS`."""
+    return min((step for step in SPEEDS if step > speed), default=SPEEDS[-1])

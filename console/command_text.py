@@ -1,0 +1,164 @@
+"""The console's own commands, beside the cluster's: what the `:` line reads, completes and refuses with a caret."""
+
+import math
+from typing import NamedTuple
+
+from cluster.command_grammar import CommandError
+from cluster.commands import COMMANDS, Command, complete, parse
+from cluster.events import EVENT_KINDS
+from cluster.names import Names
+from cluster.words import nearest
+
+
+class Speed(NamedTuple):
+    """Virtual seconds a wall second; infinity is as fast as possible."""
+
+    factor: float
+
+
+class Time(NamedTuple):
+    """Stop time, or let it go on."""
+
+    paused: bool
+
+
+class Step(NamedTuple):
+    """One turn, or up to the next event of a kind."""
+
+    kind: str | None
+
+
+class Until(NamedTuple):
+    """Go on until an expression over the view document holds."""
+
+    expression: str
+
+
+class Record(NamedTuple):
+    """Record the flight to a directory."""
+
+    path: str
+
+
+class Go(NamedTuple):
+    """Show a place: `overview`, a group, a member."""
+
+    place: str
+
+
+Control = Speed | Time | Step | Until | Record | Go
+
+USAGES: dict[str, tuple[str, str]] = {
+    "speed": ("speed X | flat out", "virtual seconds for each real second: 0.5, 1, 20"),
+    "pause": ("pause", "stop time; commands still work"),
+    "resume": ("resume", "let time go on"),
+    "step": ("step [EVENT-KIND]", "one turn, or up to the next event of a kind"),
+    "until": ("until EXPRESSION", "go on until it holds: until groups.billing.state == 'Stable'"),
+    "record": ("record PATH", "record this flight, from its beginning"),
+    "go": ("go PLACE", "overview, a group, a member"),
+}
+FLAT_OUT = "flat out"
+
+
+def read(text: str, names: Names) -> Control | Command:
+    """A line that was typed. Raises CommandError: the reason, the column, the nearest right word."""
+    word, _, rest = text.strip().partition(" ")
+    rest = rest.strip()
+    column = len(text) - len(text.lstrip()) + len(word) + 1
+    if word in {"pause", "resume"} and not rest:
+        return Time(word == "pause")
+    if word == "speed":
+        return Speed(_factor(rest, column))
+    if word == "step":
+        return Step(_kind(rest, column))
+    if word == "until":
+        return Until(_needed(rest, column, word))
+    if word == "record":
+        return Record(_needed(rest, column, word))
+    if word == "go":
+        return Go(_place(rest, column, names))
+    try:
+        return parse(text, names)
+    except CommandError as error:
+        raise _with_own_words(error, word) from None
+
+
+def _with_own_words(error: CommandError, word: str) -> CommandError:
+    """The cluster's complaint, with a suggestion among the console's commands when only those are near."""
+    if error.suggestion is None and error.message.startswith("there is no command"):
+        return CommandError(error.message, error.column, nearest(word, USAGES))
+    return error
+
+
+def _needed(rest: str, column: int, word: str) -> str:
+    if not rest:
+        raise CommandError(f"something is missing: {USAGES[word][0]}", column)
+    return rest
+
+
+def _factor(rest: str, column: int) -> float:
+    if rest in {FLAT_OUT, "flat-out", "max"}:
+        return math.inf
+    try:
+        factor = float(rest.removeprefix("×").removeprefix("x"))
+    except ValueError:
+        raise CommandError(f"a speed is a number or `{FLAT_OUT}`: {USAGES['speed'][0]}", column) from None
+    if not 0.01 <= factor <= 10_000:
+        raise CommandError("speeds go from 0.01 to 10000; to stop time, pause it", column)
+    return factor
+
+
+def _kind(rest: str, column: int) -> str | None:
+    if rest and rest not in EVENT_KINDS:
+        raise CommandError(f"there is no event of kind `{rest}`", column, nearest(rest, EVENT_KINDS))
+    return rest or None
+
+
+def places(names: Names) -> tuple[str, ...]:
+    """Everything that `go` can show."""
+    return ("overview", *names.groups, *names.members())
+
+
+def _place(rest: str, column: int, names: Names) -> str:
+    known = places(names)
+    if rest not in known:
+        reason = f"there is no place `{rest}`" if rest else f"something is missing: {USAGES['go'][0]}"
+        raise CommandError(reason, column, nearest(rest, known))
+    return rest
+
+
+def completions(text: str, names: Names) -> list[str]:
+    """Words that could stand where the text ends: the console's own first, then the cluster's."""
+    word, blank, rest = text.lstrip().partition(" ")
+    if not blank:
+        own = [name for name in USAGES if name.startswith(word) and name != word] if word else list(USAGES)
+        return [*own, *(other for other in complete(text, names) if other not in own)]
+    candidates = {"speed": ("0.1", "0.5", "1", "2", "5", "20", "100", FLAT_OUT), "step": tuple(EVENT_KINDS)}
+    if word == "go":
+        return [place for place in places(names) if place.startswith(rest) and place != rest]
+    if word in candidates:
+        return [name for name in candidates[word] if name.startswith(rest) and name != rest]
+    return complete(text, names) if word not in USAGES or word in {"pause", "resume"} else []
+
+
+def completed(text: str, word: str) -> str:
+    """The text with the word that is begun replaced by `word`, ready for the next one."""
+    begun = "" if not text or text[-1].isspace() else text.rsplit(maxsplit=1)[-1]
+    return f"{text[: len(text) - len(begun)]}{word} "
+
+
+def usage_of(text: str) -> str:
+    """How the command that is being typed goes on; empty when no command begins like that."""
+    typed = text.split()
+    if not typed:
+        return ""
+    own = USAGES.get(typed[0])
+    if own is not None and not (typed[0] in {"pause", "resume"} and len(typed) > 1):
+        return f"{own[0]}   {own[1]}"
+    heads = {str(form.required[0]) for form in COMMANDS}
+    begun = [head for head in heads if head.startswith(typed[0])]
+    word = typed[0] if typed[0] in heads else begun[0] if len(begun) == 1 else ""
+    fitting = [form for form in COMMANDS if str(form.required[0]) == word]
+    second = typed[1] if len(typed) > 1 else ""
+    closer = [form for form in fitting if second and str(form.required[1:2] and form.required[1]).startswith(second)]
+    return next((f"{form.usage}   {form.hint}" for form in closer or fitting), "")

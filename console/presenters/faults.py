@@ -1,0 +1,149 @@
+"""What can be done to a thing: the same text as commands and scenario steps, each with its reason when it cannot be."""
+
+from typing import NamedTuple
+
+from cluster.command_grammar import CommandError
+from cluster.commands import parse
+from cluster.names import Names
+from cluster.view.state import ClusterView, GroupView
+from console.presenters.awaited import members_of
+from console.presenters.overview import broker_state
+from console.presenters.phase import coordinator_of
+
+
+class Thing(NamedTuple):
+    """What is selected: its kind (`group`, `member`, `broker`, `producer`, `topic`) and its name."""
+
+    kind: str
+    name: str
+
+
+class Fault(NamedTuple):
+    """An entry of the fault menu: the command's text, what it does, and why it is impossible (empty: it is not)."""
+
+    text: str
+    effect: str
+    reason: str = ""
+
+
+def faults_of(view: ClusterView, names: Names, thing: Thing) -> list[Fault]:
+    """The menu of a thing, in a fixed order; impossible entries stay, with their reason."""
+    entries = {
+        "group": _group,
+        "member": _member,
+        "broker": _broker,
+        "producer": _producer,
+        "topic": _topic,
+    }[thing.kind](view, thing.name)
+    return [fault if fault.reason else fault._replace(reason=_refused(fault.text, names)) for fault in entries]
+
+
+def _refused(text: str, names: Names) -> str:
+    try:
+        parse(text, names)
+    except CommandError as error:
+        return error.message
+    return ""
+
+
+def _member(view: ClusterView, name: str) -> list[Fault]:
+    member = view.members[name]
+    dead = "" if member.alive else "its process does not run"
+    alive = "it runs already" if member.alive else ""
+    broker = member.coordinator if member.coordinator >= 0 else min(view.brokers, default=1)
+    session = f"{member.session_timeout_ms / 1_000:g} s"
+    poll = f"{member.max_poll_interval_ms / 1_000:g} s"
+    return [
+        Fault(f"kill {name}", f"kill -9: it says nothing, the group notices in {session}", dead),
+        Fault(f"stop {name}", "close(): commits, leaves the group and says so", dead),
+        Fault(f"start {name}", "begin again, as a new member", alive),
+        Fault(f"restart {name}", "stop and start; starts a dead one"),
+        Fault(f"stall {name} for 1m", "poll() is not called; heartbeats go on", dead),
+        Fault(f"stall {name} for 6m", f"longer than max.poll.interval.ms ({poll}): it leaves by itself", dead),
+        Fault(f"pause heartbeats of {name} for 1m", f"poll() goes on; the session ends after {session}", dead),
+        Fault(f"slow {name} to 50ms for 1m", "each record takes 50 ms", dead),
+        Fault(f"pause {name}", "the whole process freezes: a long GC, a suspended machine", dead or _if(member.paused)),
+        Fault(f"resume {name}", "let it go on", dead or _if(not member.paused, "it is not frozen")),
+        Fault(f"cut {name} broker-{broker}", "no packets between it and its coordinator", dead),
+        Fault(f"heal {name} broker-{broker}", "mend that link"),
+    ]
+
+
+def _if(holds: bool, reason: str = "it is frozen already") -> str:
+    return reason if holds else ""
+
+
+def _group(view: ClusterView, name: str) -> list[Fault]:
+    group = view.groups[name]
+    alive = [member.member for member in members_of(view, name) if member.alive]
+    number = len(alive)
+    empty = "" if number else "the group is Empty: no member runs"
+    fewer = "" if number > 1 else empty or "it is the last one; stop it to leave the group Empty"
+    victim = alive[-1] if alive else f"{name}-1"
+    return [
+        Fault(f"scale {name} to {number + 1}", "start one more member"),
+        Fault(f"scale {name} to {max(1, number - 1)}", "stop the highest number cleanly", fewer),
+        Fault(f"rolling restart {name} every 30s", "stop and start the members one by one", empty),
+        Fault(f"kill {victim}", "kill one member: the others notice when its session ends", empty),
+        Fault(f"stall {victim} for 1m", "one member does not call poll()", empty),
+        *_coordinator(view, group),
+    ]
+
+
+def _coordinator(view: ClusterView, group: GroupView) -> list[Fault]:
+    broker = coordinator_of(view, group)
+    gone = "" if broker >= 0 else "the group has no coordinator now"
+    return [
+        Fault(f"kill broker-{max(1, broker)}", "kill the coordinator's broker", gone),
+        Fault(f"move coordinator of {group.group}", "move the group to another broker", gone),
+    ]
+
+
+def _broker(view: ClusterView, name: str) -> list[Fault]:
+    broker = view.brokers[int(name.removeprefix("broker-"))]
+    state = broker_state(broker)
+    down = "" if broker.up else "it is down already"
+    others = [f"broker-{other}" for other in sorted(view.brokers) if other != broker.broker]
+    peer = others[0] if others else name
+    alone = "" if others else "there is no other broker"
+    return [
+        Fault(f"kill {name}", "kill -9: sockets reset; the controller fences it when its session ends", down),
+        Fault(f"stop {name}", "controlled shutdown: leadership moves first", down),
+        Fault(f"start {name}", "come back and catch up", "it runs already" if broker.up else ""),
+        Fault(f"restart {name}", "stop and start; starts a dead one"),
+        Fault(f"pause {name}", "freeze it: a long GC", down or _if(state == "frozen")),
+        Fault(f"resume {name}", "let it go on", down or _if(state != "frozen", "it is not frozen")),
+        Fault(f"cut {name} {peer}", "no packets between these two brokers", alone),
+        Fault(f"heal {name} {peer}", "mend that link", alone),
+        Fault(f"isolate {name}", "cut it from everything", alone),
+        Fault(f"slow disk of {name} to 50ms", "each append takes 50 ms", down),
+        Fault("heal", "mend every link"),
+    ]
+
+
+def _producer(view: ClusterView, name: str) -> list[Fault]:
+    producer = view.producers[name]
+    runs = producer.state in {"Running", "Paused"}
+    dead = "" if runs else "it does not run"
+    broker = min(view.brokers, default=1)
+    return [
+        Fault(f"kill {name}", "kill -9: what it had not sent is gone", dead),
+        Fault(f"stop {name}", "close(): sends what it has, then ends", dead),
+        Fault(f"start {name}", "begin again with a new producer id", "it runs already" if runs else ""),
+        Fault(f"restart {name}", "stop and start; starts a dead one"),
+        Fault(f"pause {name}", "freeze its process", dead or _if(producer.state == "Paused")),
+        Fault(f"resume {name}", "let it go on", dead or _if(producer.state != "Paused", "it is not frozen")),
+        Fault(f"cut {name} broker-{broker}", "no packets between these two", dead),
+        Fault(f"heal {name} broker-{broker}", "mend that link"),
+    ]
+
+
+def _topic(view: ClusterView, name: str) -> list[Fault]:
+    leaders = sorted({view.partitions[one].leader for one in view.partitions_by_topic.get(name, ())} - {-1})
+    first = next(iter(view.partitions_by_topic.get(name, ())), f"{name}-0")
+    more = view.topics[name].partitions + 2
+    return [
+        *(Fault(f"kill broker-{broker}", f"it leads partitions of {name}") for broker in leaders),
+        Fault(f"add partitions {name} to {more}", "keys go elsewhere from then on"),
+        Fault(f"elect preferred {first}", "give leadership back to the first replica"),
+    ]

@@ -1,0 +1,226 @@
+"""What surrounds every screen: the header, the breadcrumb, the flight strip, the ticker."""
+
+import math
+from collections.abc import Sequence
+
+from cluster.view.document import group_lag
+from cluster.view.state import ClusterView, Moment
+from console.clock import BUILDING, ENDED, FAILED, PAUSED, Clock
+from console.presenters.numbers import SECOND_US, clock, count, speed
+from console.presenters.overview import broker_state, lag_trend
+from console.presenters.text import (
+    ACCENT,
+    BANNER,
+    ERROR,
+    FAINT,
+    MOVING,
+    MUTED,
+    OK,
+    PLAIN,
+    STRONG,
+    WARN,
+    Line,
+    Span,
+    apart,
+    fit,
+    joined,
+    length,
+    line,
+)
+
+GAP: Span = ("   ", PLAIN)
+SLIPPED = 0.8  # below this share of the chosen speed the header says what is really reached
+
+# kind of moment → glyph, tone, weight when several share a cell of the strip
+MARKS: dict[str, tuple[str, str, int]] = {
+    "fault": ("✖", ERROR, 5),
+    "election": ("▲", WARN, 4),
+    "rebalance": ("↻", MOVING, 3),
+    "mended": ("▪", OK, 2),
+    "stable": ("━", OK, 1),
+    "member": ("╌", MUTED, 0),
+}
+
+
+def header(view: ClusterView, at: Clock, title: str, width: int, recording: bool) -> Line:
+    """One line: what is flown, when it is and how fast, and whether anything is wrong."""
+    middle = time_words(at)
+    if recording:
+        middle = (*middle, ("  ● REC", ERROR))
+    name = title.partition(" · ")[0]
+    banner = line((" FLIGHTDECK ", BANNER), " ")
+    lefts = (line(*banner, (f" {title}", STRONG)), line(*banner, (f" {name}", STRONG)), line((f" {name}", STRONG)))
+    left: Line = ()
+    detail = 0
+    for left, detail in ((lefts[0], 3), (lefts[0], 2), (lefts[1], 2), (lefts[2], 2), (lefts[2], 1), ((), 1), ((), 0)):
+        if length(left) + length(middle) + length(health(view, detail)) + 5 <= width:
+            break
+    right = health(view, detail)
+    spare = max(0, width - length(left) - length(middle) - length(right) - 1)
+    before = min(3, max(1, spare // 3)) if spare < 30 else spare // 3
+    body = fit(line(*left, (" " * before, PLAIN), *middle), width - length(right) - 1)
+    return (*body, *right, (" ", PLAIN))
+
+
+def time_words(at: Clock) -> Line:
+    """`00:12:41.3 ▶ ×20 LIVE`, with what is really reached when that is less."""
+    if at.phase == BUILDING:
+        return line(("building the cluster …", MUTED))
+    digits = 3 if at.phase != "live" else 1
+    now = (clock(at.now_us, digits).ljust(12), STRONG)
+    if at.phase == FAILED:
+        return line(now, ("  ✖ FAILED", ERROR))
+    if at.phase == ENDED:
+        return line(now, ("  ■ ENDED", ACCENT))
+    if at.phase == PAUSED:
+        return line(now, ("  ‖ PAUSED", WARN), (f"  {speed(at.speed)}", MUTED))
+    return line(now, ("  ▶ LIVE", OK), f"  {speed(at.speed)}", _really(at))
+
+
+def _really(at: Clock) -> Span:
+    reached = at.actual_speed
+    if reached <= 0:
+        return "", MUTED
+    if at.speed == math.inf:
+        return f" {speed(reached)}", MUTED
+    return (f" (really {speed(reached)})", WARN) if reached < at.speed * SLIPPED else ("", MUTED)
+
+
+def health(view: ClusterView, detail: int) -> Line:
+    """Brokers, groups, lag and faults; with less detail in fewer words."""
+    if not view.brokers:
+        return ()
+    parts = [_brokers(view, detail), _groups(view, detail), _lag(view, detail), _faults(view, detail)]
+    return joined((part for part in parts if part), GAP if detail >= 3 else ("  ", PLAIN))
+
+
+def _brokers(view: ClusterView, detail: int) -> Line:
+    up = sum(1 for broker in view.brokers.values() if broker_state(broker) == "up")
+    well = up == len(view.brokers)
+    word = "brokers " if detail >= 2 else ""
+    return line((word, MUTED), f"{up}/{len(view.brokers)} ", ("●", OK) if well else ("✖", ERROR))
+
+
+def _groups(view: ClusterView, detail: int) -> Line:
+    total = len(view.groups)
+    if not total:
+        return ()
+    moving = sum(1 for group in view.groups.values() if group.state in {"PreparingRebalance", "CompletingRebalance"})
+    stable = sum(1 for group in view.groups.values() if group.state == "Stable")
+    empty = total - moving - stable
+    spans: list[Span] = [("groups", MUTED)] if detail >= 2 else []
+    for number, glyph, tone in ((moving, "↻", MOVING), (stable, "●", OK), (empty, "○", MUTED)):
+        if number:
+            spans += [(f" {number} " if spans else f"{number} ", PLAIN), (glyph, tone)]
+    return tuple(spans)
+
+
+def _lag(view: ClusterView, detail: int) -> Line:
+    if not view.groups:
+        return ()
+    groups = view.groups.values()
+    lag = sum(group_lag(view, group) for group in groups)
+    trends = [lag_trend(group) for group in groups]
+    arrow = next((trend for trend in trends if trend[0] == "↗"), trends[0])
+    return line(("lag ", MUTED) if detail else ("", MUTED), count(lag).rjust(5), (f" {arrow[0]}", arrow[1]))
+
+
+def _faults(view: ClusterView, detail: int) -> Line:
+    number = len(view.faults)
+    word = "faults " if detail >= 2 else ""
+    if not number:
+        return line((f"{word}0", MUTED)) if word else ()
+    return line((word, MUTED), (f"{number} ▲", WARN))
+
+
+def crumbs(path: Sequence[str], width: int, right: Line = ()) -> Line:
+    """`overview › billing`; the last one is where we are."""
+    spans: list[Span] = [(" ", PLAIN)]
+    for place, name in enumerate(path):
+        if place:
+            spans.append((" › ", FAINT))
+        spans.append((name, ACCENT if place == len(path) - 1 else MUTED))
+    return apart(tuple(spans), (*right, (" ", PLAIN)), width)
+
+
+def strip_span(now_us: int, until_us: int | None) -> int:
+    """How much time the strip shows: the whole flight if its end is known, else a round length above now."""
+    if until_us:
+        return until_us
+    length_us = 60 * SECOND_US
+    while length_us < now_us:
+        length_us *= 2
+    return length_us
+
+
+def flight_strip(view: ClusterView, at: Clock, width: int) -> Line:
+    """The flight so far, one glyph for a stretch of it: faults, elections, rebalances; `┃` is now."""
+    inner = max(1, width - 2)
+    total_us = strip_span(at.now_us, at.until_us)
+    cells: list[Span] = [("┈", FAINT)] * inner
+    here = min(inner - 1, at.now_us * inner // total_us)
+    for index in range(here):
+        cells[index] = ("─", MUTED)
+    weights = [-1] * inner
+    for noted in view.moments:
+        index = min(inner - 1, noted.at_us * inner // total_us)
+        glyph, tone, weight = MARKS.get(noted.kind, ("·", MUTED, 0))
+        if weight > weights[index]:
+            weights[index] = weight
+            cells[index] = (glyph, tone)
+    cells[here] = ("┃", STRONG)
+    return (" ", PLAIN), *_merged(cells), (" ", PLAIN)
+
+
+def strip_scale(at: Clock, width: int) -> Line:
+    """Times under the strip, at round distances."""
+    inner = max(1, width - 2)
+    total_us = strip_span(at.now_us, at.until_us)
+    step_us = _round_step(total_us, inner // 12)
+    text = [" "] * inner
+    for instant_us in range(0, total_us + 1, step_us):
+        label = _label(instant_us)
+        start = min(instant_us * inner // total_us, inner - len(label))
+        if not "".join(text[max(0, start - 1) : start + len(label)]).strip():
+            text[start : start + len(label)] = label
+    return (" ", PLAIN), ("".join(text), FAINT), (" ", PLAIN)
+
+
+def _label(us: int) -> str:
+    seconds = us // SECOND_US
+    if seconds < 3600:
+        return f"{seconds // 60}:{seconds % 60:02}"
+    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def _round_step(total_us: int, most: int) -> int:
+    for seconds in (5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400):
+        if total_us // (seconds * SECOND_US) <= max(1, most):
+            return seconds * SECOND_US
+    return max(1, total_us // max(1, most))
+
+
+def _merged(cells: list[Span]) -> Line:
+    result: list[Span] = []
+    for text, tone in cells:
+        if result and result[-1][1] == tone:
+            result[-1] = (result[-1][0] + text, tone)
+        else:
+            result.append((text, tone))
+    return tuple(result)
+
+
+def ticker(view: ClusterView, width: int, rows: int) -> list[Line]:
+    """The last moments worth a line, newest at the bottom."""
+    shown = [moment_line(noted) for noted in view.moments[-rows:]]
+    blank: list[Line] = [()] * (rows - len(shown))
+    return [fit(row, width) for row in (*blank, *shown)]
+
+
+def moment_line(noted: Moment) -> Line:
+    """An instant, its glyph and its words."""
+    glyph, tone, _ = MARKS.get(noted.kind, ("·", MUTED, 0))
+    return line((f" {clock(noted.at_us, 3)} ", MUTED), (f" {glyph} ", tone), noted.text)
+
+
+__all__ = ["MOVING", "crumbs", "flight_strip", "header", "health", "moment_line", "strip_scale", "ticker", "time_words"]

@@ -1,0 +1,203 @@
+"""The members of a group: two lanes, three clocks and what each owns."""
+
+from cluster.view.document import member_lag, partition_order
+from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
+from console.presenters import states
+from console.presenters.awaited import awaited_ids, heartbeat_due_us, members_of, poll_age_us
+from console.presenters.lanes import BUSY_US, LANE_SECONDS, heartbeat_lane, poll_lane
+from console.presenters.listing import Listing
+from console.presenters.numbers import UNKNOWN, bar, count, countdown, duration, setting
+from console.presenters.table import Column, layout
+from console.presenters.text import ERROR, FAINT, HUES, MUTED, OK, PLAIN, WARN, Line, Span, line, middle
+from console.traces import Traces
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+LATE_US = 250_000
+CLOCK_BAR = 6
+
+NAME, LANE, HEARTBEAT, SESSION, POLL, LAG, OWNS = range(7)
+NAME_WIDTHS = (11, 24)
+
+
+def columns(name_width: int) -> tuple[Column, ...]:
+    """The columns, for names of a width; the lane takes most of what is left."""
+    return (
+        Column("member", name_width),
+        Column("", 16, grow=16),
+        Column("heartbeat", 9, rank=2),
+        Column("session", 11, rank=1),
+        Column("poll", 12, rank=1),
+        Column("lag", 5, rank=4, right=True),
+        Column("owns", 13, rank=5, grow=4, most=44),
+    )
+
+
+def identity(place: int) -> tuple[str, str]:
+    """The letter and the hue of the member at a place in its group."""
+    return LETTERS[place % len(LETTERS)], f"hue-{place % HUES}"
+
+
+class MembersListing(Listing):
+    """Two lines for each member: the poll loop and its clocks, the heartbeat thread and their limits."""
+
+    title = "members"
+    row_height = 2
+    vacant = line(("no members are declared; ", MUTED), ("scale", PLAIN), (" the group to have some", MUTED))
+
+    def __init__(self, view: ClusterView, group: GroupView, now_us: int, width: int, traces: Traces) -> None:
+        super().__init__(width)
+        self.view, self.group, self.now_us, self.traces = view, group, now_us, traces
+        self.members = members_of(view, group.group)
+        self.places = {member.member: place for place, member in enumerate(self.members)}
+        self.ids = {name: member_id for member_id, name in group.members.items()}
+        self.awaited = awaited_ids(view, group, now_us)
+        longest = max((len(member.member) for member in self.members), default=0) + 2
+        self.columns = columns(max(NAME_WIDTHS[0], min(NAME_WIDTHS[1], longest)))
+        self.layout = layout(self.columns, width)
+
+    def note(self) -> Line:
+        """How many the coordinator holds, of how many that run."""
+        alive = sum(1 for member in self.members if member.alive)
+        return line((f"{len(self.group.members)} in the group, {alive} of {len(self.members)} run", MUTED))
+
+    def header(self) -> Line:
+        """Column titles; the lane's says what its length is and which way time goes."""
+        width = self.layout.width_of(LANE)
+        title = f"-{LANE_SECONDS} s" + ("poll loop, heartbeats below" if width > 36 else "").center(width - 8)
+        cells: list[Line | Span | str] = [((column.title, MUTED),) for column in self.columns]
+        cells[LANE] = ((title.ljust(width - 3) + "now", MUTED),)
+        return self.layout.row(cells)
+
+    def keys(self) -> list[str]:
+        """The members' names, in the scenario's order."""
+        return [member.member for member in self.members]
+
+    def rows(self, key: str) -> tuple[Line, Line]:
+        """The two lines of one member."""
+        member = self.view.members[key]
+        letter, hue = identity(self.places[key])
+        width = self.layout.width_of(LANE)
+        owns = _owned(member)
+        room = self.layout.width_of(OWNS)
+        first, rest = _split(owns, room)
+        heartbeat, session, poll = self._clocks(member)
+        top: list[Line | Span | str] = [
+            line((letter + " ", hue), middle(key, self.layout.width_of(NAME) - 2)),
+            poll_lane(member, self.now_us, width),
+            heartbeat[0],
+            session[0],
+            poll[0],
+            count(member_lag(self.view, member)) if member.owned else ((UNKNOWN, FAINT),),
+            first,
+        ]
+        beats = self.traces.beats.get(key, ())
+        under: list[Line | Span | str] = [
+            self._state(member),
+            heartbeat_lane(member, list(beats), self.now_us, width),
+            heartbeat[1],
+            session[1],
+            poll[1],
+            "",
+            rest,
+        ]
+        return self.layout.row(top), self.layout.row(under)
+
+    def _state(self, member: MemberView) -> Line:
+        if member.member in self.awaited:
+            return line(("◀ awaited", WARN))
+        state = states.member(member.state)
+        if not member.alive:
+            return line((f"{state.glyph} {member.state}", state.tone))
+        if member.paused:
+            return line(("‖ frozen", WARN))
+        barrier = self.group.barrier
+        if barrier is not None and member.member_id in barrier.joined and barrier.completed_us == NEVER:
+            return line(("✓ joined", states.GROUP["PreparingRebalance"].tone))
+        return line((f"{state.glyph} {member.state}", state.tone))
+
+    def _clocks(self, member: MemberView) -> tuple[tuple[Line, Line], ...]:
+        if not member.alive and member.member not in self.ids:
+            nothing = line((UNKNOWN, FAINT)), ()
+            return nothing, nothing, nothing
+        return self._heartbeat(member), self._session(member), self._poll(member)
+
+    def _heartbeat(self, member: MemberView) -> tuple[Line, Line]:
+        under = line((f"every {setting(member.heartbeat_interval_ms)}", FAINT))
+        if not member.alive:
+            return line(("✖ silent", ERROR)), under
+        if member.paused or member.heartbeats_paused:
+            return line(("‖ held", WARN)), under
+        deadline_us = self.group.session_deadlines_us.get(self.ids.get(member.member, ""), NEVER)
+        due_us = heartbeat_due_us(member, deadline_us)
+        if due_us == NEVER or member.generation < 0:
+            return line((UNKNOWN, FAINT)), under
+        late_us = self.now_us - due_us
+        if late_us > LATE_US:
+            return line((f"▲ {duration(late_us)}", WARN)), line(("late", WARN))
+        return line((f"in {countdown(-late_us)}", PLAIN)), under
+
+    def _session(self, member: MemberView) -> tuple[Line, Line]:
+        limit_us = member.session_timeout_ms * 1_000
+        under = line((f"of {setting(limit_us // 1_000)}", FAINT))
+        member_id = self.ids.get(member.member)
+        if member_id is None:
+            return line((UNKNOWN, FAINT)), under
+        deadline_us = self.group.session_deadlines_us.get(member_id, NEVER)
+        if deadline_us == NEVER:
+            return line(("held", MUTED)), line(("join waits", FAINT))
+        left_us = max(0, deadline_us - self.now_us)
+        return _drain(left_us, limit_us), under
+
+    def _poll(self, member: MemberView) -> tuple[Line, Line]:
+        limit_us = member.max_poll_interval_ms * 1_000
+        under = line((f"of {setting(limit_us // 1_000)}", FAINT))
+        if not member.alive:
+            return line((UNKNOWN, FAINT)), under
+        age_us = poll_age_us(member, self.now_us)
+        if age_us < BUSY_US:
+            return line(("polls", MUTED)), under
+        share = age_us / limit_us if limit_us else 0.0
+        tone = ERROR if share > 0.75 else WARN if share > 0.25 else OK
+        return line((bar(share, CLOCK_BAR), tone), (" " + duration(age_us), tone if tone != OK else PLAIN)), under
+
+
+def _drain(left_us: int, limit_us: int) -> Line:
+    share = left_us / limit_us if limit_us else 0.0
+    tone = ERROR if share < 0.25 else WARN if share < 0.6 else OK
+    return line((bar(share, CLOCK_BAR), tone), (" " + countdown(left_us), tone if tone != OK else PLAIN))
+
+
+def _owned(member: MemberView) -> str:
+    return ranges(list(member.owned))
+
+
+def ranges(partitions: list[str]) -> str:
+    """`orders-0`, `orders-1`, `orders-2`, `payments-4` as `orders 0-2 · payments 4`."""
+    by_topic: dict[str, list[int]] = {}
+    for name in sorted(partitions, key=partition_order):
+        topic, number = partition_order(name)
+        by_topic.setdefault(topic, []).append(number)
+    return " · ".join(f"{topic} {_runs(numbers)}" for topic, numbers in by_topic.items())
+
+
+def _runs(numbers: list[int]) -> str:
+    parts: list[str] = []
+    first = last = numbers[0]
+    for number in [*numbers[1:], None]:
+        if number is not None and number == last + 1:
+            last = number
+            continue
+        parts.append(str(first) if first == last else f"{first}-{last}")
+        if number is not None:
+            first = last = number
+    return ",".join(parts)
+
+
+def _split(text: str, width: int) -> tuple[str, str]:
+    """Text over two lines, broken where a topic ends."""
+    if len(text) <= width:
+        return text, ""
+    place = text.rfind(" · ", 0, width + 3)
+    if place < 0:
+        return text, ""
+    return text[:place], text[place + 3 :]

@@ -1,0 +1,251 @@
+"""The overview's tables: groups, brokers, producers."""
+
+from itertools import pairwise
+
+from cluster.view.document import group_lag, group_time_lag_us
+from cluster.view.state import NEVER, BrokerView, ClusterView, GroupView, ProducerView, RebalanceView
+from console.presenters import states
+from console.presenters.awaited import awaited_joins, awaited_syncs
+from console.presenters.listing import Listing
+from console.presenters.numbers import UNKNOWN, count, countdown, duration, rate, spark
+from console.presenters.table import Column, layout
+from console.presenters.text import ACCENT, ERROR, FAINT, MOVING, MUTED, PLAIN, STRONG, WARN, Line, Span, line, middle
+
+TREND_SECONDS = 60
+
+GROUP_COLUMNS = (
+    Column("group", 10, grow=1, most=20),
+    Column("state", 21),
+    Column("gen", 4, right=True),
+    Column("members", 7, right=True, rank=1),
+    Column("lag", 6, right=True),
+    Column("last minute", 11, rank=3, grow=2, most=30),
+    Column("time lag", 8, right=True, rank=2),
+    Column("rebalance", 28, rank=4, grow=6),
+)
+
+
+def lag_trend(group: GroupView) -> tuple[str, str]:
+    """An arrow and its tone: how lag changed over the last ten seconds."""
+    values = group.lag_series.values[-10:]
+    if len(values) < 2:
+        return "", MUTED
+    change = values[-1] - values[0]
+    if abs(change) <= max(10, values[0] // 20):
+        return "→", MUTED
+    return ("↗", WARN) if change > 0 else ("↘", MUTED)
+
+
+class GroupsListing(Listing):
+    """Every group: its state, how far behind it is, and what its last rebalance was."""
+
+    title = "groups"
+    vacant = line(("this scenario declares no consumer group", MUTED))
+
+    def __init__(self, view: ClusterView, now_us: int, width: int) -> None:
+        super().__init__(width)
+        self.view, self.now_us = view, now_us
+        self.layout = layout(GROUP_COLUMNS, width)
+
+    def header(self) -> Line:
+        """The columns' titles."""
+        return self.layout.header()
+
+    def keys(self) -> list[str]:
+        """The groups' names, in the scenario's order."""
+        return list(self.view.groups)
+
+    def rows(self, key: str) -> tuple[Line]:
+        """One group."""
+        group = self.view.groups[key]
+        state = states.group(group.state)
+        lag = group_lag(self.view, group)
+        arrow, tone = lag_trend(group)
+        late_us = group_time_lag_us(self.view, group, self.now_us)
+        cells: list[Line | Span | str] = [
+            (middle(key, self.layout.width_of(0)), STRONG),
+            line((f"{state.glyph} {group.state}", state.tone)),
+            str(group.generation) if group.generation else ((UNKNOWN, FAINT),),
+            _joined(group),
+            line(count(lag)),
+            line(
+                (spark(group.lag_series.values[-TREND_SECONDS:], self.layout.width_of(5) - 2), ACCENT),
+                (f" {arrow}", tone),
+            ),
+            duration(late_us) if late_us else ((UNKNOWN, FAINT),),
+            self._rebalance(group),
+        ]
+        return (self.layout.row(cells),)
+
+    def _rebalance(self, group: GroupView) -> Line:
+        if group.barrier is not None:
+            missing = awaited_joins(self.view, group, self.now_us) or awaited_syncs(self.view, group, self.now_us)
+            if group.barrier.initial and group.barrier.completed_us == NEVER:
+                left = countdown(group.barrier.closes_at_us - self.now_us)
+                return line(("↻ ", MOVING), f"first members gather, {left} left")
+            if missing:
+                return line(("↻ ", MOVING), (missing[0].member, WARN), f": {missing[0].reason}")
+            return line(("↻ ", MOVING), group.barrier.cause)
+        if not group.rebalances:
+            return line(("none yet", FAINT))
+        return rebalance_words(group.rebalances[-1], self.now_us, self.layout.width_of(7))
+
+
+def rebalance_words(last: RebalanceView, now_us: int, width: int) -> Line:
+    """`member joined · 10 s · 1:12 ago`, with who set it off and what it stopped where there is room."""
+    took = duration(last.stable_us - last.started_us)
+    ago = f"{duration(now_us - last.stable_us)} ago"
+    who = f"{last.cause} ({last.trigger})" if last.trigger else last.cause
+    stopped = f"stopped {duration(last.stopped_partition_us)}"
+    choices = ((who, f"took {took}", stopped, ago), (who, took, ago), (last.cause, took, ago), (last.cause, ago))
+    words = [" · ".join(parts) for parts in choices]
+    return line((next((text for text in words if len(text) <= width), words[-1]), MUTED))
+
+
+def _joined(group: GroupView) -> Line:
+    barrier = group.barrier
+    if barrier is not None and barrier.completed_us == NEVER:
+        return line((f"{len(barrier.joined)}/{len(group.members) + len(group.pending)}", MOVING))
+    return line(str(len(group.members)))
+
+
+BROKER_COLUMNS = (
+    Column("broker", 11, grow=1, most=14),
+    Column("state", 10),
+    Column("leads", 6, right=True),
+    Column("ISR out", 7, right=True, rank=1),
+    Column("coordinates", 11, rank=2, grow=4),
+)
+
+
+class BrokersListing(Listing):
+    """Every broker: whether it runs, what it leads, where it is missing, what else it does."""
+
+    title = "brokers"
+    vacant = line(("the cluster has not come up yet", MUTED))
+
+    def __init__(self, view: ClusterView, width: int) -> None:
+        super().__init__(width)
+        self.view = view
+        self.layout = layout(BROKER_COLUMNS, width)
+        self.leads = dict.fromkeys(view.brokers, 0)
+        self.out = dict.fromkeys(view.brokers, 0)
+        for partition in view.partitions.values():
+            if partition.leader in self.leads:
+                self.leads[partition.leader] += 1
+            if len(partition.isr) < len(partition.replicas):
+                for broker in partition.replicas:
+                    if broker not in partition.isr and broker in self.out:
+                        self.out[broker] += 1
+
+    def header(self) -> Line:
+        """The columns' titles."""
+        return self.layout.header()
+
+    def note(self) -> Line:
+        """What the sign beside a name is."""
+        return line(("◆", ACCENT), (" controller", MUTED))
+
+    def keys(self) -> list[str]:
+        """Broker tokens, by id."""
+        return [f"broker-{broker}" for broker in sorted(self.view.brokers)]
+
+    def rows(self, key: str) -> tuple[Line]:
+        """One broker."""
+        broker = self.view.brokers[int(key.removeprefix("broker-"))]
+        name = broker_state(broker)
+        state = states.BROKER[name]
+        out = self.out[broker.broker]
+        cells: list[Line | Span | str] = [
+            line((key, STRONG), (" ◆" if self.view.controller == broker.broker else "", ACCENT)),
+            line((f"{state.glyph} {name}", state.tone)),
+            str(self.leads[broker.broker]),
+            line((str(out), WARN if out else FAINT)),
+            self._coordinates(broker),
+        ]
+        return (self.layout.row(cells),)
+
+    def _coordinates(self, broker: BrokerView) -> Line:
+        partitions = self.view.partitions
+        names = [
+            name
+            for name, group in self.view.groups.items()
+            if (partition := partitions.get(group.coordinator_partition)) is not None
+            and partition.leader == broker.broker
+        ]
+        return line((", ".join(names), MUTED))
+
+
+def broker_state(broker: BrokerView) -> str:
+    """What is so of its process and what the controller thinks, in one word of `states.BROKER`."""
+    if not broker.up:
+        return "down" if broker.fenced else "silent"
+    if broker.paused:
+        return "frozen"
+    return "starting" if broker.fenced else "up"
+
+
+PRODUCER_COLUMNS = (
+    Column("producer", 11, grow=1, most=20),
+    Column("state", 9),
+    Column("acked/s", 7, right=True),
+    Column("trend", 8, rank=3, grow=1, most=20),
+    Column("acked", 6, right=True, rank=1),
+    Column("failed", 6, right=True, rank=1),
+    Column("retries", 7, right=True, rank=2),
+    Column("last error", 12, rank=4, grow=3),
+)
+
+
+class ProducersListing(Listing):
+    """Every producer instance: how fast it is acknowledged, and what went wrong."""
+
+    title = "producers"
+    vacant = line(("this scenario declares no producer", MUTED))
+
+    def __init__(self, view: ClusterView, width: int) -> None:
+        super().__init__(width)
+        self.view = view
+        self.layout = layout(PRODUCER_COLUMNS, width)
+
+    def header(self) -> Line:
+        """The columns' titles."""
+        return self.layout.header()
+
+    def keys(self) -> list[str]:
+        """The instances' names, in the scenario's order."""
+        return list(self.view.producers)
+
+    def rows(self, key: str) -> tuple[Line]:
+        """One producer."""
+        producer = self.view.producers[key]
+        state = states.producer(producer.state)
+        rates = acked_rates(producer)
+        cells: list[Line | Span | str] = [
+            (middle(key, self.layout.width_of(0)), STRONG),
+            line((f"{state.glyph} {producer.state}", state.tone)),
+            rate(rates[-1]) if rates else ((UNKNOWN, FAINT),),
+            line((spark(rates, self.layout.width_of(3)), ACCENT)),
+            count(producer.acked),
+            line((count(producer.failed), ERROR if producer.failed else FAINT)),
+            line((count(producer.retries), WARN if producer.retries else FAINT)),
+            line((producer.last_error, WARN)),
+        ]
+        return (self.layout.row(cells),)
+
+
+def acked_rates(producer: ProducerView) -> list[int]:
+    """Records acknowledged in each of the last virtual seconds, oldest first."""
+    values = producer.acked_series.values
+    return [after - before for before, after in pairwise(values)]
+
+
+__all__ = [
+    "PLAIN",
+    "BrokersListing",
+    "GroupsListing",
+    "ProducersListing",
+    "broker_state",
+    "lag_trend",
+    "rebalance_words",
+]

@@ -1,0 +1,222 @@
+"""The phase bar: what a group does at this moment, who is waited for, why, and which timer ends it."""
+
+from cluster.view.state import NEVER, Barrier, ClusterView, GroupView
+from console.presenters import states
+from console.presenters.awaited import (
+    Awaited,
+    awaited_joins,
+    awaited_syncs,
+    heartbeat_due_us,
+    members_of,
+    poll_age_us,
+)
+from console.presenters.listing import Listing
+from console.presenters.numbers import SECOND_US, bar, countdown, duration
+from console.presenters.text import (
+    ACCENT,
+    ERROR,
+    FAINT,
+    MOVING,
+    MUTED,
+    OK,
+    PLAIN,
+    STRONG,
+    WARN,
+    Line,
+    Span,
+    joined,
+    length,
+    line,
+    wrapped,
+)
+
+BAR_WIDTH = 12
+ROWS = 3
+DOT: Span = (" · ", FAINT)
+
+
+class PhaseListing(Listing):
+    """Three lines of words about one group."""
+
+    def __init__(self, view: ClusterView, group: GroupView, now_us: int, width: int) -> None:
+        super().__init__(width)
+        self.title = group.group
+        self._note = facts(view, group, width)
+        self._lines = phase_lines(view, group, now_us, width)
+
+    def note(self) -> Line:
+        """What kind of group this is, who coordinates it, its generation."""
+        return self._note
+
+    def keys(self) -> list[str]:
+        """One for each line; none can be selected."""
+        return [f"#{number}" for number in range(len(self._lines))]
+
+    def rows(self, key: str) -> tuple[Line]:
+        """One line."""
+        return (self._lines[int(key[1:])],)
+
+
+def coordinator_of(view: ClusterView, group: GroupView) -> int:
+    """The broker that coordinates a group; -1 while its partition has no leader."""
+    partition = view.partitions.get(group.coordinator_partition)
+    return partition.leader if partition is not None else -1
+
+
+def facts(view: ClusterView, group: GroupView, width: int) -> Line:
+    """What stands beside the group's name; the least important is left out first."""
+    broker = coordinator_of(view, group)
+    generation = str(group.generation)
+    if group.barrier is not None and group.barrier.completed_us == NEVER:
+        generation += f" → {group.generation + 1}"
+    where = (f"coordinator broker-{broker}", MUTED) if broker >= 0 else ("no coordinator", ERROR)
+    parts = [line((f"generation {generation}", PLAIN)), line(where)]
+    parts.insert(0, line((f"classic · {group.assignor}" if group.assignor else "classic", MUTED)))
+    if group.leader:
+        parts.append(line((f"leader {group.leader}", MUTED)))
+    while len(parts) > 1 and length(joined(parts, DOT)) > width - len(group.group) - 10:
+        parts.pop() if len(parts) > 2 else parts.pop(0)
+    return joined(parts, DOT)
+
+
+def phase_lines(view: ClusterView, group: GroupView, now_us: int, width: int) -> list[Line]:
+    """The three lines: the state and what it means; how far it is and who is waited for; what ends it."""
+    state = states.group(group.state)
+    first = line((f"  {state.glyph} {group.state}", state.tone), ("  " + state.gloss, MUTED))
+    if coordinator_of(view, group) < 0:
+        second, third = _without_coordinator(group)
+    elif group.state == "PreparingRebalance" and group.barrier is not None:
+        second, third = _preparing(view, group, group.barrier, now_us, width)
+    elif group.state == "CompletingRebalance" and group.barrier is not None:
+        second, third = _completing(view, group, group.barrier, now_us)
+    elif group.state == "Stable":
+        second, third = _stable(view, group, now_us)
+    else:
+        second, third = _empty(view, group)
+    return [first, *wrapped(second, width - 1, indent=4), *wrapped(third, width - 1, indent=4)]
+
+
+def _without_coordinator(group: GroupView) -> tuple[Line, Line]:
+    return (
+        line(("  ✖ no coordinator: ", ERROR), f"{group.coordinator_partition} has no leader"),
+        line(("    members cannot join, heartbeat or commit until it has one", MUTED)),
+    )
+
+
+def _gauge(share: float, tone: str) -> tuple[Span, Span, Span]:
+    return ("  ▐", tone), (bar(share, BAR_WIDTH), tone), ("▏ ", FAINT)
+
+
+def _preparing(view: ClusterView, group: GroupView, barrier: Barrier, now_us: int, width: int) -> tuple[Line, Line]:
+    left = countdown(barrier.closes_at_us - now_us)
+    if barrier.initial:
+        whole_us = max(1, barrier.closes_at_us - barrier.started_us)
+        gauge = _gauge((now_us - barrier.started_us) / whole_us, MOVING)
+        second = line(*gauge, ("first members gather: ", STRONG), f"barrier closes in {left}")
+        key = line((" (group.initial.rebalance.delay.ms)", MUTED))
+        third = line((f"    {_members(len(barrier.joined))} at the barrier", PLAIN))
+        rest = line(("; a newcomer keeps it open for another delay", MUTED))
+        fits = length(second) + length(key) < width
+        return (*second, *key) if fits else second, (*third, *rest)
+    missing = awaited_joins(view, group, now_us)
+    expected = len(group.members) + len(group.pending)
+    gauge = _gauge(len(barrier.joined) / max(1, expected), MOVING)
+    second = line(*gauge, (f"joined {len(barrier.joined)} of {expected}", STRONG), *_waiting(missing))
+    last = "when it joins" if len(missing) == 1 else "when all have joined"
+    third = line((f"    barrier closes {last}, or in {left}", PLAIN), (" (max.poll.interval.ms)", MUTED))
+    rest = line((", without whoever is missing", MUTED))
+    return second, (*third, *rest) if length(third) + length(rest) < width else third
+
+
+def _waiting(missing: list[Awaited]) -> tuple[Span, ...]:
+    if not missing:
+        return ((" · nobody is missing", MUTED),)
+    if len(missing) == 1:
+        one = missing[0]
+        return (DOT, ("waiting for ", PLAIN), (one.member, WARN), (f": {one.reason}", PLAIN))
+    worst = missing[0]
+    return (
+        DOT,
+        (f"waiting for {len(missing)}: ", PLAIN),
+        (worst.member, WARN),
+        (f" {worst.reason}", PLAIN),
+        ("; " + ", ".join(one.member for one in missing[1:5]) + ("…" if len(missing) > 5 else ""), MUTED),
+    )
+
+
+def _completing(view: ClusterView, group: GroupView, barrier: Barrier, now_us: int) -> tuple[Line, Line]:
+    members, synced = len(group.members), len(barrier.synced)
+    missing = awaited_syncs(view, group, now_us)
+    since = duration(now_us - barrier.completed_us) if barrier.completed_us != NEVER else ""
+    second = line(
+        *_gauge(synced / max(1, members), MOVING), (f"synced {synced} of {members}", STRONG), *_waiting(missing)
+    )
+    return second, line(
+        (f"    generation {group.generation} began {since} ago; nobody reads until it is shared out", MUTED)
+    )
+
+
+def _stable(view: ClusterView, group: GroupView, now_us: int) -> tuple[Line, Line]:
+    total = sum(len(view.partitions_by_topic.get(topic, ())) for topic in group.topics)
+    owned = len(group.owners)
+    tone = OK if owned == total else WARN
+    gauge = _gauge(owned / max(1, total), tone)
+    second = line(*gauge, (f"{_members(len(group.members))} own {owned} of {total} partitions", STRONG))
+    nearest = _nearest_limit(view, group, now_us)
+    return second, nearest or line(("    no timer is near its end", MUTED))
+
+
+def _nearest_limit(view: ClusterView, group: GroupView, now_us: int) -> Line:
+    """The clock that has used up the largest share of its limit, if any has used a quarter."""
+    worst, words = 0.25, None
+    names = {name: member_id for member_id, name in group.members.items()}
+    for member in members_of(view, group.group):
+        deadline_us = group.session_deadlines_us.get(names.get(member.member, ""), NEVER)
+        limit_us = member.session_timeout_ms * 1_000
+        if deadline_us != NEVER and limit_us:
+            used = 1 - (deadline_us - now_us) / limit_us
+            if used > worst:
+                worst, words = used, (member.member, "session ends in", deadline_us - now_us, "session.timeout.ms")
+        limit_us = member.max_poll_interval_ms * 1_000
+        age_us = poll_age_us(member, now_us)
+        if member.alive and limit_us and age_us / limit_us > worst:
+            worst = age_us / limit_us
+            words = (member.member, "poll() is due within", limit_us - age_us, "max.poll.interval.ms")
+    if words is None:
+        return ()
+    name, what, left_us, key = words
+    tone = ERROR if worst > 0.75 else WARN
+    return line(
+        ("    nearest limit: ", MUTED),
+        (name, ACCENT),
+        (f" {what} ", PLAIN),
+        (countdown(left_us), tone),
+        (f" ({key})", MUTED),
+    )
+
+
+def _empty(view: ClusterView, group: GroupView) -> tuple[Line, Line]:
+    starting = [member for member in members_of(view, group.group) if member.alive]
+    if group.pending:
+        name = next(iter(group.pending.values()))
+        return line(("  ", PLAIN), (name, ACCENT), " has its member id and joins with it next"), ()
+    if starting:
+        member = starting[0]
+        known = member.coordinator >= 0
+        what = "sends JoinGroup" if known else "looks for the coordinator (FindCoordinator)"
+        return line(("  ", PLAIN), (member.member, ACCENT), f" {what}"), ()
+    declared = members_of(view, group.group)
+    hint = f":start {declared[0].member}" if declared else f":scale {group.group} to 1"
+    return line(("  nobody runs; start one with ", MUTED), (hint, ACCENT)), ()
+
+
+def _members(number: int) -> str:
+    return "1 member" if number == 1 else f"{number} members"
+
+
+def seconds_since(us: int, now_us: int) -> int:
+    """Whole seconds between two instants."""
+    return (now_us - us) // SECOND_US
+
+
+__all__ = ["PhaseListing", "coordinator_of", "facts", "heartbeat_due_us", "phase_lines"]

@@ -1,0 +1,99 @@
+"""Tables: columns of a fixed place that are dropped whole when a terminal is narrow, never wrapped."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from console.presenters.text import EMPTY, MUTED, PLAIN, Line, Span, fit, fit_right
+
+GAP = 2
+
+
+class Column(NamedTuple):
+    """A column: `rank` 0 is never dropped, the highest goes first; `grow` takes a share of what width is left.
+
+    `right` aligns numbers under each other. `most` bounds a growing column.
+    """
+
+    title: str
+    width: int
+    rank: int = 0
+    right: bool = False
+    grow: int = 0
+    most: int = 1_000
+
+
+class Layout:
+    """Which columns are shown in a width, and how wide each is. Rows are given all their cells and show these.
+
+    `margin` cells stay free on the left (the selection's sign stands there) and one on the right.
+    """
+
+    def __init__(self, columns: Sequence[Column], width: int, margin: int = 2) -> None:
+        self.columns, self.width, self.margin = columns, width, margin
+        shown = list(range(len(columns)))
+        while len(shown) > 1 and self._needed(shown) > width:
+            worst = max(shown, key=lambda index: (columns[index].rank, index))
+            if columns[worst].rank == 0:
+                break
+            shown.remove(worst)
+        self.shown = shown
+        self.widths = self._grown(width - self._needed(shown))
+
+    def _needed(self, shown: Sequence[int]) -> int:
+        return self.margin + 1 + sum(self.columns[index].width for index in shown) + GAP * (len(shown) - 1)
+
+    def _grown(self, left: int) -> dict[int, int]:
+        widths = {index: self.columns[index].width for index in self.shown}
+        growing = [index for index in self.shown if self.columns[index].grow]
+        while left > 0 and growing:
+            total = sum(self.columns[index].grow for index in growing)
+            given = 0
+            for index in growing:
+                column = self.columns[index]
+                share = min(max(1, left * column.grow // total), column.most - widths[index], left - given)
+                widths[index] += share
+                given += share
+            left -= given
+            growing = [index for index in growing if widths[index] < self.columns[index].most]
+            if not given:
+                break
+        return widths
+
+    def width_of(self, index: int) -> int:
+        """The width of a column, 0 when it is dropped."""
+        return self.widths.get(index, 0)
+
+    def place_of(self, index: int) -> int:
+        """Where a column begins."""
+        before = [other for other in self.shown if other < index]
+        return self.margin + sum(self.widths[other] + GAP for other in before)
+
+    def header(self) -> Line:
+        """The columns' titles."""
+        return self.row([((column.title, MUTED),) for column in self.columns])
+
+    def row(self, cells: Sequence[Line | Span | str]) -> Line:
+        """The shown cells, each in its column."""
+        result: list[Span] = [(" " * self.margin, PLAIN)]
+        for place, index in enumerate(self.shown):
+            column, width = self.columns[index], self.widths[index]
+            if place:
+                result.append((" " * GAP, PLAIN))
+            cell = _line(cells[index])
+            result.extend(fit_right(cell, width) if column.right else fit(cell, width))
+        return fit(tuple(result), self.width)
+
+
+def _line(cell: Line | Span | str) -> Line:
+    if isinstance(cell, str):
+        return ((cell, PLAIN),) if cell else EMPTY
+    if cell and isinstance(cell[0], str):
+        return (cell,)
+    return cell
+
+
+@lru_cache(maxsize=256)
+def layout(columns: tuple[Column, ...], width: int) -> Layout:
+    """The layout of some columns in a width; worked out once for each."""
+    return Layout(columns, width)

@@ -1,0 +1,117 @@
+"""Lines of text with tones, and the arithmetic of fitting them into a width. Every character is one cell wide."""
+
+from collections.abc import Iterable
+
+Span = tuple[str, str]
+"""Characters and the tone they are drawn in."""
+Line = tuple[Span, ...]
+"""One row of the screen, from left to right."""
+
+# Tones. Six carry meaning (and never alone: a glyph or a word always says the same); the others are typography.
+PLAIN, STRONG, MUTED, FAINT = "plain", "strong", "muted", "faint"
+OK, WARN, ERROR, MOVING, ACCENT = "ok", "warn", "error", "moving", "accent"
+BANNER = "banner"
+HUES = 8
+"""Members are told apart by letter and by one of `hue-0` … `hue-7`."""
+TONES = (PLAIN, STRONG, MUTED, FAINT, OK, WARN, ERROR, MOVING, ACCENT, BANNER, *(f"hue-{n}" for n in range(HUES)))
+
+EMPTY: Line = ()
+
+
+def line(*spans: Span | str) -> Line:
+    """A line from spans; a bare string is plain."""
+    return tuple((span, PLAIN) if isinstance(span, str) else span for span in spans if span and span[0])
+
+
+def length(of: Iterable[Span]) -> int:
+    """How many cells a line takes."""
+    return sum(len(text) for text, _ in of)
+
+
+def plain(of: Iterable[Span]) -> str:
+    """A line's characters without their tones."""
+    return "".join(text for text, _ in of)
+
+
+def fit(of: Line, width: int) -> Line:
+    """The line in exactly `width` cells: padded, or cut with an ellipsis."""
+    missing = width - length(of)
+    if missing == 0:
+        return of
+    if missing > 0:
+        return (*of, (" " * missing, PLAIN))
+    return cut(of, width)
+
+
+def cut(of: Line, width: int) -> Line:
+    """At most `width` cells of the line; an ellipsis says that there was more."""
+    if length(of) <= width:
+        return of
+    if width <= 0:
+        return EMPTY
+    kept: list[Span] = []
+    room = width - 1
+    for text, tone in of:
+        if len(text) >= room:
+            kept.append((text[:room] + "…", tone))
+            break
+        kept.append((text, tone))
+        room -= len(text)
+    return tuple(kept)
+
+
+def fit_right(of: Line, width: int) -> Line:
+    """Like `fit`, but against the right edge."""
+    missing = width - length(of)
+    return ((" " * missing, PLAIN), *of) if missing > 0 else cut(of, width)
+
+
+def apart(left: Line, right: Line, width: int) -> Line:
+    """`left` at the left edge and `right` at the right one; if both do not fit, `left` is cut."""
+    right = cut(right, width)
+    return (*fit(left, width - length(right)), *right)
+
+
+def joined(parts: Iterable[Line], separator: Span) -> Line:
+    """Lines one after another with a separator between them; empty ones are left out."""
+    result: list[Span] = []
+    for part in parts:
+        if part:
+            if result:
+                result.append(separator)
+            result.extend(part)
+    return tuple(result)
+
+
+def middle(text: str, width: int) -> str:
+    """An identifier in at most `width` cells, shortened in the middle, where identifiers differ least."""
+    if len(text) <= width:
+        return text
+    if width <= 1:
+        return "…"[:width]
+    head = (width - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
+
+
+def wrapped(of: Line, width: int, indent: int = 0) -> list[Line]:
+    """The line broken at blanks into lines of at most `width` cells; those after the first are indented."""
+    rows: list[Line] = []
+    row: list[Span] = []
+    used = 0
+    for text, tone in of:
+        for word in _words(text):
+            if used + len(word.rstrip()) > width and used > (indent if rows else 0):
+                rows.append(tuple(row))
+                row, used = [(" " * indent, PLAIN)] if indent else [], indent
+                word = word.lstrip()  # noqa: PLW2901 - a blank at the break is the break
+            row.append((word, tone))
+            used += len(word)
+    rows.append(tuple(row))
+    return rows
+
+
+def _words(text: str) -> list[str]:
+    """Words with the blanks that follow them."""
+    words = [f"{piece} " for piece in text.split(" ")]
+    words[-1] = words[-1][:-1]
+    return [word for word in words if word]
