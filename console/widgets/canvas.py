@@ -1,0 +1,111 @@
+"""A widget that shows lines of toned text and repaints only the cells that changed since the last frame."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from rich.segment import Segment
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from console.presenters.text import EMPTY, Line, fit
+from console.themes import Styles
+
+if TYPE_CHECKING:
+    from rich.style import Style
+
+Row = tuple[Line, bool]
+"""A line, and whether it is drawn as selected."""
+
+
+class Canvas(Widget):
+    """Lines painted by somebody else. When nothing changed, `paint` is cheap and nothing goes to the terminal."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, classes=classes)
+        self._rows: list[Row] = []
+        self._painted = 0
+        self._strips: dict[int, Strip] = {}
+        self._tones: Styles | None = None
+
+    @property
+    def tones(self) -> Styles:
+        """The looks of tones in the theme in force."""
+        if self._tones is None:
+            self._tones = cast("Styles", self.app.tone_styles)  # type: ignore[attr-defined]
+        return self._tones
+
+    def paint(self, lines: Sequence[Line], chosen: Sequence[int] = ()) -> None:
+        """Show these lines from the top; those at the places in `chosen` are drawn as selected."""
+        width = self.size.width
+        if width != self._painted:
+            self._rows, self._painted = [], width
+            self._strips.clear()
+        rows: list[Row] = [(fit(row, width), place in chosen) for place, row in enumerate(lines[: self.size.height])]
+        while len(rows) < self.size.height:
+            rows.append((fit(EMPTY, width), False))
+        changed: list[Region] = []
+        known = self._rows
+        for y, row in enumerate(rows):
+            if y >= len(known):
+                changed.append(Region(0, y, width, 1))
+            elif known[y] != row:
+                changed.append(_difference(known[y], row, y, width))
+            else:
+                continue
+            self._strips.pop(y, None)
+        self._rows = rows
+        if changed:
+            self.refresh(*changed)
+
+    def render_line(self, y: int) -> Strip:
+        """One line of cells, as Textual asks for it."""
+        strip = self._strips.get(y)
+        width = self.size.width
+        if strip is None or strip.cell_length != width:
+            strip = self._strips[y] = self._strip(y, width)
+        return strip
+
+    def _strip(self, y: int, width: int) -> Strip:
+        tones = self.tones
+        if y >= len(self._rows):
+            return Strip([Segment(" " * width, tones.paper["plain"])], width)
+        line, is_chosen = self._rows[y]
+        looks: dict[str, Style] = tones.chosen if is_chosen else tones.paper
+        return Strip([Segment(text, looks[tone]) for text, tone in fit(line, width)], width)
+
+    def notify_style_update(self) -> None:
+        """The theme changed: every cell has another look."""
+        super().notify_style_update()
+        self._tones = None
+        self._strips.clear()
+
+    def plain_text(self) -> str:
+        """What is shown, as text: for tests and for the clipboard."""
+        return "\n".join("".join(text for text, _ in line).rstrip() for line, _ in self._rows)
+
+
+def _difference(old: Row, new: Row, y: int, width: int) -> Region:
+    """The cells of a line that changed, as a region: from the first to the last one."""
+    if old[1] != new[1]:
+        return Region(0, y, width, 1)
+    first = _common(old[0], new[0])
+    last = _common(old[0], new[0], backwards=True)
+    return Region(first, y, max(1, width - first - last), 1)
+
+
+def _common(old: Line, new: Line, *, backwards: bool = False) -> int:
+    """How many cells are equal at the beginning (or end) of two lines."""
+    step = -1 if backwards else 1
+    total = 0
+    for (text, tone), (other, other_tone) in zip(old[::step], new[::step], strict=False):
+        if text == other and tone == other_tone:
+            total += len(text)
+            continue
+        if tone == other_tone:
+            for one, two in zip(text[::step], other[::step], strict=False):
+                if one != two:
+                    break
+                total += 1
+        break
+    return total

@@ -1,0 +1,215 @@
+"""A panel: a titled list that is scrolled, filtered and selected from, row by key."""
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.binding import Binding
+from textual.message import Message
+
+from console.presenters.listing import CONTINUED, Listing
+from console.presenters.text import ACCENT, EMPTY, FAINT, MUTED, PLAIN, STRONG, WARN, Line, Span, cut, length, line
+from console.widgets.canvas import Canvas
+
+MARK: Span = ("▸", ACCENT)
+
+
+class Panel(Canvas, can_focus=True):
+    """Shows a `Listing`. The selected row is kept by its key, whatever happens around it."""
+
+    BINDINGS = [  # noqa: RUF012 - Textual's own way
+        Binding("up,k", "move(-1)", "up", show=False, id="panel.up"),
+        Binding("down,j", "move(1)", "down", show=False, id="panel.down"),
+        Binding("pageup", "page(-1)", "page up", show=False, id="panel.page-up"),
+        Binding("pagedown", "page(1)", "page down", show=False, id="panel.page-down"),
+        Binding("home,g", "edge(0)", "first", show=False, id="panel.first"),
+        Binding("end,G", "edge(-1)", "last", show=False, id="panel.last"),
+        Binding("enter", "open", "open", show=False, id="panel.open"),
+    ]
+
+    class Opened(Message):
+        """A row was asked to be opened."""
+
+        def __init__(self, panel: "Panel", key: str) -> None:
+            super().__init__()
+            self.panel, self.key = panel, key
+
+    class Chosen(Message):
+        """Another row was selected."""
+
+    def __init__(self, number: int, name: str) -> None:
+        super().__init__(id=name)
+        self.number = number
+        self.selected = ""
+        self.pattern = ""
+        self._listing: Listing | None = None
+        self._keys: Sequence[str] = ()
+        self._all = 0
+        self._top = 0
+        self._wheeled = False  # scrolled away from the selection, which is not to be followed
+
+    # --- what is shown ----------------------------------------------------------------------------------------------
+
+    def show(self, listing: Listing) -> None:
+        """Show this listing from now on."""
+        keys = listing.keys()
+        self._all = len(keys)
+        self._listing = listing
+        self._keys = [key for key in keys if listing.matches(key, self.pattern)] if self.pattern else keys
+        self._keep_selection()
+        self._draw()
+
+    def wanted_height(self, listing: Listing) -> int:
+        """How many lines would show everything: the title, the header, every row."""
+        rows = max(1, len(listing.keys())) * listing.row_height
+        return 1 + (1 if listing.header() else 0) + rows
+
+    def _draw(self) -> None:
+        listing, height = self._listing, self.size.height
+        if listing is None or not height or not self.size.width:
+            return
+        header = listing.header()
+        above = 1 + (1 if header else 0)
+        room = max(0, height - above)
+        visible = max(1, room // listing.row_height)
+        self._scroll(visible)
+        lines: list[Line] = []
+        chosen: list[int] = []
+        for key in self._keys[self._top : self._top + visible]:
+            rows = listing.rows(key)
+            if key == self.selected and self.has_focus:
+                chosen.extend(range(above + len(lines), above + len(lines) + len(rows)))
+                rows = (_marked(rows[0]), *rows[1:])
+            lines.extend(rows)
+        if not self._keys:
+            words: Line = listing.vacant if not self.pattern else line((f"nothing matches {self.pattern}", MUTED))
+            lines.append(line("  ", *words))
+        title = self._title(listing, visible)
+        self.paint([title, header, *lines] if header else [title, *lines], chosen)
+
+    def _title(self, listing: Listing, visible: int) -> Line:
+        loud = self.has_focus
+        name: Span = (listing.title, STRONG if loud else MUTED)
+        number = f"{self.number} " if self.number else ""
+        left = line(("▍" if loud else " ", ACCENT), (number, ACCENT if loud else FAINT), name, " ")
+        note = listing.note()
+        if self.pattern:
+            note = line((f"/{self.pattern}  ", WARN), (f"{len(self._keys)} of {self._all}", PLAIN))
+        elif len(self._keys) > visible:
+            last = min(len(self._keys), self._top + visible)
+            seen: Line = line((f"{self._top + 1}–{last} of {len(self._keys)}", PLAIN))
+            note = (*seen, ("  ", PLAIN), *note) if note else seen
+        room = self.size.width - length(left) - 1
+        note = cut(note, max(0, room - 3))
+        rule = max(0, room - length(note) - (1 if note else 0))
+        tail: Line = ((" ", PLAIN), *note) if note else EMPTY
+        return (*left, ("─" * rule, FAINT), *tail, (" ", PLAIN))
+
+    # --- selection --------------------------------------------------------------------------------------------------
+
+    def _selectable(self) -> list[str]:
+        return [key for key in self._keys if CONTINUED not in key]
+
+    def _keep_selection(self) -> None:
+        keys = self._selectable()
+        if self.selected in keys:
+            return
+        self.selected = keys[0] if keys else ""
+
+    def _scroll(self, visible: int) -> None:
+        last_top = max(0, len(self._keys) - visible)
+        if self.selected in self._keys and self.has_focus and not self._wheeled:
+            place = self._keys.index(self.selected)
+            if place < self._top:
+                self._top = place
+            elif place >= self._top + visible:
+                self._top = place - visible + 1
+        self._top = max(0, min(self._top, last_top))
+
+    def _select(self, key: str) -> None:
+        self._wheeled = False
+        if key != self.selected:
+            self.selected = key
+            self.post_message(self.Chosen())
+        self._draw()
+
+    def action_move(self, by: int) -> None:
+        """Select the row that is `by` rows further down; without selectable rows, scroll."""
+        keys = self._selectable()
+        if not keys:
+            self._top = max(0, self._top + by)
+            self._draw()
+            return
+        place = keys.index(self.selected) if self.selected in keys else 0
+        self._select(keys[max(0, min(len(keys) - 1, place + by))])
+
+    def action_page(self, by: int) -> None:
+        """Move by as many rows as are visible."""
+        height = self._listing.row_height if self._listing is not None else 1
+        self.action_move(by * max(1, (self.size.height - 2) // height))
+
+    def action_edge(self, place: int) -> None:
+        """Select the first or the last row."""
+        keys = self._selectable()
+        if keys:
+            self._select(keys[place])
+
+    def action_open(self) -> None:
+        """Open the selected row."""
+        if self.selected:
+            self.post_message(self.Opened(self, self.selected))
+
+    def filter(self, pattern: str) -> None:
+        """Show only rows that match; an empty pattern shows all."""
+        self.pattern = pattern
+        self._top = 0
+        if self._listing is not None:
+            self.show(self._listing)
+
+    # --- mouse and focus --------------------------------------------------------------------------------------------
+
+    def on_click(self, event: events.Click) -> None:
+        """Select the row under the mouse; twice, open it."""
+        listing = self._listing
+        if listing is None:
+            return
+        line_number = event.y - 1 - (1 if listing.header() else 0)
+        place = self._top + line_number // listing.row_height
+        if line_number < 0 or place >= len(self._keys):
+            return
+        key = self._keys[place].partition(CONTINUED)[0]
+        if key:
+            self._select(key)
+            if event.chain == 2:
+                self.action_open()
+
+    def on_mouse_scroll_down(self) -> None:
+        """Scroll without selecting."""
+        self._wheeled = True
+        self._top += 1
+        self._draw()
+
+    def on_mouse_scroll_up(self) -> None:
+        """Scroll without selecting."""
+        self._wheeled = True
+        self._top = max(0, self._top - 1)
+        self._draw()
+
+    def on_focus(self) -> None:
+        """The title and the selected row look otherwise."""
+        self._wheeled = False
+        self._draw()
+
+    def on_blur(self) -> None:
+        """The title and the selected row look otherwise."""
+        self._draw()
+
+    def on_resize(self) -> None:
+        """Draw for the new size."""
+        self._draw()
+
+
+def _marked(row: Line) -> Line:
+    """The row with the selection's sign in its margin."""
+    if row and row[0][0].startswith(" "):
+        return (MARK, (row[0][0][1:], row[0][1]), *row[1:])
+    return row
