@@ -1,0 +1,226 @@
+"""The deck: Textual's application around one flight, as far as showing it goes."""
+
+import asyncio
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import App
+from textual.binding import BindingType
+from textual.screen import Screen
+
+from console.bridge import Bridge, Setting
+from console.commands import ACTIONS, bindings
+from console.flight import Flight, Source
+from console.presenters.faults import Thing
+from console.screens.frame import FlightScreen
+from console.screens.group import GroupScreen
+from console.screens.overlays import FailureScreen, Overlay
+from console.screens.overview import OverviewScreen
+from console.themes import DARK, DESCRIPTIONS, MONO, THEMES, Styles, styles_of
+from console.widgets.panel import Panel
+
+FRAME_SECONDS = 0.1
+UNFOCUSED_FRAMES = 3  # when the terminal has lost the focus, only every third frame is drawn
+DRAIN_SECONDS = 0.020
+BAD_INPUT = 2
+
+
+class Deck(App[None]):
+    """Starts and ends the flight, paints it ten times a second, and knows where on the deck we are."""
+
+    CSS_PATH = "console.tcss"
+    TITLE = "Flightdeck"
+    BINDINGS: ClassVar[list[BindingType]] = bindings()
+    NOTIFICATION_TIMEOUT = 5
+
+    def __init__(
+        self,
+        scenario: str | Path = "first-flight",
+        *,
+        seed: int | None = None,
+        until_us: int | None = None,
+        settings: Sequence[Setting] = (),
+        record: str | Path | None = None,
+        speed: float = 1.0,
+        source: Source | None = None,
+    ) -> None:
+        super().__init__()
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = MONO if self.no_color else DARK
+        self.flight = Flight(
+            source or Bridge(scenario, seed=seed, until_us=until_us, settings=settings, record=record, speed=speed)
+        )
+        self._frames = 0
+        self._asked_to_leave = False
+        self._told_failure = False
+        self._last_place = "overview"
+        self._drawing = False
+
+    # --- life -------------------------------------------------------------------------------------------------------
+
+    def get_default_screen(self) -> Screen[None]:
+        """The overview."""
+        return OverviewScreen()
+
+    def on_mount(self) -> None:
+        """Paint first; build the simulation after that."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            try:
+                loop.add_signal_handler(number, self.exit)
+            except (NotImplementedError, RuntimeError, ValueError):
+                break  # another platform, or not the main thread: Textual's own way of leaving stays
+        self.call_after_refresh(self._take_off)
+
+    def _take_off(self) -> None:
+        loop = asyncio.get_running_loop()
+
+        def wake() -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self.draw)
+
+        self.flight.source.start(wake)
+        self.set_interval(FRAME_SECONDS, self._frame)
+
+    def on_unmount(self) -> None:
+        """The simulation's thread ends with the console."""
+        self.flight.source.stop()
+
+    # --- frames -----------------------------------------------------------------------------------------------------
+
+    def _frame(self) -> None:
+        self._frames += 1
+        self.flight.advance(DRAIN_SECONDS)
+        if self.app_focus or self._frames % UNFOCUSED_FRAMES == 0:
+            self.paint()
+
+    def draw(self) -> None:
+        """Bring the flight up to date and paint it, without waiting for the next frame."""
+        if self.is_running and not self._drawing:
+            self._drawing = True
+            try:
+                self.flight.advance(DRAIN_SECONDS)
+                self.paint()
+            finally:
+                self._drawing = False
+
+    def paint(self) -> None:
+        """Paint the screen on top, and the one that shows through below it."""
+        self._tell_news()
+        for screen in self.screen_stack[-2:]:
+            if isinstance(screen, FlightScreen | Overlay):
+                screen.paint()
+
+    def _tell_news(self) -> None:
+        source = self.flight.source
+        complaint = getattr(source, "complaint", "")
+        if complaint:
+            self.exit(return_code=BAD_INPUT, message=complaint)
+            return
+        notice = getattr(source, "notice", "")
+        if notice:
+            source.notice = ""  # type: ignore[attr-defined]
+            self.notify(notice)
+        for text in self.flight.traces.refusals():
+            self.notify(text, severity="warning")
+        if source.trouble and not self._told_failure:
+            self._told_failure = True
+            self.push_screen(FailureScreen(source.trouble))
+
+    # --- themes -----------------------------------------------------------------------------------------------------
+
+    @property
+    def tone_styles(self) -> Styles:
+        """What tones look like in the theme in force."""
+        return styles_of(self.theme, self.theme_variables)
+
+    def action_next_theme(self) -> None:
+        """Dark, light, high contrast, monochrome, and again."""
+        names = list(DESCRIPTIONS)
+        place = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(place + 1) % len(names)]
+        self.notify(f"theme: {DESCRIPTIONS[self.theme]}", timeout=2)
+
+    # --- places -----------------------------------------------------------------------------------------------------
+
+    def focused_panel(self) -> Panel | None:
+        """The panel that has the focus."""
+        focused = self.screen.focused if self.screen_stack else None
+        return focused if isinstance(focused, Panel) else None
+
+    def flight_screen(self) -> FlightScreen | None:
+        """The place that is shown, even if something lies over it."""
+        return next((screen for screen in reversed(self.screen_stack) if isinstance(screen, FlightScreen)), None)
+
+    def selected_thing(self) -> Thing | None:
+        """What the fault menu would be about."""
+        screen = self.flight_screen()
+        return screen.thing() if screen is not None and screen.is_attached else None
+
+    def place(self) -> str:
+        """Where we are, as `go` names it."""
+        screen = self.flight_screen()
+        return screen.group if isinstance(screen, GroupScreen) else "overview"
+
+    def go(self, place: str) -> None:
+        """Show the overview, a group, or a member in its group."""
+        here = self.place()
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        self._last_place = here
+        member = self.flight.view.members.get(place)
+        if member is not None:
+            self.push_screen(GroupScreen(member.group, place))
+        elif place in self.flight.view.groups or place in self.flight.source.names.groups:
+            self.push_screen(GroupScreen(place))
+
+    def action_last_place(self) -> None:
+        """Where we were before."""
+        self.go(self._last_place)
+
+    def action_go_back(self) -> None:
+        """Clear the filter, or one place up."""
+        panel = self.focused_panel()
+        screen = self.flight_screen()
+        if screen is not None and screen.board.maximized:
+            self.action_maximize()
+        elif panel is not None and panel.pattern:
+            panel.filter("")
+        elif len(self.screen_stack) > 1:
+            self._last_place = self.place()
+            self.pop_screen()
+
+    def action_panel(self, number: int) -> None:
+        """Focus a panel by its number."""
+        screen = self.flight_screen()
+        panels = list(screen.board.panels.values()) if screen is not None else []
+        if number <= len(panels):
+            if screen is not None and screen.board.maximized:
+                self.action_maximize()
+            panels[number - 1].focus()
+
+    def action_next_panel(self) -> None:
+        """The next panel."""
+        self.screen.focus_next()
+
+    def action_previous_panel(self) -> None:
+        """The one before."""
+        self.screen.focus_previous()
+
+    def action_maximize(self) -> None:
+        """The focused panel alone, or all of them again."""
+        screen, panel = self.flight_screen(), self.focused_panel()
+        if screen is not None and panel is not None:
+            board = screen.board
+            board.maximized = "" if board.maximized else panel.id or ""
+            board.rearrange()
+            self.call_after_refresh(screen.paint)
+
+    # --- keys -------------------------------------------------------------------------------------------------------
+
+    def keys_by_action(self) -> dict[str, str]:
+        """What is pressed for each action's id."""
+        return {action.id: action.shown for action in ACTIONS}

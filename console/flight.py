@@ -1,0 +1,103 @@
+"""The flight as the screens know it: one view, one clock, and whoever feeds them."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from cluster.commands import Command
+from cluster.names import Names
+from cluster.view import ClusterView
+from console.clock import BUILDING, ENDED, FAILED, PAUSED, Clock
+from console.traces import Traces
+
+
+class Source(Protocol):
+    """Where events come from and where commands go. Live it is the bridge; in tests, a list of events."""
+
+    @property
+    def title(self) -> str:
+        """What is flown, for the header."""
+
+    @property
+    def names(self) -> Names:
+        """What commands may name; nothing before the scenario is loaded."""
+
+    @property
+    def clock(self) -> Clock:
+        """Where the flight stood when it was last asked (`ask`)."""
+
+    @property
+    def recording(self) -> str:
+        """The path of the recording under way; empty without one."""
+
+    @property
+    def trouble(self) -> str:
+        """Why there is no flight (any more), in words; empty while all is well."""
+
+    def start(self, wake: Callable[[], None]) -> None:
+        """Begin. `wake` may be called from any thread, when something changed that should be seen at once."""
+
+    def drain(self, view: ClusterView, traces: Traces, seconds: float) -> bool:
+        """Fold what happened since the last time, for at most this long; whether there is more."""
+
+    def ask(self) -> None:
+        """Have the clock read again."""
+
+    def submit(self, command: Command) -> str:
+        """Give a command; why that cannot be, or nothing."""
+
+    def set_speed(self, speed: float) -> str:
+        """Choose a speed; why that cannot be, or nothing."""
+
+    def pause(self, paused: bool) -> str:
+        """Stop time or let it go on; why that cannot be, or nothing."""
+
+    def step(self, kind: str | None) -> str:
+        """One turn, or turns up to the next event of a kind; why that cannot be, or nothing."""
+
+    def run_until(self, expression: str) -> str:
+        """Go on until an expression over the view document holds; why that cannot be, or nothing."""
+
+    def record(self, path: str) -> str:
+        """Record the flight, from its beginning; why that cannot be, or nothing."""
+
+    def stop(self) -> None:
+        """End the flight, whatever it is doing."""
+
+
+class Flight:
+    """What screens draw: the view, its instant, and how the flight is controlled."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.view = ClusterView()
+        self.traces = Traces()
+        self.clock = source.clock
+        self.behind = False
+
+    @property
+    def now_us(self) -> int:
+        """The instant that is shown: never before the last event that was folded."""
+        return self.clock.now_us
+
+    def advance(self, seconds: float) -> None:
+        """Fold what came in, and read the clock; while events wait, the view's own instant is now."""
+        self.behind = self.source.drain(self.view, self.traces, seconds)
+        at = self.source.clock
+        now_us = self.view.at_us if self.behind else max(self.view.at_us, at.now_us)
+        phase = "live" if self.behind and at.phase in {ENDED, FAILED} else at.phase
+        self.clock = at._replace(now_us=now_us, phase=phase)
+        self.source.ask()
+
+    def pause_or_resume(self) -> str:
+        """The other of the two; why that cannot be, or nothing."""
+        return self.source.pause(self.clock.phase != PAUSED)
+
+    def cannot_steer(self) -> str | None:
+        """Why time cannot be steered now, in words; None when it can."""
+        if self.clock.phase == BUILDING:
+            return "the cluster is still being built"
+        if self.clock.phase == ENDED:
+            return "the flight has ended; what you see is its final state"
+        if self.clock.phase == FAILED:
+            return "the simulation failed; what you see is the last that it told"
+        return None

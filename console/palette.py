@@ -1,0 +1,74 @@
+"""What the palette (`ctrl+p`) finds: every action with its key, every place, every injury of what is selected."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+from console import command_text
+from console.commands import ACTIONS
+from console.presenters.faults import faults_of
+from console.themes import DESCRIPTIONS
+
+if TYPE_CHECKING:
+    from console.app import FlightdeckApp
+
+
+class Entry(NamedTuple):
+    """Something that can be found: its name, what it does in words, and the deed."""
+
+    name: str
+    words: str
+    do: Callable[[], object]
+
+
+class ThingsProvider(Provider):
+    """Actions, places, themes, and what can be done to the selected thing."""
+
+    @property
+    def console(self) -> "FlightdeckApp":
+        """The application, by its own type."""
+        return cast("FlightdeckApp", self.app)
+
+    async def discover(self) -> Hits:
+        """Before anything is typed: the actions."""
+        for entry in self._actions():
+            yield DiscoveryHit(entry.name, entry.do, help=entry.words)
+
+    async def search(self, query: str) -> Hits:
+        """Everything whose name is like the query."""
+        matcher = self.matcher(query)
+        for entry in (*self._actions(), *self._places(), *self._faults(), *self._themes()):
+            score = matcher.match(entry.name)
+            if score > 0:
+                yield Hit(score, matcher.highlight(entry.name), entry.do, help=entry.words)
+
+    def _actions(self) -> Iterator[Entry]:
+        app = self.console
+        keys = app.keys_by_action()
+        for action in ACTIONS:
+            if action.id == "console.palette":
+                continue
+            reason = action.reason(app)
+            words = f"{keys[action.id]}  {action.help}" + (f" – not now: {reason}" if reason else "")
+            yield Entry(action.label, words, partial(app.run_action, action.does))
+
+    def _places(self) -> Iterator[Entry]:
+        for place in command_text.places(self.console.flight.source.names):
+            yield Entry(f"go {place}", "show it", partial(self.console.go, place))
+
+    def _faults(self) -> Iterator[Entry]:
+        app = self.console
+        thing = app.selected_thing()
+        if thing is None:
+            return
+        for fault in faults_of(app.flight.view, app.flight.source.names, thing):
+            words = f"not now: {fault.reason}" if fault.reason else fault.effect
+            yield Entry(fault.text, words, partial(app.give, fault.text))
+
+    def _themes(self) -> Iterator[Entry]:
+        for name, words in DESCRIPTIONS.items():
+            yield Entry(
+                f"theme: {words}", "colours of the whole console", partial(setattr, self.console, "theme", name)
+            )

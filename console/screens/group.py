@@ -1,0 +1,80 @@
+"""The signature screen: one group, who waits for whom and why, its members' clocks, what they own, what it cost."""
+
+from console.flight import Flight
+from console.presenters.awaited import members_of
+from console.presenters.faults import Thing
+from console.presenters.grids import OwnershipListing
+from console.presenters.listing import Listing
+from console.presenters.members import MembersListing
+from console.presenters.moments import MomentsListing
+from console.presenters.phase import PhaseListing
+from console.presenters.rebalances import NOW, RebalancesListing
+from console.screens.case_file import CaseFileScreen
+from console.screens.frame import WIDEST, FlightScreen, Maker
+from console.widgets.board import Arrangement, Place, Wish
+from console.widgets.panel import Panel
+
+
+class GroupScreen(FlightScreen):
+    """Phase bar, members, ownership, rebalances, events of one group."""
+
+    AUTO_FOCUS = "#members"
+
+    def __init__(self, group: str, member: str = "") -> None:
+        self.group = group
+        super().__init__()
+        self.board.panels["members"].selected = member
+
+    def panels(self) -> list[Panel]:
+        """Five of them; the first says what is going on."""
+        return [Panel(n, name) for n, name in enumerate(("phase", "members", "ownership", "rebalances", "events"), 1)]
+
+    def makers(self, flight: Flight) -> dict[str, Maker]:
+        """From the view, for every frame; nothing before the group is declared."""
+        view, now_us = flight.view, flight.now_us
+        group = view.groups.get(self.group)
+        if group is None:
+            return {}
+        subjects = {self.group, *(member.member for member in members_of(view, self.group))}
+        return {
+            "phase": lambda width: PhaseListing(view, group, now_us, width),
+            "members": lambda width: MembersListing(view, group, now_us, width, flight.traces),
+            "ownership": lambda width: OwnershipListing(view, group, width),
+            "rebalances": lambda width: RebalancesListing(view, group, now_us, width),
+            "events": lambda width: MomentsListing(view, width, subjects),
+        }
+
+    def arrangement(self, width: int) -> Arrangement:
+        """On wide screens the group's events stand beside its rebalances."""
+        top = [[Place("phase")], [Place("members")], [Place("ownership")]]
+        if width >= WIDEST:
+            return [*top, [Place("rebalances", 3), Place("events", 2)]]
+        return [*top, [Place("rebalances")], [Place("events")]]
+
+    def wish(self, panel: Panel, listing: Listing) -> Wish:
+        """The phase keeps its lines; events take what is left."""
+        if panel.id == "phase":
+            return Wish(panel.wanted_height(listing), firm=True)
+        if panel.id == "events":
+            return Wish(200, 3)
+        return super().wish(panel, listing)
+
+    def path(self) -> list[str]:
+        """One below the overview."""
+        return ["overview", self.group]
+
+    def thing(self) -> Thing | None:
+        """The selected member, or the group itself."""
+        panel = self.console_app.focused_panel()
+        if self.group not in self.console_app.flight.view.groups:
+            return None
+        if panel is not None and panel.id == "members" and panel.selected:
+            return Thing("member", panel.selected)
+        return Thing("group", self.group)
+
+    def opened(self, panel: str, key: str) -> None:
+        """A rebalance that is over has a case file; a member, its fault menu."""
+        if panel == "rebalances" and key != NOW:
+            self.app.push_screen(CaseFileScreen(self.group, key))
+        elif panel == "members":
+            self.console_app.action_fault()

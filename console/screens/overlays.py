@@ -1,0 +1,129 @@
+"""What opens over a screen and closes with escape: the fault menu, the help, the account of a failure."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, cast
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Container
+from textual.screen import ModalScreen
+
+from console.presenters.faults import Fault, Thing
+from console.presenters.listing import Listing
+from console.presenters.menus import FaultsListing, LinesListing, failure_lines, help_lines
+from console.widgets.command_line import CommandLine
+from console.widgets.panel import Panel
+
+if TYPE_CHECKING:
+    from console.app import FlightdeckApp
+
+
+class Chosen(str):
+    """A command's text that was chosen from a menu; `edit`: to be changed before it is given."""
+
+    __slots__ = ("edit",)
+    edit: bool
+
+
+class Overlay(ModalScreen[Chosen | None]):
+    """One panel over everything."""
+
+    DEFAULT_CSS = """
+    Overlay { align: center middle; background: $background 60%; }
+    Overlay > #box { border: round $border; padding: 0 1; background: $background; overflow: hidden; }
+    """
+    BINDINGS = [  # noqa: RUF012 - Textual's own way
+        Binding("escape", "close", "close", show=False, id="overlay.close"),
+    ]
+
+    def __init__(self, make: Callable[[int], Listing]) -> None:
+        super().__init__()
+        self.make = make
+        self.panel = Panel(0, "overlay")
+
+    def compose(self) -> ComposeResult:
+        """A box with a panel in it."""
+        with Container(id="box"):
+            yield self.panel
+        yield CommandLine()
+
+    def on_mount(self) -> None:
+        """Take the keyboard."""
+        self.panel.focus()
+        self._fit()
+
+    def on_resize(self) -> None:
+        """Fit the box to its contents and the terminal."""
+        self._fit()
+
+    def _fit(self) -> None:
+        box = self.query_one("#box")
+        width, height = self.app.size
+        outer = min(width - 2, 118)
+        wanted = self.panel.wanted_height(self.make(outer - 4))
+        box.styles.width = outer
+        box.styles.height = min(height - 2, wanted + 2)
+        self.call_after_refresh(self.paint)
+
+    def paint(self) -> None:
+        """Show the list."""
+        if self.panel.size:
+            self.panel.show(self.make(self.panel.size.width))
+
+    def action_close(self) -> None:
+        """Clear the filter, or close."""
+        if self.panel.pattern:
+            self.panel.filter("")
+        else:
+            self.dismiss(None)
+
+
+class FaultMenu(Overlay):
+    """What can be done to a thing. Answers with the command's text."""
+
+    BINDINGS = [  # noqa: RUF012 - Textual's own way
+        Binding("e", "edit", "edit", show=False, id="menu.edit"),
+        Binding("f", "close", "close", show=False, id="menu.close"),
+    ]
+
+    def __init__(self, thing: Thing, faults: Sequence[Fault]) -> None:
+        super().__init__(lambda width: FaultsListing(thing, faults, width))
+        self.faults = {fault.text: fault for fault in faults}
+
+    def on_panel_opened(self, message: Panel.Opened) -> None:
+        """Do it, if it can be done."""
+        self._choose(message.key, edit=False)
+
+    def action_edit(self) -> None:
+        """Put it into the command line."""
+        self._choose(self.panel.selected, edit=True)
+
+    def _choose(self, text: str, *, edit: bool) -> None:
+        reason = self.faults[text].reason
+        if reason and not edit:
+            self.notify(f"{text}: {reason}", severity="warning", timeout=4)
+            return
+        chosen = Chosen(text)
+        chosen.edit = edit
+        self.dismiss(chosen)
+
+
+class HelpScreen(Overlay):
+    """All keys and commands."""
+
+    BINDINGS = [Binding("question_mark,f1", "close", "close", show=False, id="help.close")]  # noqa: RUF012
+
+    def __init__(self) -> None:
+        super().__init__(lambda width: LinesListing("help", self.lines(), width))
+
+    def lines(self) -> Sequence[tuple[tuple[str, str], ...]]:
+        """From the table of actions, with the keys as they are now."""
+        app = cast("FlightdeckApp", self.app)
+        return help_lines(app.keys_by_action())
+
+
+class FailureScreen(Overlay):
+    """Why the simulation failed."""
+
+    def __init__(self, trouble: str) -> None:
+        super().__init__(lambda width: LinesListing("failure", failure_lines(trouble, width), width))

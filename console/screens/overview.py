@@ -1,0 +1,69 @@
+"""The first screen: is anything wrong, and where."""
+
+from console.flight import Flight
+from console.presenters.faults import Thing
+from console.presenters.grids import TopicsListing
+from console.presenters.listing import Listing
+from console.presenters.moments import MomentsListing
+from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing
+from console.screens.frame import WIDE, WIDEST, FlightScreen, Maker
+from console.widgets.board import Arrangement, Place, Wish
+from console.widgets.panel import Panel
+
+KINDS = {"groups": "group", "topics": "topic", "brokers": "broker", "producers": "producer"}
+
+
+class OverviewScreen(FlightScreen):
+    """Groups, topics, brokers, producers, and what happened."""
+
+    def panels(self) -> list[Panel]:
+        """Five of them."""
+        return [Panel(number, name) for number, name in enumerate((*KINDS, "events"), 1)]
+
+    def makers(self, flight: Flight) -> dict[str, Maker]:
+        """From the view, for every frame."""
+        view, now_us = flight.view, flight.now_us
+        return {
+            "groups": lambda width: GroupsListing(view, now_us, width),
+            "topics": lambda width: TopicsListing(view, width),
+            "brokers": lambda width: BrokersListing(view, width),
+            "producers": lambda width: ProducersListing(view, width),
+            "events": lambda width: MomentsListing(view, width),
+        }
+
+    def arrangement(self, width: int) -> Arrangement:
+        """Brokers beside producers where there is room for both; on wide screens events beside topics."""
+        if width >= WIDEST:
+            return [
+                [Place("groups")],
+                [Place("topics")],
+                [Place("brokers", 2), Place("producers", 3)],
+                [Place("events")],
+            ]
+        if width >= WIDE:
+            return [[Place("groups")], [Place("topics")], [Place("brokers"), Place("producers")], [Place("events")]]
+        return [[Place(name)] for name in (*KINDS, "events")]
+
+    def wish(self, panel: Panel, listing: Listing) -> Wish:
+        """Events take what is left."""
+        if panel.id == "events":
+            return Wish(200, 3)
+        return super().wish(panel, listing)
+
+    def path(self) -> list[str]:
+        """Where everything begins."""
+        return ["overview"]
+
+    def thing(self) -> Thing | None:
+        """The selected row of the panel that has the focus."""
+        panel = self.console_app.focused_panel()
+        if panel is None or not panel.selected or panel.id not in KINDS:
+            return None
+        return Thing(KINDS[panel.id], panel.selected)
+
+    def opened(self, panel: str, key: str) -> None:
+        """A group opens its own screen; of anything else the fault menu is what there is to open."""
+        if panel == "groups":
+            self.console_app.go(key)
+        else:
+            self.console_app.action_fault()
