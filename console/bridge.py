@@ -1,0 +1,390 @@
+"""The only place that knows the trio thread: it builds and flies the simulation there, and carries both streams.
+
+Textual is asyncio, the simulation is trio, each on a thread of its own. Up go events, by reference, through one queue;
+when the console falls behind, the Timeline's `hold` makes the simulation wait, so that nothing is skipped and the
+thread never blocks. Down go calls, by `run_sync_soon`. The clock is read on trio's thread when the console asks, and
+crosses as one immutable value. Nothing heavy is imported before the thread runs, so that the first screen comes first.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cluster.commands import Command, text_of
+from cluster.events import EVENT_KINDS, Event
+from cluster.names import Names
+from cluster.view import ClusterView, fold
+from console.clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, Clock
+from console.traces import Traces
+
+if TYPE_CHECKING:
+    import trio
+
+    from cluster.simulation import Simulation
+    from recordings.flight import Plan
+    from recordings.journal import Recorder
+
+Setting = tuple[str | None, str, str]
+CommandNote = tuple[Command, str, int, int, int]
+"""A command that was executed: its source, its turn and µs, the last event before it."""
+
+QUEUED = 20_000  # events that may wait for the console before the simulation waits for it
+CHUNK = 250  # events folded between two looks at the time
+JOIN_SECONDS = 2.0
+
+
+class Bridge:
+    """A live flight, seen from the console's thread. Everything public is called there unless it says otherwise."""
+
+    def __init__(
+        self,
+        scenario: str | Path,
+        *,
+        seed: int | None = None,
+        until_us: int | None = None,
+        settings: Sequence[Setting] = (),
+        record: str | Path | None = None,
+        speed: float = 1.0,
+    ) -> None:
+        self._scenario, self._seed, self._until_us, self._settings = scenario, seed, until_us, settings
+        self._record, self._speed = record, speed
+        self._queue: deque[Event] = deque()
+        self.clock = Clock(speed=speed)  # where the flight stood when it was last asked
+        self.names = Names()  # what commands may name
+        self.title = str(scenario)
+        self.trouble = ""  # why there is no flight any more
+        self.complaint = ""  # bad input: what to print instead of a flight
+        self.notice = ""  # something to be said once
+        self._wake: Callable[[], None] = _nobody
+        self._thread: threading.Thread | None = None
+        self._stopping = False
+        # trio's side
+        self._token: trio.lowlevel.TrioToken | None = None
+        self._scope: trio.CancelScope | None = None
+        self._simulation: Simulation | None = None
+        self._plan: Plan | None = None
+        self._recorder: Recorder | None = None
+        self._commands: list[CommandNote] = []
+        self._watched: type[Event] | None = None
+        self._seen = False
+        self._copying = False
+        self._last: deque[Event] = deque(maxlen=50)
+
+    # --- what the console reads -------------------------------------------------------------------------------------
+
+    @property
+    def recording(self) -> str:
+        """The recording's path while one is under way."""
+        recorder = self._recorder
+        return str(recorder.path) if recorder is not None and not self.clock.over else ""
+
+    def start(self, wake: Callable[[], None]) -> None:
+        """Build and fly on a thread of its own; `wake` is called there when something should be seen at once."""
+        self._wake = wake
+        self._thread = threading.Thread(target=self._run, name="simulation", daemon=True)
+        self._thread.start()
+
+    def drain(self, view: ClusterView, traces: Traces, seconds: float) -> bool:
+        """Fold what waits, for at most this long; whether more waits."""
+        queue, observe, last = self._queue, traces.observe, self._last
+        deadline = time.perf_counter() + seconds
+        while queue:
+            for _ in range(min(CHUNK, len(queue))):
+                event = queue.popleft()
+                fold(view, event)
+                observe(event)
+                last.append(event)
+            if time.perf_counter() >= deadline:
+                break
+        return bool(queue)
+
+    def ask(self) -> None:
+        """Have the clock read; this also lets a simulation go on that waited for the queue to drain."""
+        self._soon(self._read_clock)
+
+    # --- what the console wants -------------------------------------------------------------------------------------
+
+    def submit(self, command: Command) -> str:
+        """Give a command to the cluster; why that cannot be, or nothing."""
+        return self._steer(lambda simulation: simulation.timeline.submit(command))
+
+    def set_speed(self, speed: float) -> str:
+        """Choose a speed; why that cannot be, or nothing."""
+        return self._steer(lambda simulation: simulation.timeline.set_speed(speed))
+
+    def pause(self, paused: bool) -> str:
+        """Stop time, or let it go on; why that cannot be, or nothing."""
+        return self._steer(lambda simulation: simulation.timeline.pause() if paused else simulation.timeline.resume())
+
+    def step(self, kind: str | None) -> str:
+        """One turn, or as many as it takes to see an event of this kind; why that cannot be, or nothing."""
+        if kind is None:
+            return self._steer(lambda simulation: simulation.timeline.step())
+
+        def begin(simulation: "Simulation") -> None:
+            self._watched, self._seen = EVENT_KINDS[kind], False
+            simulation.timeline.step_until(lambda: self._seen)
+
+        return self._steer(begin)
+
+    def run_until(self, expression: str) -> str:
+        """Go on until an expression over the view document holds; why that cannot be, or nothing."""
+        from console.watch import Watch  # noqa: PLC0415 - CEL is not needed to start
+        from recordings.predicates import PredicateError  # noqa: PLC0415
+
+        simulation = self._simulation
+        try:
+            watch = Watch(expression, simulation.view, simulation.timeline) if simulation is not None else None
+        except PredicateError as error:
+            return str(error)
+        return self._steer(lambda flying: flying.timeline.run_until(watch) if watch is not None else None)
+
+    def record(self, path: str) -> str:
+        """Record this flight, from its beginning, to a directory; why that cannot be, or nothing.
+
+        What was flown so far is flown again beside it, with the same commands: the same events come out of it.
+        """
+        if self._recorder is not None or self._copying:
+            return f"this flight is being recorded already, to {self._recorder.path if self._recorder else path}"
+        simulation, plan = self._simulation, self._plan
+        if simulation is None or plan is None or self.clock.phase in {BUILDING, FAILED}:
+            return "there is no flight to record"
+        from recordings.format import RecordingError  # noqa: PLC0415
+        from recordings.journal import Recorder, new_header  # noqa: PLC0415
+
+        try:
+            recorder = Recorder(Path(path), new_header(plan.scenario, plan.text, plan.settings))
+        except RecordingError as error:
+            return str(error)
+        self._copying = True
+        if self.clock.phase == ENDED:
+            self._begin_copy(simulation, plan, recorder)
+        else:
+            self._soon(lambda: self._begin_copy(simulation, plan, recorder))
+        return ""
+
+    def stop(self) -> None:
+        """End the flight, whatever it is doing, and wait for its thread, but not longer than two seconds."""
+        self._stopping = True
+        self._soon(self._cancel)
+        if self._thread is not None:
+            self._thread.join(JOIN_SECONDS)
+
+    def _steer(self, call: "Callable[[Simulation], object]") -> str:
+        if self.clock.phase == BUILDING:
+            return "the cluster is still being built"
+        if self._copying:
+            return "one moment: what was flown so far is being recorded"
+        simulation = self._simulation
+        if self.clock.over or simulation is None:
+            return f"the flight has ended: {self.trouble}" if self.trouble else "the flight has ended"
+
+        def on_the_thread() -> None:
+            call(simulation)
+            self._read_clock()
+            self._wake()
+
+        self._soon(on_the_thread)
+        return ""
+
+    def _soon(self, call: Callable[[], object]) -> None:
+        """Have trio's thread call this; nothing when it has ended, or has not begun."""
+        token = self._token
+        if token is None:
+            return
+        import trio  # noqa: PLC0415 - loaded by the thread before there was a token
+
+        try:
+            token.run_sync_soon(call)
+        except trio.RunFinishedError:
+            self._token = None
+
+    # --- on the simulation's thread ---------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            plan = self._load()
+            if plan is not None and not self._stopping:
+                self._fly(plan)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the screen says it and the thread ends
+            self._failed(error)
+        finally:
+            self._wake()
+
+    def _load(self) -> "Plan | None":
+        from recordings.flight import make_plan  # noqa: PLC0415 - on this thread, after the first screen
+        from recordings.format import RecordingError  # noqa: PLC0415
+        from recordings.journal import Recorder, new_header  # noqa: PLC0415
+        from recordings.scenario import ScenarioErrors, SettingError, load  # noqa: PLC0415
+
+        try:
+            scenario = load(self._scenario)
+            plan = make_plan(scenario, seed=self._seed, until_us=self._until_us, settings=self._settings)
+            if self._record is not None:
+                header = new_header(plan.scenario, plan.text, plan.settings)
+                self._recorder = Recorder(Path(self._record), header)
+        except (ScenarioErrors, SettingError, RecordingError) as error:
+            self.complaint = str(error)
+            self.clock = self.clock._replace(phase=FAILED)
+            return None
+        self._plan = plan
+        self.names = plan.spec.names()
+        self.title = f"{plan.scenario} · seed {plan.settings.seed}"
+        return plan
+
+    def _fly(self, plan: "Plan") -> None:
+        import trio  # noqa: PLC0415
+
+        from cluster.simulation import Simulation  # noqa: PLC0415
+
+        simulation = Simulation(plan.spec, plan.settings.seed, sinks=[self._take], speed=self._speed, live=True)
+        self._simulation = simulation
+        simulation.on_command = self._note_command
+        if self._recorder is not None:
+            simulation.sinks.append(self._recorder)
+        simulation.timeline.hold = self._is_behind
+        complete = False
+        try:
+            complete = bool(trio.run(self._main, simulation, plan.settings.until_us, clock=simulation.timeline))
+        finally:
+            self._close_recorder(simulation, complete=complete)
+        phase = ENDED if complete else self.clock.phase
+        self.clock = self.clock._replace(now_us=simulation.timeline.now_us, phase=phase, actual_speed=0.0)
+
+    async def _main(self, simulation: "Simulation", until_us: int | None) -> bool:
+        """Fly to the end; whether that was reached."""
+        import trio  # noqa: PLC0415
+
+        with trio.CancelScope() as scope:
+            self._scope, self._token = scope, trio.lowlevel.current_trio_token()
+            if self._stopping:
+                scope.cancel()
+            async with simulation.running():
+                self._read_clock()
+                self._wake()
+                await simulation.timeline.fly(until_us if until_us is not None else float("inf"))
+                return True
+        return False
+
+    def _cancel(self) -> None:
+        if self._scope is not None:
+            self._scope.cancel()
+
+    def _take(self, event: Event) -> None:
+        """The sink: every event, in order."""
+        self._queue.append(event)
+        if event.__class__ is self._watched:
+            self._seen = True
+
+    def _is_behind(self) -> bool:
+        return len(self._queue) > QUEUED or self._copying
+
+    def _read_clock(self) -> None:
+        simulation, plan = self._simulation, self._plan
+        if simulation is None or plan is None or self.clock.over:
+            return
+        timeline = simulation.timeline
+        phase = PAUSED if timeline.paused else LIVE
+        until_us = plan.settings.until_us
+        self.clock = Clock(timeline.position_us, timeline.speed, timeline.actual_speed, phase, until_us)
+
+    def _note_command(self, *note: *CommandNote) -> None:
+        self._commands.append(note)
+        if self._recorder is not None:
+            _journal(self._recorder, note)
+
+    def _close_recorder(self, simulation: "Simulation", *, complete: bool) -> None:
+        if self._recorder is not None:
+            timeline = simulation.timeline
+            self._recorder.close(turns=timeline.turn, virtual_us=timeline.now_us, complete=complete)
+
+    # --- recording what was flown already ---------------------------------------------------------------------------
+
+    def _begin_copy(self, simulation: "Simulation", plan: "Plan", recorder: "Recorder") -> None:
+        """The simulation waits (`hold`) while its past is flown again, on one more thread, into the recorder."""
+        arguments = (plan, recorder, simulation.seq, list(self._commands))
+        threading.Thread(target=self._copy, args=arguments, name="recording", daemon=True).start()
+
+    def _copy(self, plan: "Plan", recorder: "Recorder", seq: int, commands: list[CommandNote]) -> None:
+        try:
+            journaled = fly_again(plan, recorder, seq, commands)
+            for note in commands[journaled:]:
+                _journal(recorder, note)
+        except Exception as error:  # noqa: BLE001 - the flight goes on; the recording does not
+            self._copying = False
+            self.notice = f"the recording failed: {type(error).__name__}: {error}"
+            self._wake()
+            return
+        self._recorder = recorder
+        simulation = self._simulation
+        assert simulation is not None
+        if self.clock.phase == ENDED:
+            self._close_recorder(simulation, complete=True)
+        simulation.sinks.append(recorder)
+        self._copying = False
+        self.notice = f"recording to {recorder.path}, from the beginning"
+        self._soon(self._read_clock)
+        self._wake()
+
+    def _failed(self, error: BaseException) -> None:
+        """Say what ended the thread; the first cause, when there are several."""
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        simulation, plan = self._simulation, self._plan
+        if simulation is not None and plan is not None:
+            from recordings.flight import FlightError  # noqa: PLC0415
+
+            timeline = simulation.timeline
+            self.trouble = str(FlightError(error, plan, timeline.now_us, timeline.turn, list(self._last)))
+            self.clock = self.clock._replace(now_us=timeline.now_us)
+        else:
+            self.trouble = f"the cluster could not be built: {type(error).__name__}: {error}"
+        self.clock = self.clock._replace(phase=FAILED, actual_speed=0.0)
+
+
+def fly_again(plan: "Plan", recorder: "Recorder", seq: int, commands: Sequence[CommandNote]) -> int:
+    """Fly a plan with an operator's commands up to an event, into a recorder; how many commands it journaled."""
+    import trio  # noqa: PLC0415
+
+    from cluster.simulation import Simulation  # noqa: PLC0415
+    from recordings.flight import LastEvent  # noqa: PLC0415
+
+    if seq == 0:
+        return 0
+    journaled = 0
+
+    def note(*one: *CommandNote) -> None:
+        nonlocal journaled
+        journaled += 1
+        _journal(recorder, one)
+
+    def stop(event: Event) -> None:
+        if event.seq == seq:
+            raise LastEvent
+
+    simulation = Simulation(plan.spec, plan.settings.seed, sinks=[recorder, stop])
+    simulation.on_command = note
+    given = [(turn, at_us, command) for command, source, turn, at_us, _ in commands if source == "operator"]
+    simulation.timeline.replay = list(given)
+
+    async def main() -> None:
+        try:
+            async with simulation.running():
+                await simulation.timeline.fly(plan.settings.until_us or float("inf"))
+        except* LastEvent:
+            pass
+
+    trio.run(main, clock=simulation.timeline)
+    return journaled
+
+
+def _journal(recorder: "Recorder", note: CommandNote) -> None:
+    command, source, turn, at_us, after_seq = note
+    recorder.command(text_of(command), source, turn, at_us, after_seq)
+
+
+def _nobody() -> None:
+    """Nobody waits yet."""

@@ -1,0 +1,30 @@
+"""`until EXPRESSION`: when to stop, asked on the simulation's thread of the simulation's own view."""
+
+from typing import Protocol
+
+from cluster.view import ClusterView, document
+from recordings.predicates import Predicate
+
+LOOK_US = 100_000  # virtual time between two evaluations
+
+
+class Now(Protocol):
+    """Whatever knows the virtual time."""
+
+    now_us: int
+
+
+class Watch:
+    """Whether an expression holds; asked every turn, it looks once a tenth of a virtual second."""
+
+    def __init__(self, expression: str, view: ClusterView, clock: Now) -> None:
+        self.predicate, self.view, self.clock = Predicate(expression), view, clock
+        self.asked_us = -LOOK_US
+
+    def __call__(self) -> bool:
+        """Ask again, if it is time to."""
+        now_us = self.clock.now_us
+        if now_us - self.asked_us < LOOK_US:
+            return False
+        self.asked_us = now_us
+        return self.predicate.holds(document(self.view, now_us, self.predicate.needs))
