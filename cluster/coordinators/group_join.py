@@ -141,20 +141,10 @@ def _rejoin(
 ) -> None:
     """A known member's JoinGroup: it is parked, or says again what the current generation is."""
     leader = member.member_id == group.leader
-    match group.state:
-        case GroupState.PREPARING_REBALANCE:
-            pass
-        case GroupState.COMPLETING_REBALANCE if same_protocols(member, request):
-            draft.reply(call, join_answer(group, member.member_id))  # it lost our answer
-            return
-        case GroupState.STABLE if not leader and same_protocols(member, request):
-            draft.reply(call, join_answer(group, member.member_id))
-            return
-        case GroupState.COMPLETING_REBALANCE | GroupState.STABLE:
-            pass
-        case _:
-            _refuse(draft, call, member.member_id, ErrorCode.UNKNOWN_MEMBER_ID)
-            return
+    nothing_new = group.state is not GroupState.PREPARING_REBALANCE and same_protocols(member, request)
+    if nothing_new and not (leader and group.state is GroupState.STABLE):
+        draft.reply(call, join_answer(group, member.member_id))  # it lost our answer
+        return
     leads_stable = leader and group.state is GroupState.STABLE
     cause = cause_of_rejoin(member.protocols, request.protocols, leader=leads_stable, reason=request.reason)
     group.update(member, request.protocols, request.session_timeout_ms, request.rebalance_timeout_ms)

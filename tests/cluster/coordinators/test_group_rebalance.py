@@ -67,6 +67,7 @@ def test_the_windows_together_last_as_long_as_the_rebalance_timeout(
     assert group_of(desk).generation == 0
     desk.walk_to(closes_ms * MS)
     assert group_of(desk).generation == 1
+    assert len(desk.told(e.JoinBarrierExtended)) == (closes_ms - 1) // 3_000  # none when nothing remains
 
 
 def test_a_group_that_became_empty_begins_with_the_initial_delay_again(desk: Desk) -> None:
