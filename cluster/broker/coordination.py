@@ -45,6 +45,25 @@ class Hosted:
         self.timer: Timer | None = None
 
 
+class DelayedDecision:
+    """The rest of a decision, which waits for its records: goes on once, with their fate."""
+
+    __slots__ = ("_go_on", "over")
+
+    def __init__(self, go_on: Callable[[ErrorCode], None]) -> None:
+        self._go_on, self.over = go_on, False
+
+    def settle(self, error: ErrorCode) -> None:
+        """The fate of the records is known."""
+        if not self.over:
+            self.over = True
+            self._go_on(error)
+
+    def expire(self) -> None:
+        """They were not committed within `offsets.commit.timeout.ms`."""
+        self.settle(ErrorCode.REQUEST_TIMED_OUT)
+
+
 class Coordination:
     """Every group coordinator of one broker."""
 
@@ -128,18 +147,10 @@ class Coordination:
         return placed
 
     def _wait(self, hosted: Hosted, then: Callable[[ErrorCode, int], Decision], placed: RecordBatch) -> None:
-        settled = False
-
-        def settle(error: ErrorCode) -> None:
-            nonlocal settled
-            if not settled:
-                settled = True
-                self._then(hosted, then, error)
-
-        hosted.replica.when_committed(placed.next_offset, settle)
-        if not settled:
-            deadline_us = self._broker.now_us + self._commit_timeout_us
-            self._broker.timeouts.give_up_at(deadline_us, lambda: settle(ErrorCode.REQUEST_TIMED_OUT))
+        wait = DelayedDecision(lambda error: self._then(hosted, then, error))
+        hosted.replica.when_committed(placed.next_offset, wait.settle)
+        if not wait.over:
+            self._broker.timeouts.give_up_at(self._broker.now_us + self._commit_timeout_us, wait)
 
     def _then(self, hosted: Hosted, then: Callable[[ErrorCode, int], Decision], error: ErrorCode) -> None:
         self._run(hosted, then(error, self._broker.now_us))

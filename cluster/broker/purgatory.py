@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count
+from typing import Protocol
 
 from cluster.connection import Call
 from cluster.protocol.errors import ErrorCode
@@ -18,11 +19,11 @@ from cluster.timeline import Timeline, Timer
 class DelayedProduce:
     """A Produce request with acks=all: answered when each of its batches is settled, or when its time is up."""
 
-    __slots__ = ("answered", "call", "left", "results")
+    __slots__ = ("call", "left", "over", "results")
 
     def __init__(self, call: Call, results: list[ProduceResult]) -> None:
         self.call, self.results = call, results
-        self.left, self.answered = 0, False
+        self.left, self.over = 0, False
 
     def waits_for(self, index: int) -> Callable[[ErrorCode], None]:
         """One more batch to wait for: the function that settles it."""
@@ -30,7 +31,7 @@ class DelayedProduce:
         return partial(self._settle, index)
 
     def _settle(self, index: int, error: ErrorCode) -> None:
-        if self.answered:
+        if self.over:
             return
         if error is not ErrorCode.NONE:
             self.results[index].error, self.results[index].base_offset = error, -1
@@ -40,12 +41,12 @@ class DelayedProduce:
 
     def answer(self) -> None:
         """Send the response as it stands."""
-        self.answered = True
+        self.over = True
         self.call.reply(ProduceResponse(self.results))
 
     def expire(self) -> None:
         """Time is up: REQUEST_TIMED_OUT for the batches that nobody settled; they may or may not survive."""
-        if self.answered:
+        if self.over:
             return
         for result in self.results:
             if result.error is ErrorCode.NONE:
@@ -53,18 +54,36 @@ class DelayedProduce:
         self.answer()
 
 
+class Wait(Protocol):
+    """Something that waits and may be over before its time is."""
+
+    @property
+    def over(self) -> bool:
+        """Whether nobody waits any more."""
+
+    def expire(self) -> None:
+        """Its time is up. Does nothing when it is over."""
+
+
 class Timeouts:
-    """Many waits, one timer: each is given up at its deadline unless it is over by then."""
+    """Many waits, one timer: each expires at its deadline unless it is over by then.
+
+    Waits mostly end long before their deadline and in the order of their beginning: those are forgotten as soon as
+    another one begins, so that a busy broker does not drag half a minute of finished requests along.
+    """
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        self._heap: list[tuple[int, int, Callable[[], object]]] = []
+        self._heap: list[tuple[int, int, Wait]] = []
         self._order = count()
         self._timer: Timer | None = None
 
-    def give_up_at(self, deadline_us: int, action: Callable[[], object]) -> None:
-        """Call `action` at the deadline; it must do nothing when the wait is over."""
-        heappush(self._heap, (deadline_us, next(self._order), action))
+    def give_up_at(self, deadline_us: int, wait: Wait) -> None:
+        """Expire `wait` at the deadline."""
+        heap = self._heap
+        while heap and heap[0][2].over:
+            heappop(heap)
+        heappush(heap, (deadline_us, next(self._order), wait))
         if self._timer is None or self._timer.at_us > deadline_us:
             if self._timer is not None:
                 self._timer.cancel()
@@ -74,7 +93,7 @@ class Timeouts:
         self._timer = None
         now_us = self._timeline.now_us
         while self._heap and self._heap[0][0] <= now_us:
-            heappop(self._heap)[2]()
+            heappop(self._heap)[2].expire()
         if self._heap and self._timer is None:
             self._timer = self._timeline.call_at(self._heap[0][0], self._look)
 

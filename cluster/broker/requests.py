@@ -73,7 +73,7 @@ class Requests:
             if request.acks != 0:
                 delayed.answer()
         else:
-            server.timeouts.give_up_at(now_us + request.timeout_ms * 1000, delayed.expire)
+            server.timeouts.give_up_at(now_us + request.timeout_ms * 1000, delayed)
 
     def fetch(self, call: Call) -> None:
         """Fetch (API 1): answer with whatever is readable, or park at every wanted partition until something is."""

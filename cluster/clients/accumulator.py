@@ -6,6 +6,7 @@ acknowledged or has failed. It is ready when it is full or `linger.ms` old. Sour
 
 from collections import deque
 
+from cluster.clients.workload import NEVER_US
 from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES, RecordBatch
 
 UNSENT = -1
@@ -20,6 +21,7 @@ class ProducerBatch:
         "bytes",
         "count",
         "created_us",
+        "fills_itself",
         "first_sent_us",
         "first_serial",
         "full",
@@ -40,6 +42,7 @@ class ProducerBatch:
         self.base_sequence = self.first_sent_us = UNSENT
         self.not_before_us = 0
         self.full = False
+        self.fills_itself = False  # records will fill it before linger ends, and that wakes the sender
         self.keys: list[int] = []
 
     def on_the_wire(self, producer: str, producer_id: int, epoch: int) -> RecordBatch:
@@ -103,10 +106,15 @@ class Accumulator:
         self._serials[batch.partition] = batch.first_serial + batch.count
 
     def ready_us(self, batch: ProducerBatch, *, last: bool) -> int:
-        """From when on a batch may be sent: at once when it is full or another waits behind it, else after linger."""
+        """From when on a batch may be sent: at once when it is full or another waits behind it, else after linger.
+
+        NEVER_US for one that will be full before: whoever fills it says so.
+        """
         if batch.first_sent_us != UNSENT:
             return batch.not_before_us
-        return 0 if batch.full or not last else batch.created_us + self.linger_us
+        if batch.full or not last:
+            return 0
+        return NEVER_US if batch.fills_itself else batch.created_us + self.linger_us
 
     def release(self, batch: ProducerBatch) -> None:
         """A batch is over: its memory is free again."""

@@ -104,23 +104,37 @@ class Sending:
             blocked = got is None
         if self._filled != filled:
             self._host.batch_ready(now_us)
-        elif opened:
+        if blocked:
+            self._wait_for_memory()
+        elif self.look_ahead(now_us) and opened:
             self._host.batch_ready(now_us + self._accumulator.linger_us)
-        if not blocked:  # else: again when memory is free
-            self.look_ahead(now_us)
 
-    def look_ahead(self, now_us: int) -> None:
-        """The next instant at which a record opens a batch or overflows one."""
+    def _wait_for_memory(self) -> None:
+        """Pull again when memory is free; until then no batch fills itself."""
+        for sticky in self._sticky.values():
+            batch = self._accumulator.open_batch(sticky.current)
+            if batch is not None and batch.fills_itself:
+                batch.fills_itself = False
+                self._host.batch_ready(batch.created_us + self._accumulator.linger_us)
+
+    def look_ahead(self, now_us: int) -> bool:
+        """Pull again when a record will open a batch or overflow one; whether open batches have to wait for linger."""
         if self.closing:
-            return
+            return True
         at_us = self._arrivals.at(self._skippable())
+        lingers = True
+        if len(self._topics) == 1 and not self._keyed_records:
+            batch = self._accumulator.open_batch(self._sticky[self._topics[0]].current)
+            if batch is not None:
+                batch.fills_itself = at_us <= batch.created_us + self._accumulator.linger_us
+                lingers = not batch.fills_itself
         timer = self._timer
-        if timer is not None and timer.pending:
-            if timer.at_us == at_us:
-                return
-            timer.cancel()
-        if at_us < NEVER_US:
-            self._timer = self._host.timeline.call_at(max(at_us, now_us), self.pull)
+        if timer is None or not timer.pending or timer.at_us != at_us:
+            if timer is not None:
+                timer.cancel()
+            if at_us < NEVER_US:
+                self._timer = self._host.timeline.call_at(max(at_us, now_us), self.pull)
+        return lingers
 
     def _skippable(self) -> int:
         """How many of the coming records change nothing but the size of open batches."""

@@ -6,7 +6,7 @@ rerun does the same.
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import trio
 
@@ -24,6 +24,15 @@ from cluster.view import ClusterView
 UNTIL_MENDED = -1
 FaultKey = tuple[str, ...]
 OF_A_PROCESS = ("down", "pause", "stall", "heartbeats")
+
+
+class Fault(NamedTuple):
+    """An injury in force: its number, the command's text, and from when until when (UNTIL_MENDED) it lasts."""
+
+    number: int
+    text: str
+    since_us: int
+    ends_us: int
 
 
 class Fleet(Protocol):
@@ -61,7 +70,7 @@ class Operations:
     def __init__(self, simulation: Fleet) -> None:
         self._simulation = simulation
         self._timeline, self._tell = simulation.timeline, simulation.tell
-        self._faults: dict[FaultKey, int] = {}
+        self.faults: dict[FaultKey, Fault] = {}
         self._numbered = 0
         self._handlers: dict[type, Callable[[Any], None]] = {
             c.Kill: self._kill,
@@ -97,26 +106,28 @@ class Operations:
         """A fault begins. `mend` undoes it when its time is up, unless somebody did before."""
         self._over(key)
         self._numbered += 1
-        number = self._faults[key] = self._numbered
-        ends_us = UNTIL_MENDED if for_us is None else self._timeline.now_us + for_us
-        self._tell(e.FaultStarted(fault=number, text=c.text_of(command), ends_at_us=ends_us))
+        number, text, now_us = self._numbered, c.text_of(command), self._timeline.now_us
+        ends_us = UNTIL_MENDED if for_us is None else now_us + for_us
+        self.faults[key] = Fault(number, text, now_us, ends_us)
+        self._tell(e.FaultStarted(fault=number, text=text, ends_at_us=ends_us))
         if for_us is not None:
             self._timeline.call_at(ends_us, self._time_is_up, key, number, mend)
 
     def _time_is_up(self, key: FaultKey, number: int, mend: Callable[[], object]) -> None:
-        if self._faults.get(key) == number:
+        fault = self.faults.get(key)
+        if fault is not None and fault.number == number:
             self._over(key)
             mend()
 
     def _over(self, key: FaultKey) -> None:
-        number = self._faults.pop(key, None)
-        if number is not None:
-            self._tell(e.FaultEnded(fault=number))
+        fault = self.faults.pop(key, None)
+        if fault is not None:
+            self._tell(e.FaultEnded(fault=fault.number))
 
     def _mended(self, name: str) -> None:
         """A process starts anew: whatever was wrong with the old one is gone with it."""
         for key in [
-            key for key in self._faults if key[1] == name and key[0] in {"down", "pause", "stall", "heartbeats"}
+            key for key in self.faults if key[1] == name and key[0] in {"down", "pause", "stall", "heartbeats"}
         ]:
             self._over(key)
 
@@ -210,7 +221,7 @@ class Operations:
     def _resume(self, command: c.Resume) -> None:
         process = self._living(command.target)
         keys = [("pause", command.target), ("stall", command.target), ("heartbeats", command.target)]
-        if not any(key in self._faults for key in keys):
+        if not any(key in self.faults for key in keys):
             raise Refused(f"{command.target} is not paused")
         for key in keys:
             self._over(key)
@@ -278,7 +289,7 @@ class Operations:
 
     def _heal(self, command: c.Heal) -> None:
         network = self._simulation.network
-        keys = [key for key in self._faults if key[0] in {"cut", "link"}]
+        keys = [key for key in self.faults if key[0] in {"cut", "link"}]
         if command.a is not None and command.b is not None:
             ends = tuple(sorted((command.a, command.b)))
             keys = [key for key in keys if key[1:] == ends]
