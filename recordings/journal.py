@@ -170,11 +170,16 @@ def new_header(scenario: str, scenario_text: str, settings: Settings) -> Header:
     )
 
 
+def refuse_existing(path: Path) -> None:
+    """See that a recording can be new at `path`: what holds anything is somebody else's. Raises RecordingError."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise RecordingError(f"{path} exists already; choose another name, or remove it first")
+
+
 def _claim(path: Path, header: Header) -> None:
-    """Make the directory and write the header; a directory with anything in it is somebody else's."""
+    """Make the directory and write the header."""
     try:
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise RecordingError(f"{path} exists already; choose another name, or remove it first")
+        refuse_existing(path)
         path.mkdir(parents=True, exist_ok=True)
         write_json(path / HEADER, header)
     except OSError as error:

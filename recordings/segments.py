@@ -45,16 +45,19 @@ class SegmentWriter:
             self._finish()
             self.number, self.offset, self._cuts = self.number + 1, 0, []
             self._file = self._open()
-        view = memoryview(lines)
         try:
-            while view:
-                view = view[self._file.write(view) :]
+            self._put(lines)
         except OSError as error:
             self._drop_torn_line()
             raise RecordingError(
                 f"cannot go on recording to {self.directory}: {error.strerror or error}; what was recorded is kept"
             ) from error
         self.offset += len(lines)
+
+    def _put(self, lines: bytes) -> None:
+        view = memoryview(lines)
+        while view:
+            view = view[self._file.write(view) :]
 
     def cut(self) -> tuple[int, int]:
         """Begin a new frame here; returns (segment, offset in its text), the place to read on from."""

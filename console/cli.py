@@ -1,0 +1,308 @@
+"""The `flightdeck` command: what it takes, what it prints, and how it ends.
+
+Exit codes: 0 when everything held, 1 when an expectation, an invariant or a comparison did not (or the simulation
+failed by a bug of ours), 2 for bad input or usage: one clear message on stderr, never a traceback (unless
+FLIGHTDECK_DEBUG is set). Ctrl-C ends a flight in good order, and the code is that of what was flown. Everything heavy
+is imported by the command that needs it.
+"""
+
+# ruff: noqa: PLC0415 - see above
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import msgspec
+from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
+
+from cluster.words import nearest
+from recordings.format import RecordingError
+from recordings.version import VERSION
+
+if TYPE_CHECKING:
+    from recordings.flight import FlightError
+
+HELD, NOT_HELD, BAD_INPUT = 0, 1, 2
+
+app = App(
+    name="flightdeck",
+    help="A flight simulator for people who run Apache Kafka.",
+    version=VERSION,
+    version_flags=["--version"],
+    help_format="plaintext",
+    suppress_keyboard_interrupt=False,
+    result_action="return_value",
+)
+
+Seed = Annotated[int | None, Parameter(help="Seed of everything random; default: the scenario's.")]
+Until = Annotated[
+    str | None, Parameter(help="Virtual time to fly: 500us, 20ms, 30s, 10m, 2h; default: the scenario's.")
+]
+Sets = Annotated[
+    list[str] | None,
+    Parameter(
+        name="--set", help="[SCOPE:]KEY=VALUE: a Kafka key or a field of the scenario; may be repeated.", negative=""
+    ),
+]
+Record = Annotated[Path | None, Parameter(help="Write a recording to this new directory.")]
+Json = Annotated[bool, Parameter(help="Print one JSON object instead of a summary.", negative="")]
+Salvage = Annotated[bool, Parameter(help="Read a damaged recording up to the damage.", negative="")]
+
+
+class UsageError(Exception):
+    """What was asked for cannot be done: the text says why, and what can."""
+
+
+@app.default
+def console(
+    *,
+    scenario: Annotated[str, Parameter(help="A scenario of the library, or a file.")] = "first-flight",
+    seed: Seed = None,
+    until: Until = None,
+    settings: Sets = None,
+    record: Record = None,
+    web: Annotated[bool, Parameter(help="In a browser on this machine.", negative="")] = False,
+    plain: Annotated[bool, Parameter(help="Lines instead of screens.", negative="")] = False,
+) -> int:
+    """Without a command: open the console on a live flight."""
+    if web or plain:
+        raise UsageError(f"{'--web' if web else '--plain'} comes with a later release; `flightdeck` opens the console")
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("the console needs a terminal; `flightdeck run SCENARIO` flies without one")
+    until_us, changes = _duration("--until", until), _settings(settings)
+    from console.app import FlightdeckApp
+
+    flightdeck = FlightdeckApp(scenario, seed=seed, until_us=until_us, settings=changes, record=record)
+    flightdeck.run()
+    return flightdeck.return_code or HELD
+
+
+@app.command
+def run(  # noqa: PLR0913 - options
+    scenario: Annotated[str, Parameter(help="A scenario of the library, or a file.")],
+    /,
+    *,
+    seed: Seed = None,
+    until: Until = None,
+    speed: Annotated[
+        str | None, Parameter(help="Virtual seconds a second, e.g. 20; default: as fast as possible.")
+    ] = None,
+    settings: Sets = None,
+    record: Record = None,
+    log: Annotated[bool, Parameter(help="Print the flight in the words of Kafka's own logs.", negative="")] = False,
+    forever: Annotated[bool, Parameter(help="Fly until Ctrl-C.", negative="")] = False,
+    json: Json = False,
+) -> int:
+    """Fly a scenario without a console."""
+    if forever and until is not None:
+        raise UsageError("--forever has no end, and --until is one: give one of them")
+    until_us, pace, changes = _duration("--until", until), _speed(speed), _settings(settings)
+    from console import summary
+    from recordings.flight import fly, make_plan
+    from recordings.kafka_log import KafkaLog
+    from recordings.scenario import load
+
+    plan = make_plan(load(scenario), seed=seed, until_us=until_us, settings=changes, forever=forever)
+    log_to = sys.stderr if json else sys.stdout
+    progress = None if log else summary.progress_on(sys.stderr, plan.settings.until_us)
+    kafka_log = KafkaLog(lambda line: log_to.write(line + "\n")) if log else None
+    result = fly(plan, speed=pace, record=record, log=kafka_log, progress=progress)
+    if progress is not None:
+        progress.clear()
+    _print(_json(result.report()) if json else summary.of_flight(result, record))
+    return HELD if result.held else NOT_HELD
+
+
+@app.command
+def rerun(
+    recording: Annotated[Path, Parameter(help="The recording's directory.")],
+    /,
+    *,
+    until: Until = None,
+    settings: Sets = None,
+    record: Record = None,
+    salvage: Salvage = False,
+    json: Json = False,
+) -> int:
+    """Fly a recording again: the same commands in a new simulation, compared event by event. With --set: what if."""
+    until_us, changes = _duration("--until", until), _settings(settings)
+    from console import summary
+    from recordings.rerun import rerun as rerun_recording
+
+    progress = summary.progress_on(sys.stderr, until_us)
+    result = rerun_recording(
+        recording, settings=changes, until_us=until_us, record=record, salvage=salvage, progress=progress
+    )
+    if progress is not None:
+        progress.clear()
+    for warning in result.warnings:
+        _complain(f"warning: {warning}")
+    _print(_json(result.report()) if json else summary.of_rerun(result, record))
+    return HELD if result.held else NOT_HELD
+
+
+@app.command
+def scenarios(*, json: Json = False) -> int:
+    """List the library of scenarios."""
+    from console import summary
+    from recordings.scenario import list_scenarios
+
+    listed = list_scenarios()
+    _print(_json(listed) if json else summary.of_library(listed))
+    return HELD
+
+
+@app.command
+def show(scenario: Annotated[str, Parameter(help="A scenario of the library, or a file.")], /) -> int:
+    """Print a scenario's text: what it declares, what happens in it, what must hold, and its lesson."""
+    from recordings.scenario import load
+
+    _print(load(scenario).text.rstrip("\n"))
+    return HELD
+
+
+LATER = {
+    "play": "Open the console on a recording.",
+    "diff": "Compare two recordings.",
+    "export": "Write recordings as Parquet tables.",
+    "summary": "Print a recording's main tables.",
+    "report": "Analyse recordings with Spark.",
+    "compare": "Analyse two flights side by side with Spark.",
+    "sweep": "Fly a grid of settings and seeds with Spark.",
+    "check": "Fly random clusters under random faults and check every invariant.",
+    "doctor": "Say what is missing on this machine.",
+}
+"""Commands of the plan that this release does not have yet."""
+
+COMMANDS = ("run", "rerun", "scenarios", "show", *LATER)
+
+
+def _announce(name: str, summary_text: str) -> None:
+    def later(*_: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]) -> int:
+        raise UsageError(f"`flightdeck {name}` comes with a later release; this is {VERSION}")
+
+    later.__doc__ = f"{summary_text} (Comes with a later release.)"
+    app.command(later, name=name)
+
+
+for _name, _summary in LATER.items():
+    _announce(_name, _summary)
+
+
+def main(tokens: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that knows no ✔ gets a ?
+    signal.signal(signal.SIGTERM, _terminated)
+    sys.exit(_run(tokens))
+
+
+def _run(tokens: Sequence[str] | None) -> int:
+    """The exit code, after whatever had to be said."""
+    try:
+        code = app(tokens, exit_on_error=False, print_error=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else HELD
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return HELD
+    except KeyboardInterrupt:
+        _complain("interrupted before anything was flown")
+        return BAD_INPUT
+    except Exception as error:
+        if os.environ.get("FLIGHTDECK_DEBUG"):
+            raise
+        return _explain(error)
+
+
+def _explain(error: Exception) -> int:
+    """One clear message for an error; what nobody foresaw is a bug of ours, and says so."""
+    from cluster.commands import CommandError
+    from recordings.flight import FlightError
+    from recordings.scenario import ScenarioErrors, SettingError
+
+    if isinstance(error, CycloptsError):
+        _complain(_usage(error))
+    elif isinstance(error, UsageError | RecordingError | ScenarioErrors | SettingError | CommandError):
+        _complain(str(error))
+    elif isinstance(error, FlightError):
+        _print_last_events(error)
+        _complain(f"{error}\nset FLIGHTDECK_DEBUG=1 to see where it came from")
+        return NOT_HELD
+    else:
+        _complain(f"{type(error).__name__}: {error}\nthis is a bug of Flightdeck; set FLIGHTDECK_DEBUG=1 to see where")
+        return NOT_HELD
+    return BAD_INPUT
+
+
+def _usage(error: CycloptsError) -> str:
+    """What was wrong with the words of a command line, and where to look."""
+    command = " ".join(["flightdeck", *(error.command_chain or ())])
+    reason = str(error)
+    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
+        word = error.unused_tokens[0]
+        reason = f"{word!r} is too much for `{command}`"
+        if command == "flightdeck":
+            near = nearest(word, COMMANDS)
+            reason = f"there is no command {word!r}" + (f"; did you mean {near}?" if near else "")
+    return f"{reason}\ntry `{command} --help`"
+
+
+def _print_last_events(error: "FlightError") -> None:
+    lines = [msgspec.json.encode(event).decode() for event in error.last_events]
+    print(f"the last {len(lines)} events:", *lines, sep="\n", file=sys.stderr)
+
+
+def _complain(message: str) -> None:
+    print(f"flightdeck: {message}", file=sys.stderr)
+
+
+def _print(text: str) -> None:
+    print(text)
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _duration(option: str, text: str | None) -> int | None:
+    from cluster.durations import parse_duration
+
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def _speed(text: str | None) -> float:
+    if text is None:
+        return float("inf")
+    try:
+        speed = float(text.strip("x×"))
+    except ValueError:
+        raise UsageError(f"--speed: {text!r} is not a number of virtual seconds a second: write it like 20") from None
+    if not speed > 0:
+        raise UsageError("--speed: a speed is above zero")
+    return speed
+
+
+def _settings(texts: list[str] | None) -> list[tuple[str | None, str, str]]:
+    if not texts:
+        return []
+    from recordings.settings import parse_setting
+
+    return [parse_setting(text) for text in texts]
+
+
+def _terminated(_signal: int, _frame: FrameType | None) -> None:
+    """SIGTERM ends a flight as Ctrl-C does: in good order."""
+    signal.raise_signal(signal.SIGINT)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""What the commands print for people: a flight, a rerun, the library. Text in, text out: nothing here prints."""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from cluster.durations import format_duration
+
+if TYPE_CHECKING:
+    from recordings.expectations import Result
+    from recordings.flight import FlightResult
+    from recordings.rerun import RerunResult
+    from recordings.scenario import Listed
+
+SECOND_US = 1_000_000
+
+
+def of_flight(result: "FlightResult", record: Path | None) -> str:
+    """A flight in a screenful: how far and how fast, what held, what rebalanced, what was delivered."""
+    flown = f"{result.scenario}  seed {result.seed}  flown {format_duration(result.virtual_us)} of virtual time"
+    lines = [
+        f"{flown} in {result.wall_s:.2f} s{_factor(result)}",
+        f"{result.events:,} events  {result.turns:,} turns  journal {result.journal_sha256[:16]}…",
+    ]
+    if record is not None:
+        lines.append(f"recorded in {record}")
+    if result.interrupted:
+        lines.append("interrupted: what was flown is judged, the rest is not")
+    lines += ["", *_expectations(result.expectations)]
+    violations = result.invariants["violations"]
+    lines += [f"  ✖ broken: {violation}" for violation in violations]
+    lines += ["", *_groups(result.view["groups"]), _delivery(result.view["delivery"])]
+    return "\n".join(lines)
+
+
+def of_rerun(result: "RerunResult", record: Path | None) -> str:
+    """The flight, and how it compares with the recorded one."""
+    return "\n".join([of_flight(result.flight, record), "", *_comparison(result)])
+
+
+def _comparison(result: "RerunResult") -> list[str]:
+    if result.matches:
+        return [f"✔ the same flight: {result.compared_events:,} events are equal, byte by byte"]
+    mark = "✖ another flight" if result.exact else "what if: another flight"
+    lines = [f"{mark} after {result.compared_events:,} equal events"]
+    difference = result.first_divergence
+    if difference is not None:
+        lines.append(f"  first difference: event {difference.seq} at {difference.at_s} s")
+        lines.append(f"    recorded  {_event(difference.recorded)}")
+        lines.append(f"    now       {_event(difference.rerun)}")
+    if result.flight.diverged is not None:
+        lines.append(f"  {result.flight.diverged}")
+    return lines
+
+
+def _event(event: dict[str, Any] | None) -> str:
+    if event is None:
+        return "(nothing)"
+    fields = ", ".join(f"{key}={value}" for key, value in event.items() if key != "kind")
+    return f"{event['kind']}  {fields}"
+
+
+def of_library(listed: Sequence["Listed"]) -> str:
+    """The library by module: name, how long it flies, title."""
+    modules: dict[str, list[Listed]] = defaultdict(list)
+    for scenario in listed:
+        modules[scenario["module"]].append(scenario)
+    width = max((len(scenario["name"]) for scenario in listed), default=0)
+    lines = []
+    for module, members in sorted(modules.items()):
+        lines.append(module)
+        lines += [f"  {each['name']:<{width}}  {each['until']:>4}  {each['title']}" for each in members]
+    return "\n".join([*lines, "", "flightdeck show NAME: what happens and why; flightdeck run NAME: fly it"])
+
+
+def _factor(result: "FlightResult") -> str:
+    return f" (×{result.virtual_s / result.wall_s:,.0f})" if result.wall_s > 0 else ""
+
+
+def _expectations(results: Sequence["Result"]) -> list[str]:
+    if not results:
+        return ["the scenario expects nothing"]
+    judged = [each for each in results if each["ok"] is not None]
+    held = sum(1 for each in judged if each["ok"])
+    unjudged = f", {len(results) - len(judged)} not judged" if len(judged) < len(results) else ""
+    lines = [f"{held} of {len(judged)} expectations held{unjudged}"]
+    for each in results:
+        mark = "·" if each["ok"] is None else "✔" if each["ok"] else "✖"
+        at = f" at {each['at_s']:g} s" if each["at_s"] is not None else ""
+        lines.append(f"  {mark} {each.get('that') or each['event']}{at}: {each['found']}")
+    return lines
+
+
+def _groups(groups: dict[str, Any]) -> Iterable[str]:
+    for name, group in groups.items():
+        line = f"{name}: {group['state']}, {group['members']} members, generation {group['generation']}"
+        line += f", lag {group['lag']:,}, {group['rebalances']} rebalances"
+        last = group["last_rebalance"]
+        if last["cause"]:
+            trigger = f" ({last['trigger']})" if last["trigger"] else ""
+            line += f"; the last: {last['cause']}{trigger}, {last['took_ms'] / 1000:g} s, {last['moved']} moved"
+        yield line
+
+
+def _delivery(delivery: dict[str, Any]) -> str:
+    keys = ("produced", "acked", "delivered", "duplicated", "lost", "unread")
+    return "records: " + ", ".join(f"{delivery[key]:,} {key}" for key in keys)
+
+
+class Progress:
+    """One line on a terminal that tells how far a flight is; at most ten times a second."""
+
+    def __init__(self, stream: TextIO, until_us: int | None) -> None:
+        self._stream, self._until_us = stream, until_us
+        self._began = time.monotonic()
+        self._told = 0.0
+        self._width = 0
+
+    def __call__(self, now_us: int) -> None:
+        """Tell, unless it was told a moment ago."""
+        now = time.monotonic()
+        if now - self._told < 0.1:
+            return
+        self._told = now
+        share = f" of {format_duration(self._until_us)}" if self._until_us else ""
+        speed = now_us / SECOND_US / max(now - self._began, 0.001)
+        line = f"flown {now_us // SECOND_US} s{share}  ×{speed:,.0f}"
+        self._stream.write("\r" + line.ljust(self._width))
+        self._stream.flush()
+        self._width = len(line)
+
+    def clear(self) -> None:
+        """Leave no trace."""
+        if self._width:
+            self._stream.write("\r" + " " * self._width + "\r")
+            self._stream.flush()
+
+
+def progress_on(stream: TextIO, until_us: int | None) -> Progress | None:
+    """A progress line, if the stream is a terminal."""
+    return Progress(stream, until_us) if stream.isatty() else None
