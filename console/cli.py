@@ -106,6 +106,7 @@ def run(  # noqa: PLR0913 - options
     from recordings.kafka_log import KafkaLog
     from recordings.scenario import load
 
+    signal.signal(signal.SIGTERM, _terminated)
     plan = make_plan(load(scenario), seed=seed, until_us=until_us, settings=changes, forever=forever)
     log_to = sys.stderr if json else sys.stdout
     progress = None if log else summary.progress_on(sys.stderr, plan.settings.until_us)
@@ -133,6 +134,7 @@ def rerun(
     from console import summary
     from recordings.rerun import rerun as rerun_recording
 
+    signal.signal(signal.SIGTERM, _terminated)
     progress = summary.progress_on(sys.stderr, until_us)
     result = rerun_recording(
         recording, settings=changes, until_us=until_us, record=record, salvage=salvage, progress=progress
@@ -198,7 +200,6 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that knows no ✔ gets a ?
-    signal.signal(signal.SIGTERM, _terminated)
     sys.exit(_run(tokens))
 
 
