@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from cluster.network import Link, Network
 from cluster.protocol.messages import Request, Response
-from cluster.timeline import Timeline, Timer
+from cluster.timeline import Timeline
 
 
 class Endpoint(Protocol):
@@ -32,6 +32,9 @@ class Owner(Protocol):
 
     name: str
     running: bool
+
+    def watch(self, connection: "Connection", at_us: int) -> None:
+        """Ask the connection at this instant, at the latest, whether a request has timed out."""
 
     def later(self, action: Callable[[Any], object], argument: object) -> None:
         """Keep this until the process goes on; a dead process forgets it."""
@@ -75,7 +78,7 @@ class Connection:
         self.outbound: Link = network.link(owner.name, broker.name)
         self.inbound: Link = network.link(broker.name, owner.name)
         self._in_flight: dict[Call, None] = {}
-        self._timer: Timer | None = None
+        self._watched = False
         self.hidden = False
         self.outbound.watchers.append(self.look)
         self.inbound.watchers.append(self.look)
@@ -85,8 +88,9 @@ class Connection:
         """Send a request; `on_response` gets the response, or None when the connection breaks before it."""
         call = Call(self, request, on_response, long_poll and not self.hidden, self.timeline.now_us)
         self._in_flight[call] = None
-        if self._timer is None and not call.long_poll:
-            self._timer = self.timeline.call_later(self.timeout_us, self._look_at_clock)
+        if not self._watched and not call.long_poll:
+            self._watched = True
+            self.owner.watch(self, call.sent_us + self.timeout_us)
         self.outbound.send(self.broker.receive, call)
         return call
 
@@ -114,9 +118,6 @@ class Connection:
         for call in self._in_flight:
             call.done = True
         self._in_flight.clear()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
     def look(self, *, silent: bool = False) -> None:
         """Something may have hidden the broker: from now on parked calls are timed like any other.
@@ -127,15 +128,16 @@ class Connection:
         for call in self._in_flight:
             if self.hidden and call.long_poll:
                 call.long_poll, call.sent_us = False, self.timeline.now_us
-        if self.hidden and self._in_flight and self._timer is None:
-            self._timer = self.timeline.call_later(self.timeout_us, self._look_at_clock)
+        if self.hidden and self._in_flight and not self._watched:
+            self._watched = True
+            self.owner.watch(self, self.timeline.now_us + self.timeout_us)
 
-    def _look_at_clock(self) -> None:
-        self._timer = None
+    def check_timeouts(self) -> int | None:
+        """Break the connection if its oldest request has waited too long; else when to ask again, None for never."""
         oldest = min((call.sent_us for call in self._in_flight if not call.long_poll), default=None)
-        if oldest is None:
-            return
-        if oldest + self.timeout_us <= self.timeline.now_us:
+        if oldest is not None and oldest + self.timeout_us > self.timeline.now_us:
+            return oldest + self.timeout_us
+        self._watched = False
+        if oldest is not None:
             self.reset()
-        else:
-            self._timer = self.timeline.call_at(oldest + self.timeout_us, self._look_at_clock)
+        return None

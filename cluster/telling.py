@@ -44,14 +44,13 @@ class Pipeline:
         self.sinks = sinks
 
     def stamp(self, _logger: object, _name: str, event: Event) -> Event:
-        """Give the event its place: `seq` and `at_us`. It is frozen for everybody else."""
+        """Give the event its place, `seq` and `at_us`, and fold it before anybody else sees it.
+
+        From here on it is frozen. One processor, not two: this runs for every event of a flight.
+        """
         self.sequence = sequence = self.sequence + 1
         force_setattr(event, "seq", sequence)
         force_setattr(event, "at_us", self.clock.now_us)
-        return event
-
-    def fold(self, _logger: object, _name: str, event: Event) -> Event:
-        """Bring the simulation's own view up to date before anybody else sees the event."""
         fold(self.view, event)
         return event
 
@@ -63,7 +62,7 @@ class Pipeline:
 
     def logger(self) -> EventLogger:
         """The logger to give to the simulation."""
-        processors: list[Any] = [self.stamp, self.fold, self.spread]  # structlog's own type knows dictionaries only
+        processors: list[Any] = [self.stamp, self.spread]  # structlog's own type knows dictionaries only
         logger = structlog.wrap_logger(
             None, processors=processors, wrapper_class=EventLogger, context_class=dict
         ).bind()

@@ -275,6 +275,10 @@ class Broker:
         """A fresh block of producer ids from the controller."""
         return self.control.controller.producer_ids()
 
+    def newest_leader_epoch(self, partition: str) -> int:
+        """The leader epoch of a partition as the controller has it."""
+        return self.control.controller.partitions[partition].leader_epoch
+
     def high_watermark_moved(self, replica: Replica) -> None:
         """Parked fetches of this partition can be answered."""
         self._requests.resume_fetches(replica)

@@ -11,7 +11,7 @@ from cluster.broker.purgatory import Timeouts
 from cluster.broker.replica import Host, Replica
 from cluster.connection import Call
 from cluster.coordinators.decision import Decision
-from cluster.coordinators.group_coordinator import GroupCoordinator, answer_while_loading, refusal
+from cluster.coordinators.group_coordinator import GroupCoordinator, refusal
 from cluster.coordinators.group_records import GroupRecord
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
@@ -32,6 +32,9 @@ class CoordinatorHost(Host, Protocol):
     timeline: Timeline
     timeouts: Timeouts
     image: dict[str, m.PartitionMetadata]
+
+    def newest_leader_epoch(self, partition: str) -> int:
+        """The leader epoch of a partition as the controller has it, whether or not this broker has heard of it."""
 
 
 class Hosted:
@@ -110,9 +113,7 @@ class Coordination:
         hosted = self.hosted.get(self.partition_of(request.group))
         if hosted is None:
             call.reply(refusal(request, ErrorCode.NOT_COORDINATOR))
-        elif hosted.loading:
-            call.reply(answer_while_loading(request))
-        else:
+        else:  # also while it loads: then it says so
             self._run(hosted, hosted.coordinator.handle(request, call, self._broker.now_us))
 
     # --- decisions ------------------------------------------------------------------------------------------------
@@ -122,9 +123,10 @@ class Coordination:
         placed = self._append(hosted, decision.records) if decision.records else None
         for call, response in decision.replies:
             cast(Call, call).reply(response)
-        tell = self._broker.tell
-        for event in decision.events:
-            tell(event)
+        if decision.events and not self._deposed(hosted):
+            tell = self._broker.tell
+            for event in decision.events:
+                tell(event)
         if decision.then is not None:
             if not decision.records:
                 self._then(hosted, decision.then, ErrorCode.NONE)
@@ -133,6 +135,14 @@ class Coordination:
             else:
                 self._wait(hosted, decision.then, placed)
         self._arm(hosted)
+
+    def _deposed(self, hosted: Hosted) -> bool:
+        """Whether another broker leads the partition already, and this one has not heard of it.
+
+        What it goes on deciding is answered to whoever still asks it, but it is not the group's story any more.
+        """
+        replica = hosted.replica
+        return self._broker.newest_leader_epoch(replica.partition) > replica.metadata.leader_epoch
 
     def _append(self, hosted: Hosted, records: tuple[GroupRecord, ...]) -> RecordBatch | None:
         replica = hosted.replica

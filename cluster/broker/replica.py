@@ -9,7 +9,7 @@ Source: `kafka.cluster.Partition`, `ReplicaFetcherThread`; deviations in FIDELIT
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from cluster.broker.leader_epochs import EpochEnd, follower_truncation
@@ -237,8 +237,10 @@ class Replica:
             )
         )
         for follower in self.followers.values():
-            if follower.waiting:
-                self._push(follower, now_us)
+            if follower.waiting:  # it has everything before this batch
+                follower.waiting = False
+                follower.caught_up_us = now_us
+                follower.link.send(follower.replica.replicated, (follower.session, (placed,), self.high_watermark))
         if not self._counted:
             self.advance()
         return placed
@@ -360,7 +362,7 @@ class Replica:
         assert self._acknowledge is not None
         self._acknowledge.send(self.source.follower_fetched, (self.host.id, self.session, self.log.log_end))
 
-    def replicated(self, data: tuple[int, list[RecordBatch], int]) -> None:
+    def replicated(self, data: tuple[int, Sequence[RecordBatch], int]) -> None:
         """A fetch was answered: (session, batches, the leader's high watermark)."""
         host = self.host
         if not host.running:

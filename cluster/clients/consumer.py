@@ -101,7 +101,7 @@ class Consumer(Member):
                     return
                 continue
             if self.auto_commit and timeline.now_us >= self.next_auto_commit_us:
-                self.next_auto_commit_us = timeline.now_us + self.auto_commit_interval_us
+                self.schedule_auto_commit()
                 self.membership.commit_async()
             slices = fetcher.collect(self.max_poll_records)
             fetcher.send()
@@ -111,10 +111,7 @@ class Consumer(Member):
                 self._poll_called()
                 continue
             self._waiter = waiter = timeline.waiter("records")
-            if self.auto_commit:
-                await self.park_until(waiter, self.next_auto_commit_us)
-            else:
-                await self.park(waiter)
+            await self.park(waiter)
             self._waiter = None
 
     def _poll_returned(self, slices: list[Any]) -> None:

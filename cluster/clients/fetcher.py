@@ -52,6 +52,7 @@ class Fetcher:
         self._buffer: deque[tuple[str, list[RecordBatch]]] = deque()
         self._buffered: dict[str, None] = {}
         self._in_flight: dict[int, None] = {}
+        self._free: dict[int, None] = {}  # brokers that lead something and have no Fetch in flight
         self._by_leader: dict[int, list[str]] = {}
         self._handlers: dict[int, Callable[[FetchResponse | None], None]] = {}
         self.answered_fetches = 0
@@ -76,17 +77,19 @@ class Fetcher:
             metadata = self._reader.partitions.get(name)
             if metadata is not None and metadata.leader >= 0:
                 self._by_leader.setdefault(metadata.leader, []).append(name)
+        self._free = dict.fromkeys(broker for broker in self._by_leader if broker not in self._in_flight)
 
     def send(self) -> None:
         """Send a Fetch to every broker that leads something wanted and has none in flight."""
-        in_flight, buffered, positions = self._in_flight, self._buffered, self.positions
-        for broker, names in self._by_leader.items():
-            if broker in in_flight:
-                continue
-            wanted = {name: (positions[name], -1) for name in names if name not in buffered}
+        if not self._free:
+            return
+        buffered, positions = self._buffered, self.positions
+        for broker in tuple(self._free):
+            wanted = {name: (positions[name], -1) for name in self._by_leader[broker] if name not in buffered}
             if not wanted:
                 continue
-            in_flight[broker] = None
+            self._in_flight[broker] = None
+            del self._free[broker]
             handler = self._handlers.get(broker)
             if handler is None:
                 handler = self._handlers[broker] = partial(self._answered, broker)
@@ -95,6 +98,8 @@ class Fetcher:
 
     def _answered(self, broker: int, response: FetchResponse | None) -> None:
         self._in_flight.pop(broker, None)
+        if broker in self._by_leader:
+            self._free[broker] = None
         if response is None:
             self._reader.metadata_is_stale()
             return
@@ -149,4 +154,4 @@ class Fetcher:
         """The process starts anew: nothing assigned, nothing in flight."""
         self.positions, self._by_leader = {}, {}
         self._buffer.clear()
-        self._buffered, self._in_flight = {}, {}
+        self._buffered, self._in_flight, self._free = {}, {}, {}

@@ -12,7 +12,7 @@ from cluster.clients.fetcher import Fetcher
 from cluster.clients.process import Process, Surroundings
 from cluster.protocol.errors import ErrorCode
 from cluster.spec import GroupSpec
-from cluster.timeline import Waiter
+from cluster.timeline import Timer, Waiter
 
 MS = 1_000
 
@@ -47,6 +47,7 @@ class Member(Process):
         self.in_poll = True
         self.last_poll_us = self.timeline.now_us
         self.next_auto_commit_us = 0
+        self._commit_timer: Timer | None = None
         self.attention = True
         self._stale = True
         self._waiter: Waiter | None = None
@@ -72,6 +73,21 @@ class Member(Process):
         waiter = self._waiter
         if waiter is not None:
             waiter.wake()
+
+    def schedule_auto_commit(self) -> None:
+        """The next auto commit is one interval from now, at the first poll() after it; an idle poll() wakes for it."""
+        self.next_auto_commit_us = self.timeline.now_us + self.auto_commit_interval_us
+        if self._commit_timer is not None:
+            self._commit_timer.cancel()
+        if self.auto_commit:
+            self._commit_timer = self.timeline.call_at(self.next_auto_commit_us, self.wake)
+
+    def end(self) -> None:
+        """The process is gone."""
+        super().end()
+        if self._commit_timer is not None:
+            self._commit_timer.cancel()
+            self._commit_timer = None
 
     def want_attention(self) -> None:
         """Something other than records: the poll loop looks at all of it before it goes on."""

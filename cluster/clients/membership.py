@@ -243,7 +243,7 @@ class GroupMembership:
         self._prepared = self._lost = False
         self._reason = ""
         consumer.owned = partitions
-        consumer.next_auto_commit_us = consumer.timeline.now_us + consumer.auto_commit_interval_us
+        consumer.schedule_auto_commit()
         consumer.set_state("Stable")
         consumer.tell(
             e.PartitionsAssigned(

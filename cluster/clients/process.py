@@ -14,7 +14,7 @@ from cluster.connection import Call, Connection, Endpoint
 from cluster.events import Event
 from cluster.network import Network
 from cluster.protocol.messages import MetadataRequest, MetadataResponse, PartitionMetadata, Request
-from cluster.timeline import TIMED_OUT, TimedOut, Timeline, Waiter
+from cluster.timeline import TIMED_OUT, TimedOut, Timeline, Timer, Waiter
 
 RETRY_BACKOFF_US = 100_000
 RETRY_BACKOFF_MAX_US = 1_000_000
@@ -40,6 +40,8 @@ class Process:
         self.scope: trio.CancelScope | None = None
         self._request_timeout_us = request_timeout_ms * 1000
         self._connections: dict[int, Connection] = {}
+        self._watched: list[Connection] = []
+        self._timeouts: Timer | None = None  # one for all connections: a heap full of them slows every turn
         self._backlog: list[tuple[Callable[[Any], object], Any]] = []
         self._thaw: list[Waiter] = []
         self._contacts = 0
@@ -81,6 +83,25 @@ class Process:
         if self.alive:
             self._backlog.append((action, argument))
 
+    def watch(self, connection: Connection, at_us: int) -> None:
+        """Ask the connection at this instant, at the latest, whether a request has timed out."""
+        self._watched.append(connection)
+        if self._timeouts is None or self._timeouts.at_us > at_us:
+            if self._timeouts is not None:
+                self._timeouts.cancel()
+            self._timeouts = self.timeline.call_at(at_us, self._check_timeouts, None)
+
+    def _check_timeouts(self, _: None) -> None:
+        self._timeouts = None
+        if not self.running:
+            self.later(self._check_timeouts, None)
+            return
+        watched, self._watched = self._watched, []
+        for connection in watched:
+            at_us = connection.check_timeouts()
+            if at_us is not None:
+                self.watch(connection, at_us)
+
     # --- life and death -----------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
@@ -94,6 +115,10 @@ class Process:
         for connection in self._connections.values():
             connection.close()
         self._connections = {}
+        self._watched = []
+        if self._timeouts is not None:
+            self._timeouts.cancel()
+            self._timeouts = None
         self._backlog.clear()
         self._thaw.clear()
         if self.scope is not None:

@@ -41,6 +41,7 @@ class SenderHost(Protocol):
     """The producer whose thread this is."""
 
     name: str
+    running: bool
     topics: tuple[str, ...]
     timeline: Timeline
     tell: Callable[[e.Event], None]
@@ -106,6 +107,7 @@ class Sender:
         self._in_flight_to: dict[str, tuple[int, int]] = {}  # partition → (broker, batches in flight)
         self._sequences: dict[str, int] = {}
         self._gap = self._stale = self.closing = False
+        self._draining = False  # the application is being asked for records: what it says is looked at already
         self._drained_open = False  # a batch went that still took records
         self._held_back = False  # something was ready, but too many requests were in flight
         self._waiter: Waiter | None = None
@@ -118,9 +120,23 @@ class Sender:
         self._waiter = None
 
     def wake(self) -> None:
-        """There is something to look at."""
-        if self._waiter is not None:
-            self._waiter.wake()
+        """There is something to look at.
+
+        What needs no waiting is done in this very turn, as if the thread had run; the thread itself wakes for the rest.
+        """
+        if self._waiter is None or self._draining or not self._host.running:
+            return
+        if not self._must_wait:
+            next_us = self._drain_ready(self._host.timeline.now_us)
+            if not self._must_wait:
+                self.look_at(next_us)
+                return
+        self._waiter.wake()
+
+    @property
+    def _must_wait(self) -> bool:
+        """Whether the next thing to do takes time: metadata, a new epoch, closing."""
+        return self._stale or self._gap or self.closing
 
     async def run(self) -> None:
         """The thread, until the producer is closed and everything is sent."""
@@ -152,18 +168,7 @@ class Sender:
                 return
             timer.cancel()
         if at_us < NEVER_US:
-            self._timer = self._host.timeline.call_at(at_us, self._look)
-
-    def _look(self) -> None:
-        """The instant has come: wake the thread if it has anything to do, else look again when it may have."""
-        now_us = self._host.timeline.now_us
-        if not self._stale and not self._gap and self._waiter is not None:
-            queues, ready_us = self._accumulator.queues, self._accumulator.ready_us
-            next_us = min((ready_us(queue[0], last=len(queue) == 1) for queue in queues.values()), default=NEVER_US)
-            if next_us > now_us:
-                self.look_at(next_us)
-                return
-        self.wake()
+            self._timer = self._host.timeline.call_at(at_us, self.wake)
 
     async def _init_producer_id(self) -> None:
         while True:
@@ -183,7 +188,9 @@ class Sender:
 
     def _drain_ready(self, now_us: int) -> int:
         """Send what is ready; returns when to look again (NEVER_US: when somebody wakes the sender)."""
+        self._draining = True
         self._host.pull()
+        self._draining = False
         self._expire(now_us)
         if self._gap:
             if self._in_flight_to:

@@ -172,6 +172,9 @@ class Sending:
         count = self._arrivals.take_until(now_us, most)
         accumulator.add(batch, count)
         sticky.produced(count * accumulator.record_bytes)
+        if batch.fills_itself and sticky.current != batch.partition:  # the partitioner moved on before it was full
+            batch.fills_itself = False
+            self._host.batch_ready(batch.created_us + accumulator.linger_us)
         return opened
 
     def _send_keyed(self, topic: str, now_us: int) -> bool | None:
