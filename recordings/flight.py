@@ -159,6 +159,7 @@ class _Flight:
         self.simulation = Simulation(plan.spec, plan.settings.seed, sinks=[journal], speed=speed)
         if isinstance(journal, Recorder):
             self.simulation.on_command = _command_journaler(journal)
+            journal.watch(self.simulation.view)
         self.simulation.timeline.replay = list(replay.by_turn)
         self.simulation.timeline.replay_by_time = list(replay.by_time)
         self.progress: Callable[[int], object] | None = None

@@ -69,6 +69,15 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     after_seq: int
 
 
+class Position(msgspec.Struct, frozen=True):
+    """A place to read on from: a segment, an offset in its text, and the last event before it (0: none)."""
+
+    segment: int = 1
+    offset: int = 0
+    seq: int = 0
+    at_us: int = 0
+
+
 def segment_name(number: int, suffix: str = "") -> str:
     """The file name of a segment, counted from 1; `suffix` is `.part`, `.zst` or nothing."""
     return f"segment-{number:06}.jsonl{suffix}"

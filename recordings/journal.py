@@ -6,6 +6,7 @@ of its own, so that a slow flight can be followed and a crash loses nothing wort
 """
 
 import hashlib
+import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Callable
@@ -16,7 +17,19 @@ from uuid import uuid4
 import msgspec
 
 from cluster.events import Event, kind_of
-from recordings.format import FOOTER, HEADER, CommandLine, Footer, Header, RecordingError, Settings, write_json
+from cluster.view import ClusterView
+from recordings.format import (
+    FOOTER,
+    HEADER,
+    CommandLine,
+    Footer,
+    Header,
+    Position,
+    RecordingError,
+    Settings,
+    write_json,
+)
+from recordings.keyframes import Keyframes
 from recordings.segments import SEGMENT_BYTES, SegmentWriter
 from recordings.version import VERSION
 
@@ -105,10 +118,24 @@ class Recorder(JournalHash):
         self._segments = SegmentWriter(path, segment_bytes)
         super().__init__(self._write, *listeners)
         self._commands = 0
+        self._keyframes = Keyframes(path)
+        self._keyframe_seq = sys.maxsize
+        self._view = ClusterView()
         self._error: RecordingError | None = None
         self._ended = threading.Event()
         self._flusher = threading.Thread(target=self._flush_regularly, name="recorder", daemon=True)
         self._flusher.start()
+
+    def __call__(self, event: Event) -> None:
+        """Take one more event."""
+        super().__call__(event)
+        if event.seq >= self._keyframe_seq:
+            self._make_keyframe()
+
+    def watch(self, view: ClusterView) -> None:
+        """Make keyframes of this view, which must be folded up to an event before the recorder gets it."""
+        self._view = view
+        self._keyframe_seq = self._keyframes.next_after(view.seq)
 
     def command(self, text: str, source: str, turn: int, at_us: int, after_seq: int) -> None:
         """Journal a command that is about to be executed, after the events so far."""
@@ -149,6 +176,18 @@ class Recorder(JournalHash):
         except RecordingError as error:
             self._error = error
             raise
+
+    def _make_keyframe(self) -> None:
+        self.flush()
+        view = self._view
+        with self._lock:
+            segment, offset = self._segments.cut()
+            try:
+                self._keyframes.put(Position(segment, offset, view.seq, view.at_us), view)
+            except OSError as error:
+                self._error = RecordingError(f"cannot write a keyframe of {self.path}: {error.strerror or error}")
+                raise self._error from error
+        self._keyframe_seq = self._keyframes.next_after(view.seq)
 
     def _flush_regularly(self) -> None:
         while not self._ended.wait(FLUSH_SECONDS):

@@ -8,10 +8,11 @@ everything before it.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import or_
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -25,6 +26,7 @@ from recordings.format import (
     CommandLine,
     Footer,
     Header,
+    Position,
     RecordingError,
     clock,
     segment_name,
@@ -49,13 +51,11 @@ class DamagedError(RecordingError):
         )
 
 
-class Position(msgspec.Struct, frozen=True):
-    """A place to read on from: a segment, an offset in its text, and the last event before it (0: none)."""
+class Batch(NamedTuple):
+    """Entries that were read together, verified, and the place to read on from."""
 
-    segment: int = 1
-    offset: int = 0
-    seq: int = 0
-    at_us: int = 0
+    entries: Sequence[Entry]
+    end: Position
 
 
 class Survey(msgspec.Struct, frozen=True):
@@ -90,7 +90,11 @@ class Recording:
 
         From a later `start` the hash cannot be verified. Raises DamagedError unless `salvage`.
         """
-        return _Reading(self, start or Position()).entries()
+        return (entry for batch in self.batches(start) for entry in batch.entries)
+
+    def batches(self, start: Position | None = None) -> Iterator[Batch]:
+        """The same, many entries at a time, each time with the place behind them."""
+        return _Reading(self, start or Position()).batches()
 
     def events(self, start: Position | None = None) -> Iterator[Event]:
         """Every event in order, verified as `entries` are."""
@@ -116,14 +120,10 @@ class Recording:
         """Read and verify everything once; the answer is kept."""
         if self._survey is None:
             reading = _Reading(self, Position())
-            commands = []
-            last = None
-            for entry in reading.entries():
-                if isinstance(entry, CommandLine):
-                    commands.append(entry)
-                else:
-                    last = entry
-            self._survey = Survey(commands, reading.totals(len(commands)), last)
+            commands: list[CommandLine] = []
+            for batch in reading.batches():
+                commands += [entry for entry in batch.entries if isinstance(entry, CommandLine)]
+            self._survey = Survey(commands, reading.totals(len(commands)), reading.last)
         return self._survey
 
     def warn(self, warning: str) -> None:
@@ -156,23 +156,28 @@ class _Reading:
         self.segment, self.line = "", 0
         self.whole = False
 
-    def entries(self) -> Iterator[Entry]:
+    def batches(self) -> Iterator[Batch]:
         recording = self.recording
         newest = max(recording.segments, default=0)
         try:
             for number in range(self.start.segment, newest + 1):
-                for chunk in self._chunks(number):
+                offset = self.start.offset if number == self.start.segment else 0
+                for chunk in self._chunks(number, offset):
                     end = chunk.rfind(b"\n") + 1
-                    yield from self._decoded(chunk[:end] if end < len(chunk) else chunk)
-                    if end < len(chunk) and (number < newest or recording.footer is not None):
+                    entries, damage = self._decoded(chunk[:end] if end < len(chunk) else chunk)
+                    offset += end
+                    yield Batch(entries, Position(number, offset, self.seq, self.at_us))
+                    if damage is None and end < len(chunk) and (number < newest or recording.footer is not None):
                         self.line += 1
-                        raise self._damaged("the line is cut off")
+                        damage = self._damaged("the line is cut off")
+                    if damage is not None:
+                        raise damage
             self._compare_with_footer()
             self.whole = True
-        except DamagedError as damage:
+        except DamagedError as error:
             if not recording.salvage:
                 raise
-            recording.warn(f"{self.place()}: {damage.reason}; read up to {self.last_event()}")
+            recording.warn(f"{self.place()}: {error.reason}; read up to {self.last_event()}")
 
     def totals(self, commands: int) -> Footer:
         """The footer, if it is there and right, or what can be said without one."""
@@ -196,19 +201,19 @@ class _Reading:
             return f"event {self.seq}" if self.seq else "its beginning: there is no whole event"
         return f"event {self.seq} ({kind_of(self.last)}) at {clock(self.at_us)}"
 
-    def _chunks(self, number: int) -> Iterator[bytes]:
+    def _chunks(self, number: int, offset: int) -> Iterator[bytes]:
         path = self.recording.segments.get(number)
         self.segment, self.line = path.name if path is not None else segment_name(number), 0
         if path is None:
             raise self._damaged("the segment is missing")
         try:
-            yield from line_chunks(path, self.start.offset if number == self.start.segment else 0)
+            yield from line_chunks(path, offset)
         except DamagedError:
             raise
         except (OSError, RecordingError) as error:
             raise self._damaged(str(error)) from error
 
-    def _decoded(self, lines: bytes) -> Iterable[Entry]:
+    def _decoded(self, lines: bytes) -> tuple[Sequence[Entry], DamagedError | None]:
         """The entries of whole lines: all at once if they are sound, else one by one up to the damage."""
         if COMMAND_START in lines:
             return self._one_by_one(lines)
@@ -224,25 +229,33 @@ class _Reading:
             at_us = event.at_us
         self._account(lines, events)
         self.line += len(events)
-        return events
+        return events, None
 
-    def _one_by_one(self, lines: bytes) -> Iterator[Entry]:
-        for line in lines.splitlines(keepends=True):
-            self.line += 1
-            try:
-                entry: Entry = (COMMAND_DECODER if line.startswith(COMMAND_START) else EVENT_DECODER).decode(line)
-            except msgspec.DecodeError as error:
-                raise self._damaged(str(error)) from error
-            if entry.at_us < self.at_us:
-                raise self._damaged(f"time runs backwards, from {self.at_us} us to {entry.at_us} us")
-            if isinstance(entry, CommandLine):
-                if entry.after_seq != self.seq:
-                    raise self._damaged(f"a command says it came after event {entry.after_seq}, not {self.seq}")
-            elif entry.seq != self.seq + 1:
-                raise self._damaged(f"event {entry.seq} follows event {self.seq}")
-            else:
-                self._account(line, [entry])
-            yield entry
+    def _one_by_one(self, lines: bytes) -> tuple[Sequence[Entry], DamagedError | None]:
+        entries: list[Entry] = []
+        try:
+            for line in lines.splitlines(keepends=True):
+                self.line += 1
+                entries.append(self._entry(line))
+        except DamagedError as damage:
+            return entries, damage
+        return entries, None
+
+    def _entry(self, line: bytes) -> Entry:
+        try:
+            entry: Entry = (COMMAND_DECODER if line.startswith(COMMAND_START) else EVENT_DECODER).decode(line)
+        except msgspec.DecodeError as error:
+            raise self._damaged(str(error)) from error
+        if entry.at_us < self.at_us:
+            raise self._damaged(f"time runs backwards, from {self.at_us} us to {entry.at_us} us")
+        if isinstance(entry, CommandLine):
+            if entry.after_seq != self.seq:
+                raise self._damaged(f"a command says it came after event {entry.after_seq}, not {self.seq}")
+        elif entry.seq != self.seq + 1:
+            raise self._damaged(f"event {entry.seq} follows event {self.seq}")
+        else:
+            self._account(line, [entry])
+        return entry
 
     def _account(self, lines: bytes, events: list[Event]) -> None:
         if events:

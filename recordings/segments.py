@@ -2,8 +2,8 @@
 
 A growing segment is plain text under the name `….part`, written without a buffer of ours, so that what was handed over
 survives the process. A finished one is renamed, so that others may follow a flight file by file, and then compressed by
-a thread of its own into independent zstd frames cut at keyframes: a seek decompresses one frame. The compressed file
-ends with the table of its frames (zstd's seekable format), which every decompressor skips.
+a thread of its own into independent zstd frames of about 4 MiB, cut at keyframes: a seek decompresses one frame. The
+compressed file ends with the table of its frames (zstd's seekable format), which every decompressor skips.
 """
 
 import struct
@@ -18,6 +18,7 @@ import zstandard
 from recordings.format import RecordingError, segment_name
 
 SEGMENT_BYTES = 16 << 20
+FRAME_BYTES = 4 << 20
 CHUNK_BYTES = 1 << 20
 COMPRESSED_FROM_BYTES = 1 << 20  # smaller ones stay text: nothing to win, and grep works
 LEVEL = 3
@@ -53,6 +54,8 @@ class SegmentWriter:
                 f"cannot go on recording to {self.directory}: {error.strerror or error}; what was recorded is kept"
             ) from error
         self.offset += len(lines)
+        if self.offset - (self._cuts[-1] if self._cuts else 0) >= FRAME_BYTES:
+            self.cut()
 
     def _put(self, lines: bytes) -> None:
         view = memoryview(lines)
@@ -61,7 +64,7 @@ class SegmentWriter:
 
     def cut(self) -> tuple[int, int]:
         """Begin a new frame here; returns (segment, offset in its text), the place to read on from."""
-        if self.offset:
+        if self.offset and self.offset not in self._cuts:
             self._cuts.append(self.offset)
         return self.number, self.offset
 
@@ -101,7 +104,8 @@ class SegmentWriter:
         if self.offset >= COMPRESSED_FROM_BYTES:
             if self._compressor is None:
                 self._compressor = _Compressor()
-            self._compressor.put(path, [*self._cuts, self.offset])
+            self.cut()
+            self._compressor.put(path, self._cuts)
 
 
 class _Compressor:

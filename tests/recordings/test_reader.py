@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from cluster.events import Event, HighWatermarkAdvanced
-from recordings.format import CommandLine, RecordingError, Settings
+from recordings.format import CommandLine, Position, RecordingError, Settings
 from recordings.journal import Recorder, new_header
-from recordings.reader import DamagedError, Position, Recording
+from recordings.reader import DamagedError, Recording
 from recordings.segments import compress_segment
 
 SEGMENT = "segment-000001.jsonl"
