@@ -15,7 +15,7 @@ from cluster.clients.applications import Application
 from cluster.clients.heartbeat import HeartbeatThread
 from cluster.clients.member import Member
 from cluster.clients.membership import GroupMembership
-from cluster.clients.process import RETRY_BACKOFF_US, Surroundings
+from cluster.clients.process import Surroundings
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import LeaveGroupRequest, LeavingMember
 from cluster.spec import GroupSpec
@@ -52,6 +52,7 @@ class Consumer(Member):
         self.membership.reset()
         self.heartbeats.reset()
         self._closing, self._stalled_until_us = False, None
+        self.state = "Joining"
         self.tell(e.MemberStarted(group=self.group, member=self.name))
         self.timeline.start(nursery, self._run, name=self.name)
 
@@ -146,9 +147,9 @@ class Consumer(Member):
             self.fetcher.route()
             if any(self.leader_of(name) < 0 for name in self.owned) or not self._knows_its_topics():
                 self._stale = True
-                await self.sleep(RETRY_BACKOFF_US)
+                await self.sleep(self.retry_backoff_us)
             elif self.state == "Stable":
-                await self.sleep(RETRY_BACKOFF_US)
+                await self.sleep(self.retry_backoff_us)
         elif self.membership.wants_work:
             await self.membership.work()
         else:

@@ -5,7 +5,6 @@ rejoins: it only asks poll() to. Source: `AbstractCoordinator.HeartbeatThread`, 
 """
 
 from cluster.clients.member import Member
-from cluster.clients.process import RETRY_BACKOFF_US
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest, HeartbeatResponse
 from cluster.timeline import Waiter
@@ -78,7 +77,7 @@ class HeartbeatThread:
         if now_us < self._next_us:
             return
         if consumer.coordinator < 0 or self._in_flight:
-            self._next_us = now_us + RETRY_BACKOFF_US
+            self._next_us = now_us + consumer.retry_backoff_us
             return
         self._next_us = now_us + consumer.heartbeat_interval_us
         self._in_flight = True

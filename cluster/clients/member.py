@@ -5,7 +5,7 @@ process that puts them together.
 """
 
 from abc import abstractmethod
-from typing import Any, cast
+from typing import Any
 
 from cluster import events as e
 from cluster.clients.fetcher import Fetcher
@@ -25,7 +25,7 @@ class Member(Process):
     """
 
     def __init__(self, around: Surroundings, spec: GroupSpec, name: str, number: int, config: dict[str, Any]) -> None:
-        super().__init__(around, name, number, cast(int, config["request.timeout.ms"]))
+        super().__init__(around, name, number, config)
         self.spec, self.group, self.config = spec, spec.name, config
         self.topics = spec.topics_of(name)
         self.instance_id: str | None = None

@@ -10,7 +10,6 @@ Source: `AbstractCoordinator`, `ConsumerCoordinator`, `OffsetsRequestManager`.
 from cluster import events as e
 from cluster.assignors import ASSIGNORS, Subscription
 from cluster.clients.member import Member
-from cluster.clients.process import RETRY_BACKOFF_US
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 
@@ -70,6 +69,8 @@ class GroupMembership:
             consumer.member_id = ""
         consumer.heartbeats_off()
         self._lost = True
+        if consumer.state == "Stable":
+            consumer.set_state("Joining", "the coordinator does not know this member any more")
         self.request_rejoin("")
 
     def refused(self, error: ErrorCode) -> None:
@@ -112,7 +113,7 @@ class GroupMembership:
         )
         if response is None or response.error is not ErrorCode.NONE:
             consumer.try_another_broker()
-            await consumer.sleep(RETRY_BACKOFF_US)
+            await consumer.sleep(consumer.retry_backoff_us)
             return
         consumer.coordinator = response.broker
         consumer.tell(e.CoordinatorFound(group=consumer.group, member=consumer.name, broker=response.broker))
@@ -142,7 +143,7 @@ class GroupMembership:
         response: m.JoinGroupResponse | None = await consumer.ask(consumer.coordinator, request, long_poll=True)
         if response is None:
             consumer.coordinator_unknown()
-            await consumer.sleep(RETRY_BACKOFF_US)
+            await consumer.sleep(consumer.retry_backoff_us)
         elif response.error is ErrorCode.NONE:
             await self._sync(response)
         else:
@@ -163,7 +164,7 @@ class GroupMembership:
             self.forget(member_id=False)
         elif error in _COORDINATOR_MOVED:
             consumer.coordinator_unknown()
-        await consumer.sleep(RETRY_BACKOFF_US)
+        await consumer.sleep(consumer.retry_backoff_us)
 
     async def _prepare(self) -> None:
         """onJoinPrepare: commit, then give up what is owned – or lose it, when the generation is gone."""
@@ -180,7 +181,7 @@ class GroupMembership:
             while not await self.commit_sync() and consumer.timeline.now_us < deadline_us:
                 if consumer.generation < 0 or consumer.coordinator < 0:
                     break
-                await consumer.sleep(RETRY_BACKOFF_US)
+                await consumer.sleep(consumer.retry_backoff_us)
         consumer.set_state("Revoking", self._reason)
         self._drop(lost=consumer.generation < 0)
         self._lost = False
@@ -221,7 +222,7 @@ class GroupMembership:
             return
         self.refused(error)
         if error in _COORDINATOR_MOVED:
-            await consumer.sleep(RETRY_BACKOFF_US)
+            await consumer.sleep(consumer.retry_backoff_us)
 
     async def _assign(self, joined: m.JoinGroupResponse) -> dict[str, tuple[str, ...]]:
         """The leader's work: deal the partitions of everybody's topics."""
@@ -265,7 +266,7 @@ class GroupMembership:
             if response is None or response.error is not ErrorCode.NONE:
                 if response is None or response.error in _COORDINATOR_MOVED:
                     consumer.coordinator_unknown()
-                await consumer.sleep(RETRY_BACKOFF_US)
+                await consumer.sleep(consumer.retry_backoff_us)
                 return
             found = {name: offset for name, (_, offset, _, _) in response.offsets.items() if offset >= 0}
             self._position(found, "committed")

@@ -4,7 +4,7 @@ Its threads are actors in one nursery. Killing it cancels their scope: nothing i
 it (SIGSTOP, a long GC) holds back whatever arrives and whatever its threads would do next.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -16,8 +16,7 @@ from cluster.network import Network
 from cluster.protocol.messages import MetadataRequest, MetadataResponse, PartitionMetadata, Request
 from cluster.timeline import TIMED_OUT, TimedOut, Timeline, Timer, Waiter
 
-RETRY_BACKOFF_US = 100_000
-RETRY_BACKOFF_MAX_US = 1_000_000
+MS = 1_000
 
 
 class Surroundings(msgspec.Struct):
@@ -33,12 +32,14 @@ class Surroundings(msgspec.Struct):
 class Process:
     """A client's process; `number` is its place among the clients (it spreads first contacts over the brokers)."""
 
-    def __init__(self, around: Surroundings, name: str, number: int, request_timeout_ms: int) -> None:
+    def __init__(self, around: Surroundings, name: str, number: int, config: Mapping[str, Any]) -> None:
         self.around, self.name, self.number = around, name, number
         self.timeline, self.tell = around.timeline, around.tell
         self.alive = self.running = False
         self.scope: trio.CancelScope | None = None
-        self._request_timeout_us = request_timeout_ms * 1000
+        self._request_timeout_us: int = config["request.timeout.ms"] * MS
+        self.retry_backoff_us: int = config["retry.backoff.ms"] * MS
+        self.retry_backoff_max_us: int = config["retry.backoff.max.ms"] * MS
         self._connections: dict[int, Connection] = {}
         self._watched: list[Connection] = []
         self._timeouts: Timer | None = None  # one for all connections: a heap full of them slows every turn
@@ -182,7 +183,7 @@ class Process:
             if response is not None and response.brokers:
                 break
             self.try_another_broker()
-            await self.sleep(RETRY_BACKOFF_US)
+            await self.sleep(self.retry_backoff_us)
         self.metadata_version += 1
         for topic, partitions in response.topics.items():
             names = tuple(f"{topic}-{number}" for number in range(len(partitions)))
@@ -198,4 +199,4 @@ class Process:
         return metadata.leader if metadata is not None else -1
 
 
-__all__ = ["RETRY_BACKOFF_MAX_US", "RETRY_BACKOFF_US", "TIMED_OUT", "Process", "Surroundings"]
+__all__ = ["TIMED_OUT", "Process", "Surroundings"]

@@ -3,7 +3,7 @@
 Source: `org.apache.kafka.clients.producer.KafkaProducer`.
 """
 
-from typing import Any, cast
+from typing import Any
 
 import trio
 
@@ -24,7 +24,7 @@ class Producer(Process):
     def __init__(
         self, around: Surroundings, spec: ProducerSpec, name: str, number: int, config: dict[str, Any]
     ) -> None:
-        super().__init__(around, name, number, cast(int, config["request.timeout.ms"]))
+        super().__init__(around, name, number, config)
         self.spec, self.config, self.topics = spec, config, spec.topics
         self.state = "Stopped"
         self.accumulator = Accumulator(

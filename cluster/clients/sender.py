@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 from cluster import events as e
 from cluster.clients.accumulator import UNSENT, Accumulator, ProducerBatch
-from cluster.clients.process import RETRY_BACKOFF_MAX_US, RETRY_BACKOFF_US
 from cluster.clients.workload import NEVER_US
 from cluster.connection import Connection
 from cluster.protocol.errors import ErrorCode
@@ -42,6 +41,8 @@ class SenderHost(Protocol):
 
     name: str
     running: bool
+    retry_backoff_us: int
+    retry_backoff_max_us: int
     topics: tuple[str, ...]
     timeline: Timeline
     tell: Callable[[e.Event], None]
@@ -154,7 +155,7 @@ class Sender:
                 host.closed()
                 return
             if self._stale:
-                next_us = timeline.now_us + RETRY_BACKOFF_US
+                next_us = timeline.now_us + host.retry_backoff_us
             self.look_at(next_us)
             self._waiter = waiter = timeline.waiter("a batch to send")
             await host.park(waiter)
@@ -178,7 +179,7 @@ class Sender:
             if response is not None and response.error is ErrorCode.NONE:
                 break
             self._host.try_another_broker()
-            await self._host.sleep(RETRY_BACKOFF_US)
+            await self._host.sleep(self._host.retry_backoff_us)
         self._identify(response.producer_id, response.epoch)
 
     def _identify(self, producer_id: int, epoch: int) -> None:
@@ -339,7 +340,7 @@ class Sender:
     def _retry(self, batch: ProducerBatch, error: ErrorCode) -> None:
         """Back into the queue, before everything with a later sequence."""
         batch.attempts += 1
-        backoff_us = min(RETRY_BACKOFF_US << min(batch.attempts - 1, 10), RETRY_BACKOFF_MAX_US)
+        backoff_us = min(self._host.retry_backoff_us << min(batch.attempts - 1, 10), self._host.retry_backoff_max_us)
         batch.not_before_us = self._host.timeline.now_us + backoff_us
         queue = self._accumulator.queues.setdefault(batch.partition, deque())
         place = 0

@@ -152,7 +152,10 @@ class Operations:
             process.end("kill")
         else:
             process.kill()
-        self._injure(("down", command.target), command, command.for_us, lambda: self._launch(command.target))
+        down_us = command.for_us
+        if down_us is None and isinstance(process, Consumer):
+            down_us = process.spec.application.restart_after_us
+        self._injure(("down", command.target), command, down_us, lambda: self._launch(command.target))
 
     def _stop(self, command: c.Stop) -> None:
         process = self._living(command.target)

@@ -209,7 +209,7 @@ class Simulation:
             def new_uuid(bits: Callable[[int], int] = stream.getrandbits) -> str:
                 return str(uuid.UUID(int=bits(128), version=4))
 
-            broker = Broker(spec, self.control, self._config, self.tell, new_uuid)
+            broker = Broker(spec, self.control, self.spec.broker_config(spec), self.tell, new_uuid)
             self.brokers[spec.id] = self.control.brokers[spec.id] = broker
         for broker in self.brokers.values():
             broker.boot()
@@ -238,7 +238,7 @@ class Simulation:
     def _create(self, place: int, topic: TopicSpec) -> None:
         """Replica k of partition p of the topic at `place` lives on the broker at place (topic + p + k) mod n."""
         brokers = sorted(self.brokers)
-        wanted = cast(int, configuration.resolve_topic(self._config, topic.config)["min.insync.replicas"])
+        wanted = cast(int, topic.topic_config(self.spec.config)["min.insync.replicas"])
         min_insync = min(wanted, topic.replication)
         internal = topic.name in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC}
         self.topics[topic.name] = topic.partitions
@@ -263,7 +263,7 @@ class Simulation:
         return Surroundings(self.timeline, self.network, endpoints, self.tell, self.seed)
 
     def _declare_group(self, group: GroupSpec) -> None:
-        config = configuration.resolve("consumer", group.config)
+        config = group.consumer_config(group.instances()[0] if group.members else group.name)
         partitions = cast(int, self._config["offsets.topic.num.partitions"])
         topics = dict.fromkeys(group.topics)
         for member in group.instances():
@@ -282,7 +282,7 @@ class Simulation:
             self._declare_member(group, name)
 
     def _declare_member(self, group: GroupSpec, name: str) -> None:
-        config = configuration.resolve("consumer", group.config)
+        config = group.consumer_config(name)
         self._clients += 1
         stream = random_stream(self.seed, f"application/{name}")
         application = Application(group.application, stream, self._orders[group.name])
@@ -301,7 +301,7 @@ class Simulation:
         )
 
     def _declare_producer(self, spec: ProducerSpec) -> None:
-        config = configuration.resolve("producer", spec.config)
+        config = spec.producer_config()
         for name in spec.instances():
             self._clients += 1
             self.producers[name] = Producer(self._surroundings(), spec, name, self._clients, dict(config))

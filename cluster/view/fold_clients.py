@@ -38,7 +38,7 @@ def member_declared(view: ClusterView, event: e.MemberDeclared) -> None:
 
 def member_started(view: ClusterView, event: e.MemberStarted) -> None:
     member = view.members[event.member]
-    member.alive, member.paused = True, False
+    member.alive, member.paused, member.state = True, False, "Joining"
     member.member_id, member.generation, member.coordinator = "", -1, -1
     member.polling, member.last_poll_us = True, event.at_us
     member.heartbeats_paused, member.stalled_until_us = False, None
@@ -51,7 +51,7 @@ def member_stopped(view: ClusterView, event: e.MemberStopped) -> None:
     member.alive = member.polling = member.paused = member.heartbeats_paused = False
     member.stalled_until_us = None
     member.state = "Left" if event.how == "stop" else "Dead"
-    _release(view.groups[event.group], member, event.at_us, tuple(member.owned))
+    _release(view, member, event.at_us, tuple(member.owned))
     member.positions = {}
     _lane(member, event.at_us, "dead")
     words = "closed cleanly" if event.how == "stop" else "was killed"
@@ -79,7 +79,7 @@ def member_state_changed(view: ClusterView, event: e.MemberStateChanged) -> None
     member.member_id, member.generation = event.member_id, event.generation
     if event.state == "Fenced":
         member.fenced += 1
-        _release(view.groups[event.group], member, event.at_us, tuple(member.owned))
+        _release(view, member, event.at_us, tuple(member.owned))
     _lane(member, event.at_us, _phase_of(event.state))
 
 
@@ -101,17 +101,25 @@ def partitions_assigned(view: ClusterView, event: e.PartitionsAssigned) -> None:
 
 
 def partitions_revoked(view: ClusterView, event: e.PartitionsRevoked) -> None:
-    _release(view.groups[event.group], view.members[event.member], event.at_us, event.partitions)
+    _release(view, view.members[event.member], event.at_us, event.partitions)
 
 
-def _release(group: GroupView, member: MemberView, at_us: int, partitions: tuple[str, ...]) -> None:
+def _release(view: ClusterView, member: MemberView, at_us: int, partitions: tuple[str, ...]) -> None:
+    """A member holds these no more; one that was thrown out and does not know it yet may still hold them, too."""
+    group = view.groups[member.group]
     for name in partitions:
         member.owned.pop(name, None)
         member.positions.pop(name, None)
-        if group.owners.get(name) == member.member:
+        if group.owners.get(name) != member.member:
+            continue
+        group.previous_owners[name] = member.member
+        holders = (other for other in view.members.values() if other.group == group.group and name in other.owned)
+        holder = next(holders, None)
+        if holder is not None:
+            group.owners[name] = holder.member
+        else:
             del group.owners[name]
             group.unowned_since_us[name] = at_us
-            group.previous_owners[name] = member.member
 
 
 def _reader(group: GroupView, name: str) -> ReaderView:

@@ -137,6 +137,8 @@ def producer_declared(view: ClusterView, event: e.ProducerDeclared) -> None:
 
 def producer_state_changed(view: ClusterView, event: e.ProducerStateChanged) -> None:
     producer = view.producers[event.producer]
+    if event.state == "Running" and producer.state != "Paused":  # a new process has no identity yet
+        producer.producer_id = producer.epoch = -1
     producer.state, producer.reason = event.state, event.reason
     if event.state in {"Dead", "Stopped"}:
         producer.buffered_bytes = 0

@@ -71,15 +71,15 @@ def test_a_name_before_the_first_dot_is_a_scope_when_it_is_declared() -> None:
     assert after("broker-2.min.insync.replicas=2").brokers[1].config == {"min.insync.replicas": 2}
     assert after("billing.members=3").groups[0].members == 3
     with pytest.raises(SettingError, match="there is no key or field payments"):
-        after("payments.eu.retention.ms=5")
-    assert after("payments.eu:retention.ms=5").topics[1].config == {"retention.ms": 5}
+        after("payments.eu.min.insync.replicas=2")
+    assert after("payments.eu:min.insync.replicas=2").topics[1].config == {"min.insync.replicas": 2}
 
 
 def test_a_whole_key_is_the_clusters_or_everybodys_who_has_it() -> None:
     assert after("min.insync.replicas=2").config == {"min.insync.replicas": 2}
     assert after("cluster:min.insync.replicas=2") == after("min.insync.replicas=2")
     assert [group.config for group in after("session.timeout.ms=9000").groups] == [{"session.timeout.ms": 9_000}] * 2
-    assert [topic.config for topic in after("retention.ms=5").topics] == [{"retention.ms": 5}] * 2
+    assert [topic.config for topic in after("retention.ms=604800000").topics] == [{"retention.ms": 604_800_000}] * 2
     both = after("request.timeout.ms=5000")
     assert [group.config for group in both.groups] == [{"request.timeout.ms": 5_000}] * 2
     assert [producer.config for producer in both.producers] == [{"request.timeout.ms": 5_000}] * 2
