@@ -101,7 +101,7 @@ def run(  # noqa: PLR0913 - options
     if forever and until is not None:
         raise UsageError("--forever has no end, and --until is one: give one of them")
     until_us, pace, changes = _duration("--until", until), _speed(speed), _settings(settings)
-    from console import summary
+    from console import output
     from recordings.flight import fly, make_plan
     from recordings.kafka_log import KafkaLog
     from recordings.scenario import load
@@ -109,12 +109,12 @@ def run(  # noqa: PLR0913 - options
     signal.signal(signal.SIGTERM, _terminated)
     plan = make_plan(load(scenario), seed=seed, until_us=until_us, settings=changes, forever=forever)
     log_to = sys.stderr if json else sys.stdout
-    progress = None if log else summary.progress_on(sys.stderr, plan.settings.until_us)
+    progress = None if log else output.progress_on(sys.stderr, plan.settings.until_us)
     kafka_log = KafkaLog(lambda line: log_to.write(line + "\n")) if log else None
     result = fly(plan, speed=pace, record=record, log=kafka_log, progress=progress)
     if progress is not None:
         progress.clear()
-    _print(_json(result.report()) if json else summary.of_flight(result, record))
+    _print(_json(result.report()) if json else output.of_flight(result, record))
     return HELD if result.held else NOT_HELD
 
 
@@ -131,30 +131,67 @@ def rerun(
 ) -> int:
     """Fly a recording again: the same commands in a new simulation, compared event by event. With --set: what if."""
     until_us, changes = _duration("--until", until), _settings(settings)
-    from console import summary
+    from console import output
     from recordings.rerun import rerun as rerun_recording
 
     signal.signal(signal.SIGTERM, _terminated)
-    progress = summary.progress_on(sys.stderr, until_us)
+    progress = output.progress_on(sys.stderr, until_us)
     result = rerun_recording(
         recording, settings=changes, until_us=until_us, record=record, salvage=salvage, progress=progress
     )
     if progress is not None:
         progress.clear()
-    for warning in result.warnings:
-        _complain(f"warning: {warning}")
-    _print(_json(result.report()) if json else summary.of_rerun(result, record))
+    _warn(result.warnings)
+    _print(_json(result.report()) if json else output.of_rerun(result, record))
     return HELD if result.held else NOT_HELD
+
+
+@app.command
+def summary(
+    recording: Annotated[Path, Parameter(help="The recording's directory.")],
+    /,
+    *,
+    salvage: Salvage = False,
+    json: Json = False,
+) -> int:
+    """Print a recording's main tables, without Spark."""
+    from console import output
+    from recordings.summary import summarize
+
+    found = summarize(recording, salvage=salvage)
+    _warn(found.warnings)
+    _print(_json(found) if json else output.of_recording(found))
+    return HELD
+
+
+@app.command
+def export(
+    recordings: Annotated[list[Path], Parameter(help="The recordings' directories.", negative="")],
+    /,
+    *,
+    to: Annotated[str, Parameter(help="A directory, or a URI (file, s3, hdfs); the tables are below it.")],
+    salvage: Salvage = False,
+    json: Json = False,
+) -> int:
+    """Write recordings as typed Parquet tables, one for each kind of event."""
+    from console import output
+    from recordings.export import export as export_recordings
+
+    exported = export_recordings(recordings, to, salvage=salvage)
+    for each in exported:
+        _warn(each.warnings)
+    _print(_json(exported) if json else output.of_export(exported, to))
+    return HELD
 
 
 @app.command
 def scenarios(*, json: Json = False) -> int:
     """List the library of scenarios."""
-    from console import summary
+    from console import output
     from recordings.scenario import list_scenarios
 
     listed = list_scenarios()
-    _print(_json(listed) if json else summary.of_library(listed))
+    _print(_json(listed) if json else output.of_library(listed))
     return HELD
 
 
@@ -170,8 +207,6 @@ def show(scenario: Annotated[str, Parameter(help="A scenario of the library, or 
 LATER = {
     "play": "Open the console on a recording.",
     "diff": "Compare two recordings.",
-    "export": "Write recordings as Parquet tables.",
-    "summary": "Print a recording's main tables.",
     "report": "Analyse recordings with Spark.",
     "compare": "Analyse two flights side by side with Spark.",
     "sweep": "Fly a grid of settings and seeds with Spark.",
@@ -180,7 +215,7 @@ LATER = {
 }
 """Commands of the plan that this release does not have yet."""
 
-COMMANDS = ("run", "rerun", "scenarios", "show", *LATER)
+COMMANDS = ("run", "rerun", "summary", "export", "scenarios", "show", *LATER)
 
 
 def _announce(name: str, summary_text: str) -> None:
@@ -261,6 +296,11 @@ def _print_last_events(error: "FlightError") -> None:
 
 def _complain(message: str) -> None:
     print(f"flightdeck: {message}", file=sys.stderr)
+
+
+def _warn(warnings: Sequence[str]) -> None:
+    for warning in warnings:
+        _complain(f"warning: {warning}")
 
 
 def _print(text: str) -> None:

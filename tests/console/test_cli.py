@@ -175,6 +175,21 @@ def test_a_recording_that_does_not_come_again_is_exit_code_1(
     assert "warning: the flight has no end" in ended.err
 
 
+def test_a_recordings_tables_are_printed_and_exported(flightdeck: Flightdeck, small: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.flight"
+    flown = json.loads(flightdeck("run", small, "--record", path, "--json").out)
+    assert json.loads(flightdeck("summary", path, "--json").out)["journal_sha256"] == flown["journal_sha256"]
+    readable = flightdeck("summary", path)
+    assert readable.code == 0
+    assert "rebalances\n" in readable.out
+    assert "member joined" in readable.out
+    exported = flightdeck("export", path, "--to", tmp_path / "out", "--json")
+    assert exported.code == 0
+    assert json.loads(exported.out)[0]["events"] == flown["events"]
+    assert list((tmp_path / "out" / "tables" / "records_appended").glob("*.parquet"))
+    assert f"{flown['events']:,} events as " in flightdeck("export", path, "--to", tmp_path / "out").out
+
+
 # --- the library -----------------------------------------------------------------------------------------------------
 
 
@@ -217,6 +232,9 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("run", "first-flight", "--record", "console"), "console exists already; choose another name"),
     (("rerun", "nowhere.flight"), "nowhere.flight does not exist, so it is no recording"),
     (("rerun", "console"), "console is no recording: it has no header.json"),
+    (("summary", "nowhere.flight"), "nowhere.flight does not exist, so it is no recording"),
+    (("export", "console", "--to", "nowhere"), "console is no recording: it has no header.json"),
+    (("export", "console"), "parameter --to requires an argument"),
     (("show", "firs-flight"), "did you mean first-flight?"),
     (("play", "a.flight"), "`flightdeck play` comes with a later release"),
     (("sweep", "file", "--out", "dir", "--master", "local[2]"), "`flightdeck sweep` comes with a later release"),

@@ -1,4 +1,4 @@
-"""What the commands print for people: a flight, a rerun, the library. Text in, text out: nothing here prints."""
+"""What the commands print for people: flights, reruns, tables, the library. Text in, text out: nothing here prints."""
 
 import time
 from collections import defaultdict
@@ -6,13 +6,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+import msgspec
+
 from cluster.durations import format_duration
 
 if TYPE_CHECKING:
     from recordings.expectations import Result
+    from recordings.export import Exported
     from recordings.flight import FlightResult
     from recordings.rerun import RerunResult
     from recordings.scenario import Listed
+    from recordings.summary import Summary
 
 SECOND_US = 1_000_000
 
@@ -73,6 +77,59 @@ def of_library(listed: Sequence["Listed"]) -> str:
         lines.append(module)
         lines += [f"  {each['name']:<{width}}  {each['until']:>4}  {each['title']}" for each in members]
     return "\n".join([*lines, "", "flightdeck show NAME: what happens and why; flightdeck run NAME: fly it"])
+
+
+def of_recording(found: "Summary") -> str:
+    """A recording's main tables."""
+    settings = "".join(f"  {setting}" for setting in found.settings)
+    lines = [
+        f"{found.scenario}  seed {found.seed}{settings}  {found.virtual_s:g} s of virtual time  {found.started}",
+        f"{found.events:,} events  {found.commands:,} commands  journal {found.journal_sha256[:16]}…",
+    ]
+    if not found.complete:
+        lines.append("the flight did not come to its end")
+    for title, rows in (
+        ("groups", found.groups),
+        ("rebalances", found.rebalances),
+        ("producers", found.producers),
+        ("topics", [row for row in found.topics if not row.topic.startswith("__")]),
+        ("faults", found.faults),
+    ):
+        if rows:
+            lines += ["", title, *_table([msgspec.structs.asdict(row) for row in rows])]
+    lines += ["", _delivery(found.delivery)]
+    return "\n".join(lines)
+
+
+def of_export(exported: Sequence["Exported"], to: str) -> str:
+    """What was written where."""
+    lines = [
+        f"{each.recording}: {each.events:,} events as {each.bytes:,} bytes in {each.seconds:.1f} s (run {each.run_id})"
+        for each in exported
+    ]
+    return "\n".join([*lines, f"tables in {to}/tables"])
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> Iterable[str]:
+    """Rows under the names of their fields; numbers to the right."""
+    texts = [[_cell(value) for value in row.values()] for row in rows]
+    heads = list(rows[0])
+    widths = [max(len(head), *(len(line[place]) for line in texts)) for place, head in enumerate(heads)]
+    right = [isinstance(value, int | float) for value in rows[0].values()]
+    for line in (heads, *texts):
+        cells = (
+            text.rjust(width) if to_right else text.ljust(width)
+            for text, width, to_right in zip(line, widths, right, strict=True)
+        )
+        yield "  " + "  ".join(cells).rstrip()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:,.3f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _factor(result: "FlightResult") -> str:

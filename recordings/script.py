@@ -1,0 +1,102 @@
+"""Playback scripts: a recording shown by a text file. TOML in, a Script out, or every error of the file at once.
+
+    title = "How a silent member is noticed"
+
+    [[step]]
+    at = "60s"                        # the playback goes there; without it the step happens where the one before ended
+    do = "group billing"              # a command of the console, as it is typed there
+    say = "billing-2 has just died"   # a caption
+    shot = "silence.svg"              # a picture of the screen
+    expect = "groups.billing.members == 3"    # CEL over the view document; a presenter's value in the console's tests
+
+The steps are done in the file's order; `at` may go back. What a step does, it does in this order: at, do, expect, say,
+shot. The console carries them out: it alone knows screens and commands.
+"""
+
+import tomllib
+from pathlib import Path
+
+import msgspec
+
+from recordings.predicates import Predicate
+from recordings.scenario import ScenarioError, ScenarioErrors
+from recordings.scenario_lines import locate
+from recordings.scenario_tables import Problem, ReadError, Table, duration, filled_text
+
+
+class ScriptStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One step; None for what it does not do. `line` is its line in the file, from 1."""
+
+    at_us: int | None = None
+    do: str | None = None
+    say: str | None = None
+    shot: str | None = None
+    expect: str | None = None
+    line: int = 0
+
+
+class Script(msgspec.Struct, frozen=True):
+    """A playback script."""
+
+    title: str
+    steps: tuple[ScriptStep, ...]
+
+
+def load_script(path: Path) -> Script:
+    """Read a script's file. Raises ScenarioErrors with everything that is wrong with it."""
+    try:
+        text = path.read_bytes().decode()
+    except UnicodeDecodeError:
+        raise ScenarioErrors([ScenarioError(str(path), 0, "it is not text in UTF-8")]) from None
+    except OSError as error:
+        raise ScenarioErrors([ScenarioError(str(path), 0, f"it cannot be read: {error.strerror}")]) from None
+    return parse_script(text, str(path))
+
+
+def parse_script(text: str, file: str) -> Script:
+    """Read a script's text; `file` is what errors call it. Raises ScenarioErrors."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioErrors([ScenarioError(file, 0, f"not TOML: {error}")]) from None
+    lines = locate(text)
+    problems: list[Problem] = []
+    top = Table(data, (), problems)
+    title = top.take("title", filled_text, "", required=True)
+    tables = top.tables("step")
+    top.close()
+    steps = tuple(_step(table, lines.get(table.place, 0)) for table in tables)
+    if not steps and not problems:
+        problems.append(Problem((), "a script has at least one [[step]]"))
+    if problems:
+        errors = [ScenarioError(file, lines.get(each.place, 1), each.reason, each.suggestion) for each in problems]
+        raise ScenarioErrors(sorted(errors, key=lambda error: error.line))
+    return Script(title, steps)
+
+
+def _step(table: Table, line: int) -> ScriptStep:
+    step = ScriptStep(
+        at_us=table.take("at", duration, None),
+        do=table.take("do", filled_text, None),
+        say=table.take("say", filled_text, None),
+        shot=table.take("shot", _picture, None),
+        expect=table.take("expect", _expression, None),
+        line=line,
+    )
+    table.close()
+    if not table.data:
+        table.problems.append(Problem(table.place, "the step does nothing"))
+    return step
+
+
+def _picture(value: object) -> str:
+    name = filled_text(value)
+    if Path(name).suffix != ".svg" or Path(name).name != name:
+        raise ReadError(f"{name!r} is not the name of a picture: write it like overview.svg")
+    return name
+
+
+def _expression(value: object) -> str:
+    text = filled_text(value)
+    Predicate(text)
+    return text
