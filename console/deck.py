@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from rich.console import RenderableType
+from textual._compositor import ChopsUpdate
 from textual.app import App
 from textual.binding import BindingType
 from textual.screen import Screen
@@ -18,6 +20,7 @@ from console.screens.frame import FlightScreen
 from console.screens.group import GroupScreen
 from console.screens.overlays import FailureScreen, Overlay
 from console.screens.overview import OverviewScreen
+from console.terminal import TightUpdate
 from console.themes import DARK, DESCRIPTIONS, MONO, THEMES, Styles, styles_of
 from console.widgets.panel import Panel
 
@@ -108,11 +111,17 @@ class Deck(App[None]):
                 self._drawing = False
 
     def paint(self) -> None:
-        """Paint the screen on top, and the one that shows through below it."""
+        """Paint the screen on top, and the one that shows through if something lies over it."""
         self._tell_news()
-        for screen in self.screen_stack[-2:]:
+        for screen in reversed(self.screen_stack):
             if isinstance(screen, FlightScreen | Overlay):
                 screen.paint()
+            if isinstance(screen, FlightScreen):
+                break
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        """Write what Textual drew, but no more of it than has changed (see `console.terminal`)."""
+        super()._display(screen, TightUpdate(renderable) if type(renderable) is ChopsUpdate else renderable)
 
     def _tell_news(self) -> None:
         source = self.flight.source
@@ -223,4 +232,5 @@ class Deck(App[None]):
 
     def keys_by_action(self) -> dict[str, str]:
         """What is pressed for each action's id."""
-        return {action.id: action.shown for action in ACTIONS}
+        remapped = {binding_id: keys for binding_id, keys in self._keymap.items() if keys}
+        return {action.id: remapped.get(action.id, action.shown).partition(",")[0] for action in ACTIONS}

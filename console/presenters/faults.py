@@ -78,11 +78,10 @@ def _group(view: ClusterView, name: str) -> list[Fault]:
     alive = [member.member for member in members_of(view, name) if member.alive]
     number = len(alive)
     empty = "" if number else "the group is Empty: no member runs"
-    fewer = "" if number > 1 else empty or "it is the last one; stop it to leave the group Empty"
     victim = alive[-1] if alive else f"{name}-1"
     return [
         Fault(f"scale {name} to {number + 1}", "start one more member"),
-        Fault(f"scale {name} to {max(1, number - 1)}", "stop the highest number cleanly", fewer),
+        Fault(f"scale {name} to {max(0, number - 1)}", "stop the highest number cleanly", empty),
         Fault(f"rolling restart {name} every 30s", "stop and start the members one by one", empty),
         Fault(f"kill {victim}", "kill one member: the others notice when its session ends", empty),
         Fault(f"stall {victim} for 1m", "one member does not call poll()", empty),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from cluster.view.document import group_lag
 from cluster.view.state import ClusterView, Moment
-from console.clock import BUILDING, ENDED, FAILED, PAUSED, Clock
+from console.clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, Clock
 from console.presenters.numbers import SECOND_US, clock, count, speed
 from console.presenters.overview import broker_state, lag_trend
 from console.presenters.text import (
@@ -31,6 +31,13 @@ from console.presenters.text import (
 GAP: Span = ("   ", PLAIN)
 SLIPPED = 0.8  # below this share of the chosen speed the header says what is really reached
 
+PHASES = {
+    LIVE: ("▶", "LIVE", OK),
+    PAUSED: ("‖", "PAUSED", WARN),
+    ENDED: ("■", "ENDED", ACCENT),
+    FAILED: ("✖", "FAILED", ERROR),
+}
+
 # kind of moment → glyph, tone, weight when several share a cell of the strip
 MARKS: dict[str, tuple[str, str, int]] = {
     "fault": ("✖", ERROR, 5),
@@ -44,53 +51,56 @@ MARKS: dict[str, tuple[str, str, int]] = {
 
 def header(view: ClusterView, at: Clock, title: str, width: int, recording: bool) -> Line:
     """One line: what is flown, when it is and how fast, and whether anything is wrong."""
-    middle = time_words(at)
-    if recording:
-        middle = (*middle, ("  ● REC", ERROR))
     name = title.partition(" · ")[0]
     banner = line((" FLIGHTDECK ", BANNER), " ")
-    lefts = (line(*banner, (f" {title}", STRONG)), line(*banner, (f" {name}", STRONG)), line((f" {name}", STRONG)))
+    whole, brief, bare = (
+        line(*banner, (f" {title}", STRONG)),
+        line(*banner, (f" {name}", STRONG)),
+        line((f" {name}", STRONG)),
+    )
     left: Line = ()
-    detail = 0
-    for left, detail in ((lefts[0], 3), (lefts[0], 2), (lefts[1], 2), (lefts[2], 2), (lefts[2], 1), ((), 1), ((), 0)):
-        if length(left) + length(middle) + length(health(view, detail)) + 5 <= width:
+    middle: Line = ()
+    right: Line = ()
+    for left, detail in ((whole, 3), (whole, 2), (brief, 2), (bare, 2), (bare, 1), ((), 1), ((), 0)):
+        middle, right = time_words(at, short=not detail), health(view, detail, recording=recording)
+        if length(left) + length(middle) + length(right) + 5 <= width:
             break
-    right = health(view, detail)
     spare = max(0, width - length(left) - length(middle) - length(right) - 1)
     before = min(3, max(1, spare // 3)) if spare < 30 else spare // 3
     body = fit(line(*left, (" " * before, PLAIN), *middle), width - length(right) - 1)
     return (*body, *right, (" ", PLAIN))
 
 
-def time_words(at: Clock) -> Line:
-    """`00:12:41.3 ▶ ×20 LIVE`, with what is really reached when that is less."""
+def time_words(at: Clock, *, short: bool = False) -> Line:
+    """`00:12:41.3 ▶ LIVE ×20`, with what is really reached when that is less; `short` leaves out the word."""
     if at.phase == BUILDING:
         return line(("building the cluster …", MUTED))
-    digits = 3 if at.phase != "live" else 1
-    now = (clock(at.now_us, digits).ljust(12), STRONG)
-    if at.phase == FAILED:
-        return line(now, ("  ✖ FAILED", ERROR))
-    if at.phase == ENDED:
-        return line(now, ("  ■ ENDED", ACCENT))
+    now = (clock(at.now_us, 1 if at.phase == LIVE else 3).ljust(0 if short else 12), STRONG)
+    glyph, word, tone = PHASES[at.phase]
+    sign = (f"  {glyph}" if short else f"  {glyph} {word}", tone)
+    if at.over:
+        return line(now, sign)
     if at.phase == PAUSED:
-        return line(now, ("  ‖ PAUSED", WARN), (f"  {speed(at.speed)}", MUTED))
-    return line(now, ("  ▶ LIVE", OK), f"  {speed(at.speed)}", _really(at))
+        return line(now, sign, (f"  {speed(at.speed)}", MUTED))
+    return line(now, sign, f"  {speed(at.speed)}", _really(at, short=short))
 
 
-def _really(at: Clock) -> Span:
+def _really(at: Clock, *, short: bool) -> Span:
     reached = at.actual_speed
     if reached <= 0:
         return "", MUTED
     if at.speed == math.inf:
         return f" {speed(reached)}", MUTED
-    return (f" (really {speed(reached)})", WARN) if reached < at.speed * SLIPPED else ("", MUTED)
+    words = f" ({speed(reached)})" if short else f" (really {speed(reached)})"
+    return (words, WARN) if reached < at.speed * SLIPPED else ("", MUTED)
 
 
-def health(view: ClusterView, detail: int) -> Line:
-    """Brokers, groups, lag and faults; with less detail in fewer words."""
-    if not view.brokers:
-        return ()
-    parts = [_brokers(view, detail), _groups(view, detail), _lag(view, detail), _faults(view, detail)]
+def health(view: ClusterView, detail: int, *, recording: bool = False) -> Line:
+    """Brokers, groups, lag and faults; with less detail in fewer words, with the least without lag."""
+    parts = [line(("● REC", ERROR))] if recording else []
+    if view.brokers:
+        parts += [_brokers(view, detail), _groups(view, detail)]
+        parts += [_lag(view), _faults(view, detail)] if detail else [_faults(view, detail)]
     return joined((part for part in parts if part), GAP if detail >= 3 else ("  ", PLAIN))
 
 
@@ -115,14 +125,14 @@ def _groups(view: ClusterView, detail: int) -> Line:
     return tuple(spans)
 
 
-def _lag(view: ClusterView, detail: int) -> Line:
+def _lag(view: ClusterView) -> Line:
     if not view.groups:
         return ()
     groups = view.groups.values()
     lag = sum(group_lag(view, group) for group in groups)
     trends = [lag_trend(group) for group in groups]
     arrow = next((trend for trend in trends if trend[0] == "↗"), trends[0])
-    return line(("lag ", MUTED) if detail else ("", MUTED), count(lag).rjust(5), (f" {arrow[0]}", arrow[1]))
+    return line(("lag ", MUTED), count(lag).rjust(5), (f" {arrow[0]}", arrow[1]))
 
 
 def _faults(view: ClusterView, detail: int) -> Line:

@@ -79,6 +79,8 @@ class Grid(Listing):
         longest = max((len(view.partitions_by_topic.get(topic, ())) for topic in topics), default=1)
         self.cell = next((size for size in self.sizes() if longest * size <= room), self.sizes()[-1])
         self.across = max(1, room // self.cell)
+        if longest > self.across > 10:  # lines break at round numbers
+            self.across -= self.across % 10
 
     def sizes(self) -> tuple[int, ...]:
         """Widths a cell may have, best first."""
@@ -91,7 +93,7 @@ class Grid(Listing):
         numbers = "".join(str(number).ljust(self.cell * step) for number in range(0, min(longest, self.across), step))
         return fit(line((" " * (self.label + 2), PLAIN), (numbers, FAINT)), self.width)
 
-    def keys(self) -> list[str]:
+    def row_keys(self) -> list[str]:
         """A topic's name for its first line, the name with a number for each further one."""
         result = []
         for topic in self.topics:

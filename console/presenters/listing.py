@@ -29,7 +29,7 @@ class Listing:
         """The line above the rows; empty when there is none."""
         return EMPTY
 
-    def keys(self) -> Sequence[str]:
+    def row_keys(self) -> Sequence[str]:
         """One key for each row, top to bottom."""
         return ()
 

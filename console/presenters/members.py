@@ -68,7 +68,7 @@ class MembersListing(Listing):
         cells[LANE] = ((title.ljust(width - 3) + "now", MUTED),)
         return self.layout.row(cells)
 
-    def keys(self) -> list[str]:
+    def row_keys(self) -> list[str]:
         """The members' names, in the scenario's order."""
         return [member.member for member in self.members]
 

@@ -24,7 +24,7 @@ class FaultsListing(Listing):
         """How to use it."""
         return line(("enter does it · e edits it · esc", FAINT))
 
-    def keys(self) -> list[str]:
+    def row_keys(self) -> list[str]:
         """The commands' texts."""
         return list(self.faults)
 
@@ -50,7 +50,7 @@ class LinesListing(Listing):
         """How to leave."""
         return line(("/ finds · esc closes", FAINT))
 
-    def keys(self) -> list[str]:
+    def row_keys(self) -> list[str]:
         """One for each line; none can be selected."""
         return [f"#{place}" for place in range(len(self.lines))]
 

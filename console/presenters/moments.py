@@ -8,6 +8,13 @@ from console.presenters.listing import Listing
 from console.presenters.text import MUTED, Line, fit, line
 
 
+def concerns(noted: Moment, subjects: Container[str]) -> bool:
+    """Whether a moment is about one of these: its subject is, or a fault's text names it."""
+    if noted.subject in subjects:
+        return True
+    return noted.kind in {"fault", "mended"} and any(word in subjects for word in noted.text.split(" "))
+
+
 class MomentsListing(Listing):
     """Every moment that the view keeps, or those of some subjects. Keys are places in the list, `#` in front."""
 
@@ -17,9 +24,9 @@ class MomentsListing(Listing):
     def __init__(self, view: ClusterView, width: int, subjects: Container[str] | None = None) -> None:
         super().__init__(width)
         moments: Sequence[Moment] = view.moments
-        self.moments = moments if subjects is None else [one for one in moments if one.subject in subjects]
+        self.moments = moments if subjects is None else [one for one in moments if concerns(one, subjects)]
 
-    def keys(self) -> list[str]:
+    def row_keys(self) -> list[str]:
         """One for each moment; none can be selected."""
         return [f"#{place}" for place in range(len(self.moments) - 1, -1, -1)]
 

@@ -51,7 +51,7 @@ class GroupsListing(Listing):
         """The columns' titles."""
         return self.layout.header()
 
-    def keys(self) -> list[str]:
+    def row_keys(self) -> list[str]:
         """The groups' names, in the scenario's order."""
         return list(self.view.groups)
 
@@ -82,7 +82,7 @@ class GroupsListing(Listing):
             missing = awaited_joins(self.view, group, self.now_us) or awaited_syncs(self.view, group, self.now_us)
             if group.barrier.initial and group.barrier.completed_us == NEVER:
                 left = countdown(group.barrier.closes_at_us - self.now_us)
-                return line(("↻ ", MOVING), f"first members gather, {left} left")
+                return line(("↻ ", MOVING), f"first members gather: {left}")
             if missing:
                 return line(("↻ ", MOVING), (missing[0].member, WARN), f": {missing[0].reason}")
             return line(("↻ ", MOVING), group.barrier.cause)
@@ -146,7 +146,7 @@ class BrokersListing(Listing):
         """What the sign beside a name is."""
         return line(("◆", ACCENT), (" controller", MUTED))
 
-    def keys(self) -> list[str]:
+    def row_keys(self) -> list[str]:
         """Broker tokens, by id."""
         return [f"broker-{broker}" for broker in sorted(self.view.brokers)]
 
@@ -212,7 +212,7 @@ class ProducersListing(Listing):
         """The columns' titles."""
         return self.layout.header()
 
-    def keys(self) -> list[str]:
+    def row_keys(self) -> list[str]:
         """The instances' names, in the scenario's order."""
         return list(self.view.producers)
 

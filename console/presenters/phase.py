@@ -24,6 +24,7 @@ from console.presenters.text import (
     WARN,
     Line,
     Span,
+    cut,
     joined,
     length,
     line,
@@ -48,7 +49,7 @@ class PhaseListing(Listing):
         """What kind of group this is, who coordinates it, its generation."""
         return self._note
 
-    def keys(self) -> list[str]:
+    def row_keys(self) -> list[str]:
         """One for each line; none can be selected."""
         return [f"#{number}" for number in range(len(self._lines))]
 
@@ -93,7 +94,7 @@ def phase_lines(view: ClusterView, group: GroupView, now_us: int, width: int) ->
         second, third = _stable(view, group, now_us)
     else:
         second, third = _empty(view, group)
-    return [first, *wrapped(second, width - 1, indent=4), *wrapped(third, width - 1, indent=4)]
+    return [cut(first, width - 1), *wrapped(second, width - 1, indent=4), *wrapped(third, width - 1, indent=4)]
 
 
 def _without_coordinator(group: GroupView) -> tuple[Line, Line]:
@@ -161,9 +162,18 @@ def _stable(view: ClusterView, group: GroupView, now_us: int) -> tuple[Line, Lin
     owned = len(group.owners)
     tone = OK if owned == total else WARN
     gauge = _gauge(owned / max(1, total), tone)
-    second = line(*gauge, (f"{_members(len(group.members))} own {owned} of {total} partitions", STRONG))
+    words: Span = (f"{_members(len(group.members))} own {owned} of {total} partitions", STRONG)
+    second = line(*gauge, words, *_missing(view, group))
     nearest = _nearest_limit(view, group, now_us)
     return second, nearest or line(("    no timer is near its end", MUTED))
+
+
+def _missing(view: ClusterView, group: GroupView) -> tuple[Span, ...]:
+    """Members that the coordinator still counts on, though nobody is there any more."""
+    gone = [name for name in group.members.values() if name in view.members and not view.members[name].alive]
+    if not gone:
+        return ()
+    return (DOT, (", ".join(gone[:3]), WARN), (" died, and the coordinator does not know it yet", PLAIN))
 
 
 def _nearest_limit(view: ClusterView, group: GroupView, now_us: int) -> Line:

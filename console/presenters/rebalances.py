@@ -1,9 +1,12 @@
 """Rebalances that are over, as a table; and the case file of one of them, in words."""
 
+from bisect import bisect_left, bisect_right
+
 from cluster.view.state import NEVER, ClusterView, GroupView, Moment, RebalanceView
 from console.presenters import states
 from console.presenters.awaited import awaited_joins, awaited_syncs
 from console.presenters.listing import Listing
+from console.presenters.moments import concerns
 from console.presenters.numbers import SECOND_US, clock, count, duration, moment
 from console.presenters.table import Column, layout
 from console.presenters.text import ACCENT, FAINT, MOVING, MUTED, PLAIN, STRONG, WARN, Line, Span, line, wrapped
@@ -44,7 +47,7 @@ class RebalancesListing(Listing):
         """The columns' titles."""
         return self.layout.header()
 
-    def keys(self) -> list[str]:
+    def row_keys(self) -> list[str]:
         """`now`, if one is under way, then the instants at which they began."""
         return [*([NOW] if self.group.barrier is not None else []), *self.by_key]
 
@@ -141,16 +144,17 @@ def chain_of(view: ClusterView, group: GroupView, one: RebalanceView) -> list[Mo
     """What is known of this rebalance, and of what befell the member that set it off before."""
     concerned = {group.group, *(member.member for member in view.members.values() if member.group == group.group)}
     session_us = max((member.session_timeout_ms for member in view.members.values()), default=0) * 1_000
-    result = []
-    for noted in view.moments:
-        if noted.at_us > one.stable_us:
-            break
-        during = noted.at_us >= one.started_us
-        if (during and noted.subject in concerned) or (
-            noted.at_us >= one.started_us - 2 * session_us and one.trigger and one.trigger in noted.text.split(" ")
-        ):
-            result.append(noted)
-    return result
+    first = bisect_left(view.moments, one.started_us - 2 * session_us, key=_instant)
+    last = bisect_right(view.moments, one.stable_us, key=_instant)
+    return [
+        noted
+        for noted in view.moments[first:last]
+        if concerns(noted, concerned if noted.at_us >= one.started_us else {one.trigger})
+    ]
+
+
+def _instant(noted: Moment) -> int:
+    return noted.at_us
 
 
 def _waiting(one: RebalanceView, width: int) -> list[Line]:
@@ -179,7 +183,7 @@ class CaseListing(Listing):
         super().__init__(width)
         self._lines = case_file(view, group, key, width - 4)
 
-    def keys(self) -> list[str]:
+    def row_keys(self) -> list[str]:
         """One for each line; none can be selected."""
         return [f"#{place}" for place in range(len(self._lines))]
 

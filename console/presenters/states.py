@@ -19,7 +19,7 @@ GROUP: dict[str, State] = {
     "Empty": State("○", MUTED, "no members: nobody reads; committed offsets are kept"),
     "PreparingRebalance": State("↻", MOVING, "the join barrier is open: every member must send JoinGroup again"),
     "CompletingRebalance": State("↻", MOVING, "members are fixed: all wait for the leader's assignment (SyncGroup)"),
-    "Stable": State("●", OK, "every member has its partitions and heartbeats"),
+    "Stable": State("●", OK, "shared out: each member reads its partitions and heartbeats"),
     "Dead": State("✖", ERROR, "the group is gone from its coordinator"),
 }
 MEMBER: dict[str, State] = {

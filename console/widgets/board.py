@@ -31,16 +31,16 @@ Arrangement = Sequence[Sequence[Place]]
 def share_heights(wishes: Sequence[Wish], focused: int, height: int) -> list[int]:
     """Lines for each row of a board `height` lines high.
 
-    Titles for all; all it wants for what may not fold, then for the focused row, then for the others in order. Room for
-    the others is kept back first, unless the focused row would get less than half of the board. A row that would get
-    less than its least stays folded.
+    Titles for all; up to a third for what may not fold; then what it wants for the focused row, then for the others in
+    order. Room for the others is kept back, unless the focused row would get less than half of the board then. A row
+    that would get less than its least stays folded.
     """
     heights = [1] * len(wishes)
     left = height - len(wishes)
     order = sorted(range(len(wishes)), key=lambda index: (not wishes[index].firm, index != focused, index))
     for place, index in enumerate(order):
         wish = wishes[index]
-        room = left
+        room = min(left, max(2, height // 3)) if wish.firm else left
         if index == focused:
             kept = sum(min(wishes[other].least, wishes[other].most) - 1 for other in order[place + 1 :])
             room = left - kept if left - kept >= min(wish.most - 1, height // 2) else left

@@ -8,7 +8,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from console.presenters.text import EMPTY, Line, fit
+from console.presenters.text import EMPTY, Line, Span, fit
 from console.themes import Styles
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Row = tuple[Line, bool]
 """A line, and whether it is drawn as selected."""
+
+NEAR = 6  # a cursor movement costs about as many bytes as this many cells
 
 
 class Canvas(Widget):
@@ -50,7 +52,7 @@ class Canvas(Widget):
             if y >= len(known):
                 changed.append(Region(0, y, width, 1))
             elif known[y] != row:
-                changed.append(_difference(known[y], row, y, width))
+                changed.extend(_differences(known[y], row, y, width))
             else:
                 continue
             self._strips.pop(y, None)
@@ -85,27 +87,24 @@ class Canvas(Widget):
         return "\n".join("".join(text for text, _ in line).rstrip() for line, _ in self._rows)
 
 
-def _difference(old: Row, new: Row, y: int, width: int) -> Region:
-    """The cells of a line that changed, as a region: from the first to the last one."""
+def _differences(old: Row, new: Row, y: int, width: int) -> list[Region]:
+    """The cells of a line that changed, as regions; those closer than `NEAR` are taken together."""
     if old[1] != new[1]:
-        return Region(0, y, width, 1)
-    first = _common(old[0], new[0])
-    last = _common(old[0], new[0], backwards=True)
-    return Region(first, y, max(1, width - first - last), 1)
+        return [Region(0, y, width, 1)]
+    before, after = _cells(old[0]), _cells(new[0])
+    changed = [x for x, (one, other) in enumerate(zip(before, after, strict=False)) if one != other]
+    regions: list[Region] = []
+    start = last = -NEAR - 1
+    for x in changed:
+        if x - last > NEAR:
+            if start >= 0:
+                regions.append(Region(start, y, last - start + 1, 1))
+            start = x
+        last = x
+    if start >= 0:
+        regions.append(Region(start, y, last - start + 1, 1))
+    return regions
 
 
-def _common(old: Line, new: Line, *, backwards: bool = False) -> int:
-    """How many cells are equal at the beginning (or end) of two lines."""
-    step = -1 if backwards else 1
-    total = 0
-    for (text, tone), (other, other_tone) in zip(old[::step], new[::step], strict=False):
-        if text == other and tone == other_tone:
-            total += len(text)
-            continue
-        if tone == other_tone:
-            for one, two in zip(text[::step], other[::step], strict=False):
-                if one != two:
-                    break
-                total += 1
-        break
-    return total
+def _cells(line: Line) -> list[Span]:
+    return [(character, tone) for text, tone in line for character in text]

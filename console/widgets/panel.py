@@ -51,7 +51,7 @@ class Panel(Canvas, can_focus=True):
 
     def show(self, listing: Listing) -> None:
         """Show this listing from now on."""
-        keys = listing.keys()
+        keys = listing.row_keys()
         self._all = len(keys)
         self._listing = listing
         self._keys = [key for key in keys if listing.matches(key, self.pattern)] if self.pattern else keys
@@ -60,7 +60,7 @@ class Panel(Canvas, can_focus=True):
 
     def wanted_height(self, listing: Listing) -> int:
         """How many lines would show everything: the title, the header, every row."""
-        rows = max(1, len(listing.keys())) * listing.row_height
+        rows = max(1, len(listing.row_keys())) * listing.row_height
         return 1 + (1 if listing.header() else 0) + rows
 
     def _draw(self) -> None:
