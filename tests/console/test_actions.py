@@ -1,0 +1,97 @@
+"""One table of actions: every one has an id, a key, help, a palette entry, and can be pressed; no two clash."""
+
+from collections import Counter
+
+import pytest
+from textual.binding import Binding
+
+from console.app import FlightdeckApp
+from console.commands import ACTIONS, SECTIONS, Action, bindings, find
+from console.palette import ThingsProvider
+from console.presenters.menus import help_lines
+from console.presenters.text import plain
+from console.screens.overlays import FaultMenu, HelpScreen
+from console.widgets.panel import Panel
+from tests.console.pilot import Seat, sit
+
+PRESSED_ELSEWHERE = {"console.quit"}  # leaves: `test_q_leaves_from_everywhere`
+
+
+def test_ids_are_unique_and_named_by_section() -> None:
+    assert len({action.id for action in ACTIONS}) == len(ACTIONS)
+    assert {action.section for action in ACTIONS} == set(SECTIONS)
+
+
+@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
+def test_every_action_is_whole(action: Action) -> None:
+    assert action.keys
+    assert action.shown
+    assert action.label
+    assert action.help
+    assert hasattr(FlightdeckApp, f"action_{action.does.partition('(')[0]}")
+    assert find(action.id) is action
+
+
+def test_every_action_has_a_plain_key() -> None:
+    terminals_eat = ("ctrl+shift+", "ctrl+i", "ctrl+m", "alt+")
+    for action in ACTIONS:
+        assert any(not key.startswith(terminals_eat) for key in action.keys.split(","))
+
+
+def test_no_two_keys_clash_in_their_scope() -> None:
+    app_keys = [key for one in bindings() if isinstance(one, Binding) for key in one.key.split(",")]
+    panel_keys = [key for one in Panel.BINDINGS if isinstance(one, Binding) for key in one.key.split(",")]
+    assert not [key for key, count in Counter(app_keys + panel_keys).items() if count > 1]
+
+
+def test_every_binding_has_an_id_to_be_remapped_by() -> None:
+    for scope in (FlightdeckApp, Panel, FaultMenu, HelpScreen):
+        for one in scope.BINDINGS:
+            assert isinstance(one, Binding)
+            assert one.id, one
+
+
+def test_help_and_footer_come_from_the_table() -> None:
+    said = "\n".join(plain(row) for row in help_lines({action.id: action.shown for action in ACTIONS}))
+    for action in ACTIONS:
+        assert action.help in said
+    assert 4 <= sum(action.footer for action in ACTIONS) <= 8
+
+
+def test_the_palette_has_every_action() -> None:
+    async def script(seat: Seat) -> None:
+        provider = ThingsProvider(seat.app.screen)
+        names = {entry.name for entry in provider._actions()}
+        assert names == {action.label for action in ACTIONS if action.id != "console.palette"}
+        assert {"go overview", "go billing", "go billing-3"} <= {entry.name for entry in provider._places()}
+        seat.app.go("billing-3")
+        await seat.settle()
+        assert "kill billing-3" in {entry.name for entry in provider._faults()}
+        assert len(list(provider._themes())) == 4
+
+    sit(script)
+
+
+@pytest.mark.parametrize(
+    "action", [action for action in ACTIONS if action.id not in PRESSED_ELSEWHERE], ids=lambda action: action.id
+)
+def test_every_key_can_be_pressed_on_every_screen(action: Action) -> None:
+    async def script(seat: Seat) -> None:
+        for place in ("overview", "billing"):
+            seat.app.go(place)
+            await seat.settle()
+            await seat.press(action.keys.partition(",")[0])
+            assert seat.app.is_running
+            await seat.press("escape")
+
+    sit(script)
+
+
+def test_keys_can_be_remapped_by_id() -> None:
+    async def script(seat: Seat) -> None:
+        seat.app.set_keymap({"time.pause": "z"})
+        await seat.press("z")
+        assert seat.asked == ["pause"]
+        assert "z pause" in seat.text() or "z go on" in seat.text()
+
+    sit(script)

@@ -1,0 +1,243 @@
+"""What the overview, the frame and the menus say of the synthetic flight."""
+
+import math
+
+import pytest
+
+from cluster.view import ClusterView
+from console.clock import Clock, faster, slower
+from console.presenters import frame
+from console.presenters.faults import Thing, faults_of
+from console.presenters.grids import TopicsListing
+from console.presenters.listing import Listing
+from console.presenters.menus import FaultsListing, failure_lines, help_lines
+from console.presenters.moments import MomentsListing
+from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing, lag_trend
+from console.presenters.text import length, plain
+from tests.console import synthetic
+from tests.console.still import NAMES
+from tests.console.synthetic import us
+
+
+def text_of(listing: Listing) -> str:
+    rows = [plain(row) for key in listing.row_keys() for row in listing.rows(key)]
+    return "\n".join([plain(listing.note()), plain(listing.header()), *rows])
+
+
+def at(seconds: float, phase: str = "live", speed: float = 1.0, reached: float = 1.0) -> Clock:
+    return Clock(us(seconds), speed, reached, phase, us(300))
+
+
+def test_groups_say_what_they_wait_for() -> None:
+    said = text_of(GroupsListing(synthetic.view_at(20.0), us(20.0), 120))
+    assert "↻ PreparingRebalance" in said
+    assert "3/4" in said
+    assert "billing-3: last poll 5.8 s ago" in said
+
+
+def test_groups_say_what_their_last_rebalance_was() -> None:
+    said = text_of(GroupsListing(synthetic.view_at(90.0), us(90.0), 200))
+    assert "session expired (billing-2) · took 4.3 s · stopped 39 s · 2.2 s ago" in said
+    assert "session expired" in text_of(GroupsListing(synthetic.view_at(90.0), us(90.0), 120))
+
+
+def test_first_members_gather_by_time() -> None:
+    assert "first members gather: 2.1 s" in text_of(GroupsListing(synthetic.view_at(2.9), us(2.9), 120))
+
+
+def test_a_group_before_its_first_generation_has_none() -> None:
+    row = text_of(GroupsListing(synthetic.view_at(0.3), us(0.3), 120)).splitlines()[2]
+    assert "○ Empty" in row
+    assert "–" in row
+    assert "none yet" in row
+
+
+def test_leaderless_partitions_stand_out_with_a_sign_and_words() -> None:
+    said = text_of(TopicsListing(synthetic.view_at(90.0), 120))
+    assert "✖ 1 without a leader" in said
+    assert "▲ 12 under-replicated" in said
+    payments = next(row for row in said.splitlines() if row.startswith("  payments"))
+    assert payments.split()[1:7].index("✖") == 4
+
+
+def test_partitions_below_min_isr_have_their_own_sign() -> None:
+    view = synthetic.view_at(90.0)
+    view.partitions["orders-3"].isr = (1,)
+    assert "▽" in text_of(TopicsListing(view, 120)).splitlines()[2]
+
+
+def test_brokers_tell_silence_from_fencing() -> None:
+    assert "✖ silent" in text_of(BrokersListing(synthetic.view_at(62.0), 80))
+    said = text_of(BrokersListing(synthetic.view_at(90.0), 80))
+    assert "✖ down" in said
+    assert "broker-1 ◆" in said
+    assert "billing" in said
+
+
+@pytest.mark.parametrize(("paused", "fenced", "state"), [(True, False, "‖ frozen"), (False, True, "↻ starting")])
+def test_brokers_between_up_and_down(paused: bool, fenced: bool, state: str) -> None:
+    view = synthetic.view_at(30.0)
+    view.brokers[2].paused, view.brokers[2].fenced = paused, fenced
+    assert state in text_of(BrokersListing(view, 80))
+
+
+def test_producers_show_rate_and_trouble() -> None:
+    view = synthetic.view_at(90.0)
+    view.producers["ledger-1"].failed, view.producers["ledger-1"].last_error = 7, "NOT_ENOUGH_REPLICAS"
+    said = text_of(ProducersListing(view, 120))
+    assert "96/s" in said
+    assert "NOT_ENOUGH_REPLICAS" in said
+
+
+def test_lag_trends_have_an_arrow() -> None:
+    group = synthetic.view_at(20.0).groups["billing"]
+    for values, arrow in (([], ""), ([5, 6], "→"), ([0, 500], "↗"), ([500, 0], "↘")):
+        group.lag_series.values = list(values)
+        assert lag_trend(group)[0] == arrow
+
+
+@pytest.mark.parametrize("width", [60, 80, 119, 120, 160, 200])
+@pytest.mark.parametrize("seconds", [0.0, 2.9, 20.0, 90.0])
+def test_no_line_is_wider_than_its_panel(seconds: float, width: int) -> None:
+    view, now_us = synthetic.view_at(seconds), us(seconds)
+    listings: list[Listing] = [
+        GroupsListing(view, now_us, width),
+        TopicsListing(view, width),
+        BrokersListing(view, width),
+        ProducersListing(view, width),
+        MomentsListing(view, width),
+    ]
+    for listing in listings:
+        assert length(listing.header()) <= width
+        for key in listing.row_keys():
+            assert all(length(row) <= width for row in listing.rows(key)), (type(listing).__name__, key)
+    strip = frame.flight_strip(view, at(seconds), width)
+    assert length(strip) == length(frame.strip_scale(at(seconds), width)) == width
+    assert all(length(row) == width for row in frame.ticker(view, width, 3))
+
+
+def test_events_can_be_those_of_some_subjects_and_be_searched() -> None:
+    view = synthetic.view_at(90.0)
+    billing = MomentsListing(view, 100, {"billing", "billing-2"})
+    said = text_of(billing)
+    assert "kill billing-2" in said
+    assert "audit" not in said
+    everything = MomentsListing(view, 100)
+    assert any(everything.matches(key, "STABLE") for key in everything.row_keys())
+    assert everything.matches(everything.row_keys()[0], "!nothing like it")
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 160, 200])
+@pytest.mark.parametrize("seconds", [0.0, 20.0, 90.0])
+def test_the_header_fills_its_line(seconds: float, width: int) -> None:
+    view = synthetic.view_at(seconds)
+    for clock in (at(seconds), at(seconds, speed=20.0, reached=3.1), at(seconds, "paused"), at(seconds, "ended")):
+        said = frame.header(view, clock, "first-flight · seed 7", width, recording=True)
+        assert length(said) == width
+        assert "REC" in plain(said)
+
+
+def test_the_header_says_what_is_wrong_in_signs_and_numbers() -> None:
+    said = plain(frame.header(synthetic.view_at(90.0), at(90.0), "first-flight · seed 7", 120, recording=False))
+    assert "brokers 2/3 ✖" in said
+    assert "groups 2 ●" in said
+    assert "faults 2 ▲" in said
+
+
+@pytest.mark.parametrize(
+    ("clock", "words"),
+    [
+        (at(761.35), "00:12:41.3    ▶ LIVE  ×1"),
+        (at(761.35, speed=20.0, reached=3.1), "▶ LIVE  ×20 (really ×3.1)"),
+        (at(761.35, speed=math.inf, reached=812.0), "▶ LIVE  flat out ×812"),
+        (at(761.35, "paused", speed=20.0), "00:12:41.350  ‖ PAUSED  ×20"),
+        (at(600, "ended"), "00:10:00.000  ■ ENDED"),
+        (at(600, "failed"), "✖ FAILED"),
+        (at(0, "building"), "building the cluster …"),
+    ],
+)
+def test_time_says_where_it_is_and_how_fast(clock: Clock, words: str) -> None:
+    assert words in plain(frame.time_words(clock))
+
+
+def test_the_strip_keeps_its_scale_when_the_end_is_known() -> None:
+    assert frame.strip_span(us(10), us(300)) == us(300)
+    assert frame.strip_span(us(10), None) == us(60)
+    assert frame.strip_span(us(130), None) == us(240)
+
+
+def test_the_strip_marks_faults_over_elections_over_rebalances() -> None:
+    strip = plain(frame.flight_strip(synthetic.view_at(90.0), at(90.0), 122))
+    assert len(strip) == 122
+    assert strip[1 + 16] == "✖"
+    assert strip[1 + 36] == "┃"
+    assert set(strip[1 + 37 : -1]) == {"┈"}
+
+
+def test_a_view_before_anything_happened_can_be_shown() -> None:
+    view = ClusterView()
+    for listing in (GroupsListing(view, 0, 80), TopicsListing(view, 80), BrokersListing(view, 80)):
+        assert list(listing.row_keys()) == []
+        assert plain(listing.vacant)
+    assert length(frame.header(view, Clock(), "x", 80, recording=False)) == 80
+
+
+def test_speeds_go_up_and_down_in_steps() -> None:
+    assert [faster(1.0), faster(100.0), faster(math.inf)] == [2.0, math.inf, math.inf]
+    assert [slower(1.0), slower(math.inf), slower(0.1), slower(3.0)] == [0.5, 100.0, 0.1, 2.0]
+
+
+THINGS = [
+    Thing("group", "billing"),
+    Thing("member", "billing-1"),
+    Thing("member", "billing-2"),
+    Thing("broker", "broker-3"),
+    Thing("producer", "checkout-1"),
+    Thing("topic", "orders"),
+]
+
+
+@pytest.mark.parametrize("seconds", [0.3, 20.0, 90.0])
+@pytest.mark.parametrize("thing", THINGS)
+def test_every_possible_fault_is_a_command_that_parses(thing: Thing, seconds: float) -> None:
+    faults = faults_of(synthetic.view_at(seconds), NAMES, thing)
+    assert faults
+    assert len({fault.text for fault in faults}) == len(faults)
+    assert all(fault.effect for fault in faults)
+
+
+def test_impossible_faults_stay_with_their_reason() -> None:
+    view = synthetic.view_at(90.0)
+    dead = {fault.text: fault.reason for fault in faults_of(view, NAMES, Thing("member", "billing-2"))}
+    assert dead["kill billing-2"] == "its process does not run"
+    assert dead["start billing-2"] == ""
+    alive = {fault.text: fault.reason for fault in faults_of(view, NAMES, Thing("member", "billing-1"))}
+    assert alive["start billing-1"] == "it runs already"
+    assert alive["stall billing-1 for 6m"] == ""
+    group = {fault.text: fault.reason for fault in faults_of(view, NAMES, Thing("group", "billing"))}
+    assert "not built yet" in group["rolling restart billing every 30s"]
+    empty = {fault.text: fault.reason for fault in faults_of(synthetic.view_at(0.3), NAMES, Thing("group", "billing"))}
+    assert empty["stall billing-1 for 1m"] == "the group is Empty: no member runs"
+
+
+def test_the_menu_shows_reasons_where_effects_would_stand() -> None:
+    faults = faults_of(synthetic.view_at(90.0), NAMES, Thing("member", "billing-2"))
+    said = text_of(FaultsListing(Thing("member", "billing-2"), faults, 100))
+    assert "kill billing-2" in said
+    assert "✖ its process does not run" in said
+
+
+def test_help_explains_every_state_word() -> None:
+    said = "\n".join(plain(row) for row in help_lines(dict.fromkeys(_ids(), "x")))
+    for word in ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Revoking", "Fenced"):
+        assert word in said
+
+
+def _ids() -> list[str]:
+    from console.commands import ACTIONS  # noqa: PLC0415
+
+    return [action.id for action in ACTIONS]
+
+
+def test_a_failure_is_told_in_words() -> None:
+    assert any("KeyError: 'x'" in plain(row) for row in failure_lines("the simulation failed at 1: KeyError: 'x'", 80))

@@ -1,0 +1,144 @@
+"""Lines, numbers and tables fit their width, whatever that is."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console.presenters import numbers
+from console.presenters.table import Column, Layout
+from console.presenters.text import (
+    MUTED,
+    PLAIN,
+    Line,
+    apart,
+    cut,
+    fit,
+    fit_right,
+    joined,
+    length,
+    line,
+    middle,
+    plain,
+    wrapped,
+)
+
+lines = st.lists(st.tuples(st.text("abc ─▇", max_size=12), st.sampled_from([PLAIN, MUTED])), max_size=6).map(tuple)
+
+
+@given(lines, st.integers(0, 40))
+def test_fitted_lines_have_exactly_their_width(of: Line, width: int) -> None:
+    assert length(fit(of, width)) == width
+    assert length(fit_right(of, width)) == width
+    assert length(cut(of, width)) <= width
+
+
+@given(lines, lines, st.integers(0, 40))
+def test_two_ends_of_a_line_share_its_width(left: Line, right: Line, width: int) -> None:
+    assert length(apart(left, right, width)) == width
+
+
+@given(st.text("abc ", max_size=60), st.integers(4, 30))
+def test_wrapping_loses_no_word_and_breaks_only_at_blanks(text: str, width: int) -> None:
+    rows = wrapped(line(text), width)
+    assert "".join(plain(row) for row in rows).split() == text.split() or any(
+        len(word) > width for word in text.split()
+    )
+    assert all(length(row) <= width + 1 or " " not in plain(row).strip() for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "shown"),
+    [("billing-1", 9, "billing-1"), ("a-very-long-name-17", 10, "a-ve…me-17"), ("abc", 1, "…"), ("abc", 0, "")],
+)
+def test_identifiers_are_shortened_in_the_middle(name: str, width: int, shown: str) -> None:
+    assert middle(name, width) == shown
+
+
+def test_lines_are_joined_without_the_empty_ones() -> None:
+    assert plain(joined([line("a"), (), line("b")], (" · ", MUTED))) == "a · b"
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(0, "0"), (999, "999"), (1_234, "1.2k"), (99_940, "99.9k"), (123_400, "123k"), (1_250_000, "1.2M"), (-5, "-5")],
+)
+def test_counts_are_short(number: int, shown: str) -> None:
+    assert numbers.count(number) == shown
+
+
+@given(st.integers(0, 10**12))
+def test_no_count_is_wider_than_five_cells(number: int) -> None:
+    assert len(numbers.count(number)) <= 5
+
+
+@pytest.mark.parametrize(
+    ("us", "shown"),
+    [
+        (0, "0 s"),
+        (3_000, "3 ms"),
+        (400_000, "0.4 s"),
+        (12_300_000, "12 s"),
+        (99_900_000, "99 s"),
+        (259_000_000, "4:19"),
+        (6_123_000_000, "1:42:03"),
+        (-400_000, "-0.4 s"),
+    ],
+)
+def test_durations_carry_their_unit(us: int, shown: str) -> None:
+    assert numbers.duration(us) == shown
+
+
+@pytest.mark.parametrize(("ms", "shown"), [(3_000, "3 s"), (500, "500 ms"), (300_000, "5:00"), (0, "0 ms")])
+def test_settings_are_written_as_they_were_chosen(ms: int, shown: str) -> None:
+    assert numbers.setting(ms) == shown
+
+
+def test_clocks_are_cut_and_never_rounded_up() -> None:
+    assert numbers.clock(761_399_999) == "00:12:41.3"
+    assert numbers.clock(761_399_999, 3) == "00:12:41.399"
+    assert numbers.moment(59_990_000) == "00:59.9"
+
+
+@pytest.mark.parametrize(
+    ("factor", "shown"), [(1.0, "×1"), (0.1, "×0.1"), (20, "×20"), (math.inf, "flat out"), (3.14159, "×3.14")]
+)
+def test_speeds_are_named(factor: float, shown: str) -> None:
+    assert numbers.speed(factor) == shown
+
+
+def test_bars_show_a_trace_of_anything_above_nothing() -> None:
+    assert numbers.bar(0, 4) == "    "
+    assert numbers.bar(0.0001, 4) == "▏   "
+    assert numbers.bar(0.5, 4) == "██  "
+    assert numbers.bar(2, 4) == "████"
+
+
+def test_sparklines_end_at_the_right_edge() -> None:
+    assert numbers.spark([0, 0], 4) == "  ▁▁"
+    assert numbers.spark([1, 2, 4, 8], 3) == "▂▄█"
+    assert numbers.spark([], 3) == "   "
+
+
+COLUMNS = (Column("name", 8, grow=1, most=12), Column("number", 6, right=True, rank=1), Column("words", 10, rank=2))
+
+
+def test_columns_are_dropped_by_rank_and_never_wrapped() -> None:
+    assert Layout(COLUMNS, 40).shown == [0, 1, 2]
+    assert Layout(COLUMNS, 24).shown == [0, 1]
+    assert Layout(COLUMNS, 12).shown == [0]
+
+
+@given(st.integers(4, 120))
+def test_rows_are_as_wide_as_their_table(width: int) -> None:
+    table = Layout(COLUMNS, width)
+    assert length(table.row(["orders", "12", "something long that does not fit"])) == width
+    assert length(table.header()) == width
+
+
+def test_numbers_stand_under_each_other() -> None:
+    table = Layout(COLUMNS, 40)
+    place = table.place_of(1)
+    row = plain(table.row(["a", "7", ""]))
+    assert row[place : place + table.width_of(1)] == "     7"
