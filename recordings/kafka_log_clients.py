@@ -86,10 +86,11 @@ def _left(notes: Notes, event: e.MemberStateChanged) -> list[Line]:
     group, member = event.group, event.member
     slow = "poll" in event.reason
     lines = [_consumer(group, member, POLL_TIMEOUT, level="WARN")] if slow else []
-    if member not in notes.instance_ids and event.member_id:
+    member_id = event.member_id or notes.member_ids.get(member, "")
+    if member not in notes.instance_ids and member_id:
         due = "consumer poll timeout has expired." if slow else "the consumer is being closed"
         coordinator = _node(notes.coordinators.get(member, -1))
-        message = f"Member {event.member_id} sending LeaveGroup request to coordinator {coordinator} due to {due}"
+        message = f"Member {member_id} sending LeaveGroup request to coordinator {coordinator} due to {due}"
         lines.append(_consumer(group, member, message))
     return lines
 

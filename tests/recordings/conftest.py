@@ -44,6 +44,54 @@ where = { reason = "session expired" }
 count = 1
 """
 
+EVENTFUL = """
+title = "Something happens all the time"
+seed = 7
+until = "4m"
+
+[[topic]]
+name = "orders"
+partitions = 6
+[[topic]]
+name = "payments"
+partitions = 3
+
+[[producer]]
+name = "checkout"
+topics = ["orders", "payments"]
+count = 2
+rate = "20/s"
+
+[[group]]
+name = "billing"
+topics = ["orders"]
+members = 3
+config = { "auto.offset.reset" = "earliest", "session.timeout.ms" = 10000, "max.poll.interval.ms" = 20000, "max.poll.records" = 50 }
+[group.application]
+per_record = "2ms"
+[[group]]
+name = "audit"
+topics = ["orders", "payments"]
+members = 2
+start = "5s"
+
+[[at]]
+time = "30s"
+do = "kill billing-2 for 25s"
+[[at]]
+time = "80s"
+do = "stall billing-1 for 30s"
+[[at]]
+time = "120s"
+do = "kill broker-2 for 40s"
+[[at]]
+time = "180s"
+do = "restart audit-1"
+[[at]]
+time = "215s"
+do = "scale billing to 4"
+"""
+
 OPERATOR = ((7_300_000, "stall billing-1 for 2s"), (9_000_001, "kill broker-2"), (15_000_000, "start billing-2"))
 """What an operator does in a flight of the small scenario: (µs, command)."""
 
@@ -51,6 +99,12 @@ OPERATOR = ((7_300_000, "stall billing-1 for 2s"), (9_000_001, "kill broker-2"),
 @pytest.fixture(scope="session")
 def tiny() -> Scenario:
     return parse_scenario(TINY, "tiny.toml")
+
+
+@pytest.fixture(scope="session")
+def eventful() -> Plan:
+    """Four minutes with kills, a slow poll, an election, a restart and a newcomer."""
+    return make_plan(parse_scenario(EVENTFUL, "eventful.toml"))
 
 
 @pytest.fixture(scope="session")
