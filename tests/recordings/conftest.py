@@ -66,7 +66,11 @@ rate = "20/s"
 name = "billing"
 topics = ["orders"]
 members = 3
-config = { "auto.offset.reset" = "earliest", "session.timeout.ms" = 10000, "max.poll.interval.ms" = 20000, "max.poll.records" = 50 }
+[group.config]
+"auto.offset.reset" = "earliest"
+"session.timeout.ms" = 10000
+"max.poll.interval.ms" = 20000
+"max.poll.records" = 50
 [group.application]
 per_record = "2ms"
 [[group]]
