@@ -59,7 +59,7 @@ class Expectations:
         """The first checkpoint after an instant, the end of the flight aside: for flights without an end."""
         second = (after_us // SECOND_US + 1) * SECOND_US
         place = bisect_right(self._named_us, after_us)
-        return min(second, *self._named_us[place : place + 1])
+        return min([second, *self._named_us[place : place + 1]])
 
     def needs_at(self, now_us: int) -> frozenset[str]:
         """The roots of the document that are still wanted at a checkpoint: nothing, once all is decided."""

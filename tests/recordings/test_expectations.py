@@ -345,3 +345,10 @@ def test_members_of_an_application_with_transactions_are_transactional_ids() -> 
     assert possible.known["transaction"] == ("billing-1",)
     assert possible.may_exist("transaction", "billing-9")
     assert not POSSIBLE.may_exist("transaction", "billing-1")
+
+
+def test_checkpoints_go_on_after_the_last_named_instant() -> None:
+    expectations = Expectations(ScenarioSpec(title="t", expectations=(ExpectationSpec(that="true", at_us=1_500_000),)))
+    assert expectations.next_checkpoint_us(1_000_000) == 1_500_000
+    assert expectations.next_checkpoint_us(1_500_000) == 2_000_000
+    assert expectations.next_checkpoint_us(9_000_000) == 10_000_000
