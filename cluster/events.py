@@ -168,10 +168,14 @@ class RecordsAppended(Event, frozen=True, kw_only=True):
 
 
 class HighWatermarkAdvanced(Event, frozen=True, kw_only=True):
-    """Everything below `offset` is on all in-sync replicas: readers may see it, acks=all may be answered."""
+    """Everything below `offset` is on all in-sync replicas: readers may see it, acks=all may be answered.
+
+    Said by the leader of `leader_epoch`, which may have been deposed without knowing it yet.
+    """
 
     partition: str
     offset: int
+    leader_epoch: int = 0
 
 
 class LogTruncated(Event, frozen=True, kw_only=True):

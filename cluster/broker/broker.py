@@ -45,6 +45,8 @@ class Broker:
         self.replicas: dict[str, Replica] = {}
         self.image: Metadata = {}
         self.live: LiveBrokers = ()
+        self._live_version = 0
+        self._versions: dict[str, int] = {}  # of each partition in `image`, since it changed first
         self._links: dict[int, Link] = {}
         self._backlog: list[tuple[Callable[[Any], object], Any]] = []
         self._connections: dict[Connection, None] = {}
@@ -128,6 +130,7 @@ class Broker:
         self._backlog.clear()
         self.timeouts.clear()
         self.coordination.died()
+        self._requests.died()
         for replica in self.replicas.values():
             replica.host_died()
         self.tell(BrokerStopped(broker=self.id, how=how))
@@ -188,18 +191,19 @@ class Broker:
         if life == self.life:
             self.after(REGISTRATION_BACKOFF_US, self._register, life)
 
-    def registered(self, welcome: tuple[int, int, LiveBrokers, Metadata]) -> None:
-        """Let in: (life, broker epoch, live brokers, all metadata)."""
+    def registered(self, welcome: tuple[int, int, int, LiveBrokers, Metadata]) -> None:
+        """Let in: (life, broker epoch, version of the metadata, live brokers, all metadata)."""
         if not self.running:
             self.later(self.registered, welcome)
             return
-        life, epoch, live, image = welcome
+        life, epoch, version, live, image = welcome
         if life != self.life:
             return
         first = self.epoch < 0 or not self.image
         restarted = self.epoch != epoch
-        self.epoch, self.live = epoch, live
+        self.epoch, self.live, self._live_version = epoch, live, version
         self.image = image
+        self._versions = dict.fromkeys(image, version)
         for replica in self.replicas.values():
             replica.apply(image[replica.partition], restarted=restarted)
         if first or restarted:
@@ -217,17 +221,23 @@ class Broker:
             link.send(self.control.heartbeat, (self, self.epoch))
         self.after(self._heartbeat_us, self._heartbeat, None)
 
-    def apply_metadata(self, news: tuple[LiveBrokers, Metadata]) -> None:
-        """Changed partitions from the controller."""
+    def apply_metadata(self, news: tuple[int, LiveBrokers, Metadata]) -> None:
+        """Changed partitions from the controller: (version, live brokers, partitions).
+
+        The last controller's words may arrive after its successor's: each partition keeps the newest it has heard.
+        """
         if not self.running:
             self.later(self.apply_metadata, news)
             return
-        live, delta = news
-        came_back = any(broker not in self.live for broker in live)
-        self.live = live
+        version, live, delta = news
+        came_back = False
+        if version >= self._live_version:
+            came_back = any(broker not in self.live for broker in live)
+            self.live, self._live_version = live, version
         for name, metadata in delta.items():
-            if metadata.leader_epoch >= self.image[name].leader_epoch:
-                self.image[name] = metadata
+            if version < self._versions.get(name, 0):
+                continue
+            self.image[name], self._versions[name] = metadata, version
             replica = self.replicas.get(name)
             if replica is not None and self.epoch >= 0:
                 replica.apply(metadata)
@@ -236,28 +246,39 @@ class Broker:
                 replica.admit_followers()
 
     def _check_isr(self, _: None) -> None:
-        """Take followers that have not caught up for `replica.lag.time.max.ms` out of their ISRs."""
+        """Take followers that have not caught up for `replica.lag.time.max.ms` out of their ISRs, and let others in.
+
+        Also asks again for what a former controller took with it unanswered.
+        """
         now_us = self.now_us
         for replica in self.replicas.values():
-            if replica.is_leader and not replica.alter_pending and len(replica.isr) > 1:
+            if not replica.is_leader:
+                continue
+            if replica.alter_pending and now_us - replica.alter_sent_us >= self._lag_us // 2:
+                replica.alter_pending = False
+                replica.set_isr(replica.metadata.isr)
+            if not replica.alter_pending and len(replica.isr) > 1:
                 isr = replica.in_sync(now_us, self._lag_us)
                 if isr != replica.isr:
                     self._alter_isr(replica, isr, "shrink: not caught up within replica.lag.time.max.ms")
+            replica.admit_followers()
         self.after(self._lag_us // 2, self._check_isr, None)
 
-    def caught_up(self, replica: Replica, follower: Follower) -> None:
-        """A follower outside the ISR has everything below the high watermark: ask to let it in."""
+    def caught_up(self, replica: Replica, follower: Follower) -> bool:
+        """A follower outside the ISR has everything below the high watermark: ask to let it in. False: it cannot be."""
         if follower.broker not in self.live:
-            return
+            return False
         isr = tuple(one for one in replica.metadata.replicas if one in replica.isr or one == follower.broker)
-        replica.set_isr(isr)
-        self._alter_isr(replica, isr, f"expand: broker-{follower.broker} caught up")
+        return self._alter_isr(replica, isr, f"expand: broker-{follower.broker} caught up")
 
-    def _alter_isr(self, replica: Replica, isr: tuple[int, ...], reason: str) -> None:
+    def _alter_isr(self, replica: Replica, isr: tuple[int, ...], reason: str) -> bool:
         link = self.control.link_from(self)
-        if link is not None:
-            replica.alter_pending = True
-            link.send(self.control.alter_isr, (self, replica, isr, reason))
+        if link is None:
+            return False
+        replica.alter_pending, replica.alter_sent_us = True, self.now_us
+        replica.set_isr(tuple(one for one in replica.metadata.replicas if one in replica.isr or one in isr))
+        link.send(self.control.alter_isr, (self, replica, isr, reason))
+        return True
 
     def isr_altered(self, answer: tuple[Replica, PartitionMetadata]) -> None:
         """AlterPartition was answered with the controller's metadata, the new one or why it stays."""
@@ -265,11 +286,16 @@ class Broker:
             self.later(self.isr_altered, answer)
             return
         replica, metadata = answer
+        if not replica.alter_pending:
+            return  # given up meanwhile
         replica.alter_pending = False
         if replica.is_leader and metadata.leader_epoch == replica.metadata.leader_epoch:
+            let_in = any(broker not in replica.metadata.isr for broker in metadata.isr)
             replica.metadata = metadata
             replica.set_isr(metadata.isr)
             replica.advance()
+            if let_in:
+                replica.admit_followers()  # the next one; after a refusal `_check_isr` asks again
 
     def new_producer_ids(self) -> int:
         """A fresh block of producer ids from the controller."""

@@ -29,8 +29,8 @@ class ControlledBroker(Protocol):
     life: int
     replicas: dict[str, Replica]
 
-    def registered(self, welcome: tuple[int, int, LiveBrokers, Metadata]) -> None:
-        """Let in: (life, broker epoch, live brokers, all metadata)."""
+    def registered(self, welcome: tuple[int, int, int, LiveBrokers, Metadata]) -> None:
+        """Let in: (life, broker epoch, version of the metadata, live brokers, all metadata)."""
 
     def registration_refused(self, life: int) -> None:
         """The session of this broker's former life is still valid."""
@@ -41,8 +41,8 @@ class ControlledBroker(Protocol):
     def may_stop(self, life: int) -> None:
         """The controlled shutdown is done."""
 
-    def apply_metadata(self, news: tuple[LiveBrokers, Metadata]) -> None:
-        """Partitions changed."""
+    def apply_metadata(self, news: tuple[int, LiveBrokers, Metadata]) -> None:
+        """Partitions changed: (version of the metadata, live brokers, the changed partitions)."""
 
     def isr_altered(self, answer: tuple[Replica, PartitionMetadata]) -> None:
         """AlterPartition was answered with the controller's metadata."""
@@ -60,6 +60,7 @@ class ControlPlane:
         self.timeline, self.network, self.controller, self._tell = timeline, network, controller, tell
         self.brokers: dict[int, ControlledBroker] = {}
         self.active = NO_CONTROLLER
+        self._version = 0  # of the metadata: what two controllers said may arrive in another order
         self._timer: Timer | None = None
 
     def elect(self) -> None:
@@ -85,11 +86,12 @@ class ControlPlane:
         """Tell every living broker of changed partitions, and of who is live."""
         if self.active == NO_CONTROLLER:
             return
+        self._version += 1
         partitions = self.controller.partitions
         delta = {name: partitions[name] for name in changed}
         for broker in self.brokers.values():
             if broker.alive:
-                self._link_to(broker).send(broker.apply_metadata, (self.controller.live(), delta))
+                self._link_to(broker).send(broker.apply_metadata, (self._version, self.controller.live(), delta))
 
     # --- what arrives at the controller ---------------------------------------------------------------------------
 
@@ -104,7 +106,7 @@ class ControlPlane:
             return
         epoch = self.controller.brokers[broker.id].epoch
         image: dict[str, PartitionMetadata] = dict(self.controller.partitions)
-        link.send(broker.registered, (broker.life, epoch, self.controller.live(), image))
+        link.send(broker.registered, (broker.life, epoch, self._version, self.controller.live(), image))
         self.publish(changed)
         self._arm()
 

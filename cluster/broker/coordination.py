@@ -38,12 +38,13 @@ class CoordinatorHost(Host, Protocol):
 
 
 class Hosted:
-    """A coordinator on this broker; `loading` until its partition was replayed."""
+    """A coordinator on this broker, elected in `epoch`; `loading` until its partition was replayed."""
 
-    __slots__ = ("coordinator", "loading", "over", "replica", "timer")
+    __slots__ = ("coordinator", "epoch", "loading", "over", "replica", "timer")
 
     def __init__(self, coordinator: GroupCoordinator, replica: Replica) -> None:
         self.coordinator, self.replica = coordinator, replica
+        self.epoch = replica.metadata.leader_epoch
         self.loading, self.over = True, False
         self.timer: Timer | None = None
 
@@ -124,9 +125,7 @@ class Coordination:
         for call, response in decision.replies:
             cast(Call, call).reply(response)
         if decision.events and not self._deposed(hosted):
-            tell = self._broker.tell
-            for event in decision.events:
-                tell(event)
+            self._tell(decision)
         if decision.then is not None:
             if not decision.records:
                 self._then(hosted, decision.then, ErrorCode.NONE)
@@ -136,13 +135,17 @@ class Coordination:
                 self._wait(hosted, decision.then, placed)
         self._arm(hosted)
 
+    def _tell(self, decision: Decision) -> None:
+        tell = self._broker.tell
+        for event in decision.events:
+            tell(event)
+
     def _deposed(self, hosted: Hosted) -> bool:
-        """Whether another broker leads the partition already, and this one has not heard of it.
+        """Whether the partition has been given to another leader, which this broker need not have heard yet.
 
         What it goes on deciding is answered to whoever still asks it, but it is not the group's story any more.
         """
-        replica = hosted.replica
-        return self._broker.newest_leader_epoch(replica.partition) > replica.metadata.leader_epoch
+        return self._broker.newest_leader_epoch(hosted.replica.partition) > hosted.epoch
 
     def _append(self, hosted: Hosted, records: tuple[GroupRecord, ...]) -> RecordBatch | None:
         replica = hosted.replica
@@ -218,7 +221,10 @@ class Coordination:
         if hosted is not None:
             self._end(hosted)
             if not hosted.loading:
-                self._run(hosted, hosted.coordinator.unload(self._broker.now_us))
+                decision = hosted.coordinator.unload(self._broker.now_us)
+                self._tell(decision)
+                decision.events.clear()
+                self._run(hosted, decision)
 
     def died(self) -> None:
         """The broker's process ended: all of this was memory."""

@@ -19,20 +19,23 @@ from cluster.timeline import Timeline, Timer
 class DelayedProduce:
     """A Produce request with acks=all: answered when each of its batches is settled, or when its time is up."""
 
-    __slots__ = ("call", "left", "over", "results")
+    __slots__ = ("_answered", "_waiting", "call", "left", "over", "results")
 
-    def __init__(self, call: Call, results: list[ProduceResult]) -> None:
-        self.call, self.results = call, results
+    def __init__(self, call: Call, results: list[ProduceResult], answered: Callable[[Call], object]) -> None:
+        self.call, self.results, self._answered = call, results, answered
+        self._waiting: dict[int, None] = {}
         self.left, self.over = 0, False
 
     def waits_for(self, index: int) -> Callable[[ErrorCode], None]:
         """One more batch to wait for: the function that settles it."""
         self.left += 1
+        self._waiting[index] = None
         return partial(self._settle, index)
 
     def _settle(self, index: int, error: ErrorCode) -> None:
         if self.over:
             return
+        del self._waiting[index]
         if error is not ErrorCode.NONE:
             self.results[index].error, self.results[index].base_offset = error, -1
         self.left -= 1
@@ -43,14 +46,14 @@ class DelayedProduce:
         """Send the response as it stands."""
         self.over = True
         self.call.reply(ProduceResponse(self.results))
+        self._answered(self.call)
 
     def expire(self) -> None:
         """Time is up: REQUEST_TIMED_OUT for the batches that nobody settled; they may or may not survive."""
         if self.over:
             return
-        for result in self.results:
-            if result.error is ErrorCode.NONE:
-                result.error, result.base_offset = ErrorCode.REQUEST_TIMED_OUT, -1
+        for index in self._waiting:
+            self.results[index].error, self.results[index].base_offset = ErrorCode.REQUEST_TIMED_OUT, -1
         self.answer()
 
 

@@ -57,8 +57,8 @@ class Host(Protocol):
     def high_watermark_moved(self, replica: "Replica") -> None:
         """Parked fetches of this partition can be answered."""
 
-    def caught_up(self, replica: "Replica", follower: "Follower") -> None:
-        """A follower outside the ISR has everything below the high watermark."""
+    def caught_up(self, replica: "Replica", follower: "Follower") -> bool:
+        """A follower outside the ISR has everything below the high watermark. Whether the controller was asked."""
 
 
 class Follower:
@@ -82,6 +82,7 @@ class Replica:
         self.metadata = PartitionMetadata(-1, -1, (), ())
         self.isr: tuple[int, ...] = ()
         self.alter_pending = False
+        self.alter_sent_us = 0
         self.is_leader = False
         self.epoch_start = 0
         self.followers: dict[int, Follower] = {}
@@ -90,6 +91,7 @@ class Replica:
         self.fetches: dict[str, Any] = {}
         self.session = 0
         self.source: Replica | None = None
+        self.fetching = False  # it knows that its log is its leader's, as far as it goes
         self._acknowledge: Link | None = None
 
     # --- leadership ---------------------------------------------------------------------------------------------
@@ -149,8 +151,8 @@ class Replica:
         looked up here instead of being sent.
         """
         source = self.source
-        if source is None or not source.is_leader:
-            return self.high_watermark
+        if source is None or not source.is_leader or not self.fetching:
+            return self.high_watermark  # also when its own log may still differ from its leader's
         seen_us = self.host.now_us if source.host.stopped_us < 0 else source.host.stopped_us
         if seen_us - source.high_watermark_us >= REPLICA_FETCH_WAIT_US:
             return max(self.high_watermark, min(source.high_watermark, self.log.log_end))
@@ -285,8 +287,8 @@ class Replica:
         if not self.is_leader or self.alter_pending or len(self.isr) == len(self.metadata.replicas):
             return
         for follower in self.followers.values():
-            if follower.broker not in self.isr and follower.log_end >= max(self.high_watermark, self.epoch_start):
-                self.host.caught_up(self, follower)
+            caught_up = follower.log_end >= max(self.high_watermark, self.epoch_start)
+            if caught_up and follower.broker not in self.isr and self.host.caught_up(self, follower):
                 return
 
     def advance(self) -> None:
@@ -300,7 +302,9 @@ class Replica:
         self.high_watermark = offset
         host = self.host
         self.high_watermark_us = host.now_us
-        host.tell(HighWatermarkAdvanced(partition=self.partition, offset=offset))
+        host.tell(
+            HighWatermarkAdvanced(partition=self.partition, offset=offset, leader_epoch=self.metadata.leader_epoch)
+        )
         waiting = self.waiting
         while waiting and waiting[0][0] <= offset:
             waiting.popleft()[1](ErrorCode.NONE)
@@ -325,7 +329,7 @@ class Replica:
         elif self.source is not None:
             self.high_watermark = self._followers_high_watermark()
         self.session += 1
-        self.source = None
+        self.source, self.fetching = None, False
         if metadata.leader >= 0 and metadata.leader != self.host.id:
             self.source = self.host.replica_on(metadata.leader, self.partition)
             self._acknowledge = self.host.link_to(metadata.leader)
@@ -360,6 +364,7 @@ class Replica:
     def _fetch(self) -> None:
         assert self.source is not None
         assert self._acknowledge is not None
+        self.fetching = True
         self._acknowledge.send(self.source.follower_fetched, (self.host.id, self.session, self.log.log_end))
 
     def replicated(self, data: tuple[int, Sequence[RecordBatch], int]) -> None:

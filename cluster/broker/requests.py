@@ -4,13 +4,14 @@ One method for each API; its docstring says what is simulated. A Fetch that find
 that it wants, and answered when one of them has something; the stale entries at the others are skipped.
 """
 
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
 from cluster.broker.controller import PRODUCER_IDS_IN_BLOCK
 from cluster.broker.purgatory import DelayedProduce, Timeouts
 from cluster.broker.replica import Replica
-from cluster.connection import Call
+from cluster.connection import Call, Connection
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 from cluster.timeline import Timeline
@@ -37,6 +38,7 @@ class Requests:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._producer_ids = range(0)
+        self._producing: dict[Connection, deque[Call]] = {}  # the request under way, and those that came after it
         self.handlers: dict[type[m.Request], Callable[[Call], None]] = {
             m.ProduceRequest: self.produce,
             m.FetchRequest: self.fetch,
@@ -46,12 +48,41 @@ class Requests:
         }
 
     def produce(self, call: Call) -> None:
-        """Produce (API 0): append each batch; with acks=all the answer waits for the high watermark."""
+        """Produce (API 0): append each batch; with acks=all the answer waits for the high watermark.
+
+        Kafka reads no further from a connection before it has answered: a later request waits for an earlier one. That
+        is what makes five remembered batches enough for five requests in flight. Only produce requests do it here.
+        """
+        under_way = self._producing.get(call.connection)
+        if under_way is not None and not under_way[0].done:
+            under_way.append(call)
+            return
+        self._producing[call.connection] = deque([call])
+        self._produce(call)
+
+    def _produced(self, call: Call) -> None:
+        """A produce request was answered: the next one of its connection that anybody still waits for."""
+        under_way = self._producing.get(call.connection)
+        if under_way is None or under_way[0] is not call:
+            return
+        under_way.popleft()
+        while under_way and under_way[0].done:
+            under_way.popleft()
+        if under_way:
+            self._produce(under_way[0])
+        else:
+            del self._producing[call.connection]
+
+    def died(self) -> None:
+        """The broker's process ended, and its connections with it."""
+        self._producing.clear()
+
+    def _produce(self, call: Call) -> None:
         request: m.ProduceRequest = call.request
         server = self._server
         now_us = server.timeline.now_us
         results: list[m.ProduceResult] = []
-        delayed = DelayedProduce(call, results)
+        delayed = DelayedProduce(call, results, self._produced)
         delayed.left = 1  # this loop itself: nothing is answered before every batch was looked at
         for index, batch in enumerate(request.batches):
             replica = server.replicas.get(batch.partition)
@@ -72,6 +103,8 @@ class Requests:
         if delayed.left == 0:
             if request.acks != 0:
                 delayed.answer()
+            else:
+                self._produced(call)
         else:
             server.timeouts.give_up_at(now_us + request.timeout_ms * 1000, delayed)
 

@@ -21,6 +21,7 @@ class ProducerBatch:
         "bytes",
         "count",
         "created_us",
+        "epoch",
         "fills_itself",
         "first_sent_us",
         "first_serial",
@@ -39,19 +40,19 @@ class ProducerBatch:
             first_serial,
         )
         self.bytes, self.count, self.attempts = RECORD_BATCH_OVERHEAD_BYTES, 0, 0
-        self.base_sequence = self.first_sent_us = UNSENT
+        self.base_sequence = self.first_sent_us = self.epoch = UNSENT
         self.not_before_us = 0
         self.full = False
         self.fills_itself = False  # records will fill it before linger ends, and that wakes the sender
         self.keys: list[int] = []
 
-    def on_the_wire(self, producer: str, producer_id: int, epoch: int) -> RecordBatch:
+    def on_the_wire(self, producer: str, producer_id: int) -> RecordBatch:
         """The batch as a Produce request carries it."""
         return RecordBatch(
             self.partition,
             producer,
             producer_id,
-            epoch,
+            self.epoch,
             self.base_sequence,
             self.first_serial,
             self.count,

@@ -230,8 +230,7 @@ class Consumer(Member):
             leaving = LeavingMember(self.member_id, self.instance_id, "poll interval exceeded")
             request = LeaveGroupRequest(self.group, (leaving,))
             self.connection(self.coordinator).send(request, _ignore)
-        self.membership.forget(member_id=True)
-        self.set_state("Left", "max.poll.interval.ms passed without poll()")
+        self.membership.forget(member_id=True, state="Left", reason="max.poll.interval.ms passed without poll()")
 
 
 def _ignore(_: object) -> None:

@@ -72,7 +72,8 @@ class HeartbeatThread:
         if not consumer.in_poll and now_us - consumer.last_poll_us >= consumer.max_poll_interval_us:
             consumer.leave_for_slow_poll()
             return
-        if consumer.coordinator >= 0 and now_us - self._last_answer_us >= consumer.session_timeout_us:
+        heard_us = max(self._last_answer_us, consumer.coordinator_since_us)  # finding it starts the clock again
+        if consumer.coordinator >= 0 and now_us - heard_us >= consumer.session_timeout_us:
             consumer.coordinator_unknown()
         if now_us < self._next_us:
             return

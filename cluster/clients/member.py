@@ -42,6 +42,7 @@ class Member(Process):
         """A new process: nothing known, nothing owned."""
         self.state = "Left"
         self.coordinator, self.member_id, self.generation = -1, "", -1
+        self.coordinator_since_us = 0
         self.owned: tuple[str, ...] = ()
         self.fetcher.reset()
         self.in_poll = True

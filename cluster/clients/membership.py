@@ -61,7 +61,7 @@ class GroupMembership:
         self._rejoin, self._reason = True, reason
         self._consumer.want_attention()
 
-    def forget(self, *, member_id: bool) -> None:
+    def forget(self, *, member_id: bool, state: str = "Joining", reason: str = "unknown to its coordinator") -> None:
         """The coordinator does not know this generation (or this member) any more: what is owned is lost."""
         consumer = self._consumer
         consumer.generation = -1
@@ -69,8 +69,7 @@ class GroupMembership:
             consumer.member_id = ""
         consumer.heartbeats_off()
         self._lost = True
-        if consumer.state == "Stable":
-            consumer.set_state("Joining", "the coordinator does not know this member any more")
+        consumer.set_state(state, reason)
         self.request_rejoin("")
 
     def refused(self, error: ErrorCode) -> None:
@@ -115,7 +114,7 @@ class GroupMembership:
             consumer.try_another_broker()
             await consumer.sleep(consumer.retry_backoff_us)
             return
-        consumer.coordinator = response.broker
+        consumer.coordinator, consumer.coordinator_since_us = response.broker, consumer.timeline.now_us
         consumer.tell(e.CoordinatorFound(group=consumer.group, member=consumer.name, broker=response.broker))
 
     # --- join and sync ------------------------------------------------------------------------------------------------

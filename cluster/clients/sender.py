@@ -3,8 +3,8 @@
 Theory of operation. It wakes when a batch is ready, drains one batch of each partition of a ready broker into a
 request, keeps at most `max.in.flight.requests.per.connection` requests in flight for each broker, and sends again what
 failed with a retriable error, in the order of the sequences; the producer id makes that safe. A batch that gives up
-after having been sent leaves a hole in its sequence: once nothing is in flight the epoch is raised and sequences begin
-anew (KIP-360). Source: `Sender`, `TransactionManager`.
+after having been sent may leave a hole in its partition's sequence: when all others of the partition are settled and it
+has, the epoch is raised and that sequence begins anew (KIP-360). Source: `Sender`, `TransactionManager`.
 """
 
 from collections import deque
@@ -87,6 +87,16 @@ class SenderHost(Protocol):
         """Everything is sent, after close()."""
 
 
+class Sequence:
+    """One partition's sequence in one epoch: the next number, and up to where batches were acknowledged."""
+
+    __slots__ = ("acknowledged", "epoch", "following")
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+        self.following = self.acknowledged = 0
+
+
 class Sender:
     """The thread and its books. `counters` count records (sent, acked, failed), batches and requests."""
 
@@ -106,9 +116,12 @@ class Sender:
         self.producer_id = self.epoch = -1
         self._in_flight: dict[int, int] = {}
         self._in_flight_to: dict[str, tuple[int, int]] = {}  # partition → (broker, batches in flight)
-        self._sequences: dict[str, int] = {}
-        self._gap = self._stale = self.closing = False
-        self._draining = False  # the application is being asked for records: what it says is looked at already
+        self._sequences: dict[str, Sequence] = {}
+        self._unresolved: dict[str, None] = {}  # partitions of which a batch was given up that may have been appended
+        self._to_rewrite: dict[str, None] = {}  # partitions whose sequence needs a new epoch to go on
+        self._stale = self.closing = False
+        self._draining = False  # in the middle of something that a look now would disturb
+        self._asked = False  # … and somebody asked for one
         self._drained_open = False  # a batch went that still took records
         self._held_back = False  # something was ready, but too many requests were in flight
         self._waiter: Waiter | None = None
@@ -125,7 +138,10 @@ class Sender:
 
         What needs no waiting is done in this very turn, as if the thread had run; the thread itself wakes for the rest.
         """
-        if self._waiter is None or self._draining or not self._host.running:
+        if self._draining:
+            self._asked = True
+            return
+        if self._waiter is None or not self._host.running:
             return
         if not self._must_wait:
             next_us = self._drain_ready(self._host.timeline.now_us)
@@ -137,7 +153,7 @@ class Sender:
     @property
     def _must_wait(self) -> bool:
         """Whether the next thing to do takes time: metadata, a new epoch, closing."""
-        return self._stale or self._gap or self.closing
+        return self._stale or bool(self._to_rewrite) or self.closing
 
     async def run(self) -> None:
         """The thread, until the producer is closed and everything is sent."""
@@ -184,18 +200,16 @@ class Sender:
 
     def _identify(self, producer_id: int, epoch: int) -> None:
         self.producer_id, self.epoch = producer_id, epoch
-        self._sequences = {}
         self._host.tell(e.ProducerIdAssigned(producer=self._host.name, producer_id=producer_id, epoch=epoch))
 
     def _drain_ready(self, now_us: int) -> int:
         """Send what is ready; returns when to look again (NEVER_US: when somebody wakes the sender)."""
         self._draining = True
         self._host.pull()
-        self._draining = False
         self._expire(now_us)
-        if self._gap:
-            if self._in_flight_to:
-                return NEVER_US
+        self._draining = False
+        self._resolve()
+        if self._to_rewrite:
             self._begin_epoch()
         next_us = NEVER_US
         self._held_back = self._drained_open = False
@@ -207,7 +221,7 @@ class Sender:
                 self._stale = True
                 continue
             ready_us = self._accumulator.ready_us(batch, last=len(queue) == 1)
-            if ready_us <= now_us or self.closing:
+            if ready_us <= now_us or (self.closing and batch.first_sent_us == UNSENT):
                 if self._in_flight.get(leader, 0) < self._max_in_flight:
                     ready[leader] = None
                 else:
@@ -230,8 +244,11 @@ class Sender:
             queue = self._accumulator.queues[name]
             batch = queue[0]
             target, count = self._in_flight_to.get(name, (leader, 0))
-            if batch.not_before_us > now_us or (count and target != leader):
-                continue  # backing off, or its predecessors are still on their way to the old leader
+            if batch.not_before_us > now_us:
+                continue
+            if (count and target != leader) or self._must_hold(batch, in_flight=count > 0):
+                self._held_back = True  # its predecessors are still on their way, to the old leader maybe
+                continue
             if batches and size + batch.bytes > self._max_request_size:
                 continue
             queue.popleft()
@@ -243,6 +260,25 @@ class Sender:
             self._in_flight_to[name] = (leader, count + 1)
         if batches:
             self._send(leader, batches, size, now_us)
+
+    def _must_hold(self, batch: ProducerBatch, *, in_flight: bool) -> bool:
+        """Whether earlier batches of the partition must be settled before this one gets a sequence, or is sent again.
+
+        Source: `RecordAccumulator.shouldStopDrainBatchesForPartition`.
+        """
+        name = batch.partition
+        if batch.base_sequence != UNSENT or name in self._to_rewrite:
+            return in_flight
+        sequence = self._sequences.get(name)
+        return name in self._unresolved or (in_flight and sequence is not None and sequence.epoch != self.epoch)
+
+    def _number(self, batch: ProducerBatch) -> None:
+        """Give a batch the next sequence of its partition; in a new epoch the first one is 0."""
+        sequence = self._sequences.get(batch.partition)
+        if sequence is None or sequence.epoch != self.epoch:
+            sequence = self._sequences[batch.partition] = Sequence(self.epoch)
+        batch.base_sequence, batch.epoch = sequence.following, sequence.epoch
+        sequence.following = (batch.base_sequence + batch.count) & 0x7FFFFFFF
 
     def _send(self, leader: int, batches: list[ProducerBatch], size: int, now_us: int) -> None:
         records: dict[str, int] = {}
@@ -259,9 +295,8 @@ class Sender:
                 retried[batch.partition] = batch.count
                 counters["retries"] += 1
             if batch.base_sequence == UNSENT:
-                batch.base_sequence = self._sequences.get(batch.partition, 0)
-                self._sequences[batch.partition] = (batch.base_sequence + batch.count) & 0x7FFFFFFF
-            wire.append(batch.on_the_wire(self._host.name, self.producer_id, self.epoch))
+                self._number(batch)
+            wire.append(batch.on_the_wire(self._host.name, self.producer_id))
         counters["requests"] += 1
         self._in_flight[leader] = self._in_flight.get(leader, 0) + 1
         self._host.tell(
@@ -275,6 +310,7 @@ class Sender:
     def _answered(self, leader: int, batches: list[ProducerBatch], response: ProduceResponse | None) -> None:
         self._in_flight[leader] -= 1
         again: list[tuple[ProducerBatch, ErrorCode]] = []
+        self._draining, self._asked = True, False
         for place, batch in enumerate(batches):
             target, count = self._in_flight_to[batch.partition]
             if count == 1:
@@ -287,25 +323,34 @@ class Sender:
             result = response.results[place]
             if result.error is ErrorCode.NONE:
                 self._acknowledged(batch, result.base_offset, result.duplicate)
-            elif result.error.retriable or self._earlier_unresolved(batch, result.error):
+            elif result.error.retriable or self._out_of_order(batch, result.error):
                 again.append((batch, result.error))
             else:
                 self._failed(batch, result.error.name)
         for batch, error in again:
             self._retry(batch, error)
-        if again or self._held_back or self._gap or self.closing:
+        self._draining = False
+        if self._asked or again or self._held_back or self._unresolved or self._to_rewrite or self.closing:
             self.wake()
 
-    def _earlier_unresolved(self, batch: ProducerBatch, error: ErrorCode) -> bool:
-        """OUT_OF_ORDER_SEQUENCE_NUMBER because an earlier batch of the partition is to be sent again first."""
+    def _out_of_order(self, batch: ProducerBatch, error: ErrorCode) -> bool:
+        """OUT_OF_ORDER_SEQUENCE_NUMBER: sent again, in a new epoch unless it only came before its predecessors.
+
+        The broker appended neither this batch nor any after it. Source: `TransactionManager.canRetry`.
+        """
         if error is not ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
             return False
-        queue = self._accumulator.queues.get(batch.partition)
-        waiting = queue is not None and queue[0].base_sequence not in {UNSENT, batch.base_sequence}
-        return waiting or batch.partition in self._in_flight_to
+        sequence = self._sequences[batch.partition]
+        first = batch.partition in self._unresolved or batch.base_sequence == sequence.acknowledged
+        if first and batch.epoch == sequence.epoch:
+            self._to_rewrite[batch.partition] = None
+        return True
 
     def _acknowledged(self, batch: ProducerBatch, offset: int, duplicate: bool) -> None:
         self._accumulator.release(batch)
+        sequence = self._sequences[batch.partition]
+        if sequence.epoch == batch.epoch:
+            sequence.acknowledged = max(sequence.acknowledged, (batch.base_sequence + batch.count) & 0x7FFFFFFF)
         self.counters["acked"] += batch.count
         self._host.tell(
             e.BatchAcknowledged(
@@ -324,7 +369,8 @@ class Sender:
         self._accumulator.release(batch)
         self.counters["failed"] += batch.count
         sent = batch.first_sent_us != UNSENT
-        self._gap = self._gap or sent
+        if sent:
+            self._unresolved[batch.partition] = None
         self._host.tell(
             e.BatchFailed(
                 producer=self._host.name,
@@ -368,10 +414,33 @@ class Sender:
             if not queue:
                 del self._accumulator.queues[name]
 
+    def _resolve(self) -> None:
+        """A batch was given up that had been sent: once all others of its partition are settled, was it appended?
+
+        If so, a later one was acknowledged and the sequence goes on; if not, there is a hole in it, and only a new
+        epoch can begin anew. Source: `TransactionManager.maybeResolveSequences`.
+        """
+        for name in list(self._unresolved):
+            queue = self._accumulator.queues.get(name)
+            if name in self._in_flight_to or (queue is not None and queue[0].base_sequence != UNSENT):
+                continue
+            del self._unresolved[name]
+            sequence = self._sequences[name]
+            if sequence.acknowledged != sequence.following:
+                self._to_rewrite[name] = None
+
     def _begin_epoch(self) -> None:
-        """A hole in a sequence, and nothing in flight: the next epoch begins every sequence at 0."""
-        self._gap = False
+        """Raise the epoch for partitions that have nothing in flight: their sequences begin at 0 (KIP-360).
+
+        The others go on in their epoch until nothing of theirs is in flight.
+        """
+        ready = [name for name in self._to_rewrite if name not in self._in_flight_to]
+        if not ready:
+            return
         self._identify(self.producer_id, self.epoch + 1)
-        for queue in self._accumulator.queues.values():
-            for batch in queue:
+        for name in ready:
+            del self._to_rewrite[name]
+            self._unresolved.pop(name, None)
+            self._sequences[name] = Sequence(self.epoch)
+            for batch in self._accumulator.queues.get(name, ()):
                 batch.base_sequence = UNSENT

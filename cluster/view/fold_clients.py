@@ -116,7 +116,7 @@ def _release(view: ClusterView, member: MemberView, at_us: int, partitions: tupl
         holders = (other for other in view.members.values() if other.group == group.group and name in other.owned)
         holder = next(holders, None)
         if holder is not None:
-            group.owners[name] = holder.member
+            group.owners[name] = group.previous_owners[name] = holder.member
         else:
             del group.owners[name]
             group.unowned_since_us[name] = at_us

@@ -86,6 +86,8 @@ def leader_elected(view: ClusterView, event: e.LeaderElected) -> None:
 
 def leadership_taken(view: ClusterView, event: e.LeadershipTaken) -> None:
     partition = view.partitions[event.partition]
+    if event.leader_epoch < partition.taken_epoch:
+        return  # a frozen broker thaws and hears of an election that was followed by another one
     if event.log_end < partition.acknowledged_end:
         partition.lost_from_log += partition.acknowledged_end - event.log_end
         partition.acknowledged_end = event.log_end
@@ -118,7 +120,9 @@ def records_appended(view: ClusterView, event: e.RecordsAppended) -> None:
 
 
 def high_watermark_advanced(view: ClusterView, event: e.HighWatermarkAdvanced) -> None:
-    view.partitions[event.partition].high_watermark = event.offset
+    partition = view.partitions[event.partition]
+    if event.leader_epoch >= partition.taken_epoch:  # else a deposed leader that does not know it yet
+        partition.high_watermark = event.offset
 
 
 def log_truncated(view: ClusterView, event: e.LogTruncated) -> None:

@@ -26,6 +26,7 @@ def member_id_assigned(view: ClusterView, event: e.MemberIdAssigned) -> None:
 
 def rebalance_started(view: ClusterView, event: e.RebalanceStarted) -> None:
     group = view.groups[event.group]
+    group.coordinated_by = event.broker
     started = group.barrier.started_us if group.barrier is not None else event.at_us
     cause, trigger = event.cause, event.trigger
     if group.barrier is not None:  # the round before never became Stable: its first cause stays the cause
@@ -194,6 +195,7 @@ def offset_commit_refused(view: ClusterView, event: e.OffsetCommitRefused) -> No
 
 def group_loaded(view: ClusterView, event: e.GroupLoaded) -> None:
     group = view.groups[event.group]
+    group.coordinated_by = event.broker
     group.state = event.state
     group.generation = event.generation
     group.assignor = event.protocol
@@ -213,9 +215,10 @@ def group_loaded(view: ClusterView, event: e.GroupLoaded) -> None:
 
 def group_unloaded(view: ClusterView, event: e.GroupUnloaded) -> None:
     group = view.groups[event.group]
+    if group.coordinated_by not in {NEVER, event.broker}:
+        return  # a deposed coordinator heard of its successor, which is at work already
     group.pending = {}
-    if group.barrier is not None:
-        group.barrier = None
+    group.barrier = None
 
 
 def offsets_expired(view: ClusterView, event: e.OffsetsExpired) -> None:

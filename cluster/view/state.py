@@ -195,7 +195,8 @@ class ReaderView(msgspec.Struct, gc=False):
 class GroupView(msgspec.Struct, gc=False):
     """A consumer group as its coordinator holds it, and the ground truth of what it has read.
 
-    `members` and `pending` map member id → client id; `assignment` maps member id → partitions.
+    `members` and `pending` map member id → client id; `assignment` maps member id → partitions. `coordinated_by` is the
+    broker whose coordinator loaded the group last, or began to rebalance it.
     `owners` is the clients' side: partition → member that holds it now; `unowned_since_us` the partitions that had an
     owner and have none.
     """
@@ -206,6 +207,7 @@ class GroupView(msgspec.Struct, gc=False):
     offset_reset: str
     read_committed: bool
     coordinator_partition: str
+    coordinated_by: int = NEVER
     state: str = "Empty"
     assignor: str = ""
     generation: int = 0
