@@ -1,0 +1,30 @@
+"""Random small clusters under random injuries: what must hold in every flight, and that a seed is a flight."""
+
+import pytest
+
+from tests.flights import fly, random_spec
+
+QUICK = (0, 2, 5, 6, 8, 12, 13, 23, 26, 33, 34, 40, 42, 45, 48, 49, 58, 60, 63, 64, 72, 82, 91, 98)  # each once broke
+SLOW = tuple(seed for seed in range(1_000, 1_300))
+
+
+@pytest.mark.parametrize("seed", QUICK)
+def test_a_troubled_cluster_loses_nothing_tells_the_truth_and_becomes_whole_again(seed: int) -> None:
+    fly(random_spec(seed), seed).check()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SLOW)
+def test_hundreds_of_troubled_clusters_become_whole_again(seed: int) -> None:
+    fly(random_spec(seed), seed).check()
+
+
+@pytest.mark.parametrize("seed", [6, 48])
+def test_a_seed_is_a_flight(seed: int) -> None:
+    first, second = (fly(random_spec(seed), seed, judged=False) for _ in range(2))
+    assert (first.sha256, first.events, first.turns) == (second.sha256, second.events, second.turns)
+
+
+def test_looking_at_the_truth_changes_nothing() -> None:
+    watched, unwatched = fly(random_spec(6), 6), fly(random_spec(6), 6, judged=False)
+    assert (watched.sha256, watched.turns) == (unwatched.sha256, unwatched.turns)

@@ -1,0 +1,227 @@
+"""Small random flights: a topology, a load and a list of injuries from a seed, and the flight that judges them."""
+
+from collections.abc import Callable
+from random import Random
+
+import msgspec
+import trio
+
+from cluster.commands import parse, text_of
+from cluster.config import Value
+from cluster.simulation import Simulation
+from cluster.spec import (
+    ApplicationSpec,
+    ArrivalsSpec,
+    BrokerSpec,
+    CommitPolicy,
+    GroupSpec,
+    KeysSpec,
+    NetworkSpec,
+    ProducerSpec,
+    ScenarioSpec,
+    StepSpec,
+    TopicSpec,
+)
+from cluster.view import document
+from recordings.journal import JournalHash
+from tests.instruments import OneActorAtATime
+from tests.judges import (
+    LogJudge,
+    RecordsJudge,
+    doubly_owned,
+    not_converged,
+    watermark_errors,
+)
+from tests.truth import Truth, differences
+from tests.witness import watching
+
+SECOND_US = 1_000_000
+TROUBLE_BEGINS_S, TROUBLE_ENDS_S, PRODUCERS_STOP_S, END_S = 12, 50, 60, 140
+
+
+class Landed(msgspec.Struct):
+    """A flight that is over: its hash, its events and turns, and what did not hold (instant, words)."""
+
+    sha256: str
+    events: int
+    turns: int
+    wrong: list[tuple[float, str]]
+
+    def check(self) -> None:
+        """Fail if anything did not hold."""
+        assert not self.wrong, "\n".join(f"{at} s: {words}" for at, words in self.wrong)
+
+
+def random_spec(seed: int) -> ScenarioSpec:
+    """A small cluster with a load, troubled for 38 seconds, then healed and left alone for 90."""
+    random = Random(f"flight/{seed}")
+    brokers = random.choice((1, 2, 3, 3, 3, 4, 5))
+    topics = tuple(_topic(random, number, brokers) for number in range(random.randint(1, 3)))
+    producers = tuple(_producer(random, number, topics) for number in range(random.randint(1, 3)))
+    groups = tuple(_group(random, number, topics) for number in range(random.randint(1, 2)))
+    spec = ScenarioSpec(
+        title=f"random flight {seed}",
+        until_us=END_S * SECOND_US,
+        brokers=tuple(BrokerSpec(number + 1) for number in range(brokers)),
+        config={
+            "offsets.topic.num.partitions": random.choice((1, 3, 5)),
+            "transaction.state.log.num.partitions": 1,
+            "group.initial.rebalance.delay.ms": random.choice((0, 500, 3000)),
+            "replica.lag.time.max.ms": random.choice((5_000, 10_000, 30_000)),
+        },
+        network=NetworkSpec(latency_us=random.choice((300, 1_000, 5_000)), jitter=random.choice((0.0, 0.2, 0.9))),
+        topics=topics,
+        producers=producers,
+        groups=groups,
+    )
+    return msgspec.structs.replace(spec, steps=tuple(_steps(random, spec)))
+
+
+def _topic(random: Random, number: int, brokers: int) -> TopicSpec:
+    replication = random.randint(1, min(3, brokers))
+    return TopicSpec(
+        f"t{number}",
+        partitions=random.randint(1, 5),
+        replication=replication,
+        config={"min.insync.replicas": random.randint(1, replication)},
+    )
+
+
+def _producer(random: Random, number: int, topics: tuple[TopicSpec, ...]) -> ProducerSpec:
+    names = tuple(topic.name for topic in random.sample(topics, random.randint(1, len(topics))))
+    config: dict[str, Value] = {
+        "linger.ms": random.choice((0, 5, 100)),
+        "batch.size": random.choice((500, 16_384)),
+        "max.in.flight.requests.per.connection": random.choice((1, 5, 5)),
+    }
+    request_timeout_ms = random.choice((2_000, 30_000))
+    config["request.timeout.ms"] = request_timeout_ms
+    config["delivery.timeout.ms"] = request_timeout_ms + random.choice((100, 5_000, 90_000))
+    if random.random() < 0.2:
+        config["buffer.memory"] = 20_000
+    return ProducerSpec(
+        f"p{number}",
+        names,
+        count=random.randint(1, 2),
+        rate_per_second=random.choice((2.0, 10.0, 40.0)),
+        arrivals=ArrivalsSpec(random.choice(("steady", "poisson"))),
+        keys=KeysSpec(random.choice(("none", "none", "uniform", "zipf", "hot")), distinct=random.choice((3, 100))),
+        size_bytes=random.choice((100, 1_024)),
+        start_us=random.choice((0, 0, 3_000_000)),
+        config=config,
+    )
+
+
+def _group(random: Random, number: int, topics: tuple[TopicSpec, ...]) -> GroupSpec:
+    names = tuple(topic.name for topic in random.sample(topics, random.randint(1, len(topics))))
+    policies: tuple[CommitPolicy, ...] = ("auto", "auto", "after-each-poll", "async", "before-processing")
+    session = random.choice((6_000, 10_000, 45_000))
+    config: dict[str, Value] = {
+        "session.timeout.ms": session,
+        "heartbeat.interval.ms": random.choice((500, 2_000)),
+        "max.poll.interval.ms": random.choice((5_000, 20_000, 300_000)),
+        "max.poll.records": random.choice((5, 500)),
+        "auto.commit.interval.ms": random.choice((1_000, 5_000)),
+        "request.timeout.ms": random.choice((3_000, 30_000)),
+        "auto.offset.reset": random.choice(("earliest", "earliest", "latest")),
+    }
+    return GroupSpec(
+        f"g{number}",
+        topics=names,
+        members=random.randint(1, 4),
+        stagger_us=random.choice((0, 0, 700_000)),
+        start_us=random.choice((0, 2_000_000)),
+        config=config,
+        application=ApplicationSpec(
+            per_record_us=random.choice((0, 100, 5_000)),
+            jitter=random.choice((0.0, 0.5)),
+            commit=random.choice(policies),
+        ),
+    )
+
+
+def _steps(random: Random, spec: ScenarioSpec) -> list[StepSpec]:
+    brokers = [broker.name for broker in spec.brokers]
+    members = [name for group in spec.groups for name in group.instances()]
+    producers = [name for producer in spec.producers for name in producer.instances()]
+    everybody = [*brokers, *brokers, *members, *producers]
+
+    def lasting(text: str) -> str:
+        return f"{text} for {random.choice((300, 2_000, 9_500, 12_000, 25_000))}ms" if random.random() < 0.6 else text
+
+    def ends() -> tuple[str, str]:
+        first = random.choice(brokers)
+        return first, random.choice([name for name in everybody if name != first] or members)
+
+    kinds: list[Callable[[], str]] = [
+        lambda: lasting(f"kill {random.choice(everybody)}"),
+        lambda: lasting(f"kill {random.choice(brokers)}"),
+        lambda: lasting(f"stop {random.choice(everybody)}"),
+        lambda: f"start {random.choice(everybody)}",
+        lambda: f"restart {random.choice(everybody)}",
+        lambda: lasting(f"pause {random.choice(everybody)}"),
+        lambda: f"resume {random.choice(everybody)}",
+        lambda: lasting(f"stall {random.choice(members)}"),
+        lambda: lasting(f"pause heartbeats of {random.choice(members)}"),
+        lambda: lasting(f"slow {random.choice(members)} to {random.choice((20, 200))}ms"),
+        lambda: f"scale {random.choice(spec.groups).name} to {random.randint(0, 5)}",
+        lambda: lasting("cut {} {}".format(*ends())),
+        lambda: lasting("cut {} -> {}".format(*ends())),
+        lambda: lasting("cut {1} -> {0}".format(*ends())),
+        lambda: "heal {} {}".format(*ends()),
+        lambda: lasting("slow {} {} to {}".format(*ends(), random.choice(("50ms", "700ms")))),
+    ]
+    texts = [
+        (random.randint(TROUBLE_BEGINS_S * 1000, TROUBLE_ENDS_S * 1000), random.choice(kinds)())
+        for _ in range(random.randint(2, 12))
+    ]
+    texts += [(TROUBLE_ENDS_S * 1000 + 500, "heal")]
+    for name in (*brokers, *members, *producers):
+        texts += [(TROUBLE_ENDS_S * 1000 + 600, f"resume {name}"), (TROUBLE_ENDS_S * 1000 + 700, f"start {name}")]
+    texts += [(TROUBLE_ENDS_S * 1000 + 600, f"resume {group.name}-{n}") for group in spec.groups for n in range(1, 6)]
+    texts += [(PRODUCERS_STOP_S * 1000, f"stop {name}") for name in producers]
+    return [_step(at_ms * 1000, text) for at_ms, text in sorted(texts, key=lambda step: step[0])]
+
+
+def _step(at_us: int, text: str) -> StepSpec:
+    command = parse(text)
+    return StepSpec(at_us, command, text_of(command))
+
+
+def fly(spec: ScenarioSpec, seed: int, *, judged: bool = True, patient: bool = False) -> Landed:
+    """Fly to the spec's end; when `judged`, everything that must hold is asked at each whole second."""
+    journal = JournalHash()
+    wrong: list[tuple[float, str]] = []
+    with watching() as witness:
+        simulation = Simulation(spec, seed, sinks=[journal])
+        instrument = OneActorAtATime(simulation.timeline)
+
+        async def main() -> None:
+            async with simulation.running():
+                truth = Truth(simulation, witness)
+                logs, records = LogJudge(simulation), RecordsJudge(simulation, witness)
+                for now_us in range(0, spec.until_us + 1, SECOND_US):
+                    await simulation.timeline.fly(now_us)
+                    if judged:
+                        found = _judge(simulation, truth, logs, records)
+                        if now_us == spec.until_us:
+                            found += not_converged(simulation, witness)
+                        wrong.extend((now_us / SECOND_US, words) for words in found)
+                    if wrong and not patient:
+                        break
+                journal.flush()
+
+        trio.run(main, clock=simulation.timeline, instruments=[instrument])
+    instrument.check()
+    return Landed(journal.sha256, journal.events, simulation.timeline.turn, wrong)
+
+
+def _judge(simulation: Simulation, truth: Truth, logs: LogJudge, records: RecordsJudge) -> list[str]:
+    return [
+        *differences(document(simulation.view, simulation.timeline.now_us), truth.document()),
+        *logs.disagreements(),
+        *watermark_errors(simulation),
+        *records.vanished(),
+        *records.doubled(),
+        *doubly_owned(simulation),
+    ]

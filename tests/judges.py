@@ -1,0 +1,154 @@
+"""What must hold in every flight, whatever is done to the cluster: one function for each sentence.
+
+Each takes the simulation (and what it needs beside it) and answers in words what does not hold; [] is good. Tests of
+these judges break the cluster on purpose and see that they notice.
+"""
+
+from collections import defaultdict
+
+from cluster.broker.replica import Replica
+from cluster.protocol.record_batch import RecordBatch
+from cluster.simulation import Simulation
+from tests.truth import Vanished
+from tests.witness import BatchKey, Witness
+
+
+def copies(simulation: Simulation) -> dict[str, list[Replica]]:
+    """Every replica of every partition."""
+    found: defaultdict[str, list[Replica]] = defaultdict(list)
+    for broker in simulation.brokers.values():
+        for name, replica in broker.replicas.items():
+            found[name].append(replica)
+    return found
+
+
+class LogJudge:
+    """Replicas of a partition hold the same records below their high watermarks; remembers how far it has looked."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._copies = copies(simulation)
+        self._agreed: dict[str, tuple[int, RecordBatch | None]] = {}
+
+    def disagreements(self) -> list[str]:
+        """Batches that differ although both replicas count them as committed."""
+        found = []
+        for name, replicas in self._copies.items():
+            first, last = self._agreed.get(name, (0, None))
+            if last is not None and any(_at(replica, first - 1, last) is not last for replica in replicas[:1]):
+                first = 0  # something that everybody had was cut off: look at all of it again
+            end = len(min((replica.log.batches for replica in replicas), key=len))
+            agreed = first
+            for place in range(first, end):
+                batches = [replica.log.batches[place] for replica in replicas]
+                committed = [
+                    batch
+                    for batch, replica in zip(batches, replicas, strict=True)
+                    if batch.next_offset <= replica.high_watermark
+                ]
+                if any(batch != committed[0] for batch in committed[1:]):
+                    found.append(f"{name}: committed batch {place} differs: {committed}")
+                if len(committed) == len(batches) and place == agreed:
+                    agreed = place + 1
+            self._agreed[name] = agreed, replicas[0].log.batches[agreed - 1] if agreed else None
+        return found
+
+
+def _at(replica: Replica, place: int, otherwise: RecordBatch) -> RecordBatch | None:
+    batches = replica.log.batches
+    return batches[place] if place < len(batches) else None
+
+
+def watermark_errors(simulation: Simulation) -> list[str]:
+    """A high watermark never passes the end of its log, and offsets have no gaps."""
+    return [
+        f"{name} on broker-{replica.host.id}: high watermark {replica.high_watermark}, log end {replica.log.log_end}"
+        for name, replicas in copies(simulation).items()
+        for replica in replicas
+        if replica.high_watermark > replica.log.log_end
+    ]
+
+
+class RecordsJudge:
+    """Every acknowledged record is on some replica, and no idempotent producer's record is in a log twice."""
+
+    def __init__(self, simulation: Simulation, witness: Witness) -> None:
+        self._witness = witness
+        self._vanished = {name: Vanished(replicas) for name, replicas in copies(simulation).items()}
+        self._seen: dict[str, tuple[list[RecordBatch], set[BatchKey]]] = {}
+
+    def vanished(self) -> list[str]:
+        """Acknowledged records that are gone."""
+        gone = {name: one.count(self._witness.acked_batches.get(name, {})) for name, one in self._vanished.items()}
+        return [f"{name}: {records} acknowledged records are gone" for name, records in gone.items() if records]
+
+    def doubled(self) -> list[str]:
+        """Records that are in their partition's log twice."""
+        found = []
+        for name, replica in self._witness.leaders.items():
+            batches = replica.log.batches
+            seen, keys = self._seen.setdefault(name, ([], set()))
+            if len(seen) > len(batches) or (seen and seen[-1] is not batches[len(seen) - 1]):
+                seen, keys = self._seen[name] = [], set()
+            for batch in batches[len(seen) :]:
+                key = (batch.producer, name, batch.first_serial)
+                if batch.producer and key in keys:
+                    found.append(f"{name}: {key} is in the log twice")
+                seen.append(batch)
+                keys.add(key)
+        return found
+
+
+def doubly_owned(simulation: Simulation) -> list[str]:
+    """In one generation of a group a partition has one owner: in the clients' minds and in the coordinators' books."""
+    found = []
+    owners: dict[tuple[str, int, str], str] = {}
+    for consumer in simulation.consumers.values():
+        if consumer.generation < 0:
+            continue
+        for name in consumer.owned:
+            other = owners.setdefault((consumer.group, consumer.generation, name), consumer.name)
+            if other != consumer.name:
+                found.append(f"{name} is owned by {other} and {consumer.name} in generation {consumer.generation}")
+    for broker in simulation.brokers.values():
+        for hosted in broker.coordination.hosted.values():
+            for group in hosted.coordinator.groups.values():
+                dealt = [name for member in group.members.values() for name in member.assignment]
+                found += [
+                    f"{group.group_id} dealt {name} twice" for name in dict.fromkeys(dealt) if dealt.count(name) > 1
+                ]
+    return found
+
+
+def not_converged(simulation: Simulation, witness: Witness) -> list[str]:
+    """A healed cluster is whole again: everybody in, everything in sync, groups Stable, nothing left to send."""
+    brokers = simulation.controller.brokers.values()
+    found = [f"broker-{registration.broker} is fenced" for registration in brokers if registration.fenced]
+    for name, metadata in simulation.controller.partitions.items():
+        if metadata.leader < 0 or sorted(metadata.isr) != sorted(metadata.replicas):
+            found.append(f"{name}: leader {metadata.leader}, isr {metadata.isr} of {metadata.replicas}")
+    for name, replicas in copies(simulation).items():
+        ends = [replica.log.log_end for replica in replicas]
+        if len(set(ends)) > 1 or witness.leaders[name].high_watermark != ends[0]:
+            found.append(f"{name}: log ends {ends}, high watermark {witness.leaders[name].high_watermark}")
+    for group in simulation.spec.groups:
+        found += _unfinished(simulation, witness, group.name)
+    for producer in simulation.producers.values():
+        if producer.alive and producer.accumulator.queues:
+            found.append(f"{producer.name} still has batches to send: {list(producer.accumulator.queues)}")
+    return found
+
+
+def _unfinished(simulation: Simulation, witness: Witness, name: str) -> list[str]:
+    view = simulation.view.groups[name]
+    group = [consumer for consumer in simulation.consumers.values() if consumer.group == name]
+    alive = [consumer for consumer in group if consumer.alive and consumer.in_poll]  # others work on slow records yet
+    if any(consumer.alive and not consumer.in_poll for consumer in group):
+        return []
+    if not alive:
+        return []
+    found = []
+    known = witness.coordinators.group(view.coordinator_partition, name)
+    if known is None or known.state != "Stable" or len(known.members) != len(alive):
+        what = f"{known.state} with {len(known.members)} members" if known else "unknown"
+        found.append(f"{name} is {what}, not Stable with {len(alive)}")
+    return found

@@ -1,0 +1,98 @@
+"""Every scenario of the library, flown headless: the truth at each checkpoint, its expectations, its golden hash."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from cluster.simulation import Simulation
+from cluster.view import document
+from recordings.expectations import Expectations
+from recordings.flight import fly, make_plan
+from recordings.journal import JournalHash
+from recordings.scenario import load
+from tests.instruments import OneActorAtATime
+from tests.truth import Truth, differences
+from tests.witness import watching
+
+SECOND_US = 1_000_000
+LIBRARY = sorted(path.stem for path in (Path(__file__).parents[2] / "recordings" / "library").glob("*.toml"))
+GOLDEN = Path(__file__).with_name("golden.json")
+SHORTER_S = {"reference-s": 90, "reference-m": 12, "reference-l": 5, "scale-out": 130, "first-flight": 200}
+SHORT = [pytest.param(name, SHORTER_S.get(name), id=name) for name in LIBRARY]
+FULL = [pytest.param(name, None, id=name) for name in LIBRARY]
+
+
+def fly_beside_the_truth(name: str, seconds: int | None) -> dict[str, Any]:
+    """Fly a scenario; at each checkpoint the view must be the truth, at the end its expectations must hold."""
+    spec = load(name).spec
+    until_us = spec.until_us if seconds is None else seconds * SECOND_US
+    expectations, journal = Expectations(spec), JournalHash()
+    with watching() as witness:
+        simulation = Simulation(spec, spec.seed, sinks=[journal, expectations.see])
+        instrument = OneActorAtATime(simulation.timeline)
+
+        async def main() -> None:
+            async with simulation.running():
+                truth = Truth(simulation, witness)
+                for now_us in expectations.checkpoints(until_us):
+                    await simulation.timeline.fly(now_us)
+                    seen = document(simulation.view, now_us)
+                    wrong = differences(seen, truth.document())
+                    assert not wrong, f"at {now_us / SECOND_US} s:\n" + "\n".join(wrong)
+                    expectations.judge(seen, now_us)
+                journal.flush()
+
+        trio.run(main, clock=simulation.timeline, instruments=[instrument])
+    instrument.check()
+    failed = [each for each in expectations.results(until_us, shortened=seconds is not None) if each["ok"] is False]
+    assert not failed, failed
+    return {"sha256": journal.sha256, "events": journal.events, "turns": simulation.timeline.turn}
+
+
+def check_golden(key: str, flown: dict[str, Any], rewrite: bool) -> None:
+    """Compare with what the flight was when it was last looked at, or note what it is now."""
+    known = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}
+    if rewrite:
+        known[key] = flown
+        GOLDEN.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
+    assert known.get(key) == flown, "the flight is another one: look at it, then run with --rewrite-golden"
+
+
+@pytest.mark.parametrize(("name", "seconds"), SHORT)
+def test_the_view_is_the_truth_and_the_flight_is_golden(
+    name: str, seconds: int | None, request: pytest.FixtureRequest
+) -> None:
+    flown = fly_beside_the_truth(name, seconds)
+    check_golden(f"{name} {seconds or 'full'}", flown, request.config.getoption("--rewrite-golden"))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("name", "seconds"), FULL)
+def test_the_whole_flight(name: str, seconds: int | None, request: pytest.FixtureRequest) -> None:
+    flown = fly_beside_the_truth(name, seconds)
+    check_golden(f"{name} {seconds or 'full'}", flown, request.config.getoption("--rewrite-golden"))
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "4711"])
+def test_a_flight_is_the_same_in_every_process(hash_seed: str) -> None:
+    program = (
+        "from recordings.flight import fly, make_plan; from recordings.scenario import load;"
+        "print(fly(make_plan(load('first-flight'), until_us=130_000_000)).journal_sha256)"
+    )
+    there = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        cwd=Path(__file__).parents[2],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+    here = fly(make_plan(load("first-flight"), until_us=130_000_000)).journal_sha256
+    assert there == here

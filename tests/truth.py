@@ -1,0 +1,398 @@
+"""The second path: the view document written from the cluster's own objects, without any event, view or fold.
+
+`truth(simulation, witness)` walks brokers, logs, coordinators and clients; what no object remembers (who finished which
+record, which acknowledgement arrived) it asks the witness, who stood beside them. It must equal `document(view, now)`.
+While a leader or coordinator is dead, the last that took over counts.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from cluster.broker.coordination import OFFSETS_TOPIC
+from cluster.broker.replica import Replica
+from cluster.clients.consumer import Consumer
+from cluster.clients.producer import Producer
+from cluster.config import resolve
+from cluster.protocol.names import coordinator_partition
+from cluster.protocol.record_batch import RecordBatch
+from cluster.simulation import Simulation
+from cluster.spec import GroupSpec
+from tests.witness import BatchKey, Completions, Witness
+from tests.witness_groups import GroupAsOf
+
+Document = dict[str, Any]
+INTERNAL = (OFFSETS_TOPIC, "__transaction_state")
+
+
+def order(name: str) -> tuple[str, int]:
+    topic, _, number = name.rpartition("-")
+    return topic, int(number)
+
+
+class LogIndex:
+    """The batches of one replica's log by identity, kept up to date as long as the log only grows."""
+
+    def __init__(self, replica: Replica) -> None:
+        self._replica = replica
+        self._seen: list[RecordBatch] = []
+        self.keys: set[BatchKey] = set()
+
+    def refresh(self) -> bool:
+        """Look at the log again; true when something was cut off it."""
+        batches = self._replica.log.batches
+        seen = self._seen
+        cut = len(seen) > len(batches) or (bool(seen) and seen[-1] is not batches[len(seen) - 1])
+        if cut:
+            seen = self._seen = []
+            self.keys = set()
+        for batch in batches[len(seen) :]:
+            seen.append(batch)
+            self.keys.add((batch.producer, batch.partition, batch.first_serial))
+        return cut
+
+
+class Vanished:
+    """Acknowledged batches of one partition that no replica's log holds."""
+
+    def __init__(self, replicas: list[Replica]) -> None:
+        self._indexes = [LogIndex(replica) for replica in replicas]
+        self._checked: set[BatchKey] = set()
+
+    def count(self, acknowledged: dict[BatchKey, int]) -> int:
+        """How many records are gone."""
+        cut = [index.refresh() for index in self._indexes]
+        if any(cut):
+            self._checked.clear()
+        gone = 0
+        for key, records in acknowledged.items():
+            if key in self._checked:
+                continue
+            if any(key in index.keys for index in self._indexes):
+                self._checked.add(key)
+            else:
+                gone += records
+        return gone
+
+
+class Passed:
+    """Records of one partition that a group's commits have passed and that nobody had finished when last looked at."""
+
+    def __init__(self, start: int) -> None:
+        self._upto = start
+        self._log: Replica | None = None
+        self._left: list[tuple[RecordBatch, int]] = []
+
+    def count(
+        self,
+        truth: "Truth",
+        name: str,
+        start: int,
+        committed: int,
+        completions: Completions,
+        acked: dict[BatchKey, int],
+    ) -> int:
+        """How many of them were acknowledged."""
+        leader = truth.witness.leaders[name]
+        if self._log is not leader:
+            self._log, self._upto, self._left = leader, start, []
+        if committed > self._upto:
+            self._left += truth.records(name, self._upto, committed)
+            self._upto = committed
+        self._left = [(batch, offset) for batch, offset in self._left if not completions.has(batch, offset)]
+        return sum(
+            offset < committed and (batch.producer, name, batch.first_serial) in acked for batch, offset in self._left
+        )
+
+
+class Truth:
+    """The walker of one flight: what it has checked once it need not check again."""
+
+    def __init__(self, simulation: Simulation, witness: Witness) -> None:
+        self.simulation, self.witness = simulation, witness
+        self._vanished: dict[str, Vanished] = {}
+        self._passed: dict[tuple[str, str], Passed] = {}
+        self._groups = {group.name: group for group in simulation.spec.groups}
+        for producer in simulation.producers.values():
+            witness.knows_accumulator(producer.name, producer.accumulator)
+
+    # --- where to look ------------------------------------------------------------------------------------------------
+
+    def _now_us(self) -> int:
+        return self.simulation.timeline.now_us
+
+    def _partitions_of(self, topics: Iterable[str]) -> list[str]:
+        return [f"{topic}-{number}" for topic in topics for number in range(self.simulation.topics[topic])]
+
+    def _coordinator_partition(self, group: str) -> str:
+        count = self.simulation.topics[OFFSETS_TOPIC]
+        return f"{OFFSETS_TOPIC}-{coordinator_partition(group, count)}"
+
+    def _group(self, name: str) -> GroupAsOf | None:
+        return self.witness.coordinators.group(self._coordinator_partition(name), name)
+
+    def _topics(self, group: GroupSpec) -> list[str]:
+        topics = dict.fromkeys(group.topics)
+        for member in group.instances():
+            topics |= dict.fromkeys(group.topics_of(member))
+        return list(topics)
+
+    def _config(self, group: GroupSpec) -> dict[str, Any]:
+        return dict(resolve("consumer", group.config))
+
+    def _read_up_to(self, group: GroupSpec, name: str) -> int:
+        known = self._group(group.name)
+        if known is not None and name in known.offsets:
+            return known.offsets[name]
+        leader = self.witness.leaders[name]
+        latest = self._config(group)["auto.offset.reset"] == "latest"
+        return leader.high_watermark if latest else leader.log.log_start
+
+    def records(self, name: str, first: int, end: int) -> Iterable[tuple[RecordBatch, int]]:
+        """(batch, offset) of the records first … end - 1 in the log of the last leader."""
+        batches = self.witness.leaders[name].log.batches
+        place = max(0, bisect_right(batches, first, key=lambda batch: batch.base_offset) - 1)
+        for batch in batches[place:]:
+            if batch.base_offset >= end:
+                return
+            for offset in range(max(first, batch.base_offset), min(end, batch.next_offset)):
+                yield batch, offset
+
+    # --- the document -------------------------------------------------------------------------------------------------
+
+    def document(self) -> Document:
+        """Every root of the view document as the cluster's objects have it now."""
+        simulation = self.simulation
+        return {
+            "now_ms": self._now_us() // 1000,
+            "faults": self._faults(),
+            "groups": {name: self._group_entry(group) for name, group in self._groups.items()},
+            "members": {name: self._member(consumer) for name, consumer in simulation.consumers.items()},
+            "topics": {topic: self._topic(topic) for topic in simulation.topics},
+            "partitions": {name: self._partition(name) for name in simulation.controller.partitions},
+            "brokers": self._brokers(),
+            "producers": {name: self._producer(producer) for name, producer in simulation.producers.items()},
+            "transactions": {},
+            "delivery": self._delivery(),
+        }
+
+    def _faults(self) -> list[Document]:
+        return [
+            {
+                "id": fault.number,
+                "text": fault.text,
+                "since_ms": fault.since_us // 1000,
+                "ends_ms": fault.ends_us // 1000 if fault.ends_us >= 0 else -1,
+            }
+            for fault in sorted(self.simulation._operations.faults.values(), key=lambda fault: fault.number)
+        ]
+
+    def _group_entry(self, group: GroupSpec) -> Document:
+        known = self._group(group.name)
+        partition = self._coordinator_partition(group.name)
+        last = self.witness.coordinators.last.get(group.name)
+        assignment: defaultdict[str, list[str]] = defaultdict(list)
+        for client, partitions, _ in known.members.values() if known else ():
+            assignment[client] += partitions
+        return {
+            "state": known.state if known else "Empty",
+            "protocol": "classic",
+            "assignor": known.protocol if known else "",
+            "generation": known.generation if known else 0,
+            "coordinator": self.simulation.controller.partitions[partition].leader,
+            "leader": known.leader if known else "",
+            "members": len(known.members) if known else 0,
+            "rebalances": max(0, known.generation - 1) if known else 0,
+            "lag": self._lag(group),
+            "time_lag_ms": self._time_lag_us(group) // 1000,
+            "committed": known.offsets if known else {},
+            "assignment": {client: sorted(partitions, key=order) for client, partitions in assignment.items()},
+            "stopped_partition_ms": self.witness.ownership[group.name].stopped_us(self._now_us()) // 1000,
+            "last_rebalance": {
+                "cause": last.cause if last else "",
+                "trigger": last.trigger if last else "",
+                "took_ms": last.took_us // 1000 if last else 0,
+                "waited_for": last.waited_for if last else "",
+                "moved": last.moved if last else 0,
+                "reread": last.reread if last else 0,
+            },
+        }
+
+    def _lag(self, group: GroupSpec) -> int:
+        leaders = self.witness.leaders
+        names = self._partitions_of(self._topics(group))
+        return sum(max(0, leaders[name].high_watermark - self._read_up_to(group, name)) for name in names)
+
+    def _time_lag_us(self, group: GroupSpec) -> int:
+        oldest = 0
+        for name in self._partitions_of(self._topics(group)):
+            end, first = self.witness.leaders[name].high_watermark, self._read_up_to(group, name)
+            for batch, _ in self.records(name, first, min(end, first + 1)):
+                oldest = max(oldest, self._now_us() - batch.append_us)
+        return oldest
+
+    def _member(self, consumer: Consumer) -> Document:
+        witness, now_us = self.witness, self._now_us()
+        known = self._group(consumer.group)
+        mine = known.members.get(consumer.member_id) if known else None
+        deadline_us = mine[2] if mine else -1
+        poll_us = now_us if consumer.alive and consumer.in_poll else consumer.last_poll_us
+        lag = 0
+        if consumer.alive:
+            for name, position in consumer.fetcher.positions.items():
+                lag += max(0, witness.leaders[name].high_watermark - position)
+        return {
+            "group": consumer.group,
+            "state": consumer.state,
+            "generation": consumer.generation,
+            "member_id": consumer.member_id,
+            "instance_id": consumer.instance_id or "",
+            "owned": sorted(consumer.owned, key=order),
+            "heartbeat_age_ms": (now_us - witness.heartbeat_us.get(consumer.name, now_us)) // 1000,
+            "session_left_ms": max(0, (deadline_us - now_us) // 1000)
+            if deadline_us >= 0
+            else consumer.session_timeout_us // 1000,
+            "poll_age_ms": (now_us - poll_us) // 1000 if consumer.name in witness.launched else 0,
+            "lag": lag,
+            "processed": witness.processed[consumer.name],
+            "fenced": witness.given_up[consumer.name],
+            "alive": consumer.alive,
+        }
+
+    def _topic(self, topic: str) -> Document:
+        names = self._partitions_of([topic])
+        metadata = [self.simulation.controller.partitions[name] for name in names]
+        logs = [self.witness.leaders[name].log for name in names]
+        return {
+            "partitions": len(names),
+            "leaderless": sum(one.leader < 0 for one in metadata),
+            "under_replicated": sum(len(one.isr) < len(one.replicas) for one in metadata),
+            "records": sum(log.log_end - log.log_start for log in logs),
+            "bytes": sum(log.bytes for log in logs),
+        }
+
+    def _partition(self, name: str) -> Document:
+        metadata, leader = self.simulation.controller.partitions[name], self.witness.leaders[name]
+        return {
+            "leader": metadata.leader,
+            "isr": sorted(metadata.isr),
+            "replicas": list(metadata.replicas),
+            "leader_epoch": metadata.leader_epoch,
+            "log_start": leader.log.log_start,
+            "last_stable_offset": leader.high_watermark,
+            "high_watermark": leader.high_watermark,
+            "log_end": leader.log.log_end,
+        }
+
+    def _brokers(self) -> Document:
+        partitions = self.simulation.controller.partitions
+        coordinators = {name: partitions[self._coordinator_partition(name)].leader for name in self._groups}
+        return {
+            str(broker.id): {
+                "up": broker.alive,
+                "controller": self.simulation.control.active == broker.id,
+                "leaders": sum(one.leader == broker.id for one in partitions.values()),
+                "coordinator_of": sorted(name for name, leader in coordinators.items() if leader == broker.id),
+            }
+            for broker in self.simulation.brokers.values()
+        }
+
+    def _producer(self, producer: Producer) -> Document:
+        counters = self.witness.counters[producer.name]
+        return {
+            "state": producer.state,
+            "sent": counters.sent,
+            "acked": counters.acked,
+            "failed": counters.failed,
+            "retries": counters.retries,
+            "requests": counters.requests,
+            "batches": counters.batches,
+            "producer_id": producer.sender.producer_id,
+            "epoch": producer.sender.epoch,
+            "buffered_bytes": producer.config["buffer.memory"] - producer.accumulator.free_bytes,
+        }
+
+    # --- what became of every record --------------------------------------------------------------------------------
+
+    def _cluster_counts(self, topics: Iterable[str]) -> Document:
+        names = self._partitions_of(topics)
+        brokers = self.simulation.brokers.values()
+        return {
+            "produced": sum(self.witness.produced[name] for name in names),
+            "acked": sum(self.witness.acked[name] for name in names),
+            "appended": sum(
+                broker.replicas[name].log.appended_records
+                for name in names
+                for broker in brokers
+                if name in broker.replicas
+            ),
+            "aborted": 0,
+        }
+
+    def _reader_counts(self, group: GroupSpec) -> Document:
+        completions = self.witness.completions[group.name]
+        return {
+            "delivered": completions.delivered,
+            "duplicated": completions.duplicated,
+            "lost": self._lost(group),
+            "unread": self._unread(group),
+            "out_of_order_keys": len(completions.broken_keys),
+            "sink_duplicates": 0,
+        }
+
+    def _lost(self, group: GroupSpec) -> int:
+        witness, known, lost = self.witness, self._group(group.name), 0
+        completions = witness.completions[group.name]
+        for name in self._partitions_of(self._topics(group)):
+            acknowledged = witness.acked_batches[name]
+            vanished = self._vanished.get(name)
+            if vanished is None:
+                copies = [
+                    broker.replicas[name] for broker in self.simulation.brokers.values() if name in broker.replicas
+                ]
+                vanished = self._vanished[name] = Vanished(copies)
+            lost += vanished.count(acknowledged)
+            progress = witness.progress.get((group.name, name))
+            if known is None or progress is None or name not in known.offsets:
+                continue
+            passed = self._passed.setdefault((group.name, name), Passed(progress.start))
+            lost += passed.count(self, name, progress.start, known.offsets[name], completions, acknowledged)
+        return lost
+
+    def _unread(self, group: GroupSpec) -> int:
+        completions, unread = self.witness.completions[group.name], 0
+        for name in self._partitions_of(self._topics(group)):
+            end, first = self.witness.leaders[name].high_watermark, self._read_up_to(group, name)
+            unread += sum(not completions.has(batch, offset) for batch, offset in self.records(name, first, end))
+        return unread
+
+    def _delivery(self) -> Document:
+        by_group = {name: self._reader_counts(group) for name, group in self._groups.items()}
+        totals = {
+            key: sum(counts[key] for counts in by_group.values())
+            for key in ("delivered", "duplicated", "lost", "unread", "out_of_order_keys", "sink_duplicates")
+        }
+        user_topics = [topic for topic in self.simulation.topics if topic not in INTERNAL]
+        return {
+            **self._cluster_counts(user_topics),
+            **totals,
+            "by_group": {
+                name: {**self._cluster_counts(self._topics(self._groups[name])), **counts}
+                for name, counts in by_group.items()
+            },
+        }
+
+
+def differences(seen: object, true: object, path: str = "") -> list[str]:
+    """Where two documents differ, in words."""
+    if isinstance(seen, dict) and isinstance(true, dict):
+        found = []
+        for key in dict.fromkeys([*seen, *true]):
+            inner = f"{path}.{key}" if path else str(key)
+            if key not in seen or key not in true:
+                found.append(f"{inner}: view {seen.get(key, 'has none')!r}, truth {true.get(key, 'has none')!r}")
+            else:
+                found += differences(seen[key], true[key], inner)
+        return found
+    return [] if seen == true else [f"{path}: view {seen!r}, truth {true!r}"]
