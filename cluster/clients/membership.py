@@ -201,6 +201,9 @@ class GroupMembership:
         assignments: dict[str, tuple[str, ...]] = {}
         if joined.leader == joined.member_id:
             assignments = await self._assign(joined)
+            if consumer.coordinator < 0:  # the heartbeat thread lost it meanwhile
+                self._rejoin = True
+                return
         request = m.SyncGroupRequest(
             group=consumer.group,
             generation=joined.generation,

@@ -34,6 +34,7 @@ def member_declared(view: ClusterView, event: e.MemberDeclared) -> None:
     )
     if known is not None:
         fresh.processed, fresh.lane, fresh.fenced = known.processed, known.lane, known.fenced
+        fresh.beats = known.beats
 
 
 def member_started(view: ClusterView, event: e.MemberStarted) -> None:

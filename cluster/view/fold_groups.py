@@ -154,6 +154,10 @@ def heartbeat_answered(view: ClusterView, event: e.HeartbeatAnswered) -> None:
     if member is not None:
         member.last_heartbeat_us = event.at_us
         member.last_heartbeat_error = event.error
+        beats = member.beats
+        beats.append(Beat(event.at_us, event.error))
+        while beats[0].at_us < event.at_us - LANE_US:
+            del beats[0]
     if event.session_deadline_us >= 0:
         view.groups[event.group].session_deadlines_us[event.member_id] = event.session_deadline_us
 

@@ -115,6 +115,13 @@ class LaneSpan(msgspec.Struct, gc=False):
     phase: str
 
 
+class Beat(msgspec.Struct, gc=False):
+    """A heartbeat that was answered, with the error code of the answer (`NONE`: all is well)."""
+
+    at_us: int
+    error: str
+
+
 class MemberView(msgspec.Struct, gc=False):
     """A consumer as its own process sees itself, beside what the coordinator knows of its session.
 
@@ -149,6 +156,7 @@ class MemberView(msgspec.Struct, gc=False):
     last_heartbeat_error: str = ""
     session_deadline_us: int = NEVER
     lane: list[LaneSpan] = []
+    beats: list[Beat] = []
 
 
 class Barrier(msgspec.Struct, gc=False):
