@@ -2,9 +2,8 @@
 
 from cluster import events as e
 from cluster.view.fold_cluster import note
-from cluster.view.state import NEVER, ClusterView, GroupView, LaneSpan, MemberView, ReaderView
+from cluster.view.state import LANE_US, NEVER, ClusterView, GroupView, LaneSpan, MemberView, ReaderView
 
-LANE_US = 120_000_000
 BUSY_US = 1_000_000  # an application that works longer than this between two polls shows in its lane
 
 

@@ -2,7 +2,7 @@
 
 from cluster import events as e
 from cluster.view.fold_cluster import note
-from cluster.view.state import NEVER, Barrier, ClusterView, GroupView, ReaderView, RebalanceView
+from cluster.view.state import LANE_US, NEVER, Barrier, Beat, ClusterView, GroupView, ReaderView, RebalanceView
 
 REBALANCES_KEPT = 500
 

@@ -9,6 +9,7 @@ import msgspec
 from cluster.intervals import IntervalSet
 
 NEVER = -1
+LANE_US = 120_000_000  # how far back a member's lanes are kept
 
 
 class BrokerView(msgspec.Struct, gc=False):

@@ -3,10 +3,9 @@
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from cluster.view.state import NEVER, MemberView
+from cluster.view.state import NEVER, Beat, MemberView
 from console.presenters.numbers import SECOND_US
 from console.presenters.text import ERROR, FAINT, MOVING, MUTED, OK, WARN, Line, Span
-from console.traces import Beat
 
 LANE_SECONDS = 60
 BUSY_US = SECOND_US

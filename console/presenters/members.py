@@ -9,7 +9,6 @@ from console.presenters.listing import Listing
 from console.presenters.numbers import UNKNOWN, bar, count, countdown, duration, setting
 from console.presenters.table import Column, layout
 from console.presenters.text import ERROR, FAINT, HUES, MUTED, OK, PLAIN, WARN, Line, Span, line, middle
-from console.traces import Traces
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 LATE_US = 250_000
@@ -44,9 +43,9 @@ class MembersListing(Listing):
     row_height = 2
     vacant = line(("no members are declared; ", MUTED), ("scale", PLAIN), (" the group to have some", MUTED))
 
-    def __init__(self, view: ClusterView, group: GroupView, now_us: int, width: int, traces: Traces) -> None:
+    def __init__(self, view: ClusterView, group: GroupView, now_us: int, width: int) -> None:
         super().__init__(width)
-        self.view, self.group, self.now_us, self.traces = view, group, now_us, traces
+        self.view, self.group, self.now_us = view, group, now_us
         self.members = members_of(view, group.group)
         self.places = {member.member: place for place, member in enumerate(self.members)}
         self.ids = {name: member_id for member_id, name in group.members.items()}
@@ -90,10 +89,9 @@ class MembersListing(Listing):
             count(member_lag(self.view, member)) if member.owned else ((UNKNOWN, FAINT),),
             first,
         ]
-        beats = self.traces.beats.get(key, ())
         under: list[Line | Span | str] = [
             self._state(member),
-            heartbeat_lane(member, list(beats), self.now_us, width),
+            heartbeat_lane(member, member.beats, self.now_us, width),
             heartbeat[1],
             session[1],
             poll[1],

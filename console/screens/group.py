@@ -38,7 +38,7 @@ class GroupScreen(FlightScreen):
         subjects = {self.group, *(member.member for member in members_of(view, self.group))}
         return {
             "phase": lambda width: PhaseListing(view, group, now_us, width),
-            "members": lambda width: MembersListing(view, group, now_us, width, flight.traces),
+            "members": lambda width: MembersListing(view, group, now_us, width),
             "ownership": lambda width: OwnershipListing(view, group, width),
             "rebalances": lambda width: RebalancesListing(view, group, now_us, width),
             "events": lambda width: MomentsListing(view, width, subjects),

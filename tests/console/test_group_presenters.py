@@ -5,6 +5,7 @@ from functools import lru_cache
 import pytest
 
 from cluster.view import ClusterView
+from cluster.view.state import Beat
 from console.presenters.awaited import awaited_ids, awaited_joins
 from console.presenters.grids import OwnershipListing, lag_level
 from console.presenters.lanes import heartbeat_lane, poll_lane, window
@@ -13,17 +14,13 @@ from console.presenters.members import MembersListing, ranges
 from console.presenters.phase import PhaseListing
 from console.presenters.rebalances import NOW, RebalancesListing, case_file
 from console.presenters.text import length, plain
-from console.traces import Beat, Traces
 from tests.console import synthetic
 from tests.console.synthetic import us
 
 
 @lru_cache(maxsize=16)
-def flown(seconds: float) -> tuple[ClusterView, Traces]:
-    traces = Traces()
-    for event in synthetic.events(seconds):
-        traces.observe(event)
-    return synthetic.view_at(seconds), traces
+def flown(seconds: float) -> ClusterView:
+    return synthetic.view_at(seconds)
 
 
 def text_of(listing: Listing) -> str:
@@ -32,13 +29,13 @@ def text_of(listing: Listing) -> str:
 
 
 def phase(seconds: float, group: str = "billing", width: int = 120) -> str:
-    view, _ = flown(seconds)
+    view = flown(seconds)
     return text_of(PhaseListing(view, view.groups[group], us(seconds), width))
 
 
 def members(seconds: float, group: str = "billing", width: int = 120) -> MembersListing:
-    view, traces = flown(seconds)
-    return MembersListing(view, view.groups[group], us(seconds), width, traces)
+    view = flown(seconds)
+    return MembersListing(view, view.groups[group], us(seconds), width)
 
 
 def test_an_empty_group_says_how_to_fill_it() -> None:
@@ -64,7 +61,7 @@ def test_a_barrier_waits_for_whoever_does_not_poll() -> None:
 
 
 def test_a_member_that_has_not_heard_of_the_rebalance_learns_of_it_by_heartbeat() -> None:
-    view, _ = flown(15.0)
+    view = flown(15.0)
     reasons = {one.member: one.reason for one in awaited_joins(view, view.groups["billing"], us(15.0))}
     assert reasons["billing-1"] == "learns of it at its next heartbeat, in 2.5 s"
     assert awaited_ids(view, view.groups["billing"], us(15.0)) == {"billing-1", "billing-2", "billing-3"}
@@ -92,11 +89,11 @@ def test_without_a_coordinator_the_group_says_what_cannot_be_done() -> None:
 @pytest.mark.parametrize("width", [60, 80, 100, 120, 200])
 @pytest.mark.parametrize("seconds", [1.0, 2.9, 8.005, 20.0, 60.0, 90.0])
 def test_no_line_of_the_group_is_wider_than_its_panel(seconds: float, width: int) -> None:
-    view, traces = flown(seconds)
+    view = flown(seconds)
     group, now_us = view.groups["billing"], us(seconds)
     listings: list[Listing] = [
         PhaseListing(view, group, now_us, width),
-        MembersListing(view, group, now_us, width, traces),
+        MembersListing(view, group, now_us, width),
         OwnershipListing(view, group, width),
         RebalancesListing(view, group, now_us, width),
     ]
@@ -130,12 +127,12 @@ def test_a_dead_member_is_silent_until_its_session_ends() -> None:
 
 
 def test_the_poll_lane_tells_a_members_last_minute() -> None:
-    view, _ = flown(20.0)
+    view = flown(20.0)
     now_us = us(20.0)
     lane = plain(poll_lane(view.members["billing-3"], now_us, 60))
     assert len(lane) == 60
     assert lane.strip() == "░░░░░▒━━━━━▒▒▒▒▒▒▒"
-    long_lane = plain(poll_lane(flown(60.0)[0].members["billing-2"], us(60.0), 60))
+    long_lane = plain(poll_lane(flown(60.0).members["billing-2"], us(60.0), 60))
     assert "·  down ··" in long_lane or "down ··" in long_lane
 
 
@@ -147,8 +144,8 @@ def test_processing_shows_before_it_is_over() -> None:
 
 
 def test_the_heartbeat_lane_marks_answers() -> None:
-    view, traces = flown(20.0)
-    lane = plain(heartbeat_lane(view.members["billing-1"], list(traces.beats["billing-1"]), us(20.0), 60))
+    view = flown(20.0)
+    lane = plain(heartbeat_lane(view.members["billing-1"], view.members["billing-1"].beats, us(20.0), 60))
     assert lane.count("•") == 2
     assert lane.count("↻") == 2
     errors = [Beat(us(10.0), "UNKNOWN_MEMBER_ID")]
@@ -156,12 +153,12 @@ def test_the_heartbeat_lane_marks_answers() -> None:
 
 
 def test_a_held_heartbeat_thread_shows_in_its_lane_and_clock() -> None:
-    view, traces = flown(40.0)
+    view = flown(40.0)
     held = synthetic.view_at(40.0)
     held.members["billing-1"].heartbeats_paused = True
-    lane = plain(heartbeat_lane(held.members["billing-1"], list(traces.beats["billing-1"]), us(60.0), 60))
+    lane = plain(heartbeat_lane(held.members["billing-1"], view.members["billing-1"].beats, us(60.0), 60))
     assert "‖‖‖" in lane
-    row = MembersListing(held, held.groups["billing"], us(60.0), 120, traces).rows("billing-1")[0]
+    row = MembersListing(held, held.groups["billing"], us(60.0), 120).rows("billing-1")[0]
     assert "‖ held" in plain(row)
     assert view.members["billing-1"].heartbeats_paused is False
 
@@ -172,10 +169,10 @@ def test_lane_cells_move_only_when_one_is_full() -> None:
 
 
 def test_ownership_tells_owner_moving_and_unread() -> None:
-    view, _ = flown(20.0)
+    view = flown(20.0)
     rows = text_of(OwnershipListing(view, view.groups["billing"], 120))
     assert "‖▄ ‖▄ ‖▄ ‖▄ ‖▄ ‖▄ ‖▄ ‖▄ C▄ C▄ C▄ C▄" in rows
-    dead, _ = flown(60.0)
+    dead = flown(60.0)
     assert "‖" in text_of(OwnershipListing(dead, dead.groups["billing"], 120))
 
 
@@ -207,7 +204,7 @@ def test_partitions_are_written_as_ranges() -> None:
 
 
 def test_the_rebalance_under_way_stands_on_top() -> None:
-    view, _ = flown(20.0)
+    view = flown(20.0)
     listing = RebalancesListing(view, view.groups["billing"], us(20.0), 120)
     keys = listing.row_keys()
     assert keys[0] == NOW
@@ -216,7 +213,7 @@ def test_the_rebalance_under_way_stands_on_top() -> None:
 
 
 def test_a_case_file_tells_cause_chain_wait_cost_and_remedy() -> None:
-    view, _ = flown(90.0)
+    view = flown(90.0)
     group = view.groups["billing"]
     said = "\n".join(plain(row) for row in case_file(view, group, str(group.rebalances[-1].started_us), 100))
     assert "session expired (billing-2)  generation 3" in said
@@ -228,5 +225,5 @@ def test_a_case_file_tells_cause_chain_wait_cost_and_remedy() -> None:
 
 
 def test_a_case_that_is_not_known_any_more_says_so() -> None:
-    view, _ = flown(90.0)
+    view = flown(90.0)
     assert "not known any more" in plain(case_file(view, view.groups["billing"], "1", 100)[0])
