@@ -174,8 +174,8 @@ class HighWatermarkAdvanced(Event, frozen=True, kw_only=True):
     """
 
     partition: str
-    offset: int
     leader_epoch: int = 0
+    offset: int
 
 
 class LogTruncated(Event, frozen=True, kw_only=True):

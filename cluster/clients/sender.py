@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from cluster import events as e
 from cluster.clients.accumulator import UNSENT, Accumulator, ProducerBatch
+from cluster.clients.sequences import Sequences
 from cluster.clients.workload import NEVER_US
 from cluster.connection import Connection
 from cluster.protocol.errors import ErrorCode
@@ -87,16 +88,6 @@ class SenderHost(Protocol):
         """Everything is sent, after close()."""
 
 
-class Sequence:
-    """One partition's sequence in one epoch: the next number, and up to where batches were acknowledged."""
-
-    __slots__ = ("acknowledged", "epoch", "following")
-
-    def __init__(self, epoch: int) -> None:
-        self.epoch = epoch
-        self.following = self.acknowledged = 0
-
-
 class Sender:
     """The thread and its books. `counters` count records (sent, acked, failed), batches and requests."""
 
@@ -116,9 +107,7 @@ class Sender:
         self.producer_id = self.epoch = -1
         self._in_flight: dict[int, int] = {}
         self._in_flight_to: dict[str, tuple[int, int]] = {}  # partition → (broker, batches in flight)
-        self._sequences: dict[str, Sequence] = {}
-        self._unresolved: dict[str, None] = {}  # partitions of which a batch was given up that may have been appended
-        self._to_rewrite: dict[str, None] = {}  # partitions whose sequence needs a new epoch to go on
+        self._sequences = Sequences()
         self._stale = self.closing = False
         self._draining = False  # in the middle of something that a look now would disturb
         self._asked = False  # … and somebody asked for one
@@ -153,7 +142,7 @@ class Sender:
     @property
     def _must_wait(self) -> bool:
         """Whether the next thing to do takes time: metadata, a new epoch, closing."""
-        return self._stale or bool(self._to_rewrite) or self.closing
+        return self._stale or bool(self._sequences.to_rewrite) or self.closing
 
     async def run(self) -> None:
         """The thread, until the producer is closed and everything is sent."""
@@ -200,6 +189,7 @@ class Sender:
 
     def _identify(self, producer_id: int, epoch: int) -> None:
         self.producer_id, self.epoch = producer_id, epoch
+        self._sequences.epoch = epoch
         self._host.tell(e.ProducerIdAssigned(producer=self._host.name, producer_id=producer_id, epoch=epoch))
 
     def _drain_ready(self, now_us: int) -> int:
@@ -208,8 +198,8 @@ class Sender:
         self._host.pull()
         self._expire(now_us)
         self._draining = False
-        self._resolve()
-        if self._to_rewrite:
+        self._sequences.resolve(self._settled)
+        if self._sequences.to_rewrite:
             self._begin_epoch()
         next_us = NEVER_US
         self._held_back = self._drained_open = False
@@ -246,7 +236,7 @@ class Sender:
             target, count = self._in_flight_to.get(name, (leader, 0))
             if batch.not_before_us > now_us:
                 continue
-            if (count and target != leader) or self._must_hold(batch, in_flight=count > 0):
+            if (count and target != leader) or self._sequences.must_hold(batch, in_flight=count > 0):
                 self._held_back = True  # its predecessors are still on their way, to the old leader maybe
                 continue
             if batches and size + batch.bytes > self._max_request_size:
@@ -260,25 +250,6 @@ class Sender:
             self._in_flight_to[name] = (leader, count + 1)
         if batches:
             self._send(leader, batches, size, now_us)
-
-    def _must_hold(self, batch: ProducerBatch, *, in_flight: bool) -> bool:
-        """Whether earlier batches of the partition must be settled before this one gets a sequence, or is sent again.
-
-        Source: `RecordAccumulator.shouldStopDrainBatchesForPartition`.
-        """
-        name = batch.partition
-        if batch.base_sequence != UNSENT or name in self._to_rewrite:
-            return in_flight
-        sequence = self._sequences.get(name)
-        return name in self._unresolved or (in_flight and sequence is not None and sequence.epoch != self.epoch)
-
-    def _number(self, batch: ProducerBatch) -> None:
-        """Give a batch the next sequence of its partition; in a new epoch the first one is 0."""
-        sequence = self._sequences.get(batch.partition)
-        if sequence is None or sequence.epoch != self.epoch:
-            sequence = self._sequences[batch.partition] = Sequence(self.epoch)
-        batch.base_sequence, batch.epoch = sequence.following, sequence.epoch
-        sequence.following = (batch.base_sequence + batch.count) & 0x7FFFFFFF
 
     def _send(self, leader: int, batches: list[ProducerBatch], size: int, now_us: int) -> None:
         records: dict[str, int] = {}
@@ -295,7 +266,7 @@ class Sender:
                 retried[batch.partition] = batch.count
                 counters["retries"] += 1
             if batch.base_sequence == UNSENT:
-                self._number(batch)
+                self._sequences.number(batch)
             wire.append(batch.on_the_wire(self._host.name, self.producer_id))
         counters["requests"] += 1
         self._in_flight[leader] = self._in_flight.get(leader, 0) + 1
@@ -323,34 +294,29 @@ class Sender:
             result = response.results[place]
             if result.error is ErrorCode.NONE:
                 self._acknowledged(batch, result.base_offset, result.duplicate)
-            elif result.error.retriable or self._out_of_order(batch, result.error):
+            elif result.error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
+                self._sequences.out_of_order(batch)
+                again.append((batch, result.error))
+            elif result.error.retriable:
                 again.append((batch, result.error))
             else:
                 self._failed(batch, result.error.name)
         for batch, error in again:
             self._retry(batch, error)
         self._draining = False
-        if self._asked or again or self._held_back or self._unresolved or self._to_rewrite or self.closing:
+        if (
+            self._asked
+            or again
+            or self._held_back
+            or self._sequences.unresolved
+            or self._sequences.to_rewrite
+            or self.closing
+        ):
             self.wake()
-
-    def _out_of_order(self, batch: ProducerBatch, error: ErrorCode) -> bool:
-        """OUT_OF_ORDER_SEQUENCE_NUMBER: sent again, in a new epoch unless it only came before its predecessors.
-
-        The broker appended neither this batch nor any after it. Source: `TransactionManager.canRetry`.
-        """
-        if error is not ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
-            return False
-        sequence = self._sequences[batch.partition]
-        first = batch.partition in self._unresolved or batch.base_sequence == sequence.acknowledged
-        if first and batch.epoch == sequence.epoch:
-            self._to_rewrite[batch.partition] = None
-        return True
 
     def _acknowledged(self, batch: ProducerBatch, offset: int, duplicate: bool) -> None:
         self._accumulator.release(batch)
-        sequence = self._sequences[batch.partition]
-        if sequence.epoch == batch.epoch:
-            sequence.acknowledged = max(sequence.acknowledged, (batch.base_sequence + batch.count) & 0x7FFFFFFF)
+        self._sequences.acknowledged(batch)
         self.counters["acked"] += batch.count
         self._host.tell(
             e.BatchAcknowledged(
@@ -370,7 +336,7 @@ class Sender:
         self.counters["failed"] += batch.count
         sent = batch.first_sent_us != UNSENT
         if sent:
-            self._unresolved[batch.partition] = None
+            self._sequences.gave_up(batch)
         self._host.tell(
             e.BatchFailed(
                 producer=self._host.name,
@@ -414,33 +380,18 @@ class Sender:
             if not queue:
                 del self._accumulator.queues[name]
 
-    def _resolve(self) -> None:
-        """A batch was given up that had been sent: once all others of its partition are settled, was it appended?
-
-        If so, a later one was acknowledged and the sequence goes on; if not, there is a hole in it, and only a new
-        epoch can begin anew. Source: `TransactionManager.maybeResolveSequences`.
-        """
-        for name in list(self._unresolved):
-            queue = self._accumulator.queues.get(name)
-            if name in self._in_flight_to or (queue is not None and queue[0].base_sequence != UNSENT):
-                continue
-            del self._unresolved[name]
-            sequence = self._sequences[name]
-            if sequence.acknowledged != sequence.following:
-                self._to_rewrite[name] = None
+    def _settled(self, partition: str) -> bool:
+        """Whether no batch of a partition is under way, or to be sent again."""
+        queue = self._accumulator.queues.get(partition)
+        return partition not in self._in_flight_to and (queue is None or queue[0].base_sequence == UNSENT)
 
     def _begin_epoch(self) -> None:
-        """Raise the epoch for partitions that have nothing in flight: their sequences begin at 0 (KIP-360).
-
-        The others go on in their epoch until nothing of theirs is in flight.
-        """
-        ready = [name for name in self._to_rewrite if name not in self._in_flight_to]
+        """Raise the epoch for partitions that need it and have nothing in flight."""
+        ready = [name for name in self._sequences.to_rewrite if name not in self._in_flight_to]
         if not ready:
             return
         self._identify(self.producer_id, self.epoch + 1)
+        self._sequences.begin_epoch(self.epoch, ready)
         for name in ready:
-            del self._to_rewrite[name]
-            self._unresolved.pop(name, None)
-            self._sequences[name] = Sequence(self.epoch)
             for batch in self._accumulator.queues.get(name, ()):
                 batch.base_sequence = UNSENT

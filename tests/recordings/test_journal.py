@@ -84,7 +84,7 @@ def test_recording_and_not_recording_give_the_same_hash(tmp_path: Path) -> None:
 
 
 def test_segments_are_rotated_finished_and_compressed_frame_by_frame(tmp_path: Path) -> None:
-    recorder = Recorder(tmp_path / "a.flight", header(), segment_bytes=1_500_000)
+    recorder = Recorder(tmp_path / "a.flight", header(), segment_bytes=1_800_000)
     events = watermarks(40_000)
     for event in events:
         recorder(event)
