@@ -144,7 +144,7 @@ class Deck(App[None]):
     @property
     def tone_styles(self) -> Styles:
         """What tones look like in the theme in force."""
-        return styles_of(self.theme, self.theme_variables)
+        return styles_of(self.theme, self.theme_variables, self.get_line_filters())
 
     def action_next_theme(self) -> None:
         """Dark, light, high contrast, monochrome, and again."""

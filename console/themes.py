@@ -4,10 +4,13 @@ Each theme gives Textual its colours and, as variables of its own, the tones of 
 does not know (Textual's own themes may be chosen, too) falls back to the nearest of Textual's colours.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
+from textual.filter import LineFilter
 from textual.theme import Theme
 
 from console.presenters.text import (
@@ -181,24 +184,35 @@ class Styles(NamedTuple):
     chosen: dict[str, Style]
 
 
-def styles_of(theme: str, variables: dict[str, str]) -> Styles:
-    """The styles of all tones for a theme's variables."""
+def styles_of(theme: str, variables: dict[str, str], filters: Sequence[LineFilter]) -> Styles:
+    """The styles of all tones for a theme's variables, as the app's filters (monochrome, say) leave them."""
     paper = Color.parse(variables["background"])
     chosen = Color.parse(variables.get("row-chosen", variables["surface-lighten-1"]))
     attributes = _MONO_ATTRIBUTES if theme == MONO else _ATTRIBUTES
-    return Styles(_on(paper, variables, attributes), _on(chosen, variables, attributes))
+    return Styles(_on(paper, variables, attributes, filters), _on(chosen, variables, attributes, filters))
 
 
-def _on(background: Color, variables: dict[str, str], attributes: dict[str, Style]) -> dict[str, Style]:
+def _filtered(style: Style, background: Color, filters: Sequence[LineFilter]) -> Style:
+    segments = [Segment("x", style)]
+    for line_filter in filters:
+        segments = line_filter.apply(segments, background)
+    return segments[0].style or style
+
+
+def _on(
+    background: Color, variables: dict[str, str], attributes: dict[str, Style], filters: Sequence[LineFilter]
+) -> dict[str, Style]:
     result: dict[str, Style] = {}
     for tone in TONES:
         if tone == BANNER:
             ink = Color.parse(variables["background"])
             filled = Color.parse(variables.get(f"tone-{ACCENT}", variables["accent"]))
-            result[tone] = Style(color=ink.rich_color, bgcolor=filled.rich_color, bold=True)
-            continue
-        fallback = _FALLBACK.get(tone) or _HUE_FALLBACK[int(tone.rpartition("-")[2])]
-        ink = Color.parse(variables.get(f"tone-{tone}", variables.get(fallback, variables["foreground"])))
-        style = Style(color=ink.rich_color, bgcolor=background.rich_color)
-        result[tone] = style + attributes[tone] if tone in attributes else style
+            style = Style(color=ink.rich_color, bgcolor=filled.rich_color, bold=True)
+        else:
+            fallback = _FALLBACK.get(tone) or _HUE_FALLBACK[int(tone.rpartition("-")[2])]
+            ink = Color.parse(variables.get(f"tone-{tone}", variables.get(fallback, variables["foreground"])))
+            style = Style(color=ink.rich_color, bgcolor=background.rich_color)
+            if tone in attributes:
+                style += attributes[tone]
+        result[tone] = _filtered(style, background, filters)
     return result

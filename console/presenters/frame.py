@@ -26,6 +26,7 @@ from console.presenters.text import (
     joined,
     length,
     line,
+    merged,
 )
 
 GAP: Span = ("   ", PLAIN)
@@ -179,7 +180,7 @@ def flight_strip(view: ClusterView, at: Clock, width: int) -> Line:
             weights[index] = weight
             cells[index] = (glyph, tone)
     cells[here] = ("┃", STRONG)
-    return (" ", PLAIN), *_merged(cells), (" ", PLAIN)
+    return (" ", PLAIN), *merged(cells), (" ", PLAIN)
 
 
 def strip_scale(at: Clock, width: int) -> Line:
@@ -208,16 +209,6 @@ def _round_step(total_us: int, most: int) -> int:
         if total_us // (seconds * SECOND_US) <= max(1, most):
             return seconds * SECOND_US
     return max(1, total_us // max(1, most))
-
-
-def _merged(cells: list[Span]) -> Line:
-    result: list[Span] = []
-    for text, tone in cells:
-        if result and result[-1][1] == tone:
-            result[-1] = (result[-1][0] + text, tone)
-        else:
-            result.append((text, tone))
-    return tuple(result)
 
 
 def ticker(view: ClusterView, width: int, rows: int) -> list[Line]:

@@ -1,7 +1,5 @@
 """Grids of partitions: who owns what and how far it is behind; lag as a height with the same meaning everywhere."""
 
-from collections.abc import Iterator
-
 from cluster.view.document import read_up_to
 from cluster.view.state import ClusterView, GroupView, PartitionView
 from console.presenters.awaited import members_of
@@ -21,6 +19,7 @@ from console.presenters.text import (
     fit,
     joined,
     line,
+    merged,
     middle,
 )
 
@@ -50,17 +49,6 @@ def lag_legend() -> Line:
     """What the heights mean."""
     shown = ((0, "0"), (3, "50"), (5, "1k"), (7, "20k"))
     return joined((((LEVELS[level], _TONES[level]), (f" {text}", MUTED)) for level, text in shown), ("  ", PLAIN))
-
-
-def merged(spans: Iterator[Span] | list[Span]) -> Line:
-    """Neighbours of one tone as one span."""
-    result: list[Span] = []
-    for text, tone in spans:
-        if result and result[-1][1] == tone:
-            result[-1] = (result[-1][0] + text, tone)
-        else:
-            result.append((text, tone))
-    return tuple(result)
 
 
 def lag_of(view: ClusterView, group: GroupView, partition: PartitionView) -> int:

@@ -1,11 +1,10 @@
 """Lanes: the last minute of a member, one for its poll loop and one for its heartbeat thread, newest right."""
 
-from bisect import bisect_left
 from collections.abc import Sequence
 
 from cluster.view.state import NEVER, Beat, MemberView
 from console.presenters.numbers import SECOND_US
-from console.presenters.text import ERROR, FAINT, MOVING, MUTED, OK, WARN, Line, Span
+from console.presenters.text import ERROR, FAINT, MOVING, MUTED, OK, WARN, Line, Span, merged
 
 LANE_SECONDS = 60
 BUSY_US = SECOND_US
@@ -79,21 +78,18 @@ def _runs(cells: list[str]) -> Line:
 def heartbeat_lane(member: MemberView, beats: Sequence[Beat], now_us: int, width: int) -> Line:
     """The heartbeat thread: a mark in each cell with an answered beat, `↻` when the answer called to a rebalance."""
     first_us, cell_us = window(now_us, width)
-    cells: list[Span] = []
-    times = [beat.at_us for beat in beats]
     began_us = member.lane[0].from_us if member.lane else now_us
-    silent_us = _silent_from(member, now_us)
-    index = bisect_left(times, first_us)
-    for cell in range(width):
-        end_us = first_us + (cell + 1) * cell_us
-        shown: Span = ("·", FAINT) if end_us > began_us and end_us - cell_us <= now_us else (" ", FAINT)
-        if end_us > silent_us:
-            shown = ("‖", WARN) if member.alive else ("·", FAINT)
-        while index < len(beats) and times[index] < end_us:
-            shown = _beat(beats[index])
-            index += 1
-        cells.append(shown)
-    return _merged(cells)
+    blank = max(0, min(width, (began_us - first_us) // cell_us))
+    silent = max(blank, min(width, (_silent_from(member, now_us) - first_us) // cell_us))
+    held: Span = ("‖", WARN) if member.alive else ("·", FAINT)
+    cells: list[Span] = [(" ", FAINT)] * blank + [("·", FAINT)] * (silent - blank) + [held] * (width - silent)
+    for beat in reversed(beats):
+        if beat.at_us < first_us:
+            break
+        place = (beat.at_us - first_us) // cell_us
+        if place < width:
+            cells[place] = _beat(beat)
+    return merged(cells)
 
 
 def _silent_from(member: MemberView, now_us: int) -> int:
@@ -109,13 +105,3 @@ def _beat(beat: Beat) -> Span:
     if beat.error == "REBALANCE_IN_PROGRESS":
         return "↻", MOVING
     return "✖", ERROR
-
-
-def _merged(cells: list[Span]) -> Line:
-    result: list[Span] = []
-    for text, tone in cells:
-        if result and result[-1][1] == tone:
-            result[-1] = (result[-1][0] + text, tone)
-        else:
-            result.append((text, tone))
-    return tuple(result)

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from console.presenters.text import EMPTY, MUTED, PLAIN, Line, Span, fit, fit_right
+from console.presenters.text import EMPTY, MUTED, PLAIN, Line, Span, cut, length
 
 GAP = 2
+BLANKS = " " * 500
 
 
 class Column(NamedTuple):
@@ -74,15 +75,25 @@ class Layout:
         return self.row([((column.title, MUTED),) for column in self.columns])
 
     def row(self, cells: Sequence[Line | Span | str]) -> Line:
-        """The shown cells, each in its column."""
-        result: list[Span] = [(" " * self.margin, PLAIN)]
-        for place, index in enumerate(self.shown):
-            column, width = self.columns[index], self.widths[index]
-            if place:
-                result.append((" " * GAP, PLAIN))
+        """The shown cells, each in its column; blanks between them are one span."""
+        result: list[Span] = []
+        blank = self.margin
+        for index in self.shown:
+            width = self.widths[index]
             cell = _line(cells[index])
-            result.extend(fit_right(cell, width) if column.right else fit(cell, width))
-        return fit(tuple(result), self.width)
+            missing = width - length(cell)
+            if missing < 0:
+                cell, missing = cut(cell, width), 0
+            if self.columns[index].right:
+                blank, missing = blank + missing, 0
+            if blank and cell:
+                result.append((BLANKS[:blank], PLAIN))
+                blank = 0
+            result.extend(cell)
+            blank += missing + GAP
+        used = length(result)
+        result.append((" " * max(0, self.width - used), PLAIN))
+        return tuple(result) if used <= self.width else cut(tuple(result), self.width)
 
 
 def _line(cell: Line | Span | str) -> Line:

@@ -25,7 +25,10 @@ def line(*spans: Span | str) -> Line:
 
 def length(of: Iterable[Span]) -> int:
     """How many cells a line takes."""
-    return sum(len(text) for text, _ in of)
+    total = 0
+    for text, _ in of:
+        total += len(text)
+    return total
 
 
 def plain(of: Iterable[Span]) -> str:
@@ -80,6 +83,22 @@ def joined(parts: Iterable[Line], separator: Span) -> Line:
             if result:
                 result.append(separator)
             result.extend(part)
+    return tuple(result)
+
+
+def merged(spans: Iterable[Span]) -> Line:
+    """Neighbours of one tone as one span."""
+    result: list[Span] = []
+    run, run_tone = "", ""
+    for text, tone in spans:
+        if tone == run_tone:
+            run += text
+            continue
+        if run:
+            result.append((run, run_tone))
+        run, run_tone = text, tone
+    if run:
+        result.append((run, run_tone))
     return tuple(result)
 
 

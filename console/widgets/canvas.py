@@ -60,6 +60,12 @@ class Canvas(Widget):
         if changed:
             self.refresh(*changed)
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines of a region. A canvas has no border or padding, and its tones have been through all filters."""
+        strips = [self.render_line(y) for y in crop.line_range]
+        first, last = crop.column_span
+        return strips if (first, last) == (0, self.size.width) else [strip.crop(first, last) for strip in strips]
+
     def render_line(self, y: int) -> Strip:
         """One line of cells, as Textual asks for it."""
         strip = self._strips.get(y)
@@ -91,18 +97,30 @@ def _differences(old: Row, new: Row, y: int, width: int) -> list[Region]:
     """The cells of a line that changed, as regions; those closer than `NEAR` are taken together."""
     if old[1] != new[1]:
         return [Region(0, y, width, 1)]
-    before, after = _cells(old[0]), _cells(new[0])
-    changed = [x for x, (one, other) in enumerate(zip(before, after, strict=False)) if one != other]
+    before, after = old[0], new[0]
+    first, x = 0, 0
+    last = min(len(before), len(after))
+    while first < last and before[first] == after[first]:
+        x += len(before[first][0])
+        first += 1
+    tail = 0
+    while tail < last - first and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    cells, others = _cells(before[first : len(before) - tail]), _cells(after[first : len(after) - tail])
+    if len(cells) != len(others):
+        return [Region(x, y, width - x, 1)]
     regions: list[Region] = []
-    start = last = -NEAR - 1
-    for x in changed:
-        if x - last > NEAR:
-            if start >= 0:
-                regions.append(Region(start, y, last - start + 1, 1))
-            start = x
-        last = x
+    start = end = -1
+    for place, (cell, other) in enumerate(zip(cells, others, strict=True), x):
+        if cell == other:
+            continue
+        if start >= 0 and place - end > NEAR:
+            regions.append(Region(start, y, end - start, 1))
+            start = place
+        start = place if start < 0 else start
+        end = place + 1
     if start >= 0:
-        regions.append(Region(start, y, last - start + 1, 1))
+        regions.append(Region(start, y, end - start, 1))
     return regions
 
 
