@@ -1,0 +1,190 @@
+"""Budgets of the console: a frame's CPU time, the first screen, keys while flat out, bytes to the terminal.
+
+    pytest tests/bench/test_bench_console.py -s
+
+Frames are measured in thread CPU time, from the presenters to the escape sequences; wall figures stand beside them.
+"""
+
+import statistics
+import subprocess
+import sys
+import time
+
+import pytest
+from rich.console import Console
+from textual._compositor import ChopsUpdate
+
+from cluster import events as e
+from cluster.view import ClusterView, fold
+from console.app import FlightdeckApp
+from console.terminal import TightUpdate
+from console.traces import Traces
+from tests.console import synthetic
+from tests.console.pilot import Seat, sit
+from tests.console.still import StillFlight
+from tests.console.test_live import ROOT, Process
+
+FRAMES = 120
+TERMINAL = Console(width=200, height=60, force_terminal=True, color_system="truecolor")
+
+
+class Busy(StillFlight):
+    """A large group that reads, lags and heartbeats: every frame has another tenth of a second to show."""
+
+    def __init__(self, partitions: int, members: int) -> None:
+        super().__init__(20.0)
+        self._view = synthetic.large_view(partitions, members)
+        self._names = [f"worker-{number}" for number in range(1, members + 1)]
+        self._partitions = list(self._view.partitions)[: partitions + 1]
+        self._seq, self._tick = self._view.seq, 0
+        self.clock = self.clock._replace(now_us=self._view.at_us, until_us=600_000_000)
+
+    def drain(self, view: ClusterView, traces: Traces, seconds: float) -> bool:
+        if not view.brokers:
+            for field in view.__struct_fields__:
+                setattr(view, field, getattr(self._view, field))
+        self._tick += 1
+        now_us = self.clock.now_us + 100_000
+        self.clock = self.clock._replace(now_us=now_us)
+        for place, name in enumerate(self._partitions):
+            if (place + self._tick) % 7 == 0:
+                self._seq += 1
+                offset = view.partitions[name].high_watermark + 25
+                fold(view, e.HighWatermarkAdvanced(seq=self._seq, at_us=now_us, partition=name, offset=offset))
+        for place, member in enumerate(self._names):
+            if (place + self._tick) % 30 == 0:
+                event = e.HeartbeatAnswered(
+                    seq=self._seq,
+                    at_us=now_us,
+                    group="workers",
+                    member=member,
+                    member_id=synthetic.member_id(member),
+                    error="NONE",
+                    session_deadline_us=now_us + 45_000_000,
+                )
+                fold(view, event)
+                traces.observe(event)
+        return False
+
+
+def frames(source: StillFlight, place: str, size: tuple[int, int]) -> tuple[list[float], list[float], float]:
+    """CPU and wall milliseconds of each frame, sorted; and bytes a frame."""
+    cpu: list[float] = []
+    wall: list[float] = []
+    written = 0
+    app = FlightdeckApp(source=source)
+    display = app._display
+
+    def encode(screen: object, renderable: object) -> None:
+        nonlocal written
+        if isinstance(renderable, ChopsUpdate):
+            written += len(TightUpdate(renderable).render_segments(TERMINAL).encode())
+        display(screen, renderable)  # type: ignore[arg-type]
+
+    async def script(seat: Seat) -> None:
+        nonlocal written
+        app.go(place)
+        await seat.settle()
+        app._display = encode  # type: ignore[method-assign]
+        written = 0
+        for _ in range(FRAMES):
+            began, wall_began = time.thread_time(), time.perf_counter()
+            app.draw()
+            screen = app.screen
+            screen._compositor.update_widgets(screen._dirty_widgets)
+            screen._compositor_refresh()
+            cpu.append((time.thread_time() - began) * 1e3)
+            wall.append((time.perf_counter() - wall_began) * 1e3)
+            await seat.pilot.pause(0)
+
+    sit(script, app=app, size=size)
+    return sorted(cpu), sorted(wall), written / FRAMES
+
+
+def report(words: str) -> None:
+    """Say a figure, where `-s` shows it."""
+    sys.stderr.write(f"\n{words}")
+
+
+def p95(values: list[float]) -> float:
+    return values[int(len(values) * 0.95)]
+
+
+@pytest.mark.parametrize(
+    ("partitions", "members", "place", "size", "budget_ms"),
+    [
+        (200, 100, "overview", (120, 40), 16),
+        (200, 100, "workers", (200, 210), 16),
+        (2_000, 40, "overview", (120, 40), 50),
+        (2_000, 40, "workers", (200, 60), 50),
+    ],
+)
+def test_a_frame_costs_little(
+    partitions: int, members: int, place: str, size: tuple[int, int], budget_ms: float
+) -> None:
+    cpu, wall, written = frames(Busy(partitions, members), place, size)
+    report(
+        f"{place} {size[0]}×{size[1]}, {partitions} partitions, {members} members:"
+        f" CPU p50 {statistics.median(cpu):.1f}, p95 {p95(cpu):.1f} ms; wall p95 {p95(wall):.1f} ms;"
+        f" {written:.0f} bytes a frame"
+    )
+    assert p95(cpu) <= budget_ms
+
+
+def test_the_first_screen_comes_within_a_second() -> None:
+    seen = []
+    for _ in range(5):
+        process = Process()
+        seen.append(process.until("groups"))
+        process.press("q")
+        process.wait()
+        process.end()
+    report(f"process start to first paint: {min(seen):.2f} … {max(seen):.2f} s")
+    assert statistics.median(seen) <= 1.0
+
+
+def test_imports_take_less_than_four_tenths_of_a_second() -> None:
+    program = "import time; t = time.perf_counter(); import console.app; print(time.perf_counter() - t)"
+    seen = [float(subprocess.check_output([sys.executable, "-c", program], cwd=ROOT)) for _ in range(5)]
+    report(f"imports: {min(seen):.2f} … {max(seen):.2f} s")
+    assert statistics.median(seen) <= 0.4
+
+
+def test_keys_take_effect_at_once_while_flat_out() -> None:
+    process = Process("reference-m", speed="float('inf')", until_us=7_200_000_000)
+    process.until("flat out")
+    seen = []
+    for word in ("PAUSED", "LIVE") * 6:
+        began = time.monotonic()
+        process.press(" ")
+        process.until(word)
+        seen.append((time.monotonic() - began) * 1e3)
+        _read(process, 0.4)
+    process.press("q")
+    process.wait()
+    process.end()
+    report(f"key to effect, flat out: median {statistics.median(seen):.0f} ms, worst {max(seen):.0f} ms")
+    assert statistics.median(seen) <= 100
+
+
+@pytest.mark.parametrize(("speed", "most"), [("1.0", 20_000), ("20.0", 60_000)])
+@pytest.mark.parametrize("keys", ["", "\r"])
+def test_little_goes_to_the_terminal(keys: str, speed: str, most: int) -> None:
+    process = Process(speed=speed)
+    process.until("● up")
+    process.press(keys)
+    _read(process, 3.0)
+    before = len(process.output)
+    _read(process, 8.0)
+    rate = (len(process.output) - before) / 8
+    process.press("q")
+    process.wait()
+    process.end()
+    report(f"×{speed} {'group' if keys else 'overview'} 120×40: {rate / 1e3:.1f} kB/s")
+    assert rate <= most
+
+
+def _read(process: Process, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        process.read(0.05)
