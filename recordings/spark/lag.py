@@ -1,0 +1,114 @@
+"""Lag: how far each group was behind in each partition, at every virtual second, in records and in time.
+
+Offset lag is high watermark - committed, as kafka-consumer-groups shows it, a partition without a commit counting from
+where `auto.offset.reset` would begin. Time lag is the age of the first record that the group has not committed past.
+
+Everything that happens to a partition (its log, its batches, its readers' commits) and the ticks of the clock are laid
+on one timeline, partition by partition: one exchange, and then only running windows over sorted rows.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from recordings.spark.instants import SECOND_US, checkpoint, last_second
+from recordings.spark.offsets import NEVER, commits, log_changes, read_partitions
+from recordings.spark.tables import Tables
+
+PARTITION = ("run_id", "partition")
+MEASURES = ("lag", "time_lag_us")
+
+
+def lag_by_partition(tables: Tables) -> DataFrame:
+    """One row for each group, partition and second, from 0 to the flight's end (rounded up: see `last_second`).
+
+    `run_id`, `group`, `partition`, `second`, `high_watermark`, `committed` (`NEVER` without a commit), `read_up_to`
+    (the same, or where the group would begin), `lag` (records), `time_lag_us`.
+    """
+    facts = log_changes(tables).unionByName(commits(tables).drop("reset"), allowMissingColumns=True)
+    timeline = facts.unionByName(_ticks(tables), allowMissingColumns=True)
+    lag = sf.greatest(sf.lit(0), sf.col("high_watermark") - sf.col("read_up_to"))
+    age = sf.col("at_us") - sf.col("unread_us")
+    return (
+        _with_first_unread(_with_committed(_with_log(timeline)))
+        .withColumn("lag", lag)
+        .withColumn("time_lag_us", sf.when(sf.col("lag") > 0, sf.coalesce(age, sf.lit(0))).otherwise(0))
+        .select("run_id", "group", "partition", "second", "high_watermark", "committed", "read_up_to", *MEASURES)
+    )
+
+
+def _ticks(tables: Tables) -> DataFrame:
+    """One row for each group, partition and second from the partition's beginning on: what is asked."""
+    ends = tables.flights.select("run_id", "virtual_us", last_second().alias("_end"))
+    return (
+        read_partitions(tables)
+        .join(sf.broadcast(ends), "run_id")
+        .withColumn("second", sf.explode(sf.sequence(checkpoint("at_us"), sf.col("_end"))))
+        .withColumn("at_us", sf.least(sf.col("second") * SECOND_US, sf.col("virtual_us")))
+        .select("run_id", "partition", "group", "offset_reset", "second", "at_us")
+    )
+
+
+def _with_log(timeline: DataFrame) -> DataFrame:
+    """Ticks and commits with the log as it stood, and the batches that were in it, with when they were cut off it.
+
+    As in the fold: what a deposed leader says counts for nothing, and a batch is in the log until a leader takes over
+    whose log is shorter, at `cut_us` (null: never).
+    """
+    time = Window.partitionBy(*PARTITION).orderBy("at_us", sf.col("second").isNotNull(), "seq")
+    later = Window.partitionBy(*PARTITION).orderBy(sf.desc("at_us"), sf.col("second").isNull(), sf.desc("seq"))
+    taken_epoch = sf.max(sf.when(sf.col("log_end").isNotNull(), sf.col("leader_epoch"))).over(time)
+    deposed = sf.coalesce(sf.col("leader_epoch") < sf.col("_taken_epoch"), sf.lit(False))
+    taken = sf.when(sf.col("log_end").isNotNull(), sf.struct("log_end", "at_us"))
+    shorter = sf.filter("_taken", lambda leader: leader["log_end"] < sf.col("end"))
+    log = {
+        name: sf.coalesce(sf.last(sf.when(~sf.col("_deposed"), sf.col(name)), ignorenulls=True).over(time), sf.lit(0))
+        for name in ("log_start", "high_watermark")
+    }
+    return (
+        timeline.withColumn("_taken_epoch", taken_epoch)
+        .withColumn("_deposed", deposed)
+        .withColumns(log)
+        .where("not _deposed")
+        .withColumn("_taken", sf.collect_list(taken).over(later))
+        .withColumn("cut_us", sf.array_min(sf.transform(shorter, lambda leader: leader["at_us"])))
+        .where("group is not null or end is not null")
+        .drop("_taken", "_taken_epoch", "_deposed", "leader_epoch", "log_end")
+    )
+
+
+def _with_committed(rows: DataFrame) -> DataFrame:
+    """Ticks with the offset up to which their group had read for sure (`read_up_to`), and the batches as they are."""
+    time = Window.partitionBy(*PARTITION, "group").orderBy("at_us", sf.col("second").isNotNull(), "seq")
+    begins = sf.when(sf.col("offset_reset") == "latest", sf.col("high_watermark")).otherwise(sf.col("log_start"))
+    last = sf.coalesce(sf.last("committed", ignorenulls=True).over(time), sf.lit(NEVER))
+    return (
+        rows.withColumn("committed", last)
+        .where("second is not null or end is not null")
+        .withColumn("read_up_to", sf.when(sf.col("committed") == NEVER, begins).otherwise(sf.col("committed")))
+    )
+
+
+def _with_first_unread(rows: DataFrame) -> DataFrame:
+    """Ticks alone, with `unread_us`: when the first record from `read_up_to` on was appended; null without one."""
+    # The nearest end above an offset is the last one before it, when both are counted backwards from the log's end.
+    backwards = sf.when(sf.col("second").isNotNull(), -sf.col("read_up_to")).otherwise(-sf.col("end"))
+    place = Window.partitionBy(*PARTITION).orderBy("_backwards", sf.col("end").isNotNull())
+    batch = sf.struct("end", "at_us", "cut_us")
+    kept = sf.last(sf.when(sf.col("end").isNotNull() & sf.col("cut_us").isNull(), batch), ignorenulls=True).over(place)
+    lost = sf.collect_list(sf.when(sf.col("cut_us").isNotNull(), batch)).over(Window.partitionBy(*PARTITION))
+    tick_us = sf.col("at_us")
+
+    def stood(found: Column) -> Column:
+        """Whether a batch was in the log then, and not read."""
+        cut = sf.coalesce(found["cut_us"] <= tick_us, sf.lit(False))
+        return (found["end"] > sf.col("read_up_to")) & (found["at_us"] <= tick_us) & ~cut
+
+    candidates = sf.filter(sf.concat(sf.array_compact(sf.array("_kept")), "_lost"), stood)
+    return (
+        rows.withColumn("_backwards", backwards)
+        .withColumn("_kept", kept)
+        .withColumn("_lost", lost)
+        .where("second is not null")
+        .withColumn("unread_us", sf.array_min(candidates)["at_us"])
+        .drop("_backwards", "_kept", "_lost")
+    )

@@ -1,0 +1,104 @@
+"""Who reads a partition: its owner on the clients' side, and the stretches when it had none.
+
+A consumer holds a partition from onPartitionsAssigned until it gives it up: revoked or lost, stopped or killed, fenced.
+Its owner is whoever was assigned it last. When the owner gives it up while another still holds it, who was thrown out
+and does not know it yet, that one owns it again.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from recordings.spark.instants import every_second
+from recordings.spark.tables import Tables
+
+PARTITION = ("run_id", "group", "partition")
+NOBODY_YET = '{"holders": [], "owner": "", "changes": []}'
+CHANGE = ("seq", "at_us", "member")
+HOLDING = (
+    "struct<holders:array<string>,owner:string,"
+    "changes:array<struct<seq:bigint,at_us:bigint,owner:string,before:string,assigned:boolean>>>"
+)
+
+
+def owner_changes(tables: Tables) -> DataFrame:
+    """Each change of an owner, and each assignment.
+
+    `PARTITION`, `seq`, `at_us`, `owner` ("" from now on nobody), `before` (likewise), `assigned` (not by release).
+    """
+    told = sf.sort_array(sf.collect_list(sf.struct("seq", "at_us", "member", "assigned")))
+    declared = tables["member_declared"].groupBy("run_id", "group", "member").agg(sf.min("seq").alias("seq"))
+    members = declared.groupBy("run_id", "group").agg(
+        sf.transform(sf.sort_array(sf.collect_list(sf.struct("seq", "member"))), lambda row: row["member"]).alias(
+            "members"
+        )
+    )
+    return (
+        _tellings(tables)
+        .groupBy(*PARTITION)
+        .agg(told.alias("told"))
+        .join(sf.broadcast(members), ["run_id", "group"])
+        .select(
+            *PARTITION, sf.explode(sf.aggregate("told", sf.from_json(sf.lit(NOBODY_YET), HOLDING), _told)["changes"])
+        )
+        .select(*PARTITION, "col.*")
+    )
+
+
+def _tellings(tables: Tables) -> DataFrame:
+    """Who was assigned a partition, and who (of those that ever were) gave it up: `PARTITION`, `CHANGE`, `assigned`."""
+    key = ("run_id", "group", *CHANGE)
+    assigned = tables["partitions_assigned"].select(*key, sf.explode("partitions").alias("partition"))
+    revoked = tables["partitions_revoked"].select(*key, sf.explode("partitions").alias("partition"))
+    fenced = tables["member_state_changed"].where("state = 'Fenced'")
+    gone = tables["member_stopped"].select(*key).unionByName(fenced.select(*key))
+    held = assigned.select("run_id", "group", "member", "partition").distinct()
+    released = revoked.unionByName(gone.join(held, ["run_id", "group", "member"]).select(revoked.columns))
+    return assigned.withColumn("assigned", sf.lit(True)).unionByName(released.withColumn("assigned", sf.lit(False)))
+
+
+def _told(so_far: Column, now: Column) -> Column:
+    """The fold of one partition: who holds it (a member that was thrown out may not know), who of them owns it."""
+    holders = sf.array_remove(so_far["holders"], now["member"])
+    others = sf.filter("members", lambda member: sf.array_contains(holders, member))
+    heir = sf.when(so_far["owner"] == now["member"], sf.coalesce(sf.get(others, sf.lit(0)), sf.lit("")))
+    owner = sf.when(now["assigned"], now["member"]).otherwise(sf.coalesce(heir, so_far["owner"]))
+    change = sf.struct(
+        now["seq"].alias("seq"),
+        now["at_us"].alias("at_us"),
+        owner.alias("owner"),
+        so_far["owner"].alias("before"),
+        now["assigned"].alias("assigned"),
+    )
+    changed = now["assigned"] | (owner != so_far["owner"])
+    return sf.struct(
+        sf.when(now["assigned"], sf.array_append(holders, now["member"])).otherwise(holders).alias("holders"),
+        owner.alias("owner"),
+        sf.when(changed, sf.array_append(so_far["changes"], change)).otherwise(so_far["changes"]).alias("changes"),
+    )
+
+
+def owners_by_second(tables: Tables) -> DataFrame:
+    """Each partition's owner at every second from its first one on: `PARTITION`, `second`, `owner` ("" for nobody)."""
+    return every_second(owner_changes(tables), tables.flights, ["group", "partition"], ["owner"])
+
+
+def unowned(tables: Tables, changes: DataFrame) -> DataFrame:
+    """Each stretch in which a partition that had an owner had none, from `owner_changes`.
+
+    `PARTITION`, `owner` (the last), `from_us`, `seq` (of the assignment that ended it, null when nothing did),
+    `until_us` (then the flight's end).
+    """
+    time = Window.partitionBy(*PARTITION).orderBy("seq")
+    ends = tables.flights.select("run_id", "virtual_us")
+    return (
+        changes.withColumns({"_seq": sf.lead("seq").over(time), "_until_us": sf.lead("at_us").over(time)})
+        .where("owner = ''")
+        .join(sf.broadcast(ends), "run_id")
+        .select(
+            *PARTITION,
+            sf.col("before").alias("owner"),
+            sf.col("at_us").alias("from_us"),
+            sf.col("_seq").alias("seq"),
+            sf.coalesce("_until_us", "virtual_us").alias("until_us"),
+        )
+    )

@@ -1,0 +1,142 @@
+"""The one place that makes a Spark session.
+
+Locally it brings what Spark needs: a Java, Python's own path, a place for its files that goes away, a log instead of
+chatter. Elsewhere (`--master spark://…`, `yarn`, a Spark Connect URL, `spark-submit`) the cluster's settings stand.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyspark
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from recordings.spark.errors import SparkStartError
+from recordings.spark.java import find_java, write_wrapper
+
+LOCAL = "local[*]"
+LOG_LINES = 15
+DRIVER_MEMORY = "2g"
+
+EVERYWHERE = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
+LOCALLY = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "WARN",
+    "spark.driver.memory": DRIVER_MEMORY,
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.catalogImplementation": "in-memory",
+}
+
+
+@contextmanager
+def spark_session(master: str | None = None, *, name: str = "flightdeck") -> Iterator[SparkSession]:
+    """A session: on this machine, on the cluster at `master`, or by Spark Connect at `sc://…`; stopped at the end.
+
+    Under `spark-submit` without a master it is the submitted one. Raises NoJavaError, and SparkStartError when Spark
+    does not start or the cluster does not answer.
+    """
+    if master is not None and master.startswith("sc://"):
+        with _stopping(_connect(master, name)) as session:
+            yield session
+    elif "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit started us: there is a Java, and a master
+        with _stopping(_classic(name, master, {})) as session:
+            yield session
+    else:
+        with (
+            TemporaryDirectory(prefix="flightdeck-spark-", ignore_cleanup_errors=True) as place,
+            _stopping(_launch(name, master or LOCAL, Path(place))) as session,
+        ):
+            yield session
+
+
+@contextmanager
+def _stopping(session: SparkSession) -> Iterator[SparkSession]:
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def _connect(url: str, name: str) -> SparkSession:
+    try:
+        builder = SparkSession.builder.remote(url).appName(name)
+        for key, value in EVERYWHERE.items():
+            builder = builder.config(key, value)
+        session: SparkSession = builder.getOrCreate()
+        session.range(1).count()
+    except ImportError as error:
+        raise SparkStartError(
+            f"{url} is a Spark Connect URL: `pip install 'pyspark[connect]'` first ({error})"
+        ) from error
+    except PySparkException as error:
+        raise SparkStartError(f"no Spark Connect server answers at {url}: {_first_line(error)}") from error
+    return session
+
+
+def _launch(name: str, master: str, place: Path) -> SparkSession:
+    """Start Spark's virtual machine from here, or use the one that this process started before."""
+    log = place / "spark.log"
+    write_wrapper(find_java(), place / "java", log)
+    settings = {"spark.sql.warehouse.dir": (place / "warehouse").as_uri()}
+    if master.startswith("local"):
+        settings |= LOCALLY | {"spark.local.dir": str(place), "spark.sql.shuffle.partitions": str(_partitions())}
+    environment = {
+        "JAVA_HOME": str(place / "java"),
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),  # this one, whatever else is installed
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    with _environment(environment):
+        try:
+            return _classic(name, master, settings)
+        except Exception as error:  # Py4J's, Spark's and the operating system's: all say that Spark did not start
+            said = _log_tail(log)
+            raise SparkStartError(f"Spark did not start on {master}: {_first_line(error)}{said}") from error
+
+
+def _classic(name: str, master: str | None, settings: dict[str, str]) -> SparkSession:
+    builder = SparkSession.builder.appName(name)
+    if master is not None:
+        builder = builder.master(master)
+    for key, value in (EVERYWHERE | settings).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _partitions() -> int:
+    """As many shuffle partitions as cores, within reason: aggregates here are small."""
+    return max(2, min(os.cpu_count() or 2, 16))
+
+
+@contextmanager
+def _environment(changes: dict[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def _log_tail(log: Path) -> str:
+    if not log.exists():
+        return ""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:]
+    return "\nSpark said last:\n" + "\n".join(lines) if lines else ""
