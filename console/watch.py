@@ -11,7 +11,9 @@ LOOK_US = 100_000  # virtual time between two evaluations
 class Now(Protocol):
     """Whatever knows the virtual time."""
 
-    now_us: int
+    @property
+    def now_us(self) -> int:
+        """The instant."""
 
 
 class Watch:

@@ -20,20 +20,22 @@ def members_of(view: ClusterView, group: str) -> list[MemberView]:
 
 
 def awaited_joins(view: ClusterView, group: GroupView, now_us: int) -> list[Awaited]:
-    """Members whose JoinGroup is missing at the barrier, and ids that were handed out and not used yet."""
+    """Members whose JoinGroup is missing at the barrier, those that cannot join first; ids not used yet last."""
     barrier = group.barrier
     if barrier is None or barrier.completed_us != NEVER:
         return []
-    missing = [
-        Awaited(member_id, name, _why_not_joined(view, group, member_id, name, now_us))
-        for member_id, name in group.members.items()
-        if member_id not in barrier.joined
-    ]
+    held_up: list[Awaited] = []
+    others: list[Awaited] = []
+    for member_id, name in group.members.items():
+        if member_id not in barrier.joined:
+            trouble = _trouble(view, group, member_id, name, now_us)
+            one = Awaited(member_id, name, trouble or _why_not_joined(view, group, member_id, name, now_us))
+            (held_up if trouble else others).append(one)
     pending = [
         Awaited(member_id, name, "has its member id and comes back with it")
         for member_id, name in group.pending.items()
     ]
-    return missing + pending
+    return held_up + others + pending
 
 
 def awaited_syncs(view: ClusterView, group: GroupView, now_us: int) -> list[Awaited]:
@@ -72,9 +74,6 @@ def heartbeat_due_us(member: MemberView, session_deadline_us: int = NEVER) -> in
 
 
 def _why_not_joined(view: ClusterView, group: GroupView, member_id: str, name: str, now_us: int) -> str:
-    trouble = _trouble(view, group, member_id, name, now_us)
-    if trouble:
-        return trouble
     member = view.members[name]
     if member.state in {"Joining", "Revoking"}:
         return "its JoinGroup is under way"

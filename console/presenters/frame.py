@@ -4,8 +4,9 @@ import math
 from collections.abc import Sequence
 
 from cluster.view.document import group_lag
-from cluster.view.state import ClusterView, Moment
+from cluster.view.state import ClusterView
 from console.clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, Clock
+from console.presenters.moments import MARKS, moment_line, told
 from console.presenters.numbers import SECOND_US, clock, count, speed
 from console.presenters.overview import broker_state, lag_trend
 from console.presenters.text import (
@@ -29,6 +30,7 @@ from console.presenters.text import (
     merged,
 )
 
+TOLD = 60  # so many moments back the ticker looks for those that are one
 GAP: Span = ("   ", PLAIN)
 SLIPPED = 0.8  # below this share of the chosen speed the header says what is really reached
 
@@ -37,16 +39,6 @@ PHASES = {
     PAUSED: ("‖", "PAUSED", WARN),
     ENDED: ("■", "ENDED", ACCENT),
     FAILED: ("✖", "FAILED", ERROR),
-}
-
-# kind of moment → glyph, tone, weight when several share a cell of the strip
-MARKS: dict[str, tuple[str, str, int]] = {
-    "fault": ("✖", ERROR, 5),
-    "election": ("▲", WARN, 4),
-    "rebalance": ("↻", MOVING, 3),
-    "mended": ("▪", OK, 2),
-    "stable": ("━", OK, 1),
-    "member": ("╌", MUTED, 0),
 }
 
 
@@ -213,15 +205,6 @@ def _round_step(total_us: int, most: int) -> int:
 
 def ticker(view: ClusterView, width: int, rows: int) -> list[Line]:
     """The last moments worth a line, newest at the bottom."""
-    shown = [moment_line(noted) for noted in view.moments[-rows:]]
+    shown = [moment_line(noted) for noted in told(view.moments[-TOLD:])[-rows:]]
     blank: list[Line] = [()] * (rows - len(shown))
     return [fit(row, width) for row in (*blank, *shown)]
-
-
-def moment_line(noted: Moment) -> Line:
-    """An instant, its glyph and its words."""
-    glyph, tone, _ = MARKS.get(noted.kind, ("·", MUTED, 0))
-    return line((f" {clock(noted.at_us, 3)} ", MUTED), (f" {glyph} ", tone), noted.text)
-
-
-__all__ = ["MOVING", "crumbs", "flight_strip", "header", "health", "moment_line", "strip_scale", "ticker", "time_words"]

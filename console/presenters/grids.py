@@ -3,7 +3,7 @@
 from cluster.view.document import read_up_to
 from cluster.view.state import ClusterView, GroupView, PartitionView
 from console.presenters.awaited import members_of
-from console.presenters.listing import CONTINUED, Listing
+from console.presenters.listing import BUILDING, CONTINUED, Listing
 from console.presenters.members import identity
 from console.presenters.numbers import LEVELS
 from console.presenters.text import (
@@ -162,6 +162,8 @@ class TopicsListing(Grid):
         user = [topic.topic for topic in view.topics.values() if not topic.internal]
         internal = [topic.topic for topic in view.topics.values() if topic.internal and _troubled(view, topic.topic)]
         super().__init__(view, user + internal, width, suffix=HEALTH)
+        if not view.brokers:
+            self.vacant = BUILDING
         self.readers = {
             topic: [view.groups[group] for group in view.topic_readers.get(topic, ())] for topic in self.topics
         }
@@ -178,7 +180,7 @@ class TopicsListing(Grid):
     def draw(self, name: str) -> tuple[Span, ...]:
         """Lag, or what is wrong with the partition."""
         partition = self.view.partitions[name]
-        if partition.leader < 0:
+        if not is_led(self.view, partition):
             shown: Span = ("✖", ERROR)
         elif len(partition.isr) < min(self.view.topics[partition.topic].min_insync_replicas, len(partition.replicas)):
             shown = ("▽", WARN)
@@ -197,12 +199,21 @@ class TopicsListing(Grid):
         return ((" " * gap, PLAIN), *topic_health(self.view, topic))
 
 
+def is_led(view: ClusterView, partition: PartitionView) -> bool:
+    """Whether a partition has a leader whose process runs; the controller may not have noticed yet."""
+    broker = view.brokers.get(partition.leader)
+    return broker is not None and broker.up
+
+
 def topic_health(view: ClusterView, topic: str) -> Line:
     """`● 12 led`, `✖ 1 without a leader`, `▲ 6 under-replicated`."""
     partitions = [view.partitions[name] for name in view.partitions_by_topic.get(topic, ())]
     leaderless = sum(1 for partition in partitions if partition.leader < 0)
     if leaderless:
         return line((f"✖ {leaderless} without a leader", ERROR))
+    silent = sum(1 for partition in partitions if not is_led(view, partition))
+    if silent:
+        return line((f"✖ {silent} led by a dead broker", ERROR))
     under = sum(1 for partition in partitions if len(partition.isr) < len(partition.replicas))
     if under:
         return line((f"▲ {under} under-replicated", WARN))

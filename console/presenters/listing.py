@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from console.presenters.text import EMPTY, MUTED, Line
 
+BUILDING: Line = (("the cluster is being built …", MUTED),)
 CONTINUED = "#"
 """A key with this sign belongs to a row that goes on; it cannot be selected."""
 

@@ -104,6 +104,8 @@ class MembersListing(Listing):
         if member.member in self.awaited:
             return line(("◀ awaited", WARN))
         state = states.member(member.state)
+        if not member.lane:
+            return line(("○ not up", MUTED))
         if not member.alive:
             return line((f"{state.glyph} {member.state}", state.tone))
         if member.paused:

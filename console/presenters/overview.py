@@ -6,7 +6,7 @@ from cluster.view.document import group_lag, group_time_lag_us
 from cluster.view.state import NEVER, BrokerView, ClusterView, GroupView, ProducerView, RebalanceView
 from console.presenters import states
 from console.presenters.awaited import awaited_joins, awaited_syncs
-from console.presenters.listing import Listing
+from console.presenters.listing import BUILDING, Listing
 from console.presenters.numbers import UNKNOWN, count, countdown, duration, rate, spark
 from console.presenters.table import Column, layout
 from console.presenters.text import ACCENT, ERROR, FAINT, MOVING, MUTED, PLAIN, STRONG, WARN, Line, Span, line, middle
@@ -45,6 +45,8 @@ class GroupsListing(Listing):
     def __init__(self, view: ClusterView, now_us: int, width: int) -> None:
         super().__init__(width)
         self.view, self.now_us = view, now_us
+        if not view.brokers:
+            self.vacant = BUILDING
         self.layout = layout(GROUP_COLUMNS, width)
 
     def header(self) -> Line:
@@ -84,7 +86,8 @@ class GroupsListing(Listing):
                 left = countdown(group.barrier.closes_at_us - self.now_us)
                 return line(("↻ ", MOVING), f"first members gather: {left}")
             if missing:
-                return line(("↻ ", MOVING), (missing[0].member, WARN), f": {missing[0].reason}")
+                more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+                return line(("↻ ", MOVING), (missing[0].member, WARN), f"{more}: {missing[0].reason}")
             return line(("↻ ", MOVING), group.barrier.cause)
         if not group.rebalances:
             return line(("none yet", FAINT))
@@ -122,7 +125,7 @@ class BrokersListing(Listing):
     """Every broker: whether it runs, what it leads, where it is missing, what else it does."""
 
     title = "brokers"
-    vacant = line(("the cluster has not come up yet", MUTED))
+    vacant = BUILDING
 
     def __init__(self, view: ClusterView, width: int) -> None:
         super().__init__(width)
@@ -206,6 +209,8 @@ class ProducersListing(Listing):
     def __init__(self, view: ClusterView, width: int) -> None:
         super().__init__(width)
         self.view = view
+        if not view.brokers:
+            self.vacant = BUILDING
         self.layout = layout(PRODUCER_COLUMNS, width)
 
     def header(self) -> Line:
