@@ -1,6 +1,7 @@
 """A growing set of whole numbers kept as sorted, disjoint, half-open ranges."""
 
 from bisect import bisect_right
+from collections.abc import Iterator
 
 import msgspec
 
@@ -36,6 +37,29 @@ class IntervalSet(msgspec.Struct, gc=False):
         starts[low:high] = [new_start]
         ends[low:high] = [new_end]
         return end - first - known
+
+    def truncate(self, end: int) -> int:
+        """Drop everything from `end` on; returns how many went."""
+        dropped = 0
+        while self.ends and self.ends[-1] > end:
+            start, stop = self.starts.pop(), self.ends.pop()
+            dropped += stop - max(start, end)
+            if start < end:
+                self.starts.append(start)
+                self.ends.append(end)
+        return dropped
+
+    def gaps(self, first: int, end: int) -> Iterator[tuple[int, int]]:
+        """The ranges of first … end-1 that are not in the set, in order."""
+        at = first
+        for index in range(bisect_right(self.ends, first), len(self.starts)):
+            if self.starts[index] >= end:
+                break
+            if self.starts[index] > at:
+                yield at, self.starts[index]
+            at = self.ends[index]
+        if at < end:
+            yield at, end
 
     def covered(self, first: int, end: int) -> int:
         """How many of first … end-1 are in the set."""

@@ -10,6 +10,8 @@ from random import Random
 from cluster import events as e
 from cluster.clients.fetcher import Slice
 from cluster.clients.member import Member
+from cluster.intervals import IntervalSet
+from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import ApplicationSpec
 
 CHUNK_US = 1_000_000
@@ -27,24 +29,27 @@ class KeyOrder:
         self._group, self._tell = group, tell
         self._finished: dict[tuple[str, str, int], int] = {}
         self._broken: dict[tuple[str, int], None] = {}
-        self._seen: dict[str, int] = {}
+        self._first_times: dict[str, IntervalSet] = {}
 
     def finished(self, piece: Slice, end: int) -> None:
         """Records of a slice were finished, up to offset `end`."""
         batch = piece.batch
-        if not batch.keys or end <= self._seen.get(batch.partition, -1):
+        if not batch.keys:
             return
+        known = self._first_times.setdefault(batch.partition, IntervalSet())
+        for first, stop in list(known.gaps(piece.first_offset, end)):
+            for offset in range(first, stop):
+                self._first_time(batch, offset - batch.base_offset)
+        known.add(piece.first_offset, end)
+
+    def _first_time(self, batch: RecordBatch, place: int) -> None:
+        key, serial = batch.keys[place], batch.first_serial + place
+        who = (batch.producer, batch.partition, key)
         topic = batch.partition.rpartition("-")[0]
-        for offset in range(max(piece.first_offset, self._seen.get(batch.partition, 0)), end):
-            place = offset - batch.base_offset
-            key = batch.keys[place]
-            serial = batch.first_serial + place
-            who = (batch.producer, batch.partition, key)
-            if self._finished.get(who, -1) > serial and (topic, key) not in self._broken:
-                self._broken[topic, key] = None
-                self._tell(e.KeyOrderBroken(group=self._group, topic=topic, key=key))
-            self._finished[who] = serial
-        self._seen[batch.partition] = end
+        if self._finished.get(who, -1) > serial and (topic, key) not in self._broken:
+            self._broken[topic, key] = None
+            self._tell(e.KeyOrderBroken(group=self._group, topic=topic, key=key))
+        self._finished[who] = serial
 
 
 class Application:

@@ -80,13 +80,14 @@ def member_lag(view: ClusterView, member: MemberView) -> int:
 
 
 def lost_records(view: ClusterView, group: GroupView) -> int:
-    """Records that the group's commits have passed without anybody having finished them, and those no log holds."""
-    passed = sum(
-        max(0, reader.committed - reader.start) - reader.finished.covered(reader.start, reader.committed)
-        for reader in group.readers.values()
-        if NEVER not in {reader.committed, reader.start}
-    )
-    return passed + sum(view.partitions[name].lost_from_log for name in group_partitions(view, group))
+    """Acknowledged records that the group's commits have passed unfinished, and those that no log holds any more."""
+    lost = sum(view.partitions[name].lost_from_log for name in group_partitions(view, group))
+    for name, reader in group.readers.items():
+        if NEVER not in {reader.committed, reader.start}:
+            acknowledged = view.partitions[name].acknowledged
+            gaps = reader.finished.gaps(reader.start, reader.committed)
+            lost += sum(acknowledged.covered(first, end) for first, end in gaps)
+    return lost
 
 
 def unread_records(view: ClusterView, group: GroupView) -> int:

@@ -88,9 +88,7 @@ def leadership_taken(view: ClusterView, event: e.LeadershipTaken) -> None:
     partition = view.partitions[event.partition]
     if event.leader_epoch < partition.taken_epoch:
         return  # a frozen broker thaws and hears of an election that was followed by another one
-    if event.log_end < partition.acknowledged_end:
-        partition.lost_from_log += partition.acknowledged_end - event.log_end
-        partition.acknowledged_end = event.log_end
+    partition.lost_from_log += partition.acknowledged.truncate(event.log_end)
     while partition.append_ends and partition.append_ends[-1] > event.log_end:
         partition.append_ends.pop()
         partition.append_times_us.pop()
@@ -176,9 +174,7 @@ def batch_acknowledged(view: ClusterView, event: e.BatchAcknowledged) -> None:
     producer.acked += records
     producer.buffered_bytes -= event.freed_bytes
     partition.acked += records
-    end = event.base_offset + records
-    if end > partition.acknowledged_end:
-        partition.acknowledged_end = end
+    partition.acknowledged.add(event.base_offset, event.base_offset + records)
 
 
 def batch_retried(view: ClusterView, event: e.BatchRetried) -> None:

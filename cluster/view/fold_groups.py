@@ -5,6 +5,7 @@ from cluster.view.fold_cluster import note
 from cluster.view.state import LANE_US, NEVER, Barrier, Beat, ClusterView, GroupView, ReaderView, RebalanceView
 
 REBALANCES_KEPT = 500
+DATED_US = 180_000_000
 
 
 def group_declared(view: ClusterView, event: e.GroupDeclared) -> None:
@@ -172,11 +173,11 @@ def offsets_committed(view: ClusterView, event: e.OffsetsCommitted) -> None:
         if reader is None:
             reader = readers[name] = ReaderView()
         reader.committed = offset
-        _forget_append_times(view, name)
+        _forget_append_times(view, name, event.at_us - DATED_US)
 
 
-def _forget_append_times(view: ClusterView, name: str) -> None:
-    """Dates of records that every reading group has committed past serve nobody."""
+def _forget_append_times(view: ClusterView, name: str, before_us: int) -> None:
+    """Dates of old records that every reading group has committed past serve nobody: a late commit goes back less far."""
     partition = view.partitions[name]
     lowest = partition.log_end
     for reading in view.topic_readers.get(partition.topic, ()):
@@ -184,11 +185,12 @@ def _forget_append_times(view: ClusterView, name: str) -> None:
         lowest = min(lowest, reader.committed if reader is not None else 0)
     ends = partition.append_ends
     done = 0
-    while done < len(ends) and ends[done] <= lowest:
+    times_us = partition.append_times_us
+    while done < len(ends) and ends[done] <= lowest and times_us[done] < before_us:
         done += 1
     if done:
         del ends[:done]
-        del partition.append_times_us[:done]
+        del times_us[:done]
 
 
 def offset_commit_refused(view: ClusterView, event: e.OffsetCommitRefused) -> None:

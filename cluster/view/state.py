@@ -37,7 +37,7 @@ class PartitionView(msgspec.Struct, gc=False):
     """A partition's leadership and offsets; `append_ends`/`append_times_us` date the records for time lag.
 
     The offsets are those of the last leader that took over (in epoch `taken_epoch`); `appended` counts records that
-    leaders appended, truncated or not; `acknowledged_end` is the highest end that a producer was told is safe.
+    leaders appended, truncated or not; `acknowledged` are the offsets that producers were told are safe.
     """
 
     partition: str
@@ -55,7 +55,7 @@ class PartitionView(msgspec.Struct, gc=False):
     appended: int = 0
     produced: int = 0
     acked: int = 0
-    acknowledged_end: int = 0
+    acknowledged: IntervalSet = msgspec.field(default_factory=IntervalSet)
     lost_from_log: int = 0
     append_ends: list[int] = []
     append_times_us: list[int] = []

@@ -1,0 +1,35 @@
+"""IntervalSet against plain sets of numbers."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cluster.intervals import IntervalSet
+
+RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 12)), max_size=12)
+
+
+def filled(ranges: list[tuple[int, int]]) -> tuple[IntervalSet, set[int]]:
+    intervals, plain = IntervalSet(), set()
+    for first, length in ranges:
+        new = set(range(first, first + length)) - plain
+        assert intervals.add(first, first + length) == len(new)
+        plain |= new
+    return intervals, plain
+
+
+@given(RANGES, st.integers(0, 70), st.integers(0, 70))
+def test_it_counts_and_names_gaps_as_a_set_does(ranges: list[tuple[int, int]], first: int, end: int) -> None:
+    intervals, plain = filled(ranges)
+    wanted = set(range(first, end))
+    assert intervals.covered(first, end) == len(plain & wanted)
+    assert {number for low, high in intervals.gaps(first, end) for number in range(low, high)} == wanted - plain
+    assert sorted(zip(intervals.starts, intervals.ends, strict=True)) == list(
+        zip(intervals.starts, intervals.ends, strict=True)
+    )
+
+
+@given(RANGES, st.integers(0, 70))
+def test_truncate_drops_what_lies_behind(ranges: list[tuple[int, int]], end: int) -> None:
+    intervals, plain = filled(ranges)
+    assert intervals.truncate(end) == len({number for number in plain if number >= end})
+    assert intervals.covered(0, 100) == len({number for number in plain if number < end})
