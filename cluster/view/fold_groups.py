@@ -177,7 +177,7 @@ def offsets_committed(view: ClusterView, event: e.OffsetsCommitted) -> None:
 
 
 def _forget_append_times(view: ClusterView, name: str, before_us: int) -> None:
-    """Dates of old records that every reading group has committed past serve nobody: a late commit goes back less far."""
+    """Dates of old records that every reading group has committed past serve nobody: late commits go back less far."""
     partition = view.partitions[name]
     lowest = partition.log_end
     for reading in view.topic_readers.get(partition.topic, ()):
