@@ -1,22 +1,26 @@
 """The console: what a person can do on the deck."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.command import CommandPalette
 
 from cluster.command_grammar import CommandError
 from console import clock, command_text
-from console.deck import Deck
+from console.flight import ONLY_RECORDED
+from console.instants import At
 from console.presenters.faults import faults_of
 from console.presenters.numbers import speed as speed_words
 from console.screens.frame import FlightScreen
 from console.screens.overlays import Chosen, FaultMenu, HelpScreen, Overlay
+from console.travel import Travel
 from console.widgets.command_line import CommandLine, Complaint, Helper
 from console.widgets.panel import Panel
 
 if TYPE_CHECKING:
     from textual.command import Provider
+
+NOT_HELD = 1  # a bug of ours ended the flight: as `flightdeck run` says it
 
 
 def _palette_provider() -> "type[Provider]":
@@ -25,7 +29,7 @@ def _palette_provider() -> "type[Provider]":
     return ThingsProvider
 
 
-class FlightdeckApp(Deck):
+class FlightdeckApp(Travel):
     """Flies a scenario (a name of the library or a file) and shows it. `return_code` is 2 for bad input.
 
     `until_us`, `seed`: the scenario's own unless given; `settings`: (scope, key, value) for each `--set`; `record`: the
@@ -36,30 +40,36 @@ class FlightdeckApp(Deck):
 
     # --- time -------------------------------------------------------------------------------------------------------
 
-    def _tell(self, trouble: str | None) -> None:
-        if trouble:
-            self.notify(trouble, severity="warning", timeout=4)
-
     def action_pause(self) -> None:
         """Stop time, or let it go on."""
-        self._tell(self.flight.cannot_steer() or self.flight.pause_or_resume())
+        self.say(self.flight.cannot_steer() or self.flight.pause_or_resume())
 
     def action_step(self) -> None:
         """One turn."""
-        self._tell(self.flight.cannot_steer() or self.flight.source.step(None))
+        self.say(self.flight.cannot_steer() or self.flight.source.step(None))
 
     def action_slower(self) -> None:
         """The next lower speed."""
-        self._speed(clock.slower(self.flight.clock.speed))
+        self._speed(clock.slower(self.flight.clock.speed, self._speeds()))
 
     def action_faster(self) -> None:
         """The next higher speed."""
-        self._speed(clock.faster(self.flight.clock.speed))
+        self._speed(clock.faster(self.flight.clock.speed, self._speeds()))
+
+    def _speeds(self) -> Sequence[float]:
+        return clock.SPEEDS if self.flight.past is None else clock.PLAYBACK_SPEEDS
+
+    def action_go_to_time(self) -> None:
+        """Type an instant."""
+        if self.flight.past is None:
+            self.say(ONLY_RECORDED)
+        else:
+            self.open_line(":", "go ")
 
     def _speed(self, factor: float) -> None:
         trouble = self.flight.cannot_steer() or self.flight.source.set_speed(factor)
         if trouble:
-            self._tell(f"{trouble}: the speed stays {speed_words(self.flight.clock.speed)}")
+            self.say(f"{trouble}: the speed stays {speed_words(self.flight.clock.speed)}")
 
     # --- acting -----------------------------------------------------------------------------------------------------
 
@@ -67,9 +77,12 @@ class FlightdeckApp(Deck):
         """Open the fault menu of what is selected."""
         thing = self.selected_thing()
         if thing is None:
-            self._tell("nothing is selected that can be injured")
+            self.say("nothing is selected that can be injured")
             return
         faults = faults_of(self.flight.view, self.flight.source.names, thing)
+        why_not = self.flight.cannot_injure()
+        if why_not is not None:
+            faults = [fault._replace(reason=why_not) for fault in faults]
         self.push_screen(FaultMenu(thing, faults), self._on_fault)
 
     def _on_fault(self, chosen: Chosen | None) -> None:
@@ -90,7 +103,7 @@ class FlightdeckApp(Deck):
     def _on_member(self, text: str) -> None:
         thing = self.selected_thing()
         if thing is None or thing.kind != "member":
-            self._tell("select a member first")
+            self.say("select a member first")
         else:
             self.give(text.format(thing.name))
 
@@ -99,7 +112,7 @@ class FlightdeckApp(Deck):
         try:
             self._carry_out(command_text.read(text, self.flight.source.names))
         except CommandError as error:
-            self._tell(str(error))
+            self.say(str(error))
             return False
         return True
 
@@ -109,23 +122,26 @@ class FlightdeckApp(Deck):
             case command_text.Go(place):
                 self.go(place)
                 return
+            case At():
+                self.travel(command)
+                return
             case command_text.Record(path):
-                self._tell(source.record(path))
+                self.say(source.record(path))
                 return
         trouble = self.flight.cannot_steer()
         match command:
             case _ if trouble:
-                self._tell(trouble)
+                self.say(trouble)
             case command_text.Speed(factor):
-                self._tell(source.set_speed(factor))
+                self.say(source.set_speed(factor))
             case command_text.Time(paused):
-                self._tell(source.pause(paused))
+                self.say(source.pause(paused))
             case command_text.Step(kind):
-                self._tell(source.step(kind))
+                self.say(source.step(kind))
             case command_text.Until(expression):
-                self._tell(source.run_until(expression))
+                self.say(source.run_until(expression))
             case _:
-                self._tell(source.submit(command))  # type: ignore[arg-type]
+                self.say(source.submit(command))  # type: ignore[arg-type]
 
     # --- the line at the bottom -------------------------------------------------------------------------------------
 
@@ -144,7 +160,7 @@ class FlightdeckApp(Deck):
         """Type what the rows of the list should hold."""
         panel = self.focused_panel()
         if panel is None:
-            self._tell("there is no list here")
+            self.say("there is no list here")
         else:
             self.open_line("/", panel.pattern)
 
@@ -209,4 +225,5 @@ class FlightdeckApp(Deck):
             self._asked_to_leave = True
             self.notify(f"still recording to {recording}; q again ends the flight here", severity="warning", timeout=6)
             return
-        self.exit()
+        trouble = self.flight.source.trouble
+        self.exit(return_code=NOT_HELD if trouble else 0, message=trouble or None)

@@ -8,6 +8,7 @@ from cluster.commands import COMMANDS, Command, complete, parse
 from cluster.events import EVENT_KINDS
 from cluster.names import Names
 from cluster.words import nearest
+from console.instants import At, parse_instant
 
 
 class Speed(NamedTuple):
@@ -41,12 +42,12 @@ class Record(NamedTuple):
 
 
 class Go(NamedTuple):
-    """Show a place: `overview`, a group, a member."""
+    """Show a place: `overview`, `hangar`, a group, a member."""
 
     place: str
 
 
-Control = Speed | Time | Step | Until | Record | Go
+Control = Speed | Time | Step | Until | Record | Go | At
 
 USAGES: dict[str, tuple[str, str]] = {
     "speed": ("speed X | flat out", "virtual seconds for each real second: 0.5, 1, 20"),
@@ -55,7 +56,7 @@ USAGES: dict[str, tuple[str, str]] = {
     "step": ("step [EVENT-KIND]", "one turn, or up to the next event of a kind"),
     "until": ("until EXPRESSION", "go on until it holds: until groups.billing.state == 'Stable'"),
     "record": ("record PATH", "record this flight, from its beginning"),
-    "go": ("go PLACE", "overview, a group, a member"),
+    "go": ("go PLACE | TIME", "overview, hangar, a group, a member; in a recording 12m30s, 1:20.5, -10s"),
 }
 FLAT_OUT = "flat out"
 
@@ -76,7 +77,7 @@ def read(text: str, names: Names) -> Control | Command:
     if word == "record":
         return Record(_needed(rest, column, word))
     if word == "go":
-        return Go(_place(rest, column, names))
+        return _where(rest, column, names)
     try:
         return parse(text, names)
     except CommandError as error:
@@ -116,15 +117,18 @@ def _kind(rest: str, column: int) -> str | None:
 
 def places(names: Names) -> tuple[str, ...]:
     """Everything that `go` can show."""
-    return ("overview", *names.groups, *names.members())
+    return ("overview", "hangar", *names.groups, *names.members())
 
 
-def _place(rest: str, column: int, names: Names) -> str:
+def _where(rest: str, column: int, names: Names) -> Go | At:
     known = places(names)
-    if rest not in known:
-        reason = f"there is no place `{rest}`" if rest else f"something is missing: {USAGES['go'][0]}"
+    if rest in known:
+        return Go(rest)
+    instant = parse_instant(rest)
+    if instant is None:
+        reason = f"there is no place or time `{rest}`" if rest else f"something is missing: {USAGES['go'][0]}"
         raise CommandError(reason, column, nearest(rest, known))
-    return rest
+    return instant
 
 
 def completions(text: str, names: Names) -> list[str]:

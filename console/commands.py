@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from textual.binding import Binding, BindingType
 
+from console.flight import ONLY_RECORDED
+
 if TYPE_CHECKING:
     from console.app import FlightdeckApp
 
@@ -22,15 +24,21 @@ def _steerable(app: "FlightdeckApp") -> str | None:
     return app.flight.cannot_steer()
 
 
+def _recorded(app: "FlightdeckApp") -> str | None:
+    return None if app.flight.past is not None else ONLY_RECORDED
+
+
 def _has_thing(app: "FlightdeckApp") -> str | None:
-    return None if app.selected_thing() is not None else "nothing is selected that can be injured"
+    if app.selected_thing() is None:
+        return "nothing is selected that can be injured"
+    return app.flight.cannot_injure()
 
 
 def _has_member(app: "FlightdeckApp") -> str | None:
     thing = app.selected_thing()
     if thing is None or thing.kind != "member":
         return "select a member first"
-    return app.flight.cannot_steer()
+    return app.flight.cannot_injure() or app.flight.cannot_steer()
 
 
 def _has_list(app: "FlightdeckApp") -> str | None:
@@ -61,6 +69,29 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "time.faster", "greater_than_sign", ">", "faster", "the next higher speed", TIME, "faster", _steerable, True
     ),
+    Action("time.back", "left_square_bracket", "[", "event back", "one event back", TIME, "events(-1)", _recorded),
+    Action("time.on", "right_square_bracket", "]", "event on", "one event further on", TIME, "events(1)", _recorded),
+    Action(
+        "time.previous",
+        "left_curly_bracket",
+        "{",
+        "previous",
+        "the rebalance or fault before this",
+        TIME,
+        "landmark(-1)",
+        _recorded,
+    ),
+    Action(
+        "time.next",
+        "right_curly_bracket",
+        "}",
+        "next",
+        "the rebalance or fault after this",
+        TIME,
+        "landmark(1)",
+        _recorded,
+    ),
+    Action("time.go", "t", "t", "time", "go to an instant: 12m30s, 1:20.5, -10s", TIME, "go_to_time", _recorded),
     Action("act.fault", "f", "f", "fault", "what can be done to the selected thing", ACTING, "fault", _has_thing, True),
     Action("act.command", "colon", ":", "command", "the command line", ACTING, "command_line", _always, True),
     Action("act.stall", "p", "p", "stall poll", "stall the member's poll loop for 1m", ACTING, "stall", _has_member),
@@ -81,6 +112,7 @@ ACTIONS: tuple[Action, ...] = (
         "previous_panel",
     ),
     Action("go.maximize", "M", "M", "maximize", "the focused panel alone, and back", PLACES, "maximize", _has_list),
+    Action("go.hangar", "H", "H", "hangar", "scenarios to start and recordings to play", PLACES, "hangar"),
     *(
         Action(f"go.panel-{n}", str(n), str(n), f"panel {n}", f"focus panel {n}", PLACES, f"panel({n})")
         for n in range(1, 6)
@@ -91,6 +123,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("console.quit", "q,ctrl+c", "q", "quit", "leave", CONSOLE, "leave"),
 )
 """Every action of the application; what moves in a list is the panel's (`widgets.panel`)."""
+
+IN_PLAYBACK = ("time.pause", "time.back", "time.on", "time.previous", "time.next", "time.go", "act.command")
+"""What the footer shows of a recording, before help."""
 
 MOVES: tuple[tuple[str, str], ...] = (
     ("↑ ↓ k j", "select the row above or below"),
@@ -115,3 +150,10 @@ def bindings() -> list[BindingType]:
 def find(action_id: str) -> Action:
     """The action of this name."""
     return next(action for action in ACTIONS if action.id == action_id)
+
+
+def in_footer(*, recorded: bool) -> list[Action]:
+    """The most useful actions of a live flight, or of a recording."""
+    if recorded:
+        return [*map(find, IN_PLAYBACK), find("console.help")]
+    return [action for action in ACTIONS if action.footer]

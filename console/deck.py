@@ -61,6 +61,7 @@ class Deck(App[None]):
         self._told_failure = False
         self._last_place = "overview"
         self._drawing = False
+        self.caption = ""  # what a script says about what is shown
 
     # --- life -------------------------------------------------------------------------------------------------------
 
@@ -79,6 +80,11 @@ class Deck(App[None]):
         self.call_after_refresh(self._take_off)
 
     def _take_off(self) -> None:
+        self.begin()
+        self.set_interval(FRAME_SECONDS, self._frame)
+
+    def begin(self) -> None:
+        """Let the source of the flight begin."""
         loop = asyncio.get_running_loop()
 
         def wake() -> None:
@@ -86,7 +92,6 @@ class Deck(App[None]):
                 loop.call_soon_threadsafe(self.draw)
 
         self.flight.source.start(wake)
-        self.set_interval(FRAME_SECONDS, self._frame)
 
     def on_unmount(self) -> None:
         """The simulation's thread ends with the console."""

@@ -1,13 +1,17 @@
 """The flight as the screens know it: one view, one clock, and whoever feeds them."""
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
 
 from cluster.commands import Command
 from cluster.names import Names
 from cluster.view import ClusterView
+from cluster.view.state import Moment
 from console.clock import BUILDING, ENDED, FAILED, PAUSED, Clock
 from console.traces import Traces
+
+NO_INJURY = "a recording cannot be injured (forking it comes later)"
+ONLY_RECORDED = "only a recording can be gone through back and forth, and this flight is live"
 
 
 class Source(Protocol):
@@ -64,11 +68,38 @@ class Source(Protocol):
         """End the flight, whatever it is doing."""
 
 
+@runtime_checkable
+class Past(Protocol):
+    """What a source can besides if its events are there already: be anywhere in them. A recording is one."""
+
+    @property
+    def view(self) -> ClusterView:
+        """What is shown; another object after a jump."""
+
+    @property
+    def landmarks(self) -> Sequence[Moment]:
+        """The rebalances and faults of the whole flight, as far as they are known."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether something that was wished for is still to be done by `drain`."""
+
+    def seek(self, at_us: int) -> str:
+        """Be at an instant with the next frame; what is to be said about it, or nothing."""
+
+    def move(self, by: int) -> str:
+        """Be so many events further on with the next frame (back: negative); why that cannot be, or nothing."""
+
+    def landmark(self, by: int) -> str:
+        """Be at the next or previous rebalance or fault with the next frame; why that cannot be, or nothing."""
+
+
 class Flight:
     """What screens draw: the view, its instant, and how the flight is controlled."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        self.past: Past | None = source if isinstance(source, Past) else None
         self.view = ClusterView()
         self.traces = Traces()
         self.clock = source.clock
@@ -82,6 +113,8 @@ class Flight:
     def advance(self, seconds: float) -> None:
         """Fold what came in, and read the clock; while events wait, the view's own instant is now."""
         self.behind = self.source.drain(self.view, self.traces, seconds)
+        if self.past is not None:
+            self.view = self.past.view
         at = self.source.clock
         now_us = self.view.at_us if self.behind else max(self.view.at_us, at.now_us)
         phase = "live" if self.behind and at.phase in {ENDED, FAILED} else at.phase
@@ -96,8 +129,12 @@ class Flight:
         """Why time cannot be steered now, in words; None when it can."""
         if self.clock.phase == BUILDING:
             return "the cluster is still being built"
-        if self.clock.phase == ENDED:
+        if self.clock.phase == ENDED and self.past is None:
             return "the flight has ended; what you see is its final state"
         if self.clock.phase == FAILED:
             return "the simulation failed; what you see is the last that it told"
         return None
+
+    def cannot_injure(self) -> str | None:
+        """Why nothing can be done to the cluster, whatever it is, in words; None when something can."""
+        return NO_INJURY if self.past is not None else None

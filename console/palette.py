@@ -63,8 +63,10 @@ class ThingsProvider(Provider):
         thing = app.selected_thing()
         if thing is None:
             return
+        why_not = app.flight.cannot_injure()
         for fault in faults_of(app.flight.view, app.flight.source.names, thing):
-            words = f"not now: {fault.reason}" if fault.reason else fault.effect
+            reason = why_not or fault.reason
+            words = f"not now: {reason}" if reason else fault.effect
             yield Entry(fault.text, words, partial(app.give, fault.text))
 
     def _themes(self) -> Iterator[Entry]:

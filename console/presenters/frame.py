@@ -1,10 +1,11 @@
 """What surrounds every screen: the header, the breadcrumb, the flight strip, the ticker."""
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from cluster.view.document import group_lag
-from cluster.view.state import ClusterView
+from cluster.view.state import ClusterView, Moment
 from console.clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, Clock
 from console.presenters.moments import MARKS, moment_line, told
 from console.presenters.numbers import SECOND_US, clock, count, speed
@@ -32,6 +33,7 @@ from console.presenters.text import (
 
 TOLD = 60  # so many moments back the ticker looks for those that are one
 GAP: Span = ("   ", PLAIN)
+RECORDED = "PLAYBACK"  # the word of every phase of a recording: its glyph says which
 SLIPPED = 0.8  # below this share of the chosen speed the header says what is really reached
 
 PHASES = {
@@ -70,6 +72,7 @@ def time_words(at: Clock, *, short: bool = False) -> Line:
         return line(("building the cluster …", MUTED))
     now = (clock(at.now_us, 1 if at.phase == LIVE else 3).ljust(0 if short else 12), STRONG)
     glyph, word, tone = PHASES[at.phase]
+    word = RECORDED if at.recorded else word
     sign = (f"  {glyph}" if short else f"  {glyph} {word}", tone)
     if at.over:
         return line(now, sign)
@@ -156,8 +159,18 @@ def strip_span(now_us: int, until_us: int | None) -> int:
     return length_us
 
 
-def flight_strip(view: ClusterView, at: Clock, width: int) -> Line:
-    """The flight so far, one glyph for a stretch of it: faults, elections, rebalances; `┃` is now."""
+def instant_under(x: int, at: Clock, width: int) -> int:
+    """The instant that is drawn at a column of the strip: `┃` will stand there."""
+    inner = max(1, width - 2)
+    cell = min(max(x - 1, 0), inner - 1)
+    return -(-cell * strip_span(at.now_us, at.until_us) // inner)
+
+
+def flight_strip(view: ClusterView, at: Clock, width: int, ahead: Sequence[Moment] = ()) -> Line:
+    """The flight so far, one glyph for a stretch of it: faults, elections, rebalances; `┃` is now.
+
+    `ahead`: moments of the whole flight, if they are known; those after now are drawn faintly.
+    """
     inner = max(1, width - 2)
     total_us = strip_span(at.now_us, at.until_us)
     cells: list[Span] = [("┈", FAINT)] * inner
@@ -171,6 +184,12 @@ def flight_strip(view: ClusterView, at: Clock, width: int) -> Line:
         if weight > weights[index]:
             weights[index] = weight
             cells[index] = (glyph, tone)
+    for noted in ahead[bisect_right(ahead, at.now_us, key=lambda noted: noted.at_us) :]:
+        index = min(inner - 1, noted.at_us * inner // total_us)
+        glyph, _, weight = MARKS.get(noted.kind, ("·", MUTED, 0))
+        if weight > weights[index]:
+            weights[index] = weight
+            cells[index] = (glyph, FAINT)
     cells[here] = ("┃", STRONG)
     return (" ", PLAIN), *merged(cells), (" ", PLAIN)
 

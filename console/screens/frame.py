@@ -7,16 +7,17 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.screen import Screen
 
-from console.commands import ACTIONS
+from console.commands import in_footer
 from console.flight import Flight
 from console.presenters import frame
 from console.presenters.faults import Thing
 from console.presenters.listing import Listing
-from console.presenters.text import ACCENT, ERROR, FAINT, MUTED, STRONG, WARN, Line, joined, length, line
+from console.presenters.text import ACCENT, ERROR, FAINT, MUTED, STRONG, WARN, Line, joined, length, line, wrapped
 from console.widgets.board import Arrangement, Board, Place, Wish
 from console.widgets.canvas import Canvas
 from console.widgets.command_line import CommandLine
 from console.widgets.panel import Panel
+from console.widgets.scrubber import Scrubber
 
 if TYPE_CHECKING:
     from console.app import FlightdeckApp
@@ -35,7 +36,8 @@ class FlightScreen(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self.board = Board(*self.panels())
-        self.bars = {name: Canvas(id=name) for name in ("header", "crumbs", "strip", "ticker", "footer")}
+        self.bars = {name: Canvas(id=name) for name in ("header", "crumbs", "caption", "ticker", "footer")}
+        self.bars["strip"] = Scrubber("strip")
         self.too_small = Canvas(id="too-small")
 
     # --- what a subclass says ---------------------------------------------------------------------------------------
@@ -78,6 +80,7 @@ class FlightScreen(Screen[None]):
             yield self.bars["header"]
             yield self.bars["crumbs"]
             yield self.board
+            yield self.bars["caption"]
             yield self.bars["strip"]
             yield self.bars["ticker"]
             yield self.bars["footer"]
@@ -125,6 +128,9 @@ class FlightScreen(Screen[None]):
         for name, make in self.makers(flight).items():
             panel = self.board.panels[name]
             listings[name] = make(panel.size.width or self.size.width)
+        for name, panel in self.board.panels.items():
+            if name not in listings:  # what it shows is not there: not yet, or, in a recording, not at this instant
+                listings[name] = Listing(panel.size.width or self.size.width)
         wishes = {name: self.wish(self.board.panels[name], listing) for name, listing in listings.items()}
         self.board.wish(wishes, self.arrangement(self.size.width))
         for name, listing in listings.items():
@@ -136,10 +142,23 @@ class FlightScreen(Screen[None]):
         bars = self.bars
         bars["header"].paint([frame.header(flight.view, flight.clock, source.title, width, bool(source.recording))])
         bars["crumbs"].paint([frame.crumbs(self.path(), width, self._notice())])
-        strip = [frame.flight_strip(flight.view, flight.clock, width), frame.strip_scale(flight.clock, width)]
+        ahead = flight.past.landmarks if flight.past is not None else ()
+        strip = [frame.flight_strip(flight.view, flight.clock, width, ahead), frame.strip_scale(flight.clock, width)]
         bars["strip"].paint(strip)
         bars["ticker"].paint(frame.ticker(flight.view, width, max(1, bars["ticker"].size.height)))
         bars["footer"].paint([footer(app, width)])
+        self._paint_caption(app.caption)
+
+    def _paint_caption(self, words: str) -> None:
+        bar = self.bars["caption"]
+        rows = [line((" ▌ ", ACCENT), *row) for row in wrapped(line((words, STRONG)), self.size.width - 5)]
+        bar.display = bool(words)
+        bar.styles.height = len(rows)
+        bar.paint(rows)
+
+    def on_scrubber_scrubbed(self, message: Scrubber.Scrubbed) -> None:
+        """The mouse holds the flight strip."""
+        self.console_app.scrub(message.x, self.size.width, first=message.first)
 
     def _notice(self) -> Line:
         """At the right of the breadcrumb: what hangs over the flight, if anything does."""
@@ -170,9 +189,7 @@ def footer(app: "FlightdeckApp", width: int) -> Line:
     """The keys that are most useful now; one that cannot be used is faint."""
     parts: list[Line] = []
     keys = app.keys_by_action()
-    for action in ACTIONS:
-        if not action.footer:
-            continue
+    for action in in_footer(recorded=app.flight.past is not None):
         tone = FAINT if action.reason(app) else MUTED
         label = "go on" if action.id == "time.pause" and app.flight.clock.phase == "paused" else action.label
         parts.append(line((keys[action.id], FAINT if tone == FAINT else ACCENT), (f" {label}", tone)))
