@@ -119,6 +119,30 @@ def run(  # noqa: PLR0913 - options
 
 
 @app.command
+def play(
+    recording: Annotated[Path, Parameter(help="The recording's directory.")],
+    /,
+    *,
+    script: Annotated[Path | None, Parameter(help="A playback script (TOML) that goes through it.")] = None,
+    headless: Annotated[
+        bool, Parameter(help="Without a screen: verify it, carry out the script.", negative="")
+    ] = False,
+    salvage: Salvage = False,
+) -> int:
+    """Open the console on a recording: forwards, backwards, at any speed."""
+    from console import play as playing
+    from console.player import Player
+
+    voice = playing.Voice(_print, _warn, _complain)
+    if headless:
+        return playing.play_headless(recording, script, voice, salvage=salvage)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        Player(recording, salvage=salvage)  # what is wrong with the recording comes first
+        raise UsageError("the console needs a terminal; with --headless a recording is played without one")
+    return playing.play(recording, script, voice, salvage=salvage)
+
+
+@app.command
 def rerun(
     recording: Annotated[Path, Parameter(help="The recording's directory.")],
     /,
@@ -205,7 +229,6 @@ def show(scenario: Annotated[str, Parameter(help="A scenario of the library, or 
 
 
 LATER = {
-    "play": "Open the console on a recording.",
     "diff": "Compare two recordings.",
     "report": "Analyse recordings with Spark.",
     "compare": "Analyse two flights side by side with Spark.",
@@ -215,7 +238,7 @@ LATER = {
 }
 """Commands of the plan that this release does not have yet."""
 
-COMMANDS = ("run", "rerun", "summary", "export", "scenarios", "show", *LATER)
+COMMANDS = ("run", "play", "rerun", "summary", "export", "scenarios", "show", *LATER)
 
 
 def _announce(name: str, summary_text: str) -> None:

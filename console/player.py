@@ -111,8 +111,9 @@ class Player:
     def start(self, wake: Callable[[], None]) -> None:
         """Begin to look through the recording; `wake` is called on that thread when something is to be seen."""
         self._looked = self._wall()
-        self._thread = threading.Thread(target=self._look_through, args=(wake,), name="recording", daemon=True)
-        self._thread.start()
+        if self._landmarks is None:
+            self._thread = threading.Thread(target=self._look_through, args=(wake,), name="recording", daemon=True)
+            self._thread.start()
         wake()
 
     def drain(self, view: ClusterView, traces: Traces, seconds: float) -> bool:

@@ -4,13 +4,14 @@
 
     [[step]]
     at = "60s"                        # the playback goes there; without it the step happens where the one before ended
-    do = "group billing"              # a command of the console, as it is typed there
+    do = "go billing"                 # a command of the console, as it is typed there, or `press KEY…`
     say = "billing-2 has just died"   # a caption
     shot = "silence.svg"              # a picture of the screen
-    expect = "groups.billing.members == 3"    # CEL over the view document; a presenter's value in the console's tests
+    expect = "groups.billing.members == 3"    # CEL over the view document
+    shows = "waiting for billing-3"           # words that must stand on the screen
 
-The steps are done in the file's order; `at` may go back. What a step does, it does in this order: at, do, expect, say,
-shot. The console carries them out: it alone knows screens and commands.
+The steps are done in the file's order; `at` may go back. What a step does, it does in this order: at, do, say, expect,
+shows, shot. The console carries them out: it alone knows screens and commands.
 """
 
 import tomllib
@@ -32,6 +33,7 @@ class ScriptStep(msgspec.Struct, frozen=True, kw_only=True):
     say: str | None = None
     shot: str | None = None
     expect: str | None = None
+    shows: str | None = None
     line: int = 0
 
 
@@ -81,6 +83,7 @@ def _step(table: Table, line: int) -> ScriptStep:
         say=table.take("say", filled_text, None),
         shot=table.take("shot", _picture, None),
         expect=table.take("expect", _expression, None),
+        shows=table.take("shows", filled_text, None),
         line=line,
     )
     table.close()

@@ -72,7 +72,9 @@ class RecordingsListing(Listing):
     def __init__(self, recordings: Sequence["Shelved"], directory: Path, width: int) -> None:
         super().__init__(width)
         self.recordings = recordings
-        self.vacant = line((f"none in {directory.resolve()}: `:record NAME.flight` makes one of the flight under way", MUTED))
+        self.vacant = line(
+            (f"none in {directory.resolve()}: `:record NAME.flight` makes one of the flight under way", MUTED)
+        )
         self.layout = layout(RECORDING_COLUMNS, width)
 
     def note(self) -> Line:

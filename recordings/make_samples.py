@@ -1,0 +1,33 @@
+"""Make the packaged recordings anew: `python -m recordings.make_samples`.
+
+They are flights of the library, cut short, so that newcomers and tests have something to play at once. Keyframes are
+not kept: they belong to one version of the fold, and whoever plays makes them.
+"""
+
+import shutil
+from pathlib import Path
+
+from recordings.flight import fly, make_plan
+from recordings.format import KEYFRAMES
+from recordings.scenario import load
+from recordings.shelf import SAMPLES
+
+MINUTE_US = 60_000_000
+FLIGHTS = {"first-flight": 2 * MINUTE_US}
+"""Scenario → how much of it is flown."""
+
+
+def make_sample(scenario: str, until_us: int, directory: Path) -> Path:
+    """Fly a scenario up to an instant, into `NAME.flight` below a directory; what was there is replaced."""
+    path = directory / f"{scenario}.flight"
+    if path.exists():
+        shutil.rmtree(path)
+    directory.mkdir(parents=True, exist_ok=True)
+    fly(make_plan(load(scenario), until_us=until_us), record=path)
+    shutil.rmtree(path / KEYFRAMES, ignore_errors=True)
+    return path
+
+
+if __name__ == "__main__":
+    for name, length_us in FLIGHTS.items():
+        make_sample(name, length_us, SAMPLES)
