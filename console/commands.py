@@ -4,44 +4,42 @@
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from textual.binding import Binding, BindingType
 
+from console.cockpit import Cockpit
 from console.flight import ONLY_RECORDED
 
-if TYPE_CHECKING:
-    from console.app import FlightdeckApp
-
-Reason = Callable[["FlightdeckApp"], str | None]
+Reason = Callable[[Cockpit], str | None]
 
 
-def _always(_: "FlightdeckApp") -> str | None:
+def _always(_: Cockpit) -> str | None:
     return None
 
 
-def _steerable(app: "FlightdeckApp") -> str | None:
+def _steerable(app: Cockpit) -> str | None:
     return app.flight.cannot_steer()
 
 
-def _recorded(app: "FlightdeckApp") -> str | None:
+def _recorded(app: Cockpit) -> str | None:
     return None if app.flight.past is not None else ONLY_RECORDED
 
 
-def _has_thing(app: "FlightdeckApp") -> str | None:
+def _has_thing(app: Cockpit) -> str | None:
     if app.selected_thing() is None:
         return "nothing is selected that can be injured"
     return app.flight.cannot_injure()
 
 
-def _has_member(app: "FlightdeckApp") -> str | None:
+def _has_member(app: Cockpit) -> str | None:
     thing = app.selected_thing()
     if thing is None or thing.kind != "member":
         return "select a member first"
     return app.flight.cannot_injure() or app.flight.cannot_steer()
 
 
-def _has_list(app: "FlightdeckApp") -> str | None:
+def _has_list(app: Cockpit) -> str | None:
     return None if app.focused_panel() is not None else "there is no list here"
 
 

@@ -2,17 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from console import command_text
+from console.cockpit import Cockpit
 from console.commands import ACTIONS
 from console.presenters.faults import faults_of
 from console.themes import DESCRIPTIONS
-
-if TYPE_CHECKING:
-    from console.app import FlightdeckApp
 
 
 class Entry(NamedTuple):
@@ -27,9 +25,9 @@ class ThingsProvider(Provider):
     """Actions, places, themes, and what can be done to the selected thing."""
 
     @property
-    def console(self) -> "FlightdeckApp":
+    def console(self) -> Cockpit:
         """The application, by its own type."""
-        return cast("FlightdeckApp", self.app)
+        return cast("Cockpit", self.app)
 
     async def discover(self) -> Hits:
         """Before anything is typed: the actions."""

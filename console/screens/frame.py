@@ -1,12 +1,13 @@
 """The frame that every screen has: header, breadcrumb, a board of panels, flight strip, ticker, footer."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.screen import Screen
 
+from console.cockpit import Cockpit
 from console.commands import in_footer
 from console.flight import Flight
 from console.presenters import frame
@@ -18,9 +19,6 @@ from console.widgets.canvas import Canvas
 from console.widgets.command_line import CommandLine
 from console.widgets.panel import Panel
 from console.widgets.scrubber import Scrubber
-
-if TYPE_CHECKING:
-    from console.app import FlightdeckApp
 
 MIN_WIDTH, MIN_HEIGHT = 60, 16
 TALL = 32  # from this height on the strip has a scale and the ticker three lines
@@ -88,9 +86,9 @@ class FlightScreen(Screen[None]):
         yield self.too_small
 
     @property
-    def console_app(self) -> "FlightdeckApp":
+    def console_app(self) -> Cockpit:
         """The application, by its own type."""
-        return cast("FlightdeckApp", self.app)
+        return cast("Cockpit", self.app)
 
     def on_resize(self) -> None:
         """Another size may need another layout, or be too small for any."""
@@ -185,7 +183,7 @@ def _centred(row: Line, width: int) -> Line:
     return line(" " * max(0, (width - length(row)) // 2), *row)
 
 
-def footer(app: "FlightdeckApp", width: int) -> Line:
+def footer(app: Cockpit, width: int) -> Line:
     """The keys that are most useful now; one that cannot be used is faint."""
     parts: list[Line] = []
     keys = app.keys_by_action()

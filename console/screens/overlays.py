@@ -1,21 +1,19 @@
 """What opens over a screen and closes with escape: the fault menu, the help, the account of a failure."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Container
 from textual.screen import ModalScreen
 
+from console.cockpit import Cockpit
 from console.presenters.faults import Fault, Thing
 from console.presenters.listing import Listing
 from console.presenters.menus import FaultsListing, LinesListing, failure_lines, help_lines
 from console.widgets.command_line import CommandLine
 from console.widgets.panel import Panel
-
-if TYPE_CHECKING:
-    from console.app import FlightdeckApp
 
 
 class Chosen(str):
@@ -118,7 +116,7 @@ class HelpScreen(Overlay):
 
     def lines(self) -> Sequence[tuple[tuple[str, str], ...]]:
         """From the table of actions, with the keys as they are now."""
-        app = cast("FlightdeckApp", self.app)
+        app = cast("Cockpit", self.app)
         return help_lines(app.keys_by_action())
 
 
