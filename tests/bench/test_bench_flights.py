@@ -6,6 +6,7 @@ batch, and what the journal costs. `pytest tests/bench/test_bench_flights.py -s`
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import msgspec
@@ -56,5 +57,5 @@ def test_reference_load(benchmark: BenchmarkFixture, tmp_path: Path, name: str, 
         "events_a_virtual_second": best.events / best.virtual_s,
     }
     benchmark.extra_info.update(figures)
-    print(f"\n{name} {'journal' if journal else 'hash-only':10}", msgspec.json.encode(figures).decode())
+    sys.stdout.write(f"\n{name} {'journal' if journal else 'hash-only':10} {msgspec.json.encode(figures).decode()}\n")
     assert len({result.journal_sha256 for result, _ in flights}) == 1
