@@ -135,12 +135,14 @@ class Bridge:
         from console.watch import Watch  # noqa: PLC0415 - CEL is not needed to start
         from recordings.predicates import PredicateError  # noqa: PLC0415
 
-        simulation = self._simulation
+        simulation, plan = self._simulation, self._plan
+        if simulation is None or plan is None:
+            return "the cluster is still being built"
         try:
-            watch = Watch(expression, simulation.view, simulation.timeline) if simulation is not None else None
+            watch = Watch(expression, simulation.view, simulation.timeline, plan.spec)
         except PredicateError as error:
             return str(error)
-        return self._steer(lambda flying: flying.timeline.run_until(watch) if watch is not None else None)
+        return self._steer(lambda flying: flying.timeline.run_until(watch))
 
     def record(self, path: str) -> str:
         """Record this flight, from its beginning, to a directory; why that cannot be, or nothing.

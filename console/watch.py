@@ -2,8 +2,10 @@
 
 from typing import Protocol
 
+from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, document
-from recordings.predicates import Predicate
+from recordings.document_shape import Possible
+from recordings.predicates import Predicate, PredicateError
 
 LOOK_US = 100_000  # virtual time between two evaluations
 
@@ -17,10 +19,15 @@ class Now(Protocol):
 
 
 class Watch:
-    """Whether an expression holds; asked every turn, it looks once a tenth of a virtual second."""
+    """Whether an expression holds; asked every turn, it looks once a tenth of a virtual second.
 
-    def __init__(self, expression: str, view: ClusterView, clock: Now) -> None:
+    Raises PredicateError for what is no expression and, with `spec`, for names that cannot exist in the scenario.
+    """
+
+    def __init__(self, expression: str, view: ClusterView, clock: Now, spec: ScenarioSpec | None = None) -> None:
         self.predicate, self.view, self.clock = Predicate(expression), view, clock
+        for trouble in self.predicate.trouble_in(Possible(spec)) if spec is not None else ():
+            raise PredicateError(*trouble)
         self.asked_us = -LOOK_US
 
     def __call__(self) -> bool:

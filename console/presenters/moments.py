@@ -64,7 +64,8 @@ def _as_one(run: list[Moment]) -> Moment:
     if len(names) == 1:
         return first
     shown = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
-    return Moment(first.at_us, first.kind, names[0], f"{shown}{_said(first)[1]}")
+    said = _said(first)[1]
+    return Moment(first.at_us, first.kind, names[0], f"{shown}{'' if said.startswith(':') else ':'}{said}")
 
 
 class MomentsListing(Listing):

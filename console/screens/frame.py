@@ -163,7 +163,7 @@ class FlightScreen(Screen[None]):
         app = self.console_app
         trouble = app.flight.source.trouble
         if trouble:
-            return line(("✖ the simulation failed: ! shows why", ERROR))
+            return line((f"✖ {trouble}", ERROR))
         if app.flight.behind:
             return line(("the console is catching up", WARN))
         return ()

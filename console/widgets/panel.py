@@ -33,9 +33,6 @@ class Panel(Canvas, can_focus=True):
             super().__init__()
             self.panel, self.key = panel, key
 
-    class Chosen(Message):
-        """Another row was selected."""
-
     def __init__(self, number: int, name: str) -> None:
         super().__init__(id=name)
         self.number = number
@@ -127,9 +124,7 @@ class Panel(Canvas, can_focus=True):
 
     def _select(self, key: str) -> None:
         self._wheeled = False
-        if key != self.selected:
-            self.selected = key
-            self.post_message(self.Chosen())
+        self.selected = key
         self._draw()
 
     def action_move(self, by: int) -> None:

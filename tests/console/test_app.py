@@ -413,9 +413,11 @@ def test_a_failure_is_shown_in_words_over_the_last_state() -> None:
         assert "✖ FAILED" in seat.text()
         await seat.press("space")
         assert any("the simulation failed" in notice for notice in seat.notices())
+        await seat.pilot.press("q")
 
     trouble = "the simulation failed at 00:00:20.000000, turn 7: KeyError: 'orders-7'"
-    sit(script, app=FlightdeckApp(source=StillFlight(phase="failed", trouble=trouble)))
+    app = sit(script, app=FlightdeckApp(source=StillFlight(phase="failed", trouble=trouble)))
+    assert app.return_code == 1
 
 
 def test_clicks_select_and_twice_opens() -> None:

@@ -167,6 +167,7 @@ def test_until_stops_where_its_expression_holds(scenario: Path, consoles: Callab
     console = consoles(scenario, speed=5.0).start()
     console.until(console.phase(LIVE))
     assert "view document has no groupz" in console.bridge.run_until("groupz.billing.state == 'Stable'")
+    assert "did you mean groups.billing?" in console.bridge.run_until("groups.biling.state == 'Stable'")
     assert console.bridge.run_until("groups.billing.state == 'Stable'") == ""
     console.until(console.phase(PAUSED))
     assert console.drained()
@@ -278,6 +279,7 @@ def test_a_recording_that_begins_late_is_whole_all_the_same(
     assert "from the beginning" in console.bridge.notice
     console.bridge.set_speed(FLAT_OUT)
     console.until(console.phase(ENDED))
+    assert console.drained()
     console.bridge.stop()
     footer = json.loads((path / "footer.json").read_text())
     assert footer["complete"] is True

@@ -241,3 +241,14 @@ def _ids() -> list[str]:
 
 def test_a_failure_is_told_in_words() -> None:
     assert any("KeyError: 'x'" in plain(row) for row in failure_lines("the simulation failed at 1: KeyError: 'x'", 80))
+
+
+def test_what_befell_many_at_once_is_one_line() -> None:
+    said = text_of(MomentsListing(synthetic.view_at(90.0), 120))
+    assert "orders-2, orders-5 and 3 more: leader 3 → 1 (broker fenced)" in said
+    assert said.count("leader 3 → 1") == 1
+
+
+def test_partitions_led_by_a_dead_broker_stand_out_before_the_controller_knows() -> None:
+    said = text_of(TopicsListing(synthetic.view_at(62.0), 120))
+    assert "✖ 4 led by a dead broker" in said
