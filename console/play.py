@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from cluster.durations import format_duration
 from console.app import FlightdeckApp
 from console.player import Player
+from console.presenters.numbers import clock
 from console.tour import Tour
 from recordings.script import load_script
 
@@ -63,5 +63,5 @@ def play(path: Path, script: Path | None, voice: Voice, *, salvage: bool) -> int
 
 def _told(player: Player) -> str:
     playback = player.playback
-    length = format_duration(playback.end_us)
+    length = clock(playback.end_us, 3)
     return f"{player.title}  {length} of virtual time  {playback.events:,} events: all of them can be played"

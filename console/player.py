@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cluster.commands import Command
-from cluster.durations import format_duration
 from cluster.events import EVENT_KINDS, Event
 from cluster.names import Names
 from cluster.spec import ScenarioSpec
@@ -22,6 +21,7 @@ from cluster.view import ClusterView
 from cluster.view.state import Moment
 from console.clock import ENDED, LIVE, PAUSED, Clock
 from console.flight import NO_INJURY
+from console.presenters.numbers import clock
 from console.traces import Traces
 from recordings.format import Header, RecordingError
 from recordings.keyframes import Keyframes
@@ -194,7 +194,7 @@ class Player:
         """Be at an instant with the next frame; what is said when the recording does not reach so far."""
         end_us = self.playback.end_us
         self._goal_us, self._steps, self._hunt = min(max(at_us, 0), end_us), 0, None
-        return f"the recording ends at {format_duration(end_us)}" if at_us > end_us else ""
+        return f"the recording ends at {clock(end_us, 3)}" if at_us > end_us else ""
 
     def move(self, by: int) -> str:
         """Be so many events further on (back: negative) with the next frame, and stand still there."""
@@ -278,10 +278,10 @@ class Player:
         recording = Recording(self.path, salvage=self.salvage)
         scan = Playback(recording, self._keyframes)
         if self._keyframes.positions:
-            self._landmarks = scan.landmarks()
             for _ in recording.batches():
                 if self._stopping:
                     return
+            self._landmarks = scan.landmarks()
             return
         while not scan.at_end:
             if self._stopping:

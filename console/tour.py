@@ -135,7 +135,7 @@ class Tour:
 
         end_us = self.player.playback.end_us
         if step.at_us is not None and step.at_us > end_us:
-            return error(f"at {format_duration(step.at_us)} is behind the end of the recording, {_length(end_us)}")
+            return error(f"at {format_duration(step.at_us)} is behind the end of the recording, {clock(end_us, 3)}")
         if step.do is None or step.do.startswith(PRESS):
             return []
         try:
@@ -159,7 +159,3 @@ def shown_text(app: FlightdeckApp) -> str:
 
 def _words(text: str) -> str:
     return " ".join(text.split())
-
-
-def _length(us: int) -> str:
-    return clock(us, 3)
