@@ -228,17 +228,29 @@ def show(scenario: Annotated[str, Parameter(help="A scenario of the library, or 
     return HELD
 
 
+@app.command(name="doctor")
+def doctor(*, json: Json = False) -> int:
+    """Say what this machine has, what is missing, and how to get it."""
+    from recordings.doctor import examine, text_of
+
+    findings = examine(Path.cwd())
+    if json:
+        _print(_json(findings))
+    else:
+        text_of(findings, sys.stdout.write)
+    return NOT_HELD if any(finding.state == "missing" for finding in findings) else HELD
+
+
 LATER = {
     "diff": "Compare two recordings.",
     "report": "Analyse recordings with Spark.",
     "compare": "Analyse two flights side by side with Spark.",
     "sweep": "Fly a grid of settings and seeds with Spark.",
     "check": "Fly random clusters under random faults and check every invariant.",
-    "doctor": "Say what is missing on this machine.",
 }
 """Commands of the plan that this release does not have yet."""
 
-COMMANDS = ("run", "play", "rerun", "summary", "export", "scenarios", "show", *LATER)
+COMMANDS = ("run", "play", "rerun", "summary", "export", "scenarios", "show", "doctor", *LATER)
 
 
 def _announce(name: str, summary_text: str) -> None:
