@@ -6,6 +6,7 @@ thread never blocks. Down go calls, by `run_sync_soon`. The clock is read on tri
 crosses as one immutable value. Nothing heavy is imported before the thread runs, so that the first screen comes first.
 """
 
+import gc
 import threading
 import time
 from collections import deque
@@ -265,6 +266,7 @@ class Bridge:
             if self._stopping:
                 scope.cancel()
             async with simulation.running():
+                gc.freeze()  # nor need it walk the cluster, which lives as long as the flight
                 self._read_clock()
                 self._wake()
                 await simulation.timeline.fly(until_us if until_us is not None else float("inf"))

@@ -1,6 +1,7 @@
 """The deck: Textual's application around one flight, as far as showing it goes."""
 
 import asyncio
+import gc
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -85,6 +86,7 @@ class Deck(App[None]):
 
     def begin(self) -> None:
         """Let the source of the flight begin."""
+        gc.freeze()  # modules and styles stay: a collection that walked them would cost a frame or two
         loop = asyncio.get_running_loop()
 
         def wake() -> None:

@@ -78,11 +78,8 @@ def _runs(cells: list[str]) -> Line:
 def heartbeat_lane(member: MemberView, beats: Sequence[Beat], now_us: int, width: int) -> Line:
     """The heartbeat thread: a mark in each cell with an answered beat, `↻` when the answer called to a rebalance."""
     first_us, cell_us = window(now_us, width)
-    began_us = member.lane[0].from_us if member.lane else now_us
-    blank = max(0, min(width, (began_us - first_us) // cell_us))
-    silent = max(blank, min(width, (_silent_from(member, now_us) - first_us) // cell_us))
-    held: Span = ("‖", WARN) if member.alive else ("·", FAINT)
-    cells: list[Span] = [(" ", FAINT)] * blank + [("·", FAINT)] * (silent - blank) + [held] * (width - silent)
+    silent = max(0, min(width, (_silent_from(member, now_us) - first_us) // cell_us))
+    cells: list[Span] = [(" ", OK)] * silent + [("‖", WARN)] * (width - silent)
     for beat in reversed(beats):
         if beat.at_us < first_us:
             break

@@ -146,6 +146,8 @@ class MembersListing(Listing):
         if deadline_us == NEVER:
             return line(("held", MUTED)), line(("join waits", FAINT))
         left_us = max(0, deadline_us - self.now_us)
+        if self.group.barrier is not None and member_id in self.group.barrier.newcomers:
+            return line((countdown(left_us), PLAIN)), line(("join limit", FAINT))  # it has no session before its answer
         return _drain(left_us, limit_us), under
 
     def _poll(self, member: MemberView) -> tuple[Line, Line]:

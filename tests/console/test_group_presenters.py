@@ -227,3 +227,12 @@ def test_a_case_file_tells_cause_chain_wait_cost_and_remedy() -> None:
 def test_a_case_that_is_not_known_any_more_says_so() -> None:
     view = flown(90.0)
     assert "not known any more" in plain(case_file(view, view.groups["billing"], "1", 100)[0])
+
+
+def test_a_newcomer_at_the_barrier_has_no_session_yet() -> None:
+    view = synthetic.view_at(20.0)
+    group = view.groups["billing"]
+    group.session_deadlines_us[synthetic.member_id("billing-4")] = us(314.0)
+    row, under = (plain(row) for row in MembersListing(view, group, us(20.0), 120).rows("billing-4"))
+    assert "4:54" in row
+    assert "join limit" in under
