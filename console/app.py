@@ -70,6 +70,8 @@ class FlightdeckApp(Travel):
         trouble = self.flight.cannot_steer() or self.flight.source.set_speed(factor)
         if trouble:
             self.say(f"{trouble}: the speed stays {speed_words(self.flight.clock.speed)}")
+        else:  # a second key press before the next frame counts from here
+            self.flight.clock = self.flight.clock._replace(speed=factor)
 
     # --- acting -----------------------------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """Options of the whole test suite."""
 
+import hypothesis  # noqa: F401 - before a console of a test freezes what the garbage collector sees: trio registers with it
 import pytest
 
 
