@@ -61,8 +61,8 @@ class HangarScreen(FlightScreen):
         return [[Place("scenarios")], [Place("lesson")], [Place("recordings")]]
 
     def wish(self, panel: Panel, listing: Listing) -> Wish:
-        """The lesson takes what is left."""
-        return Wish(200, 4) if panel.id == "lesson" else super().wish(panel, listing)
+        """Recordings stay in sight; the lesson has the room that its words need."""
+        return Wish(panel.wanted_height(listing), 4, firm=panel.id == "recordings")
 
     def path(self) -> list[str]:
         """Beside every flight."""

@@ -285,7 +285,7 @@ def test_the_hangar_shows_scenarios_lessons_and_recordings(tmp_path: Path, size:
         said = seat.text()
         assert "mine.flight" in said
         assert f"{len(recorded_words(seat)):,}" in said
-        await seat.press("escape", "M")
+        await seat.press("escape")
         assert "no end" in seat.text()
         assert "✖" in seat.text()
 
