@@ -46,7 +46,7 @@ def test_reference_load(benchmark: BenchmarkFixture, tmp_path: Path, name: str, 
         record = tmp_path / f"{len(flights)}.flight" if journal else None
         flights.append(fly_once(name, record))
 
-    benchmark.pedantic(once, rounds=3)
+    benchmark.pedantic(once, rounds=3)  # type: ignore[no-untyped-call]
     best, batches = min(flights, key=lambda one: one[0].wall_s)
     figures = {
         "times_real": best.virtual_s / best.wall_s,

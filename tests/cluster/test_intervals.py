@@ -9,7 +9,8 @@ RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 12)), max_size=12
 
 
 def filled(ranges: list[tuple[int, int]]) -> tuple[IntervalSet, set[int]]:
-    intervals, plain = IntervalSet(), set()
+    intervals = IntervalSet()
+    plain: set[int] = set()
     for first, length in ranges:
         new = set(range(first, first + length)) - plain
         assert intervals.add(first, first + length) == len(new)

@@ -38,7 +38,7 @@ def test_a_missing_library_and_a_full_disk(tmp_path: Path, monkeypatch: pytest.M
     def gone(name: str) -> str:
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(doctor.metadata, "version", gone)
+    monkeypatch.setattr(metadata, "version", gone)
     monkeypatch.setattr(doctor, "FREE_BYTES_WANTED", 1 << 62)
     findings = named(doctor.examine(tmp_path, {"TERM": "dumb"}))
     assert findings["pyspark"].state == "missing"
