@@ -62,7 +62,7 @@ class HangarScreen(FlightScreen):
 
     def wish(self, panel: Panel, listing: Listing) -> Wish:
         """Recordings stay in sight; the lesson has the room that its words need."""
-        return Wish(panel.wanted_height(listing), 4, firm=panel.id == "recordings")
+        return Wish(panel.wanted_height(listing), 3, firm=panel.id == "recordings")
 
     def path(self) -> list[str]:
         """Beside every flight."""

@@ -14,6 +14,7 @@ from recordings.format import FOOTER
 from recordings.journal import Recorder
 from recordings.reader import Recording
 from recordings.script import parse_script
+from recordings.shelf import SAMPLES
 from tests.console.recorded import player, recording
 
 SCRIPT = """
@@ -128,6 +129,14 @@ def test_a_script_with_mistakes_is_exit_code_2(play: Play, script: Callable[[str
     assert ended.code == 2
     assert "tour.toml:3:" in ended.err
     assert play(recording(), "--headless", "--script", tmp_path / "none.toml").code == 2
+
+
+def test_the_readmes_pictures_show_what_they_are_to_show(play: Play, tmp_path: Path) -> None:
+    path = Path(shutil.copy(Path(__file__).parents[2] / "docs" / "pictures.toml", tmp_path))
+    sample = shutil.copytree(SAMPLES / "first-flight.flight", tmp_path / "first-flight.flight")
+    ended = play(sample, "--headless", "--script", path)
+    assert (ended.code, ended.err) == (0, "")
+    assert {file.name for file in tmp_path.glob("*.svg")} == {"console.svg", "group.svg"}
 
 
 def test_on_a_screen_it_says_what_it_shows_and_leaves_the_recording_to_who_watches(tmp_path: Path) -> None:
