@@ -42,6 +42,10 @@ def rounds(tables: Tables) -> DataFrame:
     `GROUP`, `seq`, `at_us`, `what` (`started`, `joined`, `completed`, `synced`, `stable`, `loaded`, `unloaded`),
     `ends` (how the round ended, on its last row), `round`, and the event's own fields (null for other kinds).
     """
+    return tables.once("rounds", lambda: _rounds(tables))
+
+
+def _rounds(tables: Tables) -> DataFrame:
     key = (*GROUP, "seq", "at_us")
     members = sf.size("members").alias("member_count")
     parts = {

@@ -24,6 +24,10 @@ def lag_by_partition(tables: Tables) -> DataFrame:
     `run_id`, `group`, `partition`, `second`, `high_watermark`, `committed` (`NEVER` without a commit), `read_up_to`
     (the same, or where the group would begin), `lag` (records), `time_lag_us`.
     """
+    return tables.once("lag_by_partition", lambda: _lag_by_partition(tables))
+
+
+def _lag_by_partition(tables: Tables) -> DataFrame:
     facts = log_changes(tables).unionByName(commits(tables).drop("reset"), allowMissingColumns=True)
     timeline = facts.unionByName(_ticks(tables), allowMissingColumns=True)
     lag = sf.greatest(sf.lit(0), sf.col("high_watermark") - sf.col("read_up_to"))

@@ -58,6 +58,10 @@ def incidents(tables: Tables) -> DataFrame:
     `run_id`, `incident` (from 1), `at_us`, `text`, `source`, `mended_us` (when the injury it made was over; null:
     never, or it made none), `refused` ("" or why it could not be), `next_us` (the next incident, or the flight's end).
     """
+    return tables.once("incidents", lambda: _incidents(tables))
+
+
+def _incidents(tables: Tables) -> DataFrame:
     order = Window.partitionBy("run_id").orderBy("after_seq", "turn", "command")
     key = ("run_id", "at_us", "text")
     ended = tables["fault_ended"].select("run_id", "fault", sf.col("at_us").alias("mended_us"))

@@ -27,9 +27,13 @@ def partitions(tables: Tables) -> DataFrame:
 
 def read_partitions(tables: Tables) -> DataFrame:
     """Every group with every partition of its topics: `partitions`' columns, `group`, `offset_reset`."""
-    topics = sf.explode("topics").alias("topic")
-    groups = tables["group_declared"].select("run_id", "group", "offset_reset", topics)
-    return partitions(tables).join(sf.broadcast(groups), ["run_id", "topic"])
+
+    def make() -> DataFrame:
+        topics = sf.explode("topics").alias("topic")
+        groups = tables["group_declared"].select("run_id", "group", "offset_reset", topics)
+        return partitions(tables).join(sf.broadcast(groups), ["run_id", "topic"])
+
+    return tables.once("read_partitions", make)
 
 
 def only_read(tables: Tables, rows: DataFrame) -> DataFrame:

@@ -25,6 +25,10 @@ def owner_changes(tables: Tables) -> DataFrame:
 
     `PARTITION`, `seq`, `at_us`, `owner` ("" from now on nobody), `before` (likewise), `assigned` (not by release).
     """
+    return tables.once("owner_changes", lambda: _owner_changes(tables))
+
+
+def _owner_changes(tables: Tables) -> DataFrame:
     told = sf.sort_array(sf.collect_list(sf.struct("seq", "at_us", "member", "assigned")))
     declared = tables["member_declared"].groupBy("run_id", "group", "member").agg(sf.min("seq").alias("seq"))
     members = declared.groupBy("run_id", "group").agg(
@@ -82,8 +86,8 @@ def owners_by_second(tables: Tables) -> DataFrame:
     return every_second(owner_changes(tables), tables.flights, ["group", "partition"], ["owner"])
 
 
-def unowned(tables: Tables, changes: DataFrame) -> DataFrame:
-    """Each stretch in which a partition that had an owner had none, from `owner_changes`.
+def unowned(tables: Tables) -> DataFrame:
+    """Each stretch in which a partition that had an owner had none.
 
     `PARTITION`, `owner` (the last), `from_us`, `seq` (of the assignment that ended it, null when nothing did),
     `until_us` (then the flight's end).
@@ -91,7 +95,8 @@ def unowned(tables: Tables, changes: DataFrame) -> DataFrame:
     time = Window.partitionBy(*PARTITION).orderBy("seq")
     ends = tables.flights.select("run_id", "virtual_us")
     return (
-        changes.withColumns({"_seq": sf.lead("seq").over(time), "_until_us": sf.lead("at_us").over(time)})
+        owner_changes(tables)
+        .withColumns({"_seq": sf.lead("seq").over(time), "_until_us": sf.lead("at_us").over(time)})
         .where("owner = ''")
         .join(sf.broadcast(ends), "run_id")
         .select(

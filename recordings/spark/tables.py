@@ -1,6 +1,8 @@
 """Exported tables as DataFrames, with the schema of the events: nothing is inferred, no local path is assumed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from threading import Lock
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
@@ -18,6 +20,8 @@ class Tables:
     def __init__(self, spark: SparkSession, places: Sequence[str]) -> None:
         self.spark, self.places = spark, tuple(place.rstrip("/") for place in places)
         self._opened: dict[str, DataFrame] = {}
+        self._computed: dict[str, Future[DataFrame]] = {}
+        self._lock = Lock()
 
     def __getitem__(self, name: str) -> DataFrame:
         """A table by its name, an event's kind; KeyError for a name that is none."""
@@ -31,6 +35,24 @@ class Tables:
     def flights(self) -> DataFrame:
         """One row for each flight."""
         return self[FLIGHTS]
+
+    def once(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
+        """What `make` makes, computed when it is first asked for and kept by Spark for everybody who asks again.
+
+        Analyses build on one another; a plan that holds all of them at once would take longer to plan than to run.
+        """
+        with self._lock:
+            promise = self._computed.get(name)
+            mine = promise is None
+            if promise is None:
+                promise = self._computed[name] = Future()
+        if mine:
+            try:
+                promise.set_result(make().localCheckpoint())
+            except BaseException as error:
+                promise.set_exception(error)
+                raise
+        return promise.result()
 
     def every_row(self) -> DataFrame:
         """Every event of every kind: `run_id`, `seq`, `at_us`, `kind`. One pass over all files, two columns read."""

@@ -1,0 +1,56 @@
+"""Numbers, instants and durations as people write them."""
+
+SECOND_US = 1_000_000
+MINUTE_US = 60 * SECOND_US
+HOUR_US = 60 * MINUTE_US
+
+
+def count(number: float) -> str:
+    """A number with its thousands apart: `12,345`."""
+    return f"{number:,.0f}"
+
+
+def many(number: int, noun: str, plural: str = "") -> str:
+    """`1 record`, `2 records`, `no record`."""
+    if number == 0:
+        return f"no {noun}"
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def clock(at_us: int) -> str:
+    """An instant of the flight: `2:44`, `1:02:03`."""
+    seconds = at_us // SECOND_US
+    if seconds < 3600:
+        return f"{seconds // 60}:{seconds % 60:02}"
+    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def exact_clock(at_us: int) -> str:
+    """An instant to the millisecond: `2:44.020`."""
+    return f"{clock(at_us)}.{at_us // 1000 % 1000:03}"
+
+
+def duration(us: float) -> str:
+    """A duration with the two or three digits that matter: `850 µs`, `45 ms`, `9.4 s`, `2 min 5 s`, `1 h 2 min`."""
+    if us == 0:
+        return "0 s"
+    if us < 1_000:
+        return f"{us:.0f} µs"
+    if us < SECOND_US:
+        return f"{us / 1_000:.0f} ms"
+    if us < 9.95 * SECOND_US:
+        return f"{us / SECOND_US:.1f} s".replace(".0 s", " s")
+    if us < 99.5 * SECOND_US:
+        return f"{us / SECOND_US:.0f} s"
+    minutes, seconds = divmod(round(us / SECOND_US), 60)
+    if minutes < 60:
+        return f"{minutes} min {seconds} s" if seconds else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def listed(words: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,142 @@
+"""What each rebalance cost: partitions that moved or stood still, members that did, records read again.
+
+Every cost is a fact with its place in the flight, and is laid at the door of the rebalance before it: of the one that
+had begun last, or, for records read again, of the one that was over last.
+"""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as sf
+
+from recordings.spark.generations import EMPTY, GROUP, STABLE, rounds
+from recordings.spark.ownership import owner_changes, unowned
+from recordings.spark.tables import Tables
+
+REBALANCE = (*GROUP, "rebalance")
+COSTS = ("moved", "stopped_partition_us", "orphaned_partition_us", "stopped_member_us", "reread")
+END_OF_TIME = 2**62
+
+
+def costs(tables: Tables, spans: DataFrame) -> DataFrame:
+    """`REBALANCE` and `COSTS` (null: none of that kind) of each rebalance that cost anything; `spans` as there."""
+    rows = _dated(tables, spans).unionByName(_moved(tables, spans), allowMissingColumns=True)
+    return rows.groupBy(*REBALANCE).agg(*(sf.sum(name).alias(name) for name in COSTS))
+
+
+def _dated(tables: Tables, spans: DataFrame) -> DataFrame:
+    """Partitions and members that stood still, and records read again, each with its rebalance."""
+    began = spans.select(
+        *GROUP, sf.col("started_seq").alias("seq"), sf.struct("rebalance", "started_us").alias("began")
+    )
+    over = spans.where(sf.col("ends").isin(STABLE, EMPTY)).select(
+        *GROUP, sf.col("ended_seq").alias("seq"), sf.col("rebalance").alias("over")
+    )
+    idle = unowned(tables).where("seq is not null").select(*GROUP, "seq", "from_us", "until_us")
+    stopped = member_stops(tables).select(*GROUP, "seq", "from_us", "until_us")
+    rows = began
+    for other in (
+        over,
+        idle.withColumn("what", sf.lit("partition")),
+        stopped.withColumn("what", sf.lit("member")),
+        rereads(tables).withColumn("what", sf.lit("reread")),
+    ):
+        rows = rows.unionByName(other, allowMissingColumns=True)
+    time = Window.partitionBy(*GROUP).orderBy("seq")
+    started_us = sf.col("began.started_us")
+    still = sf.col("until_us") - sf.greatest("from_us", started_us)
+    before = sf.greatest(sf.lit(0), sf.least("until_us", started_us) - sf.col("from_us"))
+    what = sf.col("what")
+    return (
+        rows.withColumns({name: sf.last(name, ignorenulls=True).over(time) for name in ("began", "over")})
+        .withColumn("rebalance", sf.when(what == "reread", sf.col("over")).otherwise(sf.col("began.rebalance")))
+        .where("what is not null and rebalance is not null")
+        .select(
+            *REBALANCE,
+            sf.when(what == "partition", still).alias("stopped_partition_us"),
+            sf.when(what == "partition", before).alias("orphaned_partition_us"),
+            sf.when(what == "member", still).alias("stopped_member_us"),
+            "reread",
+        )
+    )
+
+
+def _moved(tables: Tables, spans: DataFrame) -> DataFrame:
+    """For each partition that a rebalance assigned, whether (1 or 0) another member had it last."""
+    timeline = rounds(tables)
+    ids = timeline.where("what = 'joined'").select(*GROUP, "member_id", "member").distinct()
+    given = (
+        timeline.where("what = 'stable'")
+        .select(*GROUP, "round", sf.explode("assignment").alias("member_id", "partitions"))
+        .select(*GROUP, "round", "member_id", sf.explode("partitions").alias("partition"))
+        .join(sf.broadcast(ids), [*GROUP, "member_id"], "left")
+        .join(sf.broadcast(spans.select(*REBALANCE, "round", "started_seq", "ended_seq")), [*GROUP, "round"])
+    )
+    asked = (*REBALANCE, "partition", sf.coalesce("member", sf.lit("")).alias("member"))
+    began = given.select(*asked, sf.col("started_seq").alias("seq"), sf.lit("began").alias("asked"))
+    ended = given.select(*asked, sf.col("ended_seq").alias("seq"), sf.lit("ended").alias("asked"))
+    # Who was assigned a partition counts up to the beginning of the rebalance, who gave it up until its end.
+    last = sf.struct("seq", sf.when(sf.col("owner") == "", sf.col("before")).otherwise(sf.col("owner")).alias("owner"))
+    changes = owner_changes(tables).select(
+        *GROUP,
+        "partition",
+        "seq",
+        sf.when(sf.col("assigned"), last).alias("held"),
+        sf.when(~sf.col("assigned"), last).alias("left"),
+    )
+    time = Window.partitionBy(*GROUP, "partition").orderBy("seq")
+    previous = sf.greatest(
+        sf.max(sf.when(sf.col("asked") == "began", sf.col("held"))),
+        sf.max(sf.when(sf.col("asked") == "ended", sf.col("left"))),
+    )["owner"]
+    return (
+        began.unionByName(ended)
+        .unionByName(changes, allowMissingColumns=True)
+        .withColumns({name: sf.last(name, ignorenulls=True).over(time) for name in ("held", "left")})
+        .where("asked is not null")
+        .groupBy(*REBALANCE, "partition", "member")
+        .agg(previous.alias("previous"))
+        .select(*REBALANCE, sf.when(sf.col("previous") != sf.col("member"), 1).otherwise(0).alias("moved"))
+    )
+
+
+def member_stops(tables: Tables) -> DataFrame:
+    """Each stretch in which a consumer that had been Stable was not: `GROUP`, `member`, `from_us`, `until_us`, `seq`.
+
+    It ends, at event `seq`, with Stable or with the process; else with the flight, at the end of time.
+    """
+    key = (*GROUP, "member", "seq", "at_us")
+    states = tables["member_state_changed"].select(*key, "state")
+    gone = tables["member_stopped"].select(*key, sf.lit("Dead").alias("state"))
+    time = Window.partitionBy(*GROUP, "member").orderBy("seq")
+    flights = tables.flights.select("run_id", "virtual_us")
+    stops = (sf.col("before") == "Stable") & sf.col("state").isin("Revoking", "Joining", "Syncing", "Fenced")
+    return (
+        states.unionByName(gone)
+        .withColumn("before", sf.lag("state").over(time))
+        .withColumn("stops", sf.coalesce(stops, sf.lit(False)))
+        .where(sf.col("stops") | sf.col("state").isin("Stable", "Left", "Dead"))
+        .withColumns({"_until_us": sf.lead("at_us").over(time), "_seq": sf.lead("seq").over(time)})
+        .where("stops")
+        .join(sf.broadcast(flights), "run_id")
+        .select(
+            *GROUP,
+            "member",
+            sf.col("at_us").alias("from_us"),
+            sf.coalesce("_until_us", "virtual_us").alias("until_us"),
+            sf.coalesce("_seq", sf.lit(END_OF_TIME)).alias("seq"),
+        )
+    )
+
+
+def rereads(tables: Tables) -> DataFrame:
+    """Each time a position fell back behind what the group had read: `GROUP`, `seq`, `partition`, `reread` (count)."""
+    key = (*GROUP, "seq")
+    reset = tables["positions_reset"].select(*key, sf.explode("positions").alias("partition", "reset"))
+    read = tables["poll_returned"].select(*key, sf.explode("positions").alias("partition", "position"))
+    rows = reset.unionByName(read, allowMissingColumns=True)
+    earlier = Window.partitionBy(*GROUP, "partition").orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
+    reached = sf.greatest(sf.max("position").over(earlier), sf.first("reset", ignorenulls=True).over(earlier))
+    return (
+        rows.withColumn("reread", reached - sf.col("reset"))
+        .where("reset is not null and reread > 0")
+        .select(*key, "partition", "reread")
+    )

@@ -1,0 +1,154 @@
+"""The report: recordings in, `report.json` and `report.html` out.
+
+    report([Path("night.flight")], Path("out"))
+
+Recordings are exported to tables first (to a place that goes away, unless one is given); what was exported already is
+read where it is. Nothing is written before everything is known, and then both files appear at once or not at all.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+from py4j.protocol import Py4JError  # type: ignore[import-untyped] - it has none
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from recordings.export import export
+from recordings.format import HEADER
+from recordings.spark.assembling import assemble
+from recordings.spark.errors import ReportError, ReportInterruptedError
+from recordings.spark.findings import ask
+from recordings.spark.page import page
+from recordings.spark.report_data import FORMAT, Report
+from recordings.spark.session import spark_session
+from recordings.spark.tables import Tables
+from recordings.version import VERSION
+
+JSON, HTML = "report.json", "report.html"
+EXPORTED, STARTED, ASKED = 0.1, 0.3, 0.97  # how far a report is, of 1, when each of its steps is done
+
+Progress = Callable[[str, float], object]
+"""(what is being done, how far the whole is: 0 to 1)."""
+
+
+class Reported(msgspec.Struct, frozen=True, kw_only=True):
+    """What was made: the two files, the report's data, how long it took, and what the reader had to warn of."""
+
+    json: Path
+    html: Path
+    report: Report
+    seconds: float
+    warnings: list[str]
+
+
+def report(
+    recordings: Sequence[str | Path],
+    out: Path,
+    *,
+    master: str | None = None,
+    tables: str | None = None,
+    salvage: bool = False,
+    progress: Progress | None = None,
+    spark: SparkSession | None = None,
+) -> Reported:
+    """Analyse flights with Spark and write `report.json` and `report.html` to the directory `out`.
+
+    `recordings`: recordings' directories, or places that flights were exported to (directories or URIs). `master`: a
+    Spark master or Spark Connect URL, this machine if None; `tables`: where to export recordings to, for the cluster to
+    read (a directory or URI; kept); `salvage`: damaged recordings are read up to the damage; `spark`: a session to use,
+    not stopped afterwards.
+
+    Raises RecordingError (no recording, or damaged), and ReportError: no Java, Spark failed, `out` cannot be written,
+    interrupted. Then nothing was written.
+    """
+    began = time.perf_counter()
+    tell = progress or (lambda *_: None)
+    _refuse(out)
+    try:
+        with _readable_tables(recordings, master, tables, salvage, tell) as (places, warnings):
+            tell("starting Spark", EXPORTED)
+            with (
+                nullcontext(spark) if spark is not None else spark_session(master, name="flightdeck report") as session
+            ):
+                made = _analyse(session, places, tell)
+            tell("writing", ASKED)
+            _write(out, {JSON: msgspec.json.encode(made) + b"\n", HTML: page(made).encode()})
+    except KeyboardInterrupt:
+        raise ReportInterruptedError(f"the report was interrupted; nothing was written to {out}") from None
+    return Reported(
+        json=out / JSON,
+        html=out / HTML,
+        report=made,
+        seconds=round(time.perf_counter() - began, 3),
+        warnings=warnings,
+    )
+
+
+@contextmanager
+def _readable_tables(
+    recordings: Sequence[str | Path], master: str | None, tables: str | None, salvage: bool, tell: Progress
+) -> Iterator[tuple[list[str], list[str]]]:
+    """Where the tables of all flights are, exported now if need be, and the reader's warnings."""
+    exported = [str(place) for place in recordings if _is_exported(place)]
+    flights = [Path(place) for place in recordings if not _is_exported(place)]
+    if not flights:
+        yield exported, []
+        return
+    if master is not None and not master.startswith("local") and tables is None:
+        raise ReportError(
+            f"{flights[0]} is on this machine, and {master} may not see it: `flightdeck export RECORDING… --to URI` to"
+            " a place that the cluster reads, then report from that URI"
+        )
+    tell("reading the recordings", 0)
+    with TemporaryDirectory(prefix="flightdeck-tables-") if tables is None else nullcontext(tables) as place:
+        warnings = [warning for each in export(flights, place, salvage=salvage) for warning in each.warnings]
+        yield [*exported, place], warnings
+
+
+def _is_exported(place: str | Path) -> bool:
+    if "://" in str(place):
+        return True
+    return (Path(place) / "tables" / "flights").is_dir() and not (Path(place) / HEADER).exists()
+
+
+def _analyse(spark: SparkSession, places: Sequence[str], tell: Progress) -> Report:
+    def answered(question: str, done: int, of: int) -> None:
+        tell(f"analysing: {question}", STARTED + (ASKED - STARTED) * done / of)
+
+    tell("analysing", STARTED)
+    try:
+        answers = ask(Tables(spark, places), answered)
+    except (PySparkException, Py4JError) as error:
+        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        raise ReportError(f"Spark could not finish: {reason}") from error
+    return Report(format=FORMAT, flightdeck=VERSION, spark=spark.version, flights=assemble(answers))
+
+
+def _refuse(out: Path) -> None:
+    """Say at once that the report cannot be written, not after half a minute."""
+    parent = next((place for place in (out, *out.absolute().parents) if place.exists()), out)
+    if not parent.is_dir():
+        raise ReportError(f"cannot write a report to {out}: {parent} is not a directory")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise ReportError(f"cannot write a report to {out}: {parent} may not be written")
+
+
+def _write(out: Path, files: dict[str, bytes]) -> None:
+    """Write all files beside their names, then give them their names; nothing stays of what could not be finished."""
+    parts = {out / f".{name}.part": out / name for name in files}
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for part, content in zip(parts, files.values(), strict=True):
+            part.write_bytes(content)
+        for part, path in parts.items():
+            part.replace(path)
+    except OSError as error:
+        raise ReportError(f"cannot write a report to {out}: {error.strerror or error}") from error
+    finally:
+        for part in parts:
+            part.unlink(missing_ok=True)
