@@ -113,6 +113,11 @@ class Connection:
             call.done = True
             call.on_response(None)
 
+    def abandon(self, call: Call) -> None:
+        """Nobody waits for this call any more; whatever answers it is dropped."""
+        call.done = True
+        del self._in_flight[call]
+
     def close(self) -> None:
         """The client's process is gone or has no more use for the connection: nobody waits for anything."""
         for call in self._in_flight:

@@ -135,10 +135,10 @@ class Requests:
             replicas[name].fetches[request.client] = call
 
     def resume_fetches(self, replica: Replica) -> None:
-        """Something became readable (those that were answered elsewhere are stale)."""
+        """Something became readable (those that were answered elsewhere, or that nobody waits for, are stale)."""
         fetches, replica.fetches = replica.fetches, {}
         for call in fetches.values():
-            if call.response is None:
+            if call.response is None and not call.done:
                 self.fetch(call)
 
     @staticmethod

@@ -1,7 +1,9 @@
 """A consumer's fetcher: positions, one Fetch in flight for each broker, a buffer that poll() takes records from.
 
 A partition with buffered records is not fetched again; before poll() returns records the next fetches are on their way
-(prefetch). Source: `org.apache.kafka.clients.consumer.internals.Fetcher`, `FetchCollector`.
+(prefetch). A Fetch that waits at its broker does not know of partitions that became wanted after it was sent: it is
+renewed when `fetch.max.wait.ms` is over, as every idle Fetch is in Kafka.
+Source: `org.apache.kafka.clients.consumer.internals.Fetcher`, `FetchCollector`.
 """
 
 from collections import deque
@@ -9,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from cluster.connection import Connection
+from cluster.connection import Call, Connection
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import FetchedPartition, FetchRequest, FetchResponse, PartitionMetadata
 from cluster.protocol.record_batch import RecordBatch
@@ -45,13 +47,14 @@ class Reader(Protocol):
 class Fetcher:
     """Fetch positions and buffered batches of the partitions that a consumer holds."""
 
-    def __init__(self, reader: Reader, max_bytes: int, max_partition_bytes: int) -> None:
-        self._reader = reader
+    def __init__(self, reader: Reader, max_bytes: int, max_partition_bytes: int, max_wait_us: int) -> None:
+        self._reader, self._max_wait_us = reader, max_wait_us
         self._max_bytes, self._max_partition_bytes = max_bytes, max_partition_bytes
         self.positions: dict[str, int] = {}
         self._buffer: deque[tuple[str, list[RecordBatch]]] = deque()
         self._buffered: dict[str, None] = {}
-        self._in_flight: dict[int, None] = {}
+        self._in_flight: dict[int, Call] = {}
+        self._to_renew: dict[int, Call] = {}
         self._free: dict[int, None] = {}  # brokers that lead something and have no Fetch in flight
         self._by_leader: dict[int, list[str]] = {}
         self._handlers: dict[int, Callable[[FetchResponse | None], None]] = {}
@@ -77,7 +80,39 @@ class Fetcher:
             metadata = self._reader.partitions.get(name)
             if metadata is not None and metadata.leader >= 0:
                 self._by_leader.setdefault(metadata.leader, []).append(name)
+            else:  # nobody to fetch from, as far as this client knows
+                self._reader.metadata_is_stale()
         self._free = dict.fromkeys(broker for broker in self._by_leader if broker not in self._in_flight)
+        for name in self.positions:
+            self._now_wanted(name)
+
+    def _now_wanted(self, name: str) -> None:
+        """A partition can be fetched (again): if its leader holds a Fetch that asks for something else, renew it."""
+        metadata = self._reader.partitions.get(name)
+        if metadata is None or name in self._buffered:
+            return
+        broker = metadata.leader
+        call = self._in_flight.get(broker)
+        if call is None or self._to_renew.get(broker) is call:
+            return
+        asked = call.request.positions.get(name)
+        if asked is None or asked[0] != self.positions[name]:
+            self._to_renew[broker] = call
+            timeline = call.connection.timeline
+            waits = (timeline.now_us - call.sent_us) // self._max_wait_us + 1
+            timeline.call_at(call.sent_us + waits * self._max_wait_us, self._renew, broker, call)
+
+    def _renew(self, broker: int, call: Call) -> None:
+        """Its time at the broker is up. Not so when an answer is on its way, or when nothing can come through."""
+        if self._to_renew.get(broker) is call:
+            del self._to_renew[broker]
+        if self._in_flight.get(broker) is not call or call.response is not None or not call.long_poll:
+            return
+        call.connection.abandon(call)
+        del self._in_flight[broker]
+        if broker in self._by_leader:
+            self._free[broker] = None
+        self._reader.wake()
 
     def send(self) -> None:
         """Send a Fetch to every broker that leads something wanted and has none in flight."""
@@ -88,13 +123,12 @@ class Fetcher:
             wanted = {name: (positions[name], -1) for name in self._by_leader[broker] if name not in buffered}
             if not wanted:
                 continue
-            self._in_flight[broker] = None
             del self._free[broker]
             handler = self._handlers.get(broker)
             if handler is None:
                 handler = self._handlers[broker] = partial(self._answered, broker)
             request = FetchRequest(self._reader.name, wanted, self._max_bytes, self._max_partition_bytes)
-            self._reader.connection(broker).send(request, handler, long_poll=True)
+            self._in_flight[broker] = self._reader.connection(broker).send(request, handler, long_poll=True)
 
     def _answered(self, broker: int, response: FetchResponse | None) -> None:
         self._in_flight.pop(broker, None)
@@ -146,6 +180,7 @@ class Fetcher:
             if taken == len(batches):
                 buffer.popleft()
                 del self._buffered[name]
+                self._now_wanted(name)
             else:
                 del batches[:taken]
         return slices
@@ -154,4 +189,4 @@ class Fetcher:
         """The process starts anew: nothing assigned, nothing in flight."""
         self.positions, self._by_leader = {}, {}
         self._buffer.clear()
-        self._buffered, self._in_flight, self._free = {}, {}, {}
+        self._buffered, self._in_flight, self._to_renew, self._free = {}, {}, {}, {}

@@ -34,7 +34,8 @@ class Member(Process):
         self.max_poll_interval_us: int = config["max.poll.interval.ms"] * MS
         self.auto_commit = spec.application.commit == "auto" and bool(config["enable.auto.commit"])
         self.auto_commit_interval_us: int = config["auto.commit.interval.ms"] * MS
-        self.fetcher = Fetcher(self, config["fetch.max.bytes"], config["max.partition.fetch.bytes"])
+        max_wait_us = max(1, config["fetch.max.wait.ms"] * MS)
+        self.fetcher = Fetcher(self, config["fetch.max.bytes"], config["max.partition.fetch.bytes"], max_wait_us)
         self.processed = 0
         self.forget_everything()
 
