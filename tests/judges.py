@@ -9,6 +9,7 @@ from collections import defaultdict
 from cluster.broker.replica import Replica
 from cluster.protocol.record_batch import RecordBatch
 from cluster.simulation import Simulation
+from cluster.spec import GroupSpec
 from tests.truth import Vanished
 from tests.witness import BatchKey, Witness
 
@@ -131,24 +132,72 @@ def not_converged(simulation: Simulation, witness: Witness) -> list[str]:
         if len(set(ends)) > 1 or witness.leaders[name].high_watermark != ends[0]:
             found.append(f"{name}: log ends {ends}, high watermark {witness.leaders[name].high_watermark}")
     for group in simulation.spec.groups:
-        found += _unfinished(simulation, witness, group.name)
+        found += Reading(simulation, witness, group).unfinished()
     for producer in simulation.producers.values():
         if producer.alive and producer.accumulator.queues:
             found.append(f"{producer.name} still has batches to send: {list(producer.accumulator.queues)}")
     return found
 
 
-def _unfinished(simulation: Simulation, witness: Witness, name: str) -> list[str]:
-    view = simulation.view.groups[name]
-    group = [consumer for consumer in simulation.consumers.values() if consumer.group == name]
-    alive = [consumer for consumer in group if consumer.alive and consumer.in_poll]  # others work on slow records yet
-    if any(consumer.alive and not consumer.in_poll for consumer in group):
-        return []
-    if not alive:
-        return []
-    found = []
-    known = witness.coordinators.group(view.coordinator_partition, name)
-    if known is None or known.state != "Stable" or len(known.members) != len(alive):
-        what = f"{known.state} with {len(known.members)} members" if known else "unknown"
-        found.append(f"{name} is {what}, not Stable with {len(alive)}")
-    return found
+class Reading:
+    """One group in a healed cluster to which nobody sends any more: how far has it got?
+
+    `at_work` are living members that have not called poll() again: slow records or a stall hold them up, and nobody
+    may hurry them. What they hold is not judged, the rest is.
+    """
+
+    def __init__(self, simulation: Simulation, witness: Witness, spec: GroupSpec) -> None:
+        self._simulation, self._witness, self._spec = simulation, witness, spec
+        living = [consumer for consumer in simulation.consumers.values() if consumer.group == spec.name]
+        self._living = {consumer.name: consumer for consumer in living if consumer.alive}
+        self._at_work = {name for name, consumer in self._living.items() if not consumer.in_poll}
+        partition = simulation.view.groups[spec.name].coordinator_partition
+        self._known = witness.coordinators.group(partition, spec.name)
+
+    def unfinished(self) -> list[str]:
+        """Who is not in, which partitions are not read to their ends, which acknowledged records nobody finished."""
+        if not self._living:
+            return []
+        name, known = self._spec.name, self._known
+        if known is None:
+            return [] if len(self._at_work) == len(self._living) else [f"{name} is unknown to its coordinator"]
+        members = [client for client, _, _ in known.members.values()]
+        if known.state != "Stable":
+            waits = known.state == "PreparingRebalance" and any(client in self._at_work for client in members)
+            return [] if waits else [f"{name} is {known.state} with {members}"]
+        found = [
+            f"{client} is {members.count(client)} times in {name}"
+            for client in dict.fromkeys([*self._living, *members])
+            if members.count(client) != (client in self._living) and client not in self._at_work
+        ]
+        return found or [words for partition in self._partitions() for words in self._unread(partition)]
+
+    def _partitions(self) -> list[str]:
+        """Partitions of the group that nobody at work holds, in his own mind or his coordinator's."""
+        held = {name for client in self._at_work for name in self._living[client].owned}
+        if self._known is not None:
+            held |= {
+                name for client, owned, _ in self._known.members.values() if client in self._at_work for name in owned
+            }
+        topics = {topic for consumer in self._living.values() for topic in consumer.topics}
+        names = [f"{topic}-{number}" for topic in sorted(topics) for number in range(self._simulation.topics[topic])]
+        return [name for name in names if name not in held]
+
+    def _unread(self, name: str) -> list[str]:
+        owners = [consumer for consumer in self._living.values() if name in consumer.owned]
+        if len(owners) != 1:
+            return [f"{name} has the owners {[owner.name for owner in owners]} in {self._spec.name}"]
+        end, position = self._witness.leaders[name].high_watermark, owners[0].fetcher.positions.get(name)
+        found = [] if position == end else [f"{owners[0].name} is at {position} of {end} in {name}"]
+        committed = self._known.offsets.get(name) if self._known is not None else None
+        if committed is not None and committed != end:
+            found.append(f"{self._spec.name} has committed {committed} of {end} in {name}")
+        if owners[0].config["auto.offset.reset"] != "earliest" or self._spec.application.commit == "before-processing":
+            return found  # records may be skipped
+        finished = self._witness.completions[self._spec.name].serials
+        missed = sum(
+            serial not in finished[producer, name]
+            for (producer, _, first), count in self._witness.acked_batches[name].items()
+            for serial in range(first, first + count)
+        )
+        return [*found, f"{self._spec.name} missed {missed} acknowledged records of {name}"] if missed else found

@@ -102,9 +102,9 @@ class CoordinatorNotes:
         return any(coordinator.groups.get(group.group_id) is group for coordinator in self._current.values())
 
     def begins(self, group: ClassicGroup, cause: str, trigger: str, now_us: int) -> None:
-        """The join barrier opens; a round that never became Stable goes on under its first cause."""
+        """The join barrier opens; a round that never became Stable goes on under its first cause, with a new wait."""
         if self._counts(group):
-            self._open.setdefault(group.group_id, LastRebalance(cause, trigger, now_us))
+            self._open.setdefault(group.group_id, LastRebalance(cause, trigger, now_us)).waited_for = ""
 
     def closing(self, group: ClassicGroup, waited_for: str) -> None:
         """The barrier is about to close: whom did it wait for? The first that is missing, else the last to come."""
