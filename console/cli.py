@@ -14,19 +14,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import msgspec
-from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
+from cyclopts import App, Parameter
 
-from cluster.words import nearest
-from recordings.format import RecordingError
+from console.complaints import BAD_INPUT, HELD, NOT_HELD, UsageError, complain, explain, warn
 from recordings.version import VERSION
-
-if TYPE_CHECKING:
-    from recordings.flight import FlightError
-
-HELD, NOT_HELD, BAD_INPUT = 0, 1, 2
 
 app = App(
     name="flightdeck",
@@ -51,10 +45,6 @@ Sets = Annotated[
 Record = Annotated[Path | None, Parameter(help="Write a recording to this new directory.")]
 Json = Annotated[bool, Parameter(help="Print one JSON object instead of a summary.", negative="")]
 Salvage = Annotated[bool, Parameter(help="Read a damaged recording up to the damage.", negative="")]
-
-
-class UsageError(Exception):
-    """What was asked for cannot be done: the text says why, and what can."""
 
 
 @app.default
@@ -165,7 +155,7 @@ def rerun(
     )
     if progress is not None:
         progress.clear()
-    _warn(result.warnings)
+    warn(result.warnings)
     _print(_json(result.report()) if json else output.of_rerun(result, record))
     return HELD if result.held else NOT_HELD
 
@@ -183,7 +173,7 @@ def summary(
     from recordings.summary import summarize
 
     found = summarize(recording, salvage=salvage)
-    _warn(found.warnings)
+    warn(found.warnings)
     _print(_json(found) if json else output.of_recording(found))
     return HELD
 
@@ -203,8 +193,41 @@ def export(
 
     exported = export_recordings(recordings, to, salvage=salvage)
     for each in exported:
-        _warn(each.warnings)
+        warn(each.warnings)
     _print(_json(exported) if json else output.of_export(exported, to))
+    return HELD
+
+
+@app.command
+def report(
+    recordings: Annotated[
+        list[str], Parameter(help="Recordings' directories, or where flights were exported to.", negative="")
+    ],
+    /,
+    *,
+    out: Annotated[Path, Parameter(help="The directory for report.json and report.html.")],
+    master: Annotated[str | None, Parameter(help="A Spark master or Spark Connect URL; default: this machine.")] = None,
+    follow: Annotated[bool, Parameter(help="Report on a flight while it is recorded.", negative="")] = False,
+    salvage: Salvage = False,
+    json: Json = False,
+) -> int:
+    """Analyse recordings with Spark: report.json, and a report.html that needs no network."""
+    if follow:
+        raise UsageError("--follow comes with a later release; report on the recording when it is finished")
+    from console import output
+    from recordings.spark.java import find_java
+
+    find_java()  # before anything slow is imported
+    from recordings.spark.report import report as report_on
+
+    signal.signal(signal.SIGTERM, _terminated)
+    progress = output.StageProgress(sys.stderr)
+    try:
+        made = report_on(recordings, out, master=master, salvage=salvage, progress=progress)
+    finally:
+        progress.clear()
+    warn(made.warnings)
+    _print(_json(made.report) if json else output.of_report(made))
     return HELD
 
 
@@ -243,14 +266,13 @@ def doctor(*, json: Json = False) -> int:
 
 LATER = {
     "diff": "Compare two recordings.",
-    "report": "Analyse recordings with Spark.",
     "compare": "Analyse two flights side by side with Spark.",
     "sweep": "Fly a grid of settings and seeds with Spark.",
     "check": "Fly random clusters under random faults and check every invariant.",
 }
 """Commands of the plan that this release does not have yet."""
 
-COMMANDS = ("run", "play", "rerun", "summary", "export", "scenarios", "show", "doctor", *LATER)
+COMMANDS = ("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "doctor", *LATER)
 
 
 def _announce(name: str, summary_text: str) -> None:
@@ -283,59 +305,12 @@ def _run(tokens: Sequence[str] | None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return HELD
     except KeyboardInterrupt:
-        _complain("interrupted before anything was flown")
+        complain("interrupted before anything was flown")
         return BAD_INPUT
     except Exception as error:
         if os.environ.get("FLIGHTDECK_DEBUG"):
             raise
-        return _explain(error)
-
-
-def _explain(error: Exception) -> int:
-    """One clear message for an error; what nobody foresaw is a bug of ours, and says so."""
-    from cluster.commands import CommandError
-    from recordings.flight import FlightError
-    from recordings.scenario import ScenarioErrors, SettingError
-
-    if isinstance(error, CycloptsError):
-        _complain(_usage(error))
-    elif isinstance(error, UsageError | RecordingError | ScenarioErrors | SettingError | CommandError):
-        _complain(str(error))
-    elif isinstance(error, FlightError):
-        _print_last_events(error)
-        _complain(f"{error}\nset FLIGHTDECK_DEBUG=1 to see where it came from")
-        return NOT_HELD
-    else:
-        _complain(f"{type(error).__name__}: {error}\nthis is a bug of Flightdeck; set FLIGHTDECK_DEBUG=1 to see where")
-        return NOT_HELD
-    return BAD_INPUT
-
-
-def _usage(error: CycloptsError) -> str:
-    """What was wrong with the words of a command line, and where to look."""
-    command = " ".join(["flightdeck", *(error.command_chain or ())])
-    reason = str(error)
-    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
-        word = error.unused_tokens[0]
-        reason = f"{word!r} is too much for `{command}`"
-        if command == "flightdeck":
-            near = nearest(word, COMMANDS)
-            reason = f"there is no command {word!r}" + (f"; did you mean {near}?" if near else "")
-    return f"{reason}\ntry `{command} --help`"
-
-
-def _print_last_events(error: "FlightError") -> None:
-    lines = [msgspec.json.encode(event).decode() for event in error.last_events]
-    print(f"the last {len(lines)} events:", *lines, sep="\n", file=sys.stderr)
-
-
-def _complain(message: str) -> None:
-    print(f"flightdeck: {message}", file=sys.stderr)
-
-
-def _warn(warnings: Sequence[str]) -> None:
-    for warning in warnings:
-        _complain(f"warning: {warning}")
+        return explain(error, COMMANDS)
 
 
 def _print(text: str) -> None:

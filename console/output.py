@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from recordings.flight import FlightResult
     from recordings.rerun import RerunResult
     from recordings.scenario import Listed
+    from recordings.spark.report import Reported
     from recordings.summary import Summary
 
 SECOND_US = 1_000_000
@@ -110,6 +111,14 @@ def of_export(exported: Sequence["Exported"], to: str) -> str:
     return "\n".join([*lines, f"tables in {to}/tables"])
 
 
+def of_report(made: "Reported") -> str:
+    """The verdict on each flight in words, and where the whole report is."""
+    lines: list[str] = []
+    for flight in made.report.flights:
+        lines += [flight.verdict.headline, *(f"  {sentence}" for sentence in flight.verdict.sentences), ""]
+    return "\n".join([*lines, f"{made.html} and {made.json}, made in {made.seconds:.1f} s"])
+
+
 def _table(rows: Sequence[dict[str, Any]]) -> Iterable[str]:
     """Rows under the names of their fields; numbers to the right."""
     texts = [[_cell(value) for value in row.values()] for row in rows]
@@ -164,6 +173,32 @@ def _groups(groups: dict[str, Any]) -> Iterable[str]:
 def _delivery(delivery: dict[str, Any]) -> str:
     keys = ("produced", "acked", "delivered", "duplicated", "lost", "unread")
     return "records: " + ", ".join(f"{delivery[key]:,} {key}" for key in keys)
+
+
+class StageProgress:
+    """What a long command is doing, and how far the whole is: one line that is rewritten, or a line for each stage."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._stage = ""
+        self._width = 0
+
+    def __call__(self, stage: str, share: float) -> None:
+        """Tell the stage and its share of the whole (0 to 1)."""
+        line = f"{share * 100:3.0f} %  {stage}"
+        if self._stream.isatty():
+            self._stream.write("\r" + line.ljust(self._width))
+            self._width = len(line)
+        elif stage != self._stage:
+            self._stream.write(line + "\n")
+        self._stage = stage
+        self._stream.flush()
+
+    def clear(self) -> None:
+        """The line has served its purpose."""
+        if self._width:
+            self._stream.write("\r" + " " * self._width + "\r")
+            self._stream.flush()
 
 
 class Progress:

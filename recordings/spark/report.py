@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
-from py4j.protocol import Py4JError  # type: ignore[import-untyped] - it has none
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # published without types
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 

@@ -1,0 +1,71 @@
+"""How a command says that something is wrong: one clear message on stderr, and the exit code that goes with it."""
+
+# ruff: noqa: PLC0415 - errors of packages that the command did not need are not imported before there is one
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+from cyclopts import CycloptsError, UnusedCliTokensError
+
+from cluster.words import nearest
+from recordings.format import RecordingError
+
+if TYPE_CHECKING:
+    from recordings.flight import FlightError
+
+HELD, NOT_HELD, BAD_INPUT = 0, 1, 2
+
+
+class UsageError(Exception):
+    """What was asked for cannot be done: the text says why, and what can."""
+
+
+def explain(error: Exception, commands: Sequence[str]) -> int:
+    """One clear message for an error, and the exit code; what nobody foresaw is a bug of ours, and says so."""
+    from cluster.commands import CommandError
+    from recordings.flight import FlightError
+    from recordings.scenario import ScenarioErrors, SettingError
+
+    if isinstance(error, CycloptsError):
+        complain(_usage(error, commands))
+    elif isinstance(error, UsageError | RecordingError | ScenarioErrors | SettingError | CommandError):
+        complain(str(error))
+    elif isinstance(error, FlightError):
+        _print_last_events(error)
+        complain(f"{error}\nset FLIGHTDECK_DEBUG=1 to see where it came from")
+        return NOT_HELD
+    else:
+        complain(f"{type(error).__name__}: {error}\nthis is a bug of Flightdeck; set FLIGHTDECK_DEBUG=1 to see where")
+        return NOT_HELD
+    return BAD_INPUT
+
+
+def _usage(error: CycloptsError, commands: Sequence[str]) -> str:
+    """What was wrong with the words of a command line, and where to look."""
+    command = " ".join(["flightdeck", *(error.command_chain or ())])
+    reason = str(error)
+    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
+        word = error.unused_tokens[0]
+        reason = f"{word!r} is too much for `{command}`"
+        if command == "flightdeck":
+            near = nearest(word, commands)
+            reason = f"there is no command {word!r}" + (f"; did you mean {near}?" if near else "")
+    return f"{reason}\ntry `{command} --help`"
+
+
+def _print_last_events(error: "FlightError") -> None:
+    lines = [msgspec.json.encode(event).decode() for event in error.last_events]
+    print(f"the last {len(lines)} events:", *lines, sep="\n", file=sys.stderr)
+
+
+def complain(message: str) -> None:
+    """Say something on stderr, in our name."""
+    print(f"flightdeck: {message}", file=sys.stderr)
+
+
+def warn(warnings: Sequence[str]) -> None:
+    """Say what does not end the command."""
+    for warning in warnings:
+        complain(f"warning: {warning}")
