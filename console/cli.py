@@ -123,7 +123,7 @@ def play(
     from console import play as playing
     from console.player import Player
 
-    voice = playing.Voice(_print, _warn, _complain)
+    voice = playing.Voice(_print, warn, complain)
     if headless:
         return playing.play_headless(recording, script, voice, salvage=salvage)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
