@@ -13,7 +13,7 @@ import trio
 from cluster import events as e
 from cluster.clients.applications import Application
 from cluster.clients.heartbeat import HeartbeatThread
-from cluster.clients.member import Member
+from cluster.clients.member import MS, Member
 from cluster.clients.membership import GroupMembership
 from cluster.clients.process import Surroundings
 from cluster.protocol.errors import ErrorCode
@@ -214,7 +214,7 @@ class Consumer(Member):
 
     async def commit_sync(self) -> bool:
         """CommitSync of the positions: true when they are stored."""
-        return await self.membership.commit_sync()
+        return await self.membership.commit_sync(self.config["default.api.timeout.ms"] * MS)
 
     def commit_async(self) -> None:
         """CommitAsync of the positions."""

@@ -13,6 +13,7 @@ from cluster.clients.member import Member
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 
+CLOSE_TIMEOUT_US = 30_000_000  # KafkaConsumer.DEFAULT_CLOSE_TIMEOUT_MS
 _COORDINATOR_MOVED = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 _FATAL_TO_JOIN = (
     ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
@@ -39,6 +40,7 @@ class GroupMembership:
         self._unknown: dict[str, None] = {}  # owned partitions without a position
         self._reset_only: dict[str, None] = {}  # … whose committed offset must not be asked for again
         self._dead = False
+        self._commit_error = ErrorCode.NONE  # the last commit's
 
     @property
     def wants_work(self) -> bool:
@@ -177,7 +179,7 @@ class GroupMembership:
             return
         if consumer.auto_commit:
             deadline_us = consumer.timeline.now_us + consumer.max_poll_interval_us
-            while not await self.commit_sync() and consumer.timeline.now_us < deadline_us:
+            while not await self._commit_once() and consumer.timeline.now_us < deadline_us:
                 if consumer.generation < 0 or consumer.coordinator < 0:
                     break
                 await consumer.sleep(consumer.retry_backoff_us)
@@ -323,8 +325,25 @@ class GroupMembership:
         if request is not None:
             self._consumer.connection(self._consumer.coordinator).send(request, self._committed)
 
-    async def commit_sync(self) -> bool:
-        """commitSync: true when the offsets are stored, or when there is nothing to store."""
+    async def commit_sync(self, timeout_us: int) -> bool:
+        """commitSync: true when the offsets are stored, or when there is nothing to store.
+
+        Whatever trying again can help is tried again until time is up, with another coordinator if need be.
+        """
+        consumer = self._consumer
+        deadline_us = consumer.timeline.now_us + timeout_us
+        while not await self._commit_once():
+            if consumer.generation < 0 or consumer.timeline.now_us >= deadline_us:
+                return False
+            if consumer.coordinator < 0:
+                await self._find_coordinator()
+            elif not self._commit_error.retriable:
+                return False
+            else:
+                await consumer.sleep(consumer.retry_backoff_us)
+        return True
+
+    async def _commit_once(self) -> bool:
         request = self._commit_request()
         if request is None:
             return not self._consumer.fetcher.positions
@@ -335,6 +354,7 @@ class GroupMembership:
             self._consumer.coordinator_unknown()
             return False
         error = next((error for error in response.errors.values() if error is not ErrorCode.NONE), ErrorCode.NONE)
+        self._commit_error = error
         if error is not ErrorCode.NONE:
             self.refused(error)
         return error is ErrorCode.NONE
@@ -346,7 +366,7 @@ class GroupMembership:
         consumer = self._consumer
         if consumer.owned:
             if consumer.auto_commit and not self._lost:
-                await self.commit_sync()
+                await self.commit_sync(CLOSE_TIMEOUT_US)
             self._drop(lost=self._lost)
         consumer.heartbeats_off()
         if consumer.coordinator >= 0 and consumer.member_id and consumer.instance_id is None:
