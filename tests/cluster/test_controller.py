@@ -1,0 +1,109 @@
+"""The controller's rules: sessions, fencing, elections by the ISR, and what it lets leaders change."""
+
+from cluster.broker.controller import Controller
+from cluster.events import BrokerFenced, Event, IsrChanged, LeaderElected
+
+SESSION_US = 9_000_000
+
+
+def cluster() -> tuple[Controller, list[Event]]:
+    """Three registered brokers; t-0 on 1, 2, 3 and t-1 on 2 alone."""
+    told: list[Event] = []
+    controller = Controller((1, 2, 3), SESSION_US, told.append)
+    for broker in (1, 2, 3):
+        controller.register(broker, 0)
+    controller.create("t-0", (1, 2, 3))
+    controller.create("t-1", (2,))
+    told.clear()
+    return controller, told
+
+
+def fence(controller: Controller, broker: int, at_us: int) -> list[str]:
+    """Let everybody else be heard, and the session of one end."""
+    for registration in controller.brokers.values():
+        if registration.broker != broker:
+            controller.heartbeat(registration.broker, registration.epoch, at_us)
+    return controller.expire(at_us)
+
+
+def test_a_silent_broker_is_fenced_exactly_when_its_session_ends() -> None:
+    controller, told = cluster()
+    for broker in (1, 3):
+        controller.heartbeat(broker, controller.brokers[broker].epoch, 1_000)
+    assert controller.next_deadline_us() == SESSION_US
+    assert controller.expire(SESSION_US - 1) == []
+    assert controller.expire(SESSION_US) == ["t-0", "t-1"]
+    assert controller.live() == (1, 3)
+    assert [event.broker for event in told if isinstance(event, BrokerFenced)] == [2]
+    assert not controller.heartbeat(2, controller.brokers[2].epoch, SESSION_US)
+
+
+def test_the_first_in_sync_replica_in_assignment_order_leads_and_the_epoch_rises() -> None:
+    controller, _ = cluster()
+    fence(controller, 1, SESSION_US)
+    metadata = controller.partitions["t-0"]
+    assert (metadata.leader, metadata.leader_epoch, metadata.isr) == (2, 1, (2, 3))
+
+
+def test_a_fenced_follower_leaves_the_isr_without_a_new_epoch() -> None:
+    controller, told = cluster()
+    fence(controller, 3, SESSION_US)
+    metadata = controller.partitions["t-0"]
+    assert (metadata.leader, metadata.leader_epoch, metadata.isr) == (1, 0, (1, 2))
+    assert [event.partition for event in told if isinstance(event, IsrChanged)] == ["t-0"]
+
+
+def test_the_last_in_sync_replica_stays_listed_and_leads_again_when_it_returns() -> None:
+    controller, told = cluster()
+    fence(controller, 2, SESSION_US)
+    metadata = controller.partitions["t-1"]
+    assert (metadata.leader, metadata.leader_epoch, metadata.isr) == (-1, 1, (2,))
+    assert controller.register(2, SESSION_US + 1) == ["t-1"]
+    metadata = controller.partitions["t-1"]
+    assert (metadata.leader, metadata.leader_epoch) == (2, 2)
+    last = told[-1]
+    assert isinstance(last, LeaderElected)
+    assert last.reason == "broker returned"
+
+
+def test_a_broker_is_let_in_only_when_its_former_session_is_over() -> None:
+    controller, _ = cluster()
+    before = controller.brokers[2].epoch
+    assert controller.register(2, 5) is None
+    fence(controller, 2, SESSION_US)
+    assert controller.register(2, SESSION_US) is not None
+    assert controller.brokers[2].epoch > before
+    assert not controller.heartbeat(2, before, SESSION_US)
+
+
+def test_a_controlled_shutdown_moves_leaderships_at_once() -> None:
+    controller, _ = cluster()
+    assert controller.shut_down(1) == ["t-0"]
+    assert controller.partitions["t-0"].leader == 2
+    assert controller.live() == (2, 3)
+
+
+def test_a_new_controller_gives_every_broker_a_whole_session() -> None:
+    controller, _ = cluster()
+    controller.take_over(8_000_000)
+    assert controller.expire(SESSION_US) == []
+    assert controller.next_deadline_us() == 8_000_000 + SESSION_US
+
+
+def test_only_the_leader_of_this_epoch_changes_the_isr_and_never_by_a_fenced_broker() -> None:
+    controller, _ = cluster()
+    assert controller.alter_isr("t-0", 1, 0, (1, 3), "shrink")
+    assert controller.partitions["t-0"].isr == (1, 3)
+    assert controller.partitions["t-0"].leader_epoch == 0
+    assert not controller.alter_isr("t-0", 2, 0, (1, 2, 3), "not the leader")
+    assert not controller.alter_isr("t-0", 1, 1, (1, 2, 3), "another epoch")
+    fence(controller, 2, SESSION_US)
+    assert not controller.alter_isr("t-0", 1, 0, (1, 2, 3), "expand")
+    controller.register(2, SESSION_US)
+    assert controller.alter_isr("t-0", 1, 0, (3, 2, 1), "expand")
+    assert list(controller.partitions["t-0"].isr) == [1, 2, 3]
+
+
+def test_producer_ids_come_in_blocks() -> None:
+    controller, _ = cluster()
+    assert (controller.producer_ids(), controller.producer_ids()) == (0, 1_000)
