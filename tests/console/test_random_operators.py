@@ -1,0 +1,77 @@
+"""Live flights under a random operator: whatever is done to a cluster and to time, a rerun tells the same events."""
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from cluster.commands import parse
+from cluster.view import ClusterView
+from console.bridge import Bridge
+from console.clock import ENDED, FAILED
+from console.traces import Traces
+from recordings.format import CommandLine
+from recordings.reader import Recording
+from recordings.rerun import rerun
+
+PROCESSES = ("billing-1", "billing-2", "billing-3", "audit-1", "checkout-1", "broker-2", "broker-3")
+MEMBERS = ("billing-1", "billing-2", "billing-3", "billing-4", "audit-1", "audit-2")
+SPEEDS = (5.0, 20.0, 60.0, 200.0, float("inf"))
+UNTIL_US = 90_000_000
+WALL_SECONDS = 60.0
+
+
+def random_command(luck: random.Random) -> str:
+    """A command in its text form; some are impossible when their turn comes, and refused."""
+    member, process = luck.choice(MEMBERS), luck.choice(PROCESSES)
+    return luck.choice([
+        f"kill {process} for {luck.randint(1, 20)}s",
+        f"stall {member} for {luck.randint(1, 30)}s",
+        f"pause {process} for {luck.randint(1, 15)}s",
+        f"pause heartbeats of {member} for {luck.randint(1, 50)}s",
+        f"restart {member}",
+        f"scale billing to {luck.randint(1, 6)}",
+        f"cut broker-1 -> {luck.choice(['broker-2', member])} for {luck.randint(1, 12)}s",
+        f"slow {member} to {luck.randint(1, 50)}ms for 10s",
+    ])  # fmt: skip
+
+
+def operate(bridge: Bridge, luck: random.Random) -> None:
+    """Commands and controls at random moments, until the flight has ended."""
+    view, traces = ClusterView(), Traces()
+    bridge.start(lambda: None)
+    deadline = time.monotonic() + WALL_SECONDS
+    while bridge.clock.phase != ENDED:
+        assert bridge.clock.phase != FAILED, bridge.trouble
+        assert time.monotonic() < deadline, bridge.clock
+        bridge.drain(view, traces, 0.02)
+        bridge.ask()
+        action = luck.random()
+        if action < 0.10:
+            bridge.submit(parse(random_command(luck)))
+        elif action < 0.15:
+            bridge.set_speed(luck.choice(SPEEDS))
+        elif action < 0.18:
+            bridge.pause(True)
+            bridge.step(None)
+            bridge.pause(False)
+        time.sleep(luck.random() * 0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_a_flight_under_a_random_operator_is_rerun_exactly(seed: int, tmp_path: Path) -> None:
+    luck = random.Random(seed)
+    path = tmp_path / "live.flight"
+    bridge = Bridge("first-flight", speed=20.0, until_us=UNTIL_US, record=path)
+    try:
+        operate(bridge, luck)
+    finally:
+        bridge.stop()
+    survey = Recording(path).survey()
+    result = rerun(path)
+    assert result.matches, result.first_divergence
+    assert result.compared_events == survey.totals.events
+    entries = Recording(path).entries()
+    assert any(isinstance(entry, CommandLine) and entry.source == "operator" for entry in entries)
