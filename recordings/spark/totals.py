@@ -79,8 +79,9 @@ def reader_totals(tables: Tables, end: DataFrame) -> DataFrame:
 
 
 def _overlap(low: str, high: Column) -> Column:
-    """How many records of a piece lie in [low, high)."""
-    return sf.greatest(sf.lit(0), sf.coalesce(sf.least("to", high) - sf.greatest("from", low), sf.lit(0)))
+    """How many records of a piece lie in [low, high); none when there is no such end (`least` would skip a null)."""
+    length = sf.least("to", high) - sf.greatest("from", low)
+    return sf.when(high.isNotNull(), sf.greatest(sf.lit(0), length)).otherwise(0)
 
 
 def _finished(tables: Tables) -> DataFrame:

@@ -1,0 +1,121 @@
+"""One Spark for the whole run, and a few flights in its tables: an eventful one, and random clusters in trouble."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from recordings.export import export
+from recordings.flight import Plan, fly, make_plan
+from recordings.format import Settings
+from recordings.scenario import parse_scenario
+from recordings.spark.session import spark_session
+from recordings.spark.tables import Tables
+from tests.flights import random_spec
+from tests.spark.folded import Folded, folded
+from tests.spark.rare import record_rare
+
+EVENTFUL = """
+title = "Everything happens"
+seed = 5
+until = "90500ms"
+
+[[topic]]
+name = "orders"
+partitions = 5
+replication = 3
+config = { "min.insync.replicas" = 2 }
+[[topic]]
+name = "payments"
+partitions = 2
+replication = 3
+
+[[producer]]
+name = "checkout"
+topics = ["orders", "payments"]
+count = 2
+rate = "40/s"
+keys = { kind = "uniform" }
+
+[[group]]
+name = "billing"
+topics = ["orders", "payments"]
+members = 3
+config = { "auto.offset.reset" = "earliest", "session.timeout.ms" = 6000, "heartbeat.interval.ms" = 1000 }
+[group.application]
+per_record = "2ms"
+[[group]]
+name = "audit"
+topics = ["orders"]
+members = 2
+start = "3s"
+config = { "auto.offset.reset" = "latest", "session.timeout.ms" = 10000 }
+
+[[at]]
+time = "15s"
+do = "kill billing-2"
+[[at]]
+time = "28s"
+do = "start billing-2"
+[[at]]
+time = "35s"
+do = "kill broker-1"
+[[at]]
+time = "55s"
+do = "start broker-1"
+[[at]]
+time = "60s"
+do = "mark \\"here\\""
+[[at]]
+time = "62s"
+do = "scale audit to 4"
+[[at]]
+time = "70s"
+do = "stall billing-1 for 8s"
+"""
+SEEDS = (2, 6, 13, 34, 48, 82)
+
+
+def random_plan(seed: int) -> Plan:
+    """A plan of one of the random flights that the simulator is tested with."""
+    spec = random_spec(seed)
+    settings = Settings(seed=seed, until_us=spec.until_us)
+    return Plan(scenario=f"random-{seed}", text=f'title = "{spec.title}"', spec=spec, settings=settings)
+
+
+@pytest.fixture(scope="session")
+def eventful(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("spark") / "eventful.flight"
+    fly(make_plan(parse_scenario(EVENTFUL, "eventful.toml")), record=path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def recorded(eventful: Path) -> list[Path]:
+    """All recordings, the eventful one first."""
+    paths = [eventful, eventful.with_name("rare.flight")]
+    record_rare(paths[1])
+    for seed in SEEDS:
+        paths.append(eventful.with_name(f"random-{seed}.flight"))
+        fly(random_plan(seed), record=paths[-1])
+    return paths
+
+
+@pytest.fixture(scope="session")
+def truths(recorded: list[Path]) -> Mapping[str, Folded]:
+    """What the fold makes of each flight, by its run id."""
+    return {each.run_id: each for each in map(folded, recorded)}
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    with spark_session("local[2]", name="tests") as session:
+        yield session
+
+
+@pytest.fixture(scope="session")
+def tables(spark: SparkSession, recorded: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    place = tmp_path_factory.mktemp("exported")
+    export(recorded, place)
+    return Tables(spark, [str(place)])
