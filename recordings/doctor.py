@@ -2,118 +2,177 @@
 
 import os
 import platform
+import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import tempfile
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
 from recordings.version import VERSION
 
-LIBRARIES = ("trio", "textual", "structlog", "msgspec", "cyclopts", "common-expression-language", "zstandard")
-REPORT_LIBRARIES = ("pyspark", "pandas", "pyarrow", "jinja2", "plotly")
-OLDEST_PYTHON = (3, 11)
-SMALLEST_TERMINAL = (80, 24)
-FREE_BYTES_WANTED = 1 << 30  # a long recording, its tables and Spark's scratch files
-REINSTALL = "install Flightdeck again: `pip install .` in its directory"
+OK, NOTE, MISSING = "ok", "note", "missing"
+MARKS = {OK: "✔", NOTE: "·", MISSING: "✖"}
 
-State = Literal["ok", "limited", "missing"]
+LEAST_PYTHON = (3, 11)
+LEAST_FREE_BYTES = 1 << 30
+LEAST_COLUMNS, LEAST_ROWS = 80, 24
+PACKAGES = (
+    "trio",
+    "structlog",
+    "msgspec",
+    "zstandard",
+    "textual",
+    "cyclopts",
+    "pyarrow",
+    "pandas",
+    "pyspark",
+    "jinja2",
+)
+"""What is looked for when the installed package cannot say what it requires."""
+
+GIB = 1 << 30
 
 
-class Finding(msgspec.Struct, frozen=True):
-    """One thing that was looked at: what was found, and what to do about it ("" when it is as it should be)."""
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was looked at; `state`: `ok`, `note` (works, with less), `missing`; `advice` is "" if all is well."""
 
     name: str
-    state: State
+    state: str
     found: str
     advice: str = ""
 
 
-def examine(directory: Path, environment: Mapping[str, str] = os.environ) -> list[Finding]:
-    """Look at versions, Java, the terminal and the free disk of `directory`."""
-    return [
-        _python(),
-        Finding("flightdeck", "ok", VERSION),
-        *(_library(name, "flights and the console need it") for name in LIBRARIES),
-        *(_library(name, "only `report` needs it") for name in REPORT_LIBRARIES),
-        _java(),
-        *_terminal(environment),
-        _disk(directory),
-    ]
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that was looked at, in order."""
+
+    findings: list[Finding]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is missing."""
+        return all(finding.state != MISSING for finding in self.findings)
+
+
+def diagnose(directory: Path | None = None) -> Diagnosis:
+    """Look at Python, packages, Java, the terminal of this process, and the disk of `directory` (the current one)."""
+    return Diagnosis(
+        findings=[
+            Finding(name="flightdeck", state=OK, found=VERSION),
+            _python(),
+            *_packages(),
+            _java(),
+            *_terminal(),
+            *_disk(directory or Path.cwd()),
+            _machine(),
+        ]
+    )
+
+
+def render(diagnosis: Diagnosis) -> str:
+    """The findings as lines for a person, advice below what it is about, and a last line that says how it stands."""
+    width = max(len(finding.name) for finding in diagnosis.findings)
+    lines = []
+    for finding in diagnosis.findings:
+        lines.append(f"{MARKS[finding.state]} {finding.name:<{width}}  {finding.found}")
+        if finding.advice:
+            lines.append(f"  {'':<{width}}  → {finding.advice}")
+    missing = [finding.name for finding in diagnosis.findings if finding.state == MISSING]
+    lines.append("")
+    lines.append(f"missing: {', '.join(missing)}" if missing else "nothing is missing")
+    return "\n".join(lines)
 
 
 def _python() -> Finding:
     found = f"{platform.python_version()} ({sys.executable})"
-    if sys.version_info[:2] >= OLDEST_PYTHON:
-        return Finding("python", "ok", found)
-    return Finding("python", "missing", found, "Python 3.11 or newer is needed")
+    if sys.version_info[:2] >= LEAST_PYTHON:
+        return Finding(name="python", state=OK, found=found)
+    least = ".".join(map(str, LEAST_PYTHON))
+    return Finding(name="python", state=MISSING, found=found, advice=f"Flightdeck needs Python {least} or newer")
 
 
-def _library(name: str, purpose: str) -> Finding:
+def _required() -> list[str]:
     try:
-        return Finding(name, "ok", metadata.version(name))
-    except metadata.PackageNotFoundError:
-        return Finding(name, "missing", "not installed", f"{purpose}: {REINSTALL}")
+        required = metadata.requires("flightdeck") or []
+    except metadata.PackageNotFoundError:  # run from its source
+        return list(PACKAGES)
+    needed = (re.split(r"[^A-Za-z0-9._-]", line)[0] for line in required if "extra ==" not in line)
+    return list(dict.fromkeys(needed))
+
+
+def _packages() -> Iterator[Finding]:
+    have, lack = [], []
+    for name in _required():
+        try:
+            have.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            lack.append(name)
+    yield Finding(name="packages", state=OK, found=", ".join(have) or "none")
+    if lack:
+        advice = f"pip install {' '.join(lack)}"
+        yield Finding(name="packages", state=MISSING, found=f"not installed: {', '.join(lack)}", advice=advice)
 
 
 def _java() -> Finding:
-    from recordings.spark.errors import NoJavaError  # noqa: PLC0415 - nothing of Spark is read before it is asked for
+    from recordings.spark.errors import NoJavaError  # noqa: PLC0415 - nothing of Spark before somebody asks for it
     from recordings.spark.java import find_java  # noqa: PLC0415
 
     try:
         java = find_java()
     except NoJavaError as error:
-        return Finding("java", "missing", "none that Spark can use (only `report` needs it)", str(error))
-    return Finding("java", "ok", f"{java.version} from {java.source} ({java.path})")
+        advice = f"only reports, comparisons and sweeps need it. {error}"
+        return Finding(name="java", state=MISSING, found="none that Spark can use", advice=advice)
+    return Finding(name="java", state=OK, found=f"{java.version} from {java.source} ({java.path})")
 
 
-def _terminal(environment: Mapping[str, str]) -> Iterator[Finding]:
+def _terminal() -> Iterator[Finding]:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        yield Finding("terminal", "limited", "none here", "the console needs one; every other command does without")
-    else:
-        columns, rows = shutil.get_terminal_size()
-        small = columns < SMALLEST_TERMINAL[0] or rows < SMALLEST_TERMINAL[1]
-        advice = "the console wants 80×24 or more: enlarge the window" if small else ""
-        yield Finding("terminal", "limited" if small else "ok", f"{columns}×{rows}", advice)
-    yield _colours(environment)
-    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
-    if encoding == "utf8":
-        yield Finding("characters", "ok", "UTF-8")
-    else:
-        yield Finding(
-            "characters", "limited", encoding or "unknown", "screens use UTF-8: set LC_ALL=C.UTF-8, or PYTHONUTF8=1"
-        )
+        found = "this is not one"
+        advice = "the console needs a terminal; `run`, `rerun`, `summary`, `export` and `report` do not"
+        yield Finding(name="terminal", state=NOTE, found=found, advice=advice)
+        return
+    size = shutil.get_terminal_size()
+    small = size.columns < LEAST_COLUMNS or size.lines < LEAST_ROWS
+    yield Finding(
+        name="terminal",
+        state=NOTE if small else OK,
+        found=f"{os.environ.get('TERM') or 'unnamed'}, {size.columns} × {size.lines}",
+        advice=f"the console wants {LEAST_COLUMNS} × {LEAST_ROWS} or more" if small else "",
+    )
+    yield _colours()
+    encoding = (sys.stdout.encoding or "").lower()
+    utf = encoding.replace("-", "") == "utf8"
+    advice = "" if utf else "set LANG to a UTF-8 locale: pictures are drawn with letters that this one lacks"
+    yield Finding(name="letters", state=OK if utf else NOTE, found=encoding or "unknown", advice=advice)
 
 
-def _colours(environment: Mapping[str, str]) -> Finding:
-    term = environment.get("TERM", "")
-    if environment.get("NO_COLOR"):
-        return Finding("colours", "ok", "none, as NO_COLOR asks: the console is monochrome")
-    if term in {"", "dumb"}:
-        return Finding("colours", "limited", f"TERM={term or '(not set)'}", "the console needs a terminal with colours")
-    if environment.get("COLORTERM") in {"truecolor", "24bit"}:
-        return Finding("colours", "ok", f"16 million (TERM={term})")
-    return Finding("colours", "ok", f"{'256' if '256' in term else '16'} (TERM={term})")
+def _colours() -> Finding:
+    if os.environ.get("NO_COLOR"):
+        return Finding(name="colours", state=NOTE, found="none", advice="NO_COLOR is set")
+    if os.environ.get("COLORTERM", "").lower() in {"truecolor", "24bit"}:
+        return Finding(name="colours", state=OK, found="16 million")
+    if "256color" in os.environ.get("TERM", ""):
+        advice = "COLORTERM=truecolor brings them all, if your terminal can"
+        return Finding(name="colours", state=OK, found="256", advice=advice)
+    return Finding(name="colours", state=NOTE, found="16 or fewer", advice="TERM=xterm-256color brings more")
 
 
-def _disk(directory: Path) -> Finding:
-    free = shutil.disk_usage(directory).free
-    found = f"{free / (1 << 30):.1f} GiB free in {directory.resolve()}"
-    if free >= FREE_BYTES_WANTED:
-        return Finding("disk", "ok", found)
-    return Finding("disk", "limited", found, "recordings and reports may not fit: record elsewhere, or make room")
+def _disk(directory: Path) -> Iterator[Finding]:
+    for name, place in (("disk", directory), ("disk for reports", Path(tempfile.gettempdir()))):
+        free = shutil.disk_usage(place).free
+        short = free < LEAST_FREE_BYTES
+        advice = "a million events take about 17 MB as a recording, and 12 MB more as tables" if short else ""
+        found = f"{free / GIB:,.1f} GiB free at {place}"
+        yield Finding(name=name, state=NOTE if short else OK, found=found, advice=advice)
 
 
-MARKS: dict[State, str] = {"ok": "✔", "limited": "▲", "missing": "✖"}
-
-
-def text_of(findings: list[Finding], write: Callable[[str], object]) -> None:
-    """Write a line for each finding, and below it what to do."""
-    width = max(len(finding.name) for finding in findings)
-    for finding in findings:
-        write(f"  {MARKS[finding.state]} {finding.name:{width}}  {finding.found}\n")
-        if finding.advice:
-            write(f"    {'':{width}}  → {finding.advice}\n")
+def _machine() -> Finding:
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return Finding(
+        name="machine",
+        state=OK,
+        found=f"{platform.platform()}, {os.cpu_count()} cores, {memory / GIB:,.0f} GiB of memory",
+    )
