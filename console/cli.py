@@ -254,14 +254,11 @@ def show(scenario: Annotated[str, Parameter(help="A scenario of the library, or 
 @app.command(name="doctor")
 def doctor(*, json: Json = False) -> int:
     """Say what this machine has, what is missing, and how to get it."""
-    from recordings.doctor import examine, text_of
+    from recordings.doctor import diagnose, render
 
-    findings = examine(Path.cwd())
-    if json:
-        _print(_json(findings))
-    else:
-        text_of(findings, sys.stdout.write)
-    return NOT_HELD if any(finding.state == "missing" for finding in findings) else HELD
+    diagnosis = diagnose()
+    _print(_json(diagnosis) if json else render(diagnosis))
+    return HELD if diagnosis.healthy else NOT_HELD
 
 
 LATER = {

@@ -38,7 +38,7 @@ GIB = 1 << 30
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was looked at; `state`: `ok`, `note` (works, with less), `missing`; `advice` is "" if all is well."""
+    """One thing that was looked at; `state`: `ok`, `note` (works, with less), `missing`; `advice`: what to do, or ""."""
 
     name: str
     state: str
@@ -164,7 +164,7 @@ def _disk(directory: Path) -> Iterator[Finding]:
     for name, place in (("disk", directory), ("disk for reports", Path(tempfile.gettempdir()))):
         free = shutil.disk_usage(place).free
         short = free < LEAST_FREE_BYTES
-        advice = "a million events take about 17 MB as a recording, and 12 MB more as tables" if short else ""
+        advice = "a million events take about 20 MB as a recording, and 10 MB more as tables" if short else ""
         found = f"{free / GIB:,.1f} GiB free at {place}"
         yield Finding(name=name, state=NOTE if short else OK, found=found, advice=advice)
 
