@@ -38,7 +38,7 @@ GIB = 1 << 30
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was looked at; `state`: `ok`, `note` (works, with less), `missing`; `advice`: what to do, or ""."""
+    """One thing that was looked at; `state`: `ok`, `note` (works, with less), `missing`; `advice`: what to do."""
 
     name: str
     state: str
