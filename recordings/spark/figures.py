@@ -34,9 +34,9 @@ def duration(us: float) -> str:
     """A duration with the two or three digits that matter: `850 µs`, `45 ms`, `9.4 s`, `2 min 5 s`, `1 h 2 min`."""
     if us == 0:
         return "0 s"
-    if us < 1_000:
+    if us < 999.5:
         return f"{us:.0f} µs"
-    if us < SECOND_US:
+    if us < 999_500:
         return f"{us / 1_000:.0f} ms"
     if us < 9.95 * SECOND_US:
         return f"{us / SECOND_US:.1f} s".replace(".0 s", " s")

@@ -1,0 +1,154 @@
+"""The page and its pictures: nothing overlaps, nothing is fetched, nothing from a recording is taken for markup."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from recordings.spark import charts
+from recordings.spark.page import CASES, DETAILED_FLIGHTS, page
+from recordings.spark.report_data import FORMAT, Flight, Heat, Incident, Report, documentation
+from recordings.spark.verdict import verdict
+from tests.spark.samples import CALM, INCIDENT, REBALANCE, SECOND_US, troubled
+
+replace = msgspec.structs.replace
+DOCUMENTATION = Path(__file__).resolve().parents[2] / "docs" / "report.md"
+
+
+def made(*flights: Flight) -> str:
+    judged = [replace(flight, verdict=verdict(flight)) for flight in flights]
+    return page(Report(format=FORMAT, flightdeck="0", spark="4", flights=judged))
+
+
+class Elements(HTMLParser):
+    """Every element's attributes, and that each is closed where it should be."""
+
+    VOID = frozenset({"meta", "br", "line", "rect", "circle", "path"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in {"meta", "br"}:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("flights", [[], [CALM], [troubled()], [troubled(), replace(CALM, run_id="other")]], ids=len)
+def test_the_page_is_whole_and_fetches_nothing(flights: list[Flight]) -> None:
+    text = made(*flights) if flights else page(Report(format=FORMAT, flightdeck="0", spark="4", flights=[]))
+    elements = Elements(text)
+    assert not elements.open
+    for _, attributes in elements.seen:
+        for name in ("src", "href"):
+            assert not re.match(r"\s*(https?:)?//", attributes.get(name) or "")
+    assert "http://" not in text
+    assert "https://" not in text
+
+
+def test_the_verdict_comes_before_any_picture() -> None:
+    text = made(troubled())
+    assert text.index("billing fell 41 s behind") < text.index("<svg")
+
+
+def test_what_comes_from_a_recording_is_never_markup() -> None:
+    bad = '<script>alert(1)</script>"><img src=x>'
+    incident = replace(INCIDENT, text=bad)
+    group = replace(troubled().groups[0], group=bad)
+    text = made(replace(troubled(), title=bad, lesson=bad, incidents=[incident], groups=[group], warnings=[bad]))
+    assert "<script>alert" not in text
+    assert "<img" not in text
+    assert not Elements(text).open
+
+
+def test_of_many_flights_the_first_are_shown_in_detail() -> None:
+    flights = [replace(CALM, run_id=f"flight-{number}") for number in range(DETAILED_FLIGHTS + 2)]
+    text = made(*flights)
+    assert text.count('<article class="flight"') == DETAILED_FLIGHTS
+    assert f"flight-{DETAILED_FLIGHTS + 1}" in text
+
+
+def test_of_very_many_rebalances_the_first_have_case_files() -> None:
+    rebalances = [replace(REBALANCE, rebalance=number, attendance=[]) for number in range(CASES + 5)]
+    assert made(replace(troubled(), rebalances=rebalances)).count('<details class="case">') == CASES
+
+
+def test_the_documentation_of_the_json_is_the_one_in_the_docs() -> None:
+    assert DOCUMENTATION.read_text(encoding="utf-8") == documentation(), (
+        "run `python -m recordings.spark.report_data docs/report.md`"
+    )
+
+
+def crowd(count: int, every_us: int) -> Flight:
+    incidents: list[Incident] = [
+        replace(INCIDENT, at_us=number * every_us, text=f"kill member-{number} of something long")
+        for number in range(count)
+    ]
+    return replace(troubled(), incidents=incidents)
+
+
+@pytest.mark.parametrize("every_us", [1, 300_000, 2 * SECOND_US])
+def test_labels_of_incidents_never_overlap_and_stay_inside(every_us: int) -> None:
+    picture = charts.timeline(crowd(30, every_us))
+    assert len(picture.incidents) == 30
+    shown = [band for band in picture.incidents if band.label]
+    assert shown
+    for band in shown:
+        assert band.label_x + len(band.label) * charts.LETTER <= charts.WIDTH
+        for other in shown:
+            if other is not band and other.row == band.row:
+                apart = abs(other.label_x - band.label_x)
+                assert apart >= min(len(band.label), len(other.label)) * charts.LETTER
+
+
+@pytest.mark.parametrize("span_us", [1, 900, 40_000, SECOND_US, 90 * SECOND_US, 600 * SECOND_US, 86_400 * SECOND_US])
+def test_ticks_are_few_round_and_inside(span_us: int) -> None:
+    ticks = charts.time_ticks(0, span_us, 100, 500)
+    assert 1 <= len(ticks) <= charts.TICKS_AT_MOST + 1
+    assert all(100 <= tick.at <= 600 for tick in ticks)
+    assert len({tick.label for tick in ticks}) == len(ticks) or span_us < 10_000
+
+
+@pytest.mark.parametrize(("value", "top"), [(0, 1), (1, 1), (669, 1_000), (1_100, 2_000), (2_400, 2_500), (10, 10)])
+def test_scales_end_at_round_numbers(value: int, top: int) -> None:
+    assert charts.nice_top(value) == top
+
+
+def test_heat_maps_join_neighbours_and_leave_out_nothing() -> None:
+    heat = Heat(seconds_per_cell=1, partitions=["a", "b"], rows=[[0, 5, 5, 0], [100, 0, 0, 100]])
+    picture = charts.heat_map(heat)
+    cells = "".join(picture.levels)
+    assert cells.count("M") == 3
+    assert picture.levels[-1].count("M") == 2
+    assert charts.heat_map(Heat(seconds_per_cell=1, partitions=[], rows=[])).most == "0"
+
+
+def test_a_case_file_spans_from_the_first_who_stopped_to_the_last_who_was_ready() -> None:
+    picture = charts.case_file(REBALANCE, 60 * SECOND_US)
+    assert [band.label for band in picture.phases] == ["joining", "assigning", "handing out"]
+    lanes = {lane.member: lane for lane in picture.lanes}
+    assert lanes["billing-1"].stopped is not None
+    assert lanes["billing-9"].stopped is None
+    assert lanes["billing-9"].synced is None
+    for band in (*picture.phases, lanes["billing-1"].stopped):
+        assert charts.CASE_LEFT <= band.x < band.x + band.width <= charts.CASE_WIDTH
+
+
+def test_a_rebalance_that_never_ended_is_drawn_to_the_end_of_the_flight() -> None:
+    open_ended = replace(REBALANCE, ended_us=None, ends="unfinished", closed_us=None, assigned_us=None, attendance=[])
+    picture = charts.timeline(replace(troubled(), rebalances=[open_ended]))
+    [band] = picture.panels[0].rebalances
+    assert band.x + band.width == pytest.approx(charts.LEFT + charts.PLOT)
+    assert charts.case_file(open_ended, 60 * SECOND_US).phases == []
