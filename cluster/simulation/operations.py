@@ -22,6 +22,7 @@ from cluster.timeline import Timeline
 from cluster.view import ClusterView
 
 UNTIL_MENDED = -1
+MOST_MEMBERS = 1_000  # a slip of the finger must not eat the machine
 FaultKey = tuple[str, ...]
 OF_A_PROCESS = ("down", "pause", "stall", "heartbeats")
 
@@ -275,6 +276,8 @@ class Operations:
 
     def _scale(self, command: c.Scale) -> None:
         simulation = self._simulation
+        if command.to > MOST_MEMBERS:
+            raise Refused(f"a group has at most {MOST_MEMBERS:,} members here")
         for name in simulation.members_up_to(command.group, command.to):
             self._launch(name)
         for name in simulation.members_above(command.group, command.to):
