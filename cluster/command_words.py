@@ -51,7 +51,11 @@ def _at_least(low: int) -> Callable[[str], int]:
 
 
 def _topics(text: str) -> tuple[str, ...]:
-    return tuple(_name(topic) for topic in text.split(","))
+    topics = tuple(_name(topic) for topic in text.split(","))
+    for index, topic in enumerate(topics):
+        if topic in topics[:index]:
+            raise ValueError(f"{topic} stands there twice")
+    return topics
 
 
 def _partition(text: str) -> TopicPartition:

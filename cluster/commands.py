@@ -331,6 +331,9 @@ def parse(text: str, names: Names | None = None) -> Command:
             trouble = unknown(slot.kind, value, names)
             if trouble is not None:
                 raise CommandError(trouble[0], column, trouble[1])
+        ends = [(value, column) for slot, value, column in match.columns if slot.field in ("a", "b")]
+        if len(ends) == 2 and ends[0][0] == ends[1][0]:
+            raise CommandError("a process has no link to itself", ends[1][1])
     return command
 
 

@@ -7,6 +7,7 @@ lists as tuples, None for a key that is not set). The table of keys is `cluster.
 from collections.abc import Mapping
 
 from cluster.config_keys import CONFIG_KEYS, TOPIC_FALLBACK, ConfigKey, Scope, Value
+from cluster.durations import parse_iso_duration
 from cluster.words import nearest
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "cross_errors",
     "defaults",
     "find",
+    "in_flight_keys",
+    "is_dotted",
     "resolve",
     "resolve_topic",
     "scopes_of",
@@ -64,6 +67,11 @@ def find(scope: Scope, name: str) -> ConfigKey:
 def scopes_of(name: str) -> tuple[Scope, ...]:
     """The scopes that have a key of this name, in the order broker, topic, producer, consumer; empty when none has."""
     return tuple(scope for scope, keys in _BY_SCOPE.items() if name in keys)
+
+
+def in_flight_keys(scope: Scope) -> tuple[str, ...]:
+    """The keys of a scope that `set` changes at once in a running cluster."""
+    return tuple(key.name for key in _BY_SCOPE[scope].values() if key.in_flight)
 
 
 def defaults(scope: Scope) -> dict[str, Value]:
@@ -177,6 +185,11 @@ def _string(key: ConfigKey, raw: object) -> str:
 
 def _choice(key: ConfigKey, raw: object) -> str:
     if isinstance(raw, str) and any(raw == word or (word[-1] == ":" and raw.startswith(word)) for word in key.choices):
+        if raw.startswith("by_duration:"):
+            try:
+                parse_iso_duration(raw.removeprefix("by_duration:"))
+            except ValueError as error:
+                raise ConfigError(key.name, f"{key.name}: {error}") from None
         return "all" if key.name == "acks" and raw == "-1" else raw
     known = ", ".join(word + ("…" if word[-1] == ":" else "") for word in key.choices)
     suggestion = nearest(raw, key.choices) if isinstance(raw, str) else None
@@ -187,7 +200,15 @@ def _list(key: ConfigKey, raw: object) -> tuple[str, ...]:
     words = raw.split(",") if isinstance(raw, str) else raw
     if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words) or not words:
         raise ConfigError(key.name, f"{key.name} is a list of words, not {_shown(raw)}")
+    if key.name == "partition.assignment.strategy":
+        return tuple(word.strip() if is_dotted(word.strip()) else _choice(key, word.strip()) for word in words)
     return tuple(_choice(key, word.strip()) for word in words)
+
+
+def is_dotted(name: str) -> bool:
+    """Whether a name is a class by its path, `mypackage.module.ClassName`: an assignor of one's own."""
+    words = name.split(".")
+    return len(words) > 1 and all(word.isidentifier() for word in words)
 
 
 def _shown(raw: object) -> str:

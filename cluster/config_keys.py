@@ -1,8 +1,9 @@
 """Every configuration key of Kafka that a scenario may name: what it is, its default, its bounds and where it stands.
 
 The defaults are those of Kafka 4.x (`kafka-behaviours.md` §1.1–1.3, with the mistakes of §0 put right). `source` is the
-class of Apache Kafka that defines the key. `in_flight` says that `set` may change it while the cluster runs: brokers
-and topics read it at the next use, a consumer's timeouts reach the coordinator with its next JoinGroup.
+class of Apache Kafka that defines the key. `in_flight` says that `set` changes it at once while the cluster runs (a
+consumer's timeouts reach the coordinator with its next JoinGroup). A client's other keys wait for its next start; those
+of brokers and topics are refused then.
 """
 
 from typing import Literal
@@ -35,41 +36,78 @@ class ConfigKey(msgspec.Struct, frozen=True):
     choices: tuple[str, ...] = ()
 
 
+SET_IN_FLIGHT: dict[str, tuple[str, ...]] = {
+    "broker": (
+        "group.min.session.timeout.ms",
+        "group.max.session.timeout.ms",
+        "group.initial.rebalance.delay.ms",
+        "group.max.size",
+        "offset.metadata.max.bytes",
+        "offsets.retention.minutes",
+        "offsets.retention.check.interval.ms",
+        "min.insync.replicas",
+        "unclean.leader.election.enable",
+    ),
+    "topic": (
+        "min.insync.replicas",
+        "unclean.leader.election.enable",
+        "retention.ms",
+        "retention.bytes",
+        "segment.bytes",
+        "segment.ms",
+    ),
+}
+"""Keys of brokers and topics that `set` changes in a running cluster (`cluster.simulation.in_flight` knows how)."""
+
+
+ROUND_ROBIN = ("roundrobin", "RoundRobinPartitioner", "org.apache.kafka.clients.producer.RoundRobinPartitioner")
+"""What `partitioner.class` may be; without it the built-in partitioner decides."""
+
+
 class _Keys(msgspec.Struct, frozen=True):
-    """Makes the keys of one scope that one class of Kafka defines. `fixed`: read only at a start, not set in flight."""
+    """Makes the keys of one scope that one class of Kafka defines. `fixed`: a client reads it only when it starts."""
 
     scope: Scope
     source: str
 
+    def _changes(self, name: str, fixed: bool) -> bool:
+        return name in SET_IN_FLIGHT[self.scope] if self.scope in SET_IN_FLIGHT else not fixed
+
     def ms(
         self, name: str, default: int | None, low: int = 0, high: int = INT_MAX, *, fixed: bool = False
     ) -> ConfigKey:
-        return ConfigKey(name, self.scope, "int_ms", default, low, high, "ms", not fixed, self.source)
+        return ConfigKey(name, self.scope, "int_ms", default, low, high, "ms", self._changes(name, fixed), self.source)
 
     def size(
         self, name: str, default: int | None, low: int = 0, high: int = INT_MAX, *, fixed: bool = False
     ) -> ConfigKey:
-        return ConfigKey(name, self.scope, "int_bytes", default, low, high, "bytes", not fixed, self.source)
+        return ConfigKey(
+            name, self.scope, "int_bytes", default, low, high, "bytes", self._changes(name, fixed), self.source
+        )
 
     def number(
         self, name: str, default: int, low: int = 0, high: int = INT_MAX, *, unit: str = "", fixed: bool = False
     ) -> ConfigKey:
-        return ConfigKey(name, self.scope, "int", default, low, high, unit, not fixed, self.source)
+        return ConfigKey(name, self.scope, "int", default, low, high, unit, self._changes(name, fixed), self.source)
 
     def share(self, name: str, default: float) -> ConfigKey:
-        return ConfigKey(name, self.scope, "float", default, 0.0, 1.0, "", True, self.source)
+        return ConfigKey(name, self.scope, "float", default, 0.0, 1.0, "", self._changes(name, False), self.source)
 
     def flag(self, name: str, default: bool, *, fixed: bool = False) -> ConfigKey:
-        return ConfigKey(name, self.scope, "bool", default, None, None, "", not fixed, self.source)
+        return ConfigKey(name, self.scope, "bool", default, None, None, "", self._changes(name, fixed), self.source)
 
     def text(self, name: str, default: str | None) -> ConfigKey:
         return ConfigKey(name, self.scope, "string", default, None, None, "", False, self.source)
 
     def word(self, name: str, choices: tuple[str, ...], *, fixed: bool = False) -> ConfigKey:
-        return ConfigKey(name, self.scope, "enum", choices[0], None, None, "", not fixed, self.source, choices)
+        return ConfigKey(
+            name, self.scope, "enum", choices[0], None, None, "", self._changes(name, fixed), self.source, choices
+        )
 
     def words(self, name: str, default: tuple[str, ...], choices: tuple[str, ...], *, fixed: bool = False) -> ConfigKey:
-        return ConfigKey(name, self.scope, "list", default, None, None, "", not fixed, self.source, choices)
+        return ConfigKey(
+            name, self.scope, "list", default, None, None, "", self._changes(name, fixed), self.source, choices
+        )
 
 
 _consumer = _Keys("consumer", "ConsumerConfig")
@@ -84,6 +122,9 @@ _log = _Keys("broker", "ServerLogConfigs")
 _cleaner = _Keys("broker", "CleanerConfig")
 
 _ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
+DEFAULT_ASSIGNORS = ("range", "cooperative-sticky")
+"""Kafka's default for partition.assignment.strategy: eager by range, one bounce away from cooperative."""
+
 _PROTOCOLS = ("classic", "consumer", "share", "streams")
 
 CONSUMER_KEYS = (
@@ -100,11 +141,15 @@ CONSUMER_KEYS = (
     _consumer.ms("auto.commit.interval.ms", 5_000),
     _consumer.word("auto.offset.reset", ("latest", "earliest", "none", "by_duration:")),
     _consumer.word("isolation.level", ("read_uncommitted", "read_committed"), fixed=True),
-    _consumer.words("partition.assignment.strategy", ("range", "cooperative-sticky"), _ASSIGNORS, fixed=True),
+    _consumer.words("partition.assignment.strategy", DEFAULT_ASSIGNORS, _ASSIGNORS, fixed=True),
     _consumer.ms("default.api.timeout.ms", 60_000),
     _consumer.ms("request.timeout.ms", 30_000),
     _consumer.ms("retry.backoff.ms", 100),
     _consumer.ms("retry.backoff.max.ms", 1_000),
+    _consumer.ms("reconnect.backoff.ms", 50, fixed=True),
+    _consumer.ms("reconnect.backoff.max.ms", 1_000, fixed=True),
+    _consumer.ms("socket.connection.setup.timeout.ms", 10_000, fixed=True),
+    _consumer.ms("socket.connection.setup.timeout.max.ms", 30_000, fixed=True),
     _consumer.ms("metadata.max.age.ms", 300_000),
     _consumer.text("group.instance.id", None),
     _consumer.text("client.rack", ""),
@@ -114,12 +159,12 @@ PRODUCER_KEYS = (
     _producer.word("acks", ("all", "-1", "1", "0"), fixed=True),
     _producer.flag("enable.idempotence", True, fixed=True),
     _producer.ms("linger.ms", 5),
-    _producer.size("batch.size", 16_384),
+    _producer.size("batch.size", 16_384, fixed=True),
     _producer.size("buffer.memory", 33_554_432, 0, LONG_MAX, fixed=True),
     _producer.ms("max.block.ms", 60_000, 0, LONG_MAX),
     _producer.ms("delivery.timeout.ms", 120_000),
     _producer.ms("request.timeout.ms", 30_000),
-    _producer.number("retries", INT_MAX),
+    _producer.number("retries", INT_MAX, fixed=True),
     _producer.number("max.in.flight.requests.per.connection", 5, 1, fixed=True),
     _producer.size("max.request.size", 1_048_576),
     _producer.word("compression.type", ("none", "gzip", "snappy", "lz4", "zstd"), fixed=True),
@@ -129,6 +174,10 @@ PRODUCER_KEYS = (
     _producer.ms("partitioner.availability.timeout.ms", 0, 0, LONG_MAX, fixed=True),
     _producer.ms("retry.backoff.ms", 100),
     _producer.ms("retry.backoff.max.ms", 1_000),
+    _producer.ms("reconnect.backoff.ms", 50, fixed=True),
+    _producer.ms("reconnect.backoff.max.ms", 1_000, fixed=True),
+    _producer.ms("socket.connection.setup.timeout.ms", 10_000, fixed=True),
+    _producer.ms("socket.connection.setup.timeout.max.ms", 30_000, fixed=True),
     _producer.ms("metadata.max.age.ms", 300_000),
     _producer.ms("transaction.timeout.ms", 60_000, 1, fixed=True),
 )

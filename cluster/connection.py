@@ -1,49 +1,111 @@
-"""A connection from a client to a broker: requests go out, answers come back in the order of the links, or it breaks.
+"""A connection from a client to a broker: it is made, requests go out, answers come back in order, and it breaks.
+
+Theory of operation. A connection is made before anything is sent: one round trip (Kafka's TCP handshake and ApiVersions
+in one) to a host that answers. A dead process' host refuses at once; a host that does not answer costs
+`socket.connection.setup.timeout.ms`. What is sent before the connection is ready waits for it. A broken one stays
+broken: the next attempt is another connection, not before `reconnect.backoff.ms` has passed, which doubles with each
+failure (`ConnectionAttempts`: one for each client and broker). Until then whatever is sent fails.
 
 A call ends exactly once: with its response, or with None when the connection broke (the broker's process died, or a
 request got no answer within `request.timeout.ms`, upon which a Kafka client drops the whole connection).
 
 An idle Fetch that a broker parks is renewed every `fetch.max.wait.ms` in Kafka. Here it stays parked, and its timeout
-begins to run only when something hides the broker: that is what the watchers of links and processes are for.
+runs only while something hides the broker: that is what the watchers of links and processes are for.
+Source: `NetworkClient`, `ClusterConnectionStates`, `ConsumerNetworkClient`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from cluster.network import Link, Network
 from cluster.protocol.messages import Request, Response
 from cluster.timeline import Timeline
 
+MS = 1_000
+JITTER = 0.2  # ClusterConnectionStates.RECONNECT_BACKOFF_JITTER and CONNECTION_SETUP_TIMEOUT_JITTER
+MOST_DOUBLINGS = 30
+
 
 class Endpoint(Protocol):
-    """A broker, as a connection sees it."""
+    """A broker, as a connection sees it: `running` is false while it is frozen or dead."""
 
     name: str
+    running: bool
+
+    def accept(self, connection: "Connection") -> None:
+        """A client wants to connect."""
 
     def receive(self, call: "Call") -> None:
         """A request arrived."""
 
-    def connected(self, connection: "Connection") -> None:
-        """A client opened a connection."""
+    def never_received(self, call: "Call") -> None:
+        """A request was lost with its connection."""
+
+    def disconnected(self, connection: "Connection") -> None:
+        """A client closed its end."""
 
 
 class Owner(Protocol):
     """A client's process, as a connection sees it: `running` is false while it is frozen or dead."""
 
     name: str
-    running: bool
+
+    @property
+    def running(self) -> bool:
+        """Whether its process runs: neither frozen nor dead."""
 
     def watch(self, connection: "Connection", at_us: int) -> None:
-        """Ask the connection at this instant, at the latest, whether a request has timed out."""
+        """Ask the connection at this instant, at the latest, whether something has timed out."""
 
     def later(self, action: Callable[[Any], object], argument: object) -> None:
         """Keep this until the process goes on; a dead process forgets it."""
+
+    def connected(self, connection: "Connection") -> None:
+        """The connection is ready."""
+
+    def disconnected(self, connection: "Connection") -> None:
+        """The connection broke, or could not be made."""
+
+
+class ConnectionAttempts:
+    """When a client may connect to one broker again, and how long that may take; `random` draws from [0, 1)."""
+
+    def __init__(self, config: Mapping[str, Any], random: Callable[[], float]) -> None:
+        self._random = random
+        self._backoff = config["reconnect.backoff.ms"] * MS, config["reconnect.backoff.max.ms"] * MS
+        key = "socket.connection.setup.timeout"
+        self._setup = config[f"{key}.ms"] * MS, config[f"{key}.max.ms"] * MS
+        self._failures = self._setup_failures = 0
+        self.not_before_us = 0
+
+    def _exponential(self, bounds: tuple[int, int], failures: int) -> int:
+        """Kafka's ExponentialBackoff: doubled for each failure up to a bound, 20 % more or less by chance."""
+        first, most = bounds
+        most = max(first, most)
+        if most == first:
+            return first
+        term = min(first << min(failures, MOST_DOUBLINGS), most)
+        return min(int(term * (1 - JITTER + 2 * JITTER * self._random())), most)
+
+    def setup_timeout_us(self) -> int:
+        """How long this attempt may go unanswered."""
+        return self._exponential(self._setup, self._setup_failures)
+
+    def succeeded(self) -> None:
+        """A connection was made."""
+        self._failures = self._setup_failures = 0
+
+    def failed(self, now_us: int, *, connecting: bool) -> None:
+        """A connection broke, or (`connecting`) was not made."""
+        self.not_before_us = now_us + self._exponential(self._backoff, self._failures)
+        self._failures += 1
+        self._setup_failures = self._setup_failures + 1 if connecting else 0
 
 
 class Call:
     """One request in flight. `reply` answers it from the broker's side; `done` once the client has its end of it."""
 
-    __slots__ = ("connection", "done", "long_poll", "on_response", "request", "response", "sent_us")
+    __slots__ = ("connection", "done", "long_poll", "on_response", "patient", "request", "response", "sent_us")
 
     def __init__(
         self,
@@ -57,6 +119,7 @@ class Call:
         self.request: Any = request  # whoever handles it knows its kind
         self.long_poll, self.sent_us, self.done = long_poll, sent_us, False
         self.response: Any = None
+        self.patient = False
 
     def reply(self, response: Response) -> None:
         """Send the answer on its way back. A broker answers a call once."""
@@ -71,28 +134,103 @@ class Call:
 
 
 class Connection:
-    """A client's connection to one broker; `timeout_us` is its `request.timeout.ms`."""
+    """One connection of a client to a broker, from the attempt on; `timeout_us` is its `request.timeout.ms`.
 
-    def __init__(self, timeline: Timeline, network: Network, owner: Owner, broker: Endpoint, timeout_us: int) -> None:
+    `ready`: requests go out. `broken`: it is over. `accepted`: the broker's process knows it. `hidden`: nothing the
+    broker says can be heard now.
+    """
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        network: Network,
+        owner: Owner,
+        broker: Endpoint,
+        timeout_us: int,
+        attempts: ConnectionAttempts,
+    ) -> None:
         self.timeline, self.owner, self.broker, self.timeout_us = timeline, owner, broker, timeout_us
         self.outbound: Link = network.link(owner.name, broker.name)
         self.inbound: Link = network.link(broker.name, owner.name)
+        self.attempts = attempts
+        self.ready = self.broken = self.accepted = self.hidden = False
         self._in_flight: dict[Call, None] = {}
-        self._watched = False
-        self.hidden = False
-        self.outbound.watchers.append(self.look)
-        self.inbound.watchers.append(self.look)
-        broker.connected(self)
+        self._hidden_since_us = 0
+        self._setup_ends_us = timeline.now_us + attempts.setup_timeout_us()
+        self._watched = True
+        self.outbound.watchers[self.look] = None
+        self.inbound.watchers[self.look] = None
+        self.look()
+        owner.watch(self, self._setup_ends_us)
+        self.outbound.send(broker.accept, self)
 
-    def send(self, request: Request, on_response: Callable[[Any], object], *, long_poll: bool = False) -> Call:
-        """Send a request; `on_response` gets the response, or None when the connection breaks before it."""
-        call = Call(self, request, on_response, long_poll and not self.hidden, self.timeline.now_us)
+    # --- making it ------------------------------------------------------------------------------------------------
+
+    def knocked(self) -> None:
+        """The broker's host answers while its process is frozen: the client waits as for any other answer."""
+        self._setup_ends_us = self.timeline.now_us + self.timeout_us
+        self.owner.watch(self, self._setup_ends_us)
+
+    def established(self, _: object = None) -> None:
+        """The broker's process answered: what waited goes out."""
+        if not self.owner.running:
+            self.owner.later(self.established, None)
+        elif not self.broken:
+            self.ready = True
+            self.attempts.succeeded()
+            for call in self._in_flight:
+                self.outbound.send(self.broker.receive, call)
+            self._watched = False
+            self._watch_calls()
+            self.owner.connected(self)
+
+    # --- calls ----------------------------------------------------------------------------------------------------
+
+    def send(
+        self,
+        request: Request,
+        on_response: Callable[[Any], object],
+        *,
+        long_poll: bool = False,
+        patient: bool = False,
+        unanswered: Response | None = None,
+    ) -> Call:
+        """Send a request; `on_response` gets the response, or None when the connection breaks before it.
+
+        `patient`: whoever sends it sees to its timeout, which is not `request.timeout.ms` (JoinGroup). `unanswered`:
+        what counts as the response to a request that no broker answers, once it is written.
+        """
+        call = Call(self, request, on_response, long_poll, self.timeline.now_us)
+        call.patient = patient
+        if not self.ready:
+            self._wait_for_connection(call)
+            return call
         self._in_flight[call] = None
-        if not self._watched and not call.long_poll:
+        if unanswered is not None:
+            call.response = unanswered
+            self.outbound.send(self.broker.receive, call)
+            self.timeline.post(call.sent_us, self.arrive, call)
+            return call
+        if not self._watched and (self.hidden or not long_poll):
             self._watched = True
             self.owner.watch(self, call.sent_us + self.timeout_us)
         self.outbound.send(self.broker.receive, call)
         return call
+
+    def _wait_for_connection(self, call: Call) -> None:
+        if self.broken:
+            self.timeline.post(self.timeline.now_us, self._fail, call)
+        else:
+            self._in_flight[call] = None
+            self.owner.watch(self, call.sent_us + self.timeout_us)
+
+    def _fail(self, call: Call) -> None:
+        """There is no connection, and no attempt at one yet."""
+        if not self.owner.running:
+            self.owner.later(self._fail, call)
+        elif not call.done:
+            call.done = True
+            call.on_response(None)
 
     def arrive(self, call: Call) -> None:
         """A response reached the client's socket."""
@@ -103,46 +241,92 @@ class Connection:
             del self._in_flight[call]
             call.on_response(call.response)
 
-    def reset(self, _: object = None) -> None:
-        """The connection broke: every call in flight ends with None."""
-        if not self.owner.running:
-            self.owner.later(self.reset, None)
-            return
-        calls, self._in_flight = list(self._in_flight), {}
-        for call in calls:
-            call.done = True
-            call.on_response(None)
-
     def abandon(self, call: Call) -> None:
         """Nobody waits for this call any more; whatever answers it is dropped."""
         call.done = True
-        del self._in_flight[call]
+        self._in_flight.pop(call, None)
+
+    # --- its end --------------------------------------------------------------------------------------------------
+
+    def reset(self, _: object = None) -> None:
+        """The connection broke, or was refused: every call in flight ends with None."""
+        if self.broken:
+            return
+        if not self.owner.running:
+            self.owner.later(self.reset, None)
+            return
+        self.attempts.failed(self.timeline.now_us, connecting=not self.ready)
+        calls = self._end()
+        for call in calls:
+            if not call.done:  # one that ends may give up others
+                call.done = True
+                call.on_response(None)
+        self.owner.disconnected(self)
 
     def close(self) -> None:
         """The client's process is gone or has no more use for the connection: nobody waits for anything."""
-        for call in self._in_flight:
-            call.done = True
-        self._in_flight.clear()
+        if not self.broken:
+            for call in self._end():
+                call.done = True
 
-    def look(self, *, silent: bool = False) -> None:
-        """Something may have hidden the broker: from now on parked calls are timed like any other.
+    def _end(self) -> list[Call]:
+        """Tell the other end, and drop what has not left this one; returns the calls in flight."""
+        self.broken, self.ready = True, False
+        for link in (self.outbound, self.inbound):
+            link.watchers.pop(self.look, None)
+        calls, self._in_flight = list(self._in_flight), {}
+        if self.outbound.cut_since_us is not None:
+            for word in self.outbound.forget(self._is_mine):
+                if isinstance(word, Call):
+                    self.broker.never_received(word)
+        self.outbound.send(self.broker.disconnected, self)
+        return calls
 
-        `silent`: the broker's process is frozen. Once it is back, the next Fetch is a long poll again.
-        """
-        self.hidden = silent or self.outbound.cut_since_us is not None or self.inbound.cut_since_us is not None
-        for call in self._in_flight:
-            if self.hidden and call.long_poll:
-                call.long_poll, call.sent_us = False, self.timeline.now_us
-        if self.hidden and self._in_flight and not self._watched:
+    def _is_mine(self, word: object) -> bool:
+        return word is self or (isinstance(word, Call) and word.connection is self)
+
+    # --- timeouts -------------------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Something may have hidden the broker, or uncovered it: parked calls are timed while it is hidden."""
+        hidden = (
+            not self.broker.running or self.outbound.cut_since_us is not None or self.inbound.cut_since_us is not None
+        )
+        if hidden and not self.hidden:
+            self._hidden_since_us = self.timeline.now_us
+        self.hidden = hidden
+        if hidden and self.ready:
+            self._watch_calls()
+
+    def _watch_calls(self) -> None:
+        oldest_us = self._oldest_us()
+        if oldest_us is not None and not self._watched:
             self._watched = True
-            self.owner.watch(self, self.timeline.now_us + self.timeout_us)
+            self.owner.watch(self, oldest_us + self.timeout_us)
+
+    def _oldest_us(self) -> int | None:
+        """Since when the client waits for the answer that it has waited for longest."""
+        oldest_us = min((call.sent_us for call in self._in_flight if not call.long_poll), default=None)
+        if self.hidden or not self.ready:
+            for call in self._in_flight:
+                if call.patient:
+                    continue
+                waits_us = max(call.sent_us, self._hidden_since_us)
+                if oldest_us is None or waits_us < oldest_us:
+                    oldest_us = waits_us
+        return oldest_us
 
     def check_timeouts(self) -> int | None:
-        """Break the connection if its oldest request has waited too long; else when to ask again, None for never."""
-        oldest = min((call.sent_us for call in self._in_flight if not call.long_poll), default=None)
-        if oldest is not None and oldest + self.timeout_us > self.timeline.now_us:
-            return oldest + self.timeout_us
+        """Break the connection if something has waited too long; else when to ask again, None for never."""
+        if self.broken:
+            return None
+        oldest_us = self._oldest_us()
+        at_us = None if oldest_us is None else oldest_us + self.timeout_us
+        if not self.ready:
+            at_us = self._setup_ends_us if at_us is None else min(at_us, self._setup_ends_us)
+        if at_us is not None and at_us > self.timeline.now_us:
+            return at_us
         self._watched = False
-        if oldest is not None:
+        if at_us is not None:
             self.reset()
         return None

@@ -12,6 +12,7 @@ MICROSECONDS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_60
 BYTES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 PERIODS = {"s": 1, "m": 60, "h": 3_600}
 
+_ISO_DURATION = re.compile(r"P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]{1,9})?)S)?)?")
 _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)(.*)", re.DOTALL)
 
 
@@ -26,6 +27,28 @@ def parse_duration(text: str) -> int:
 def format_duration(us: int) -> str:
     """Write microseconds in the largest unit that divides them: 90_000_000 is `90s`, 120_000_000 is `2m`, 0 is `0s`."""
     return _shortest(us, MICROSECONDS, "s")
+
+
+def spoken_duration(us: int) -> str:
+    """Write microseconds for people, the largest unit first: `1 h 16 m 49.365 s`, `5 m`, `2.5 s`, `0 s`."""
+    hours, rest = divmod(us, MICROSECONDS["h"])
+    minutes, rest = divmod(rest, MICROSECONDS["m"])
+    seconds = f"{Decimal(rest) / MICROSECONDS['s']:f}"
+    seconds = seconds.rstrip("0").rstrip(".") if "." in seconds else seconds
+    parts = [f"{hours} h" if hours else "", f"{minutes} m" if minutes else "", f"{seconds} s" if rest else ""]
+    return " ".join(part for part in parts if part) or "0 s"
+
+
+def parse_iso_duration(text: str) -> int:
+    """Read an ISO-8601 duration as Java's `Duration.parse` does (`PT1H30M`, `P2DT0.5S`) in microseconds.
+
+    Raises ValueError for anything else, and for a negative one.
+    """
+    match = _ISO_DURATION.fullmatch(text.upper())
+    if match is None or text.upper().endswith(("P", "T")):
+        raise ValueError(f"{text!r} is not a duration: write it like PT1H, PT30M, P1DT12H, PT0.5S")
+    days, hours, minutes, seconds = (Fraction(number or "0") for number in match.groups())
+    return int((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * MICROSECONDS["s"])
 
 
 def parse_size(text: str) -> int:

@@ -38,7 +38,10 @@ class TopicCreated(Event, frozen=True, kw_only=True):
 
 
 class GroupDeclared(Event, frozen=True, kw_only=True):
-    """A consumer group of the scenario; `coordinator_partition` is its partition of `__consumer_offsets`."""
+    """A consumer group of the scenario; `coordinator_partition` is its partition of `__consumer_offsets`.
+
+    `sink` is the outside store that its applications write each finished record to ("" for none).
+    """
 
     group: str
     topics: tuple[str, ...]
@@ -46,6 +49,7 @@ class GroupDeclared(Event, frozen=True, kw_only=True):
     offset_reset: str
     read_committed: bool
     coordinator_partition: str
+    sink: str = ""
 
 
 class MemberDeclared(Event, frozen=True, kw_only=True):
@@ -69,6 +73,13 @@ class ProducerDeclared(Event, frozen=True, kw_only=True):
     transactional_id: str
 
 
+class PartitionsAdded(Event, frozen=True, kw_only=True):
+    """A topic has `partitions` partitions now; the new ones follow as `leader_elected`."""
+
+    topic: str
+    partitions: int
+
+
 # --- brokers, controller, partitions ---------------------------------------------------------------------------
 
 
@@ -80,7 +91,7 @@ class BrokerStarted(Event, frozen=True, kw_only=True):
 
 
 class BrokerStopped(Event, frozen=True, kw_only=True):
-    """A broker's process ended; `how` is `stop` (controlled shutdown done), `kill` or `crash` (the host)."""
+    """A broker's process ended; `how`: `stop` (controlled shutdown done), `kill`, `crash` (the host), `disk` (full)."""
 
     broker: int
     how: str
@@ -121,7 +132,7 @@ class ControllerElected(Event, frozen=True, kw_only=True):
 class LeaderElected(Event, frozen=True, kw_only=True):
     """The controller gave a partition's leadership (or took it: `leader` is -1 when there is none).
 
-    `reason`: `created`, `broker fenced`, `controlled shutdown`, `broker returned`, `preferred`, `unclean`.
+    `reason`: `created`, `broker fenced`, `controlled shutdown`, `broker returned`, `preferred`, `unclean`, `moved`.
     """
 
     partition: str
@@ -133,7 +144,10 @@ class LeaderElected(Event, frozen=True, kw_only=True):
 
 
 class LeadershipTaken(Event, frozen=True, kw_only=True):
-    """The elected broker learned of it and leads: from now on the partition's offsets are those of its own log."""
+    """The elected broker learned of it and leads: from now on the partition's offsets are those of its own log.
+
+    `appended`: how many records were ever added to that log and not truncated again, deleted ones included.
+    """
 
     partition: str
     broker: int
@@ -142,6 +156,7 @@ class LeadershipTaken(Event, frozen=True, kw_only=True):
     high_watermark: int
     log_end: int
     bytes: int
+    appended: int = 0
 
 
 class IsrChanged(Event, frozen=True, kw_only=True):
@@ -153,7 +168,10 @@ class IsrChanged(Event, frozen=True, kw_only=True):
 
 
 class RecordsAppended(Event, frozen=True, kw_only=True):
-    """The leader appended one batch; its log now ends at `base_offset + count`."""
+    """The leader appended one batch; its log now ends at `base_offset + count`.
+
+    A `marker` ("COMMIT" or "ABORT") is a control record that ends the transaction of its producer id here.
+    """
 
     partition: str
     base_offset: int
@@ -165,6 +183,8 @@ class RecordsAppended(Event, frozen=True, kw_only=True):
     base_sequence: int
     first_serial: int
     leader_epoch: int
+    transactional: bool = False
+    marker: str = ""
 
 
 class HighWatermarkAdvanced(Event, frozen=True, kw_only=True):
@@ -179,12 +199,49 @@ class HighWatermarkAdvanced(Event, frozen=True, kw_only=True):
 
 
 class LogTruncated(Event, frozen=True, kw_only=True):
-    """A replica dropped its records from `offset` up to `log_end`, to agree with its leader (KIP-101)."""
+    """A replica dropped its records from `offset` up to `log_end`, and has `bytes` left.
+
+    `appended`: as in `LeadershipTaken`.
+    `reason`: `diverged`, to agree with its leader (KIP-101), or `crash`: its host had not flushed them.
+    """
 
     partition: str
     broker: int
     offset: int
     log_end: int
+    reason: str = "diverged"
+    bytes: int = 0
+    appended: int = 0
+
+
+class LogStartAdvanced(Event, frozen=True, kw_only=True):
+    """The leader of `leader_epoch` lets nobody read below `log_start` any more; its log has `bytes` now.
+
+    `reason`: `delete records`, or `retention` (whole segments, by age or size).
+    """
+
+    partition: str
+    broker: int
+    leader_epoch: int
+    log_start: int
+    bytes: int
+    reason: str
+
+
+class RecordsLost(Event, frozen=True, kw_only=True):
+    """Ground truth: with what happened at `broker`, no replica's log holds these records (any more).
+
+    `producer` and `first_serial` name them, whatever their offsets; those that are sent again live again. With acks=0
+    they may never have had an offset (-1): their request found no leader.
+    """
+
+    partition: str
+    broker: int
+    first_offset: int
+    records: int
+    leader_epoch: int
+    producer: str
+    first_serial: int
 
 
 # --- producers -------------------------------------------------------------------------------------------------
@@ -227,7 +284,8 @@ class ProduceSent(Event, frozen=True, kw_only=True):
 class BatchAcknowledged(Event, frozen=True, kw_only=True):
     """The leader confirmed a batch; `duplicate`: it had it already, nothing was appended twice.
 
-    `freed_bytes` go back to `buffer.memory`; `latency_us` counts from the batch's first record.
+    `freed_bytes` go back to `buffer.memory`; `latency_us` counts from the batch's first record. With acks=0 it is the
+    client's own word, given when the request was written, and `base_offset` is -1.
     """
 
     producer: str
@@ -237,6 +295,7 @@ class BatchAcknowledged(Event, frozen=True, kw_only=True):
     freed_bytes: int
     latency_us: int
     duplicate: bool
+    first_serial: int = -1
 
 
 class BatchRetried(Event, frozen=True, kw_only=True):
@@ -260,6 +319,19 @@ class BatchFailed(Event, frozen=True, kw_only=True):
     sent: bool
 
 
+class SendRefused(Event, frozen=True, kw_only=True):
+    """send() failed before any batch took the record: it had waited `max.block.ms` for memory or for metadata.
+
+    `waited_for`: "memory" or "metadata".
+    """
+
+    producer: str
+    topic: str
+    records: int
+    waited_for: str
+    error: str
+
+
 # --- the group coordinator -------------------------------------------------------------------------------------
 
 
@@ -279,8 +351,9 @@ class MemberIdAssigned(Event, frozen=True, kw_only=True):
 class RebalanceStarted(Event, frozen=True, kw_only=True):
     """The group went to PreparingRebalance: the join barrier is open until `closes_at_us` at the latest.
 
-    `cause` in the words of the scenario format (`member joined`, `session expired`…), `trigger` the member that set
-    it off ("" for none). `initial`: the barrier of a group that was Empty, which closes by time only.
+    `cause` in the words of the scenario format (`member joined`, `session expired`…), `trigger` and `member_id` the
+    member that set it off ("" for none), `detail` the coordinator's reason as Kafka logs it. `initial`: the barrier of
+    a group that was Empty, which closes by time only.
     `session_deadlines_us`: members whose parked SyncGroup was answered by it, and until when their sessions run.
     """
 
@@ -292,6 +365,8 @@ class RebalanceStarted(Event, frozen=True, kw_only=True):
     closes_at_us: int
     broker: int
     session_deadlines_us: dict[str, int] = {}
+    member_id: str = ""
+    detail: str = ""
 
 
 class JoinBarrierExtended(Event, frozen=True, kw_only=True):
@@ -322,7 +397,8 @@ class JoinReceived(Event, frozen=True, kw_only=True):
 class StaticMemberReplaced(Event, frozen=True, kw_only=True):
     """A static member came back: `member_id` has taken the place, assignment and leadership of `old_member_id`.
 
-    What was parked under the old id is fenced. A group that has to rebalance for it says so in the next events.
+    `leader` is the client id of the group's leader now. What was parked under the old id is fenced. `goes_on`: the
+    group is Stable and stays so; else the next events say that it rebalances, or that it does so already.
     """
 
     group: str
@@ -330,6 +406,8 @@ class StaticMemberReplaced(Event, frozen=True, kw_only=True):
     old_member_id: str
     member_id: str
     session_deadline_us: int
+    goes_on: bool = False
+    leader: str = ""
 
 
 class JoinBarrierCompleted(Event, frozen=True, kw_only=True):
@@ -350,7 +428,7 @@ class JoinBarrierCompleted(Event, frozen=True, kw_only=True):
 
 
 class SyncReceived(Event, frozen=True, kw_only=True):
-    """A member's SyncGroup reached the coordinator; the leader's brings the assignment.
+    """A member's SyncGroup reached the coordinator; the leader's brings the assignment: member id → partitions.
 
     `session_deadline_us` is -1 while the request is parked: the member cannot expire until it is answered.
     """
@@ -360,6 +438,7 @@ class SyncReceived(Event, frozen=True, kw_only=True):
     member_id: str
     leader: bool
     session_deadline_us: int = -1
+    assignments: dict[str, tuple[str, ...]] = {}
 
 
 class GroupStabilized(Event, frozen=True, kw_only=True):
@@ -375,7 +454,7 @@ class MemberRemoved(Event, frozen=True, kw_only=True):
     """The coordinator dropped a member, or an id that was still pending.
 
     `reason` in the words of the scenario format (`session expired`…), or `group full`; `leader` is the client id of the
-    group's leader after it ("" when nobody is left).
+    group's leader after it ("" when nobody is left); `client_reason` is what a LeaveGroup said (KIP-800).
     """
 
     group: str
@@ -383,6 +462,7 @@ class MemberRemoved(Event, frozen=True, kw_only=True):
     member_id: str
     reason: str
     leader: str = ""
+    client_reason: str = ""
 
 
 class HeartbeatAnswered(Event, frozen=True, kw_only=True):
@@ -410,8 +490,11 @@ class OffsetsCommitted(Event, frozen=True, kw_only=True):
 
 
 class OffsetCommitRefused(Event, frozen=True, kw_only=True):
-    """An OffsetCommit was refused: nothing was stored. `session_deadline_us`: as in `HeartbeatAnswered`.
+    """An OffsetCommit (partition → next offset) was refused: nothing was stored.
 
+    `session_deadline_us`: as in `HeartbeatAnswered`.
+
+    `error` CommitFailedException: the client knows that it is in no group (any more), and sent none.
     After COORDINATOR_NOT_AVAILABLE it may be told as committed yet: the append timed out, which does not undo it.
     """
 
@@ -421,6 +504,7 @@ class OffsetCommitRefused(Event, frozen=True, kw_only=True):
     error: str
     session_deadline_us: int = -1
     member_id: str = ""
+    offsets: dict[str, int] = {}
 
 
 class OffsetsExpired(Event, frozen=True, kw_only=True):
@@ -431,7 +515,7 @@ class OffsetsExpired(Event, frozen=True, kw_only=True):
 
 
 class GroupDeleted(Event, frozen=True, kw_only=True):
-    """The group does not exist any more, nor do its offsets: DeleteGroups, or nothing was left to keep."""
+    """The group is no more, nor are its offsets: deleted, nothing left to keep, or not in its new coordinator's log."""
 
     group: str
     broker: int
@@ -470,11 +554,16 @@ class MemberStarted(Event, frozen=True, kw_only=True):
 
 
 class MemberStopped(Event, frozen=True, kw_only=True):
-    """A consumer's process ended; `how`: `stop` (close()), `kill`. Whatever it owned is read by nobody."""
+    """A consumer's process ended; whatever it owned is read by nobody.
+
+    `how`: `stop` (close()), `kill`, `crash` (its application died on a record, or ended on an error and closed the
+    consumer); `reason`: what made it crash, in words ("" otherwise).
+    """
 
     group: str
     member: str
     how: str
+    reason: str = ""
 
 
 class MemberPaused(Event, frozen=True, kw_only=True):
@@ -502,12 +591,51 @@ class MemberStateChanged(Event, frozen=True, kw_only=True):
     reason: str
 
 
+class ConsumerFenced(Event, frozen=True, kw_only=True):
+    """FencedInstanceIdException: another process joined with this member's `group.instance.id`; this one stops."""
+
+    group: str
+    member: str
+    member_id: str
+    instance_id: str
+    reason: str
+
+
+class ApplicationFailed(Event, frozen=True, kw_only=True):
+    """poll() threw something that the application does not survive: it closes its consumer and ends."""
+
+    group: str
+    member: str
+    reason: str
+
+
+class SubscriptionChanged(Event, frozen=True, kw_only=True):
+    """A member wants exactly these topics from its next poll() on, or from its next start."""
+
+    group: str
+    member: str
+    topics: tuple[str, ...]
+
+
 class CoordinatorFound(Event, frozen=True, kw_only=True):
     """FindCoordinator was answered with a broker."""
 
     group: str
     member: str
     broker: int
+
+
+class CoordinatorLost(Event, frozen=True, kw_only=True):
+    """A consumer gave its coordinator up and looks for it again; `cause` in Kafka's words.
+
+    `disconnected`: the connection had ended before, else the consumer ends it.
+    """
+
+    group: str
+    member: str
+    broker: int
+    cause: str
+    disconnected: bool
 
 
 class PartitionsAssigned(Event, frozen=True, kw_only=True):
@@ -529,12 +657,28 @@ class PartitionsRevoked(Event, frozen=True, kw_only=True):
 
 
 class PositionsReset(Event, frozen=True, kw_only=True):
-    """Positions were set other than by reading; `reason`: `committed`, `earliest`, `latest`, `seek`, `truncated`."""
+    """Positions were set other than by reading.
+
+    `reason`: `committed`, `earliest`, `latest`, `by_duration`, `seek`, `truncated`.
+    """
 
     group: str
     member: str
     positions: dict[str, int]
     reason: str
+
+
+class PositionOutOfRange(Event, frozen=True, kw_only=True):
+    """The log does not reach the consumer's position (any more): it has none until `reset` has found another one.
+
+    `reset` is `auto.offset.reset`; with `none` the application is told and ends.
+    """
+
+    group: str
+    member: str
+    partition: str
+    position: int
+    reset: str
 
 
 class PollReturned(Event, frozen=True, kw_only=True):
@@ -558,13 +702,27 @@ class PollStarted(Event, frozen=True, kw_only=True):
 
 
 class RecordsProcessed(Event, frozen=True, kw_only=True):
-    """The application finished records `first_offset` … `next_offset - 1` of one partition."""
+    """The application finished records `first_offset` … `next_offset - 1` of one partition.
+
+    `repeated` (ground truth): how many of them its group had finished before, by identity and not by offset.
+    """
 
     group: str
     member: str
     partition: str
     first_offset: int
     next_offset: int
+    repeated: int = 0
+
+
+class RecordSkipped(Event, frozen=True, kw_only=True):
+    """The application gave up on one record and goes on behind it; `reason` in words."""
+
+    group: str
+    member: str
+    partition: str
+    offset: int
+    reason: str
 
 
 class KeyOrderBroken(Event, frozen=True, kw_only=True):
@@ -591,6 +749,54 @@ class HeartbeatsPaused(Event, frozen=True, kw_only=True):
     paused: bool
 
 
+class PositionsMovedOn(Event, frozen=True, kw_only=True):
+    """A consumer's positions passed offsets that no application gets: markers, or records of aborted transactions."""
+
+    group: str
+    member: str
+    positions: dict[str, int]
+
+
+# --- transactions ------------------------------------------------------------------------------------------------
+
+
+class TransactionStateChanged(Event, frozen=True, kw_only=True):
+    """A transactional id's new state is committed in `__transaction_state`; `loaded`: its coordinator read it there.
+
+    `start_us` is -1 while there is no transaction; `partitions` are those of the transaction under way.
+    """
+
+    transactional_id: str
+    broker: int
+    state: str
+    producer_id: int
+    epoch: int
+    timeout_ms: int
+    start_us: int
+    partitions: tuple[str, ...]
+    loaded: bool = False
+
+
+class ProducerEpochRefused(Event, frozen=True, kw_only=True):
+    """A transactional producer's request came with an epoch that is not the newest: it is fenced.
+
+    `partition` is the one whose leader refused (INVALID_PRODUCER_EPOCH), "" when the coordinator did (PRODUCER_FENCED).
+    """
+
+    transactional_id: str
+    producer_id: int
+    epoch: int
+    partition: str = ""
+
+
+class HangingTransactionAborted(Event, frozen=True, kw_only=True):
+    """An administrator ends a producer's open transaction in one partition: an ABORT follows, which nobody decided."""
+
+    partition: str
+    producer_id: int
+    epoch: int
+
+
 # --- injuries --------------------------------------------------------------------------------------------------
 
 
@@ -606,6 +812,20 @@ class FaultEnded(Event, frozen=True, kw_only=True):
     """An injury is over."""
 
     fault: int
+
+
+class SettingChanged(Event, frozen=True, kw_only=True):
+    """A configuration key or scenario field of a scope was set in the running cluster, or put back.
+
+    `value` and `before` as a person writes them; `effect`: `now`, or `at the next start` of each of the `processes`.
+    """
+
+    scope: str
+    key: str
+    value: str
+    before: str
+    processes: tuple[str, ...]
+    effect: str
 
 
 class CommandRefused(Event, frozen=True, kw_only=True):

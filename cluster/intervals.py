@@ -12,6 +12,11 @@ class IntervalSet(msgspec.Struct, gc=False):
     starts: list[int] = []
     ends: list[int] = []
 
+    @property
+    def size(self) -> int:
+        """How many are in the set."""
+        return sum(self.ends) - sum(self.starts)
+
     def add(self, first: int, end: int) -> int:
         """Add first … end-1; returns how many of them are new. Extending the last range costs O(1)."""
         starts, ends = self.starts, self.ends
@@ -37,6 +42,17 @@ class IntervalSet(msgspec.Struct, gc=False):
         starts[low:high] = [new_start]
         ends[low:high] = [new_end]
         return end - first - known
+
+    def remove(self, first: int, end: int) -> None:
+        """Take first … end-1 out, as far as they are in."""
+        kept = [
+            piece
+            for start, stop in zip(self.starts, self.ends, strict=True)
+            for piece in ((start, min(stop, first)), (max(start, end), stop))
+            if piece[0] < piece[1]
+        ]
+        self.starts[:] = [start for start, _ in kept]
+        self.ends[:] = [stop for _, stop in kept]
 
     def truncate(self, end: int) -> int:
         """Drop everything from `end` on; returns how many went."""

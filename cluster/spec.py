@@ -11,8 +11,16 @@ import msgspec
 
 from cluster.commands import AddPartitions, Command, Scale
 from cluster.config import Value, resolve, resolve_topic
+from cluster.config_keys import DEFAULT_ASSIGNORS
 from cluster.names import Names
-from cluster.unbuilt import DEFAULT_ASSIGNORS
+
+MOST_BROKERS = 1_000
+MOST_PARTITIONS = 10_000  # of all topics together
+MOST_MEMBERS = 2_000  # of all groups together
+MOST_PRODUCERS = 2_000  # instances
+MOST_KEYS = 10_000_000  # distinct ones of a producer
+LONGEST_FLIGHT_US = 8_784 * 3_600_000_000  # a leap year
+"""What a scenario may ask for: beyond it a flight takes more memory or time than anybody has."""
 
 KeysKind = Literal["none", "uniform", "zipf", "hot"]
 ArrivalsKind = Literal["steady", "poisson", "profile"]
@@ -168,7 +176,8 @@ class GroupSpec(msgspec.Struct, frozen=True):
         """Every consumer key with its value for one member.
 
         What the file says in words of its own is put into Kafka's: the assignors, the commit policy (any but `auto`
-        means that the application commits), and with `static` the member's name as `group.instance.id`.
+        means that the application commits), and with `static` the member's name as `group.instance.id`. A
+        `group.instance.id` in `config` is every member's: processes with one id fence each other.
         """
         said: dict[str, Value] = {
             "partition.assignment.strategy": self.assignors,

@@ -13,6 +13,7 @@ from console.presenters.faults import faults_of
 from console.presenters.numbers import speed as speed_words
 from console.screens.frame import FlightScreen
 from console.screens.overlays import Chosen, FaultMenu, HelpScreen, Overlay
+from console.steering import carry_out
 from console.travel import Travel
 from console.widgets.command_line import CommandLine, Complaint, Helper
 from console.widgets.panel import Panel
@@ -81,7 +82,7 @@ class FlightdeckApp(Travel):
         if thing is None:
             self.say("nothing is selected that can be injured")
             return
-        faults = faults_of(self.flight.view, self.flight.source.names, thing)
+        faults = faults_of(self.flight.view, self.flight.names(), thing)
         why_not = self.flight.cannot_injure()
         if why_not is not None:
             faults = [fault._replace(reason=why_not) for fault in faults]
@@ -112,38 +113,20 @@ class FlightdeckApp(Travel):
     def give(self, text: str) -> bool:
         """Carry out a line as if it had been typed; complaints become notices. Whether it was understood."""
         try:
-            self._carry_out(command_text.read(text, self.flight.source.names))
+            self._carry_out(command_text.read(text, self.flight.names()))
         except CommandError as error:
             self.say(str(error))
             return False
         return True
 
     def _carry_out(self, command: object) -> None:
-        source = self.flight.source
         match command:
             case command_text.Go(place):
                 self.go(place)
-                return
             case At():
                 self.travel(command)
-                return
-            case command_text.Record(path):
-                self.say(source.record(path))
-                return
-        trouble = self.flight.cannot_steer()
-        match command:
-            case _ if trouble:
-                self.say(trouble)
-            case command_text.Speed(factor):
-                self.say(source.set_speed(factor))
-            case command_text.Time(paused):
-                self.say(source.pause(paused))
-            case command_text.Step(kind):
-                self.say(source.step(kind))
-            case command_text.Until(expression):
-                self.say(source.run_until(expression))
             case _:
-                self.say(source.submit(command))  # type: ignore[arg-type]
+                self.say(carry_out(self.flight, command))
 
     # --- the line at the bottom -------------------------------------------------------------------------------------
 
@@ -175,7 +158,7 @@ class FlightdeckApp(Travel):
         command_line = self.line()
         if command_line is None or command_line.is_open:
             return
-        names = self.flight.source.names
+        names = self.flight.names()
         helper = Helper(
             lambda typed: command_text.completions(typed, names), command_text.usage_of, command_text.completed
         )
@@ -188,7 +171,7 @@ class FlightdeckApp(Travel):
             command_line.close()
             return
         try:
-            command = command_text.read(text, self.flight.source.names)
+            command = command_text.read(text, self.flight.names())
         except CommandError as error:
             suggestion = f" (did you mean {error.suggestion}?)" if error.suggestion else ""
             command_line.complain(Complaint(f"{error.message}{suggestion}", error.column))

@@ -82,6 +82,11 @@ class Bridge:
         recorder = self._recorder
         return str(recorder.path) if recorder is not None and not self.clock.over else ""
 
+    @property
+    def landed(self) -> bool:
+        """Whether the simulation's thread is not there: what it recorded is closed."""
+        return self._thread is None or not self._thread.is_alive()
+
     def start(self, wake: Callable[[], None]) -> None:
         """Build and fly on a thread of its own; `wake` is called there when something should be seen at once."""
         self._wake = wake

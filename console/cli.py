@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, NoReturn
@@ -19,7 +20,9 @@ from typing import Annotated, NoReturn
 import msgspec
 from cyclopts import App, Parameter
 
-from console.complaints import BAD_INPUT, HELD, NOT_HELD, UsageError, complain, explain, warn
+from console.complaints import BAD_INPUT, HELD, NOT_HELD, UsageError, complain, explain, print_last_events, warn
+from console.options import duration_of, settings_of, speed_of
+from console.printing import OutputError, draws_nothing, say, write, write_nothing_more
 from recordings.version import VERSION
 
 app = App(
@@ -34,7 +37,10 @@ app = App(
 
 Seed = Annotated[int | None, Parameter(help="Seed of everything random; default: the scenario's.")]
 Until = Annotated[
-    str | None, Parameter(help="Virtual time to fly: 500us, 20ms, 30s, 10m, 2h; default: the scenario's.")
+    str | None,
+    Parameter(
+        help="Virtual time to fly: 500us, 20ms, 30s, 10m, 2h; default: the scenario's.", allow_leading_hyphen=True
+    ),
 ]
 Sets = Annotated[
     list[str] | None,
@@ -59,11 +65,21 @@ def console(
     plain: Annotated[bool, Parameter(help="Lines instead of screens.", negative="")] = False,
 ) -> int:
     """Without a command: open the console on a live flight."""
-    if web or plain:
-        raise UsageError(f"{'--web' if web else '--plain'} comes with a later release; `flightdeck` opens the console")
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("the console needs a terminal; `flightdeck run SCENARIO` flies without one")
-    until_us, changes = _duration("--until", until), _settings(settings)
+    if web:
+        raise UsageError("--web comes with a later release; `flightdeck` opens the console")
+    if not plain and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "the console needs a terminal; `flightdeck run SCENARIO` flies without one, `flightdeck --plain` in lines"
+        )
+    until_us, changes = duration_of("--until", until), settings_of(settings)
+    if plain or draws_nothing():
+        from console.bridge import Bridge
+        from console.plain import fly_in_lines
+
+        if not plain:
+            say(f"TERM={os.environ.get('TERM', '')}: this terminal draws no screens, so the flight is told in lines")
+        source = Bridge(scenario, seed=seed, until_us=until_us, settings=changes, record=record)
+        return fly_in_lines(source, say, sys.stdin.fileno())
     from console.app import FlightdeckApp
 
     flightdeck = FlightdeckApp(scenario, seed=seed, until_us=until_us, settings=changes, record=record)
@@ -79,32 +95,39 @@ def run(  # noqa: PLR0913 - options
     seed: Seed = None,
     until: Until = None,
     speed: Annotated[
-        str | None, Parameter(help="Virtual seconds a second, e.g. 20; default: as fast as possible.")
+        str | None,
+        Parameter(help="Virtual seconds a second, e.g. 20; default: as fast as possible.", allow_leading_hyphen=True),
     ] = None,
     settings: Sets = None,
     record: Record = None,
     log: Annotated[bool, Parameter(help="Print the flight in the words of Kafka's own logs.", negative="")] = False,
     forever: Annotated[bool, Parameter(help="Fly until Ctrl-C.", negative="")] = False,
+    invariants: Annotated[
+        bool, Parameter(help="Look at every event for what must always hold; without it a run is a little faster.")
+    ] = True,
     json: Json = False,
 ) -> int:
     """Fly a scenario without a console."""
     if forever and until is not None:
         raise UsageError("--forever has no end, and --until is one: give one of them")
-    until_us, pace, changes = _duration("--until", until), _speed(speed), _settings(settings)
+    until_us, pace, changes = duration_of("--until", until), speed_of(speed), settings_of(settings)
     from console import output
     from recordings.flight import fly, make_plan
     from recordings.kafka_log import KafkaLog
     from recordings.scenario import load
 
     signal.signal(signal.SIGTERM, _terminated)
-    plan = make_plan(load(scenario), seed=seed, until_us=until_us, settings=changes, forever=forever)
-    log_to = sys.stderr if json else sys.stdout
+    plan = make_plan(
+        load(scenario), seed=seed, until_us=until_us, settings=changes, forever=forever, invariants=invariants
+    )
+    log_to = sys.stderr.write if json else partial(write, at_once=False)
     progress = None if log else output.progress_on(sys.stderr, plan.settings.until_us)
-    kafka_log = KafkaLog(lambda line: log_to.write(line + "\n")) if log else None
+    kafka_log = KafkaLog(lambda line: log_to(line + "\n")) if log else None
     result = fly(plan, speed=pace, record=record, log=kafka_log, progress=progress)
     if progress is not None:
         progress.clear()
-    _print(_json(result.report()) if json else output.of_flight(result, record))
+    print_last_events(result.last_events)
+    say(_json(result.report()) if json else output.of_flight(result, record))
     return HELD if result.held else NOT_HELD
 
 
@@ -123,12 +146,13 @@ def play(
     from console import play as playing
     from console.player import Player
 
-    voice = playing.Voice(_print, warn, complain)
+    voice = playing.Voice(say, warn, complain)
     if headless:
         return playing.play_headless(recording, script, voice, salvage=salvage)
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or draws_nothing():
         Player(recording, salvage=salvage)  # what is wrong with the recording comes first
-        raise UsageError("the console needs a terminal; with --headless a recording is played without one")
+        what = "a terminal that can draw (TERM)" if draws_nothing() else "a terminal"
+        raise UsageError(f"the console needs {what}; with --headless a recording is played without one")
     return playing.play(recording, script, voice, salvage=salvage)
 
 
@@ -144,7 +168,7 @@ def rerun(
     json: Json = False,
 ) -> int:
     """Fly a recording again: the same commands in a new simulation, compared event by event. With --set: what if."""
-    until_us, changes = _duration("--until", until), _settings(settings)
+    until_us, changes = duration_of("--until", until), settings_of(settings)
     from console import output
     from recordings.rerun import rerun as rerun_recording
 
@@ -156,7 +180,7 @@ def rerun(
     if progress is not None:
         progress.clear()
     warn(result.warnings)
-    _print(_json(result.report()) if json else output.of_rerun(result, record))
+    say(_json(result.report()) if json else output.of_rerun(result, record))
     return HELD if result.held else NOT_HELD
 
 
@@ -174,7 +198,7 @@ def summary(
 
     found = summarize(recording, salvage=salvage)
     warn(found.warnings)
-    _print(_json(found) if json else output.of_recording(found))
+    say(_json(found) if json else output.of_recording(found))
     return HELD
 
 
@@ -194,7 +218,7 @@ def export(
     exported = export_recordings(recordings, to, salvage=salvage)
     for each in exported:
         warn(each.warnings)
-    _print(_json(exported) if json else output.of_export(exported, to))
+    say(_json(exported) if json else output.of_export(exported, to))
     return HELD
 
 
@@ -214,20 +238,23 @@ def report(
     """Analyse recordings with Spark: report.json, and a report.html that needs no network."""
     if follow:
         raise UsageError("--follow comes with a later release; report on the recording when it is finished")
-    from console import output
-    from recordings.spark.java import find_java
-
-    find_java()  # before anything slow is imported
-    from recordings.spark.report import report as report_on
-
     signal.signal(signal.SIGTERM, _terminated)
-    progress = output.StageProgress(sys.stderr)
     try:
-        made = report_on(recordings, out, master=master, salvage=salvage, progress=progress)
-    finally:
-        progress.clear()
+        from console import output
+        from recordings.spark.java import find_java
+
+        find_java()  # before anything slow is imported
+        from recordings.spark.report import report as report_on
+
+        progress = output.StageProgress(sys.stderr)
+        try:
+            made = report_on(recordings, out, master=master, salvage=salvage, progress=progress)
+        finally:
+            progress.clear()
+    except KeyboardInterrupt:  # from then on the report itself listens
+        raise UsageError(f"the report was interrupted; nothing was written to {out}") from None
     warn(made.warnings)
-    _print(_json(made.report) if json else output.of_report(made))
+    say(_json(made.report) if json else output.of_report(made))
     return HELD
 
 
@@ -238,7 +265,7 @@ def scenarios(*, json: Json = False) -> int:
     from recordings.scenario import list_scenarios
 
     listed = list_scenarios()
-    _print(_json(listed) if json else output.of_library(listed))
+    say(_json(listed) if json else output.of_library(listed))
     return HELD
 
 
@@ -247,8 +274,27 @@ def show(scenario: Annotated[str, Parameter(help="A scenario of the library, or 
     """Print a scenario's text: what it declares, what happens in it, what must hold, and its lesson."""
     from recordings.scenario import load
 
-    _print(load(scenario).text.rstrip("\n"))
+    say(load(scenario).text.rstrip("\n"))
     return HELD
+
+
+@app.command(name="check")
+def check(
+    *,
+    seeds: Annotated[int, Parameter(help="How many random clusters to fly.")] = 200,
+    first: Annotated[int, Parameter(name="--from", help="The first seed.")] = 1,
+    virtual: Annotated[
+        str, Parameter(help="Virtual time of each flight; its last 34 s are for healing.", allow_leading_hyphen=True)
+    ] = "60s",
+    json: Json = False,
+) -> int:
+    """Fly random clusters under random faults: every invariant must hold, and each must become whole again."""
+    signal.signal(signal.SIGTERM, _terminated)
+    from console import checking, output
+
+    checked = checking.check(seeds, first, virtual, output.StageProgress(sys.stderr))
+    say(_json(checked) if json else output.of_check(checked))
+    return HELD if checked.held else NOT_HELD
 
 
 @app.command(name="doctor")
@@ -257,7 +303,7 @@ def doctor(*, json: Json = False) -> int:
     from recordings.doctor import diagnose, render
 
     diagnosis = diagnose()
-    _print(_json(diagnosis) if json else render(diagnosis))
+    say(_json(diagnosis) if json else render(diagnosis))
     return HELD if diagnosis.healthy else NOT_HELD
 
 
@@ -265,11 +311,10 @@ LATER = {
     "diff": "Compare two recordings.",
     "compare": "Analyse two flights side by side with Spark.",
     "sweep": "Fly a grid of settings and seeds with Spark.",
-    "check": "Fly random clusters under random faults and check every invariant.",
 }
 """Commands of the plan that this release does not have yet."""
 
-COMMANDS = ("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "doctor", *LATER)
+COMMANDS = ("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "doctor", *LATER)
 
 
 def _announce(name: str, summary_text: str) -> None:
@@ -296,55 +341,24 @@ def _run(tokens: Sequence[str] | None) -> int:
     """The exit code, after whatever had to be said."""
     try:
         code = app(tokens, exit_on_error=False, print_error=False)
-        sys.stdout.flush()
+        write("")
         return code if isinstance(code, int) else HELD
     except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        write_nothing_more()
         return HELD
     except KeyboardInterrupt:
         complain("interrupted before anything was flown")
         return BAD_INPUT
     except Exception as error:
+        if isinstance(error, OutputError):
+            write_nothing_more()
         if os.environ.get("FLIGHTDECK_DEBUG"):
             raise
         return explain(error, COMMANDS)
 
 
-def _print(text: str) -> None:
-    print(text)
-
-
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _duration(option: str, text: str | None) -> int | None:
-    from cluster.durations import parse_duration
-
-    try:
-        return None if text is None else parse_duration(text)
-    except ValueError as error:
-        raise UsageError(f"{option}: {error}") from None
-
-
-def _speed(text: str | None) -> float:
-    if text is None:
-        return float("inf")
-    try:
-        speed = float(text.strip("x×"))
-    except ValueError:
-        raise UsageError(f"--speed: {text!r} is not a number of virtual seconds a second: write it like 20") from None
-    if not speed > 0:
-        raise UsageError("--speed: a speed is above zero")
-    return speed
-
-
-def _settings(texts: list[str] | None) -> list[tuple[str | None, str, str]]:
-    if not texts:
-        return []
-    from recordings.settings import parse_setting
-
-    return [parse_setting(text) for text in texts]
 
 
 def _terminated(_signal: int, _frame: FrameType | None) -> None:

@@ -31,6 +31,9 @@ class Cockpit(Protocol):
     def give(self, text: str) -> bool:
         """Carry out a line as if it had been typed."""
 
+    def open_line(self, prompt: str, text: str = "") -> None:
+        """Open the line at the bottom with something to begin with."""
+
     def action_fault(self) -> None:
         """Open the fault menu of what is selected."""
 

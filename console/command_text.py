@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from cluster.command_grammar import CommandError
+from cluster.command_grammar import CommandError, Form, Slot, match_form, tokens_of, wanted_after
 from cluster.commands import COMMANDS, Command, complete, parse
 from cluster.events import EVENT_KINDS
 from cluster.names import Names
@@ -42,7 +42,7 @@ class Record(NamedTuple):
 
 
 class Go(NamedTuple):
-    """Show a place: `overview`, `hangar`, a group, a member."""
+    """Show a place: `overview`, `transactions`, `hangar`, a group, a member."""
 
     place: str
 
@@ -56,7 +56,7 @@ USAGES: dict[str, tuple[str, str]] = {
     "step": ("step [EVENT-KIND]", "one turn, or up to the next event of a kind"),
     "until": ("until EXPRESSION", "go on until it holds: until groups.billing.state == 'Stable'"),
     "record": ("record PATH", "record this flight, from its beginning"),
-    "go": ("go PLACE | TIME", "overview, hangar, a group, a member; in a recording 12m30s, 1:20.5, -10s"),
+    "go": ("go PLACE | TIME", "overview, transactions, hangar, a group, a member; in a recording 12m30s, 1:20.5, -10s"),
 }
 FLAT_OUT = "flat out"
 
@@ -117,7 +117,7 @@ def _kind(rest: str, column: int) -> str | None:
 
 def places(names: Names) -> tuple[str, ...]:
     """Everything that `go` can show."""
-    return ("overview", "hangar", *names.groups, *names.members())
+    return ("overview", "transactions", "hangar", *names.groups, *names.members())
 
 
 def _where(rest: str, column: int, names: Names) -> Go | At:
@@ -140,9 +140,38 @@ def completions(text: str, names: Names) -> list[str]:
     candidates = {"speed": ("0.1", "0.5", "1", "2", "5", "20", "100", FLAT_OUT), "step": tuple(EVENT_KINDS)}
     if word == "go":
         return [place for place in places(names) if place.startswith(rest) and place != rest]
+    if word == "set":
+        keys = _keys(rest, names)
+        if keys is not None:
+            return keys
     if word in candidates:
         return [name for name in candidates[word] if name.startswith(rest) and name != rest]
     return complete(text, names) if word not in USAGES or word in {"pause", "resume"} else []
+
+
+def _keys(rest: str, names: Names) -> list[str] | None:
+    """The configuration keys that could follow `set SCOPE`; None when the text is not there."""
+    scope, blank, key = rest.partition(" ")
+    if not blank or " " in key.lstrip() or scope not in names.scopes():
+        return None
+    from cluster.config import defaults, in_flight_keys  # noqa: PLC0415 - not needed before somebody types
+
+    if scope in names.groups or scope in names.producers:  # what their next start brings may be set, too
+        keys = tuple(defaults("consumer" if scope in names.groups else "producer"))
+    else:
+        keys = in_flight_keys("topic" if scope in names.topics else "broker")
+    begun = key.lstrip()
+    return [name for name in keys if name.startswith(begun) and name != begun]
+
+
+def begin(form: Form) -> str:
+    """What can be typed ahead of a form: its words up to the first that is to be chosen."""
+    words: list[str] = []
+    for part in form.required:
+        if isinstance(part, Slot):
+            break
+        words.append(part)
+    return " ".join(words)
 
 
 def completed(text: str, word: str) -> str:
@@ -163,6 +192,21 @@ def usage_of(text: str) -> str:
     begun = [head for head in heads if head.startswith(typed[0])]
     word = typed[0] if typed[0] in heads else begun[0] if len(begun) == 1 else ""
     fitting = [form for form in COMMANDS if str(form.required[0]) == word]
-    second = typed[1] if len(typed) > 1 else ""
-    closer = [form for form in fitting if second and str(form.required[1:2] and form.required[1]).startswith(second)]
-    return next((f"{form.usage}   {form.hint}" for form in closer or fitting), "")
+    if word == typed[0]:
+        fitting.sort(key=lambda form: -_reach(form, text))  # stable: the first form stays first among equals
+    return next((f"{form.usage}   {form.hint}" for form in fitting), "")
+
+
+def _reach(form: Form, text: str) -> float:
+    """How many words of a text a form can read; the last one, half written, counts more as a word of the form's own."""
+    try:
+        tokens = tokens_of(text)
+    except CommandError:
+        return 0
+    if text and not text[-1].isspace():
+        *before, last = tokens
+        wanted = [part for one, part in wanted_after((form,), before) if one is form]
+        fits = [0.5 if isinstance(part, Slot) else float(part.startswith(last.text)) for part in wanted]
+        return len(before) + max(fits, default=0.0)
+    reached = match_form(form, tokens).failed_at
+    return len(tokens) + 1 if reached is None else reached

@@ -111,9 +111,10 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("go.maximize", "M", "M", "maximize", "the focused panel alone, and back", PLACES, "maximize", _has_list),
     Action("go.hangar", "H", "H", "hangar", "scenarios to start and recordings to play", PLACES, "hangar"),
+    Action("go.transactions", "X", "X", "transactions", "transactional ids and who waits", PLACES, "transactions"),
     *(
         Action(f"go.panel-{n}", str(n), str(n), f"panel {n}", f"focus panel {n}", PLACES, f"panel({n})")
-        for n in range(1, 6)
+        for n in range(1, 7)
     ),
     Action("console.help", "question_mark,f1", "?", "help", "all keys and commands", CONSOLE, "help", _always, True),
     Action("console.palette", "ctrl+p", "ctrl+p", "palette", "find any action or thing by name", CONSOLE, "palette"),

@@ -2,6 +2,7 @@
 
 # ruff: noqa: PLC0415 - errors of packages that the command did not need are not imported before there is one
 
+import contextlib
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -10,10 +11,11 @@ import msgspec
 from cyclopts import CycloptsError, UnusedCliTokensError
 
 from cluster.words import nearest
+from console.printing import OutputError
 from recordings.format import RecordingError
 
 if TYPE_CHECKING:
-    from recordings.flight import FlightError
+    from cluster.events import Event
 
 HELD, NOT_HELD, BAD_INPUT = 0, 1, 2
 
@@ -32,8 +34,10 @@ def explain(error: Exception, commands: Sequence[str]) -> int:
         complain(_usage(error, commands))
     elif isinstance(error, UsageError | RecordingError | ScenarioErrors | SettingError | CommandError):
         complain(str(error))
+    elif isinstance(error, OutputError):
+        complain(f"cannot write output: {error.strerror}")
     elif isinstance(error, FlightError):
-        _print_last_events(error)
+        print_last_events(error.last_events)
         complain(f"{error}\nset FLIGHTDECK_DEBUG=1 to see where it came from")
         return NOT_HELD
     else:
@@ -55,14 +59,17 @@ def _usage(error: CycloptsError, commands: Sequence[str]) -> str:
     return f"{reason}\ntry `{command} --help`"
 
 
-def _print_last_events(error: "FlightError") -> None:
-    lines = [msgspec.json.encode(event).decode() for event in error.last_events]
-    print(f"the last {len(lines)} events:", *lines, sep="\n", file=sys.stderr)
+def print_last_events(events: "Sequence[Event]") -> None:
+    """Tell on stderr what happened last, for whoever must find out why a flight did not come to its end."""
+    if events:
+        lines = [msgspec.json.encode(event).decode() for event in events]
+        print(f"the last {len(lines)} events:", *lines, sep="\n", file=sys.stderr)
 
 
 def complain(message: str) -> None:
-    """Say something on stderr, in our name."""
-    print(f"flightdeck: {message}", file=sys.stderr)
+    """Say something on stderr, in our name; where stderr takes nothing, the exit code has to do."""
+    with contextlib.suppress(OSError):
+        print(f"flightdeck: {message}", file=sys.stderr, flush=True)
 
 
 def warn(warnings: Sequence[str]) -> None:

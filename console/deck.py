@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -16,19 +15,24 @@ from textual.screen import Screen
 from console.bridge import Bridge, Setting
 from console.commands import ACTIONS, bindings
 from console.flight import Flight, Source
+from console.leaving import WayOut
 from console.presenters.faults import Thing
 from console.screens.frame import FlightScreen
 from console.screens.group import GroupScreen
 from console.screens.overlays import FailureScreen, Overlay
 from console.screens.overview import OverviewScreen
+from console.screens.transactions import TransactionsScreen
 from console.terminal import TightUpdate
 from console.themes import DARK, DESCRIPTIONS, MONO, THEMES, Styles, styles_of
 from console.widgets.panel import Panel
 
 FRAME_SECONDS = 0.1
+BEATS = 2  # a frame's worth of folding is done in so many parts, so that a key waits for one of them only
 UNFOCUSED_FRAMES = 3  # when the terminal has lost the focus, only every third frame is drawn
 DRAIN_SECONDS = 0.020
+AT_ONCE_SECONDS = 0.003  # for folding before something is drawn that somebody waits for
 BAD_INPUT = 2
+TRANSACTIONS = "transactions"
 
 
 class Deck(App[None]):
@@ -57,11 +61,12 @@ class Deck(App[None]):
         self.flight = Flight(
             source or Bridge(scenario, seed=seed, until_us=until_us, settings=settings, record=record, speed=speed)
         )
-        self._frames = 0
+        self._beats = 0
         self._asked_to_leave = False
         self._told_failure = False
         self._last_place = "overview"
         self._drawing = False
+        self._way_out: WayOut | None = None
         self.caption = ""  # what a script says about what is shown
 
     # --- life -------------------------------------------------------------------------------------------------------
@@ -73,16 +78,24 @@ class Deck(App[None]):
     def on_mount(self) -> None:
         """Paint first; build the simulation after that."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            try:
-                loop.add_signal_handler(number, self.exit)
-            except (NotImplementedError, RuntimeError, ValueError):
-                break  # another platform, or not the main thread: Textual's own way of leaving stays
+
+        def leave() -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self.exit)
+
+        self._way_out = WayOut(leave, self._land)
+        self._way_out.remember(getattr(self._driver, "attrs_before", None))
+        self._way_out.guard()
         self.call_after_refresh(self._take_off)
+
+    def _land(self) -> bool:
+        source = self.flight.source
+        source.stop()
+        return source.landed
 
     def _take_off(self) -> None:
         self.begin()
-        self.set_interval(FRAME_SECONDS, self._frame)
+        self.set_interval(FRAME_SECONDS / BEATS, self._beat)
 
     def begin(self) -> None:
         """Let the source of the flight begin."""
@@ -98,13 +111,15 @@ class Deck(App[None]):
     def on_unmount(self) -> None:
         """The simulation's thread ends with the console."""
         self.flight.source.stop()
+        if self._way_out is not None:
+            self._way_out.unguard()
 
     # --- frames -----------------------------------------------------------------------------------------------------
 
-    def _frame(self) -> None:
-        self._frames += 1
-        self.flight.advance(DRAIN_SECONDS)
-        if self.app_focus or self._frames % UNFOCUSED_FRAMES == 0:
+    def _beat(self) -> None:
+        self._beats += 1
+        self.flight.advance(DRAIN_SECONDS / BEATS)
+        if self._beats % (BEATS if self.app_focus else BEATS * UNFOCUSED_FRAMES) == 0:
             self.paint()
 
     def draw(self) -> None:
@@ -112,7 +127,7 @@ class Deck(App[None]):
         if self.is_running and not self._drawing:
             self._drawing = True
             try:
-                self.flight.advance(DRAIN_SECONDS)
+                self.flight.advance(AT_ONCE_SECONDS)
                 self.paint()
             finally:
                 self._drawing = False
@@ -179,10 +194,12 @@ class Deck(App[None]):
     def place(self) -> str:
         """Where we are, as `go` names it."""
         screen = self.flight_screen()
+        if isinstance(screen, TransactionsScreen):
+            return TRANSACTIONS
         return screen.group if isinstance(screen, GroupScreen) else "overview"
 
     def go(self, place: str) -> None:
-        """Show the overview, a group, or a member in its group."""
+        """Show the overview, the transactions, a group, or a member in its group."""
         here = self.place()
         while len(self.screen_stack) > 1:
             self.pop_screen()
@@ -190,8 +207,15 @@ class Deck(App[None]):
         member = self.flight.view.members.get(place)
         if member is not None:
             self.push_screen(GroupScreen(member.group, place))
-        elif place in self.flight.view.groups or place in self.flight.source.names.groups:
+        elif place in self.flight.names().groups:
             self.push_screen(GroupScreen(place))
+        elif place == TRANSACTIONS:
+            self.push_screen(TransactionsScreen())
+
+    def action_transactions(self) -> None:
+        """Transactional ids."""
+        if self.place() != TRANSACTIONS:
+            self.go(TRANSACTIONS)
 
     def action_last_place(self) -> None:
         """Where we were before."""
@@ -212,7 +236,7 @@ class Deck(App[None]):
     def action_panel(self, number: int) -> None:
         """Focus a panel by its number."""
         screen = self.flight_screen()
-        panels = list(screen.board.panels.values()) if screen is not None else []
+        panels = [panel for panel in screen.board.panels.values() if panel.display] if screen is not None else []
         if number <= len(panels):
             if screen is not None and screen.board.maximized:
                 self.action_maximize()

@@ -37,6 +37,10 @@ class Source(Protocol):
     def trouble(self) -> str:
         """Why there is no flight (any more), in words; empty while all is well."""
 
+    @property
+    def landed(self) -> bool:
+        """Whether nothing is under way any more: its thread has ended, its recording is closed."""
+
     def start(self, wake: Callable[[], None]) -> None:
         """Begin. `wake` may be called from any thread, when something changed that should be seen at once."""
 
@@ -109,6 +113,19 @@ class Flight:
     def now_us(self) -> int:
         """The instant that is shown: never before the last event that was folded."""
         return self.clock.now_us
+
+    def names(self) -> Names:
+        """What commands may name now: what the scenario declares, and what has come to be since."""
+        known, view = self.source.names, self.view
+        groups = {group: dict.fromkeys(members) for group, members in known.groups.items()}
+        for member in view.members.values():
+            groups.setdefault(member.group, {})[member.member] = None
+        topics = dict(known.topics)
+        for topic, partitions in view.partitions_by_topic.items():
+            if topic in topics or not view.topics[topic].internal:
+                topics[topic] = max(len(partitions), topics.get(topic, 0))
+        brokers = known.brokers or tuple(f"broker-{broker}" for broker in sorted(view.brokers))
+        return Names(brokers, {group: tuple(members) for group, members in groups.items()}, known.producers, topics)
 
     def advance(self, seconds: float) -> None:
         """Fold what came in, and read the clock; while events wait, the view's own instant is now."""

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
-from cluster.durations import format_duration
+from cluster.durations import format_duration, spoken_duration
 
 if TYPE_CHECKING:
+    from recordings.check import Checked
     from recordings.expectations import Result
     from recordings.export import Exported
     from recordings.flight import FlightResult
@@ -24,7 +25,8 @@ SECOND_US = 1_000_000
 
 def of_flight(result: "FlightResult", record: Path | None) -> str:
     """A flight in a screenful: how far and how fast, what held, what rebalanced, what was delivered."""
-    flown = f"{result.scenario}  seed {result.seed}  flown {format_duration(result.virtual_us)} of virtual time"
+    length = spoken_duration(result.virtual_us // 1_000 * 1_000)
+    flown = f"{result.scenario}  seed {result.seed}  flown {length} of virtual time"
     lines = [
         f"{flown} in {result.wall_s:.2f} s{_factor(result)}",
         f"{result.events:,} events  {result.turns:,} turns  journal {result.journal_sha256[:16]}…",
@@ -33,11 +35,17 @@ def of_flight(result: "FlightResult", record: Path | None) -> str:
         lines.append(f"recorded in {record}")
     if result.interrupted:
         lines.append("interrupted: what was flown is judged, the rest is not")
+    lines += [f"refused at {each.at_us / SECOND_US:g} s: {each.text}: {each.reason}" for each in result.refused]
     lines += ["", *_expectations(result.expectations)]
     violations = result.invariants["violations"]
-    lines += [f"  ✖ broken: {violation}" for violation in violations]
+    lines += [f"  ✖ {_violation(violation)}" for violation in violations]
     lines += ["", *_groups(result.view["groups"]), _delivery(result.view["delivery"])]
     return "\n".join(lines)
+
+
+def _violation(violation: dict[str, Any]) -> str:
+    what = f"{violation['invariant']} {violation['name']}: {violation['sentence']}"
+    return f"{what}. At {violation['at_s']:g} s, event {violation['seq']}: {violation['found']}"
 
 
 def of_rerun(result: "RerunResult", record: Path | None) -> str:
@@ -65,6 +73,23 @@ def _event(event: dict[str, Any] | None) -> str:
         return "(nothing)"
     fields = ", ".join(f"{key}={value}" for key, value in event.items() if key != "kind")
     return f"{event['kind']}  {fields}"
+
+
+def of_check(checked: "Checked") -> str:
+    """How many clusters were flown, and each failure: what, how small it was made, the file that shows it."""
+    lines = []
+    for failure in checked.failures:
+        lines.append(f"✖ seed {failure.seed}: {failure.invariant} {failure.name} at {failure.at_s:g} s")
+        lines += [f"  {failure.found}", f"  {failure.steps} of {failure.steps_drawn} faults are enough:", ""]
+        lines += [f"    {line}" if line else "" for line in failure.scenario.splitlines()]
+        lines += ["", f"  saved as {failure.file}; fly it again: {failure.command}", ""]
+    mark = "✔" if checked.held else "✖"
+    flown = f"{checked.seeds:,} random clusters of {checked.virtual_s:g} s, {checked.events:,} events"
+    lines.append(f"{mark} {flown}, {checked.flown_twice} flown twice and compared: {len(checked.failures)} failed")
+    lines.append(f"  {checked.wall_s:.1f} s, {checked.seeds_per_hour:,} seeds an hour")
+    if checked.interrupted:
+        lines.append("  interrupted: the rest was not flown")
+    return "\n".join(lines)
 
 
 def of_library(listed: Sequence["Listed"]) -> str:

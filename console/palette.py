@@ -6,6 +6,7 @@ from typing import NamedTuple, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
+from cluster.commands import COMMANDS, is_built
 from console import command_text
 from console.cockpit import Cockpit
 from console.commands import ACTIONS
@@ -37,7 +38,7 @@ class ThingsProvider(Provider):
     async def search(self, query: str) -> Hits:
         """Everything whose name is like the query."""
         matcher = self.matcher(query)
-        for entry in (*self._actions(), *self._places(), *self._faults(), *self._themes()):
+        for entry in (*self._actions(), *self._places(), *self._faults(), *self._commands(), *self._themes()):
             score = matcher.match(entry.name)
             if score > 0:
                 yield Hit(score, matcher.highlight(entry.name), entry.do, help=entry.words)
@@ -53,7 +54,7 @@ class ThingsProvider(Provider):
             yield Entry(action.label, words, partial(app.run_action, action.does))
 
     def _places(self) -> Iterator[Entry]:
-        for place in command_text.places(self.console.flight.source.names):
+        for place in command_text.places(self.console.flight.names()):
             yield Entry(f"go {place}", "show it", partial(self.console.go, place))
 
     def _faults(self) -> Iterator[Entry]:
@@ -62,10 +63,22 @@ class ThingsProvider(Provider):
         if thing is None:
             return
         why_not = app.flight.cannot_injure()
-        for fault in faults_of(app.flight.view, app.flight.source.names, thing):
+        for fault in faults_of(app.flight.view, app.flight.names(), thing):
             reason = why_not or fault.reason
             words = f"not now: {reason}" if reason else fault.effect
             yield Entry(fault.text, words, partial(app.give, fault.text))
+
+    def _commands(self) -> Iterator[Entry]:
+        """Every command of the cluster, with its arguments; one that has any is begun on the command line."""
+        app = self.console
+        why_not = app.flight.cannot_injure()
+        for form in COMMANDS:
+            if not is_built(form.command):  # type: ignore[arg-type]
+                continue
+            begun = command_text.begin(form)
+            whole = begun == form.usage
+            do = partial(app.give, begun) if whole else partial(app.open_line, ":", f"{begun} ")
+            yield Entry(form.usage, f"not now: {why_not}" if why_not else form.hint, do)
 
     def _themes(self) -> Iterator[Entry]:
         for name, words in DESCRIPTIONS.items():

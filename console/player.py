@@ -182,6 +182,11 @@ class Player:
         del path
         return f"this is a recording already: {self.path}"
 
+    @property
+    def landed(self) -> bool:
+        """Always: nothing is lost when playing ends."""
+        return True
+
     def stop(self) -> None:
         """Nobody looks any more."""
         self._stopping = True

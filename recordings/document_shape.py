@@ -68,13 +68,19 @@ class Possible:
 
     def __init__(self, spec: ScenarioSpec) -> None:
         names = spec.names()
+        writing = self._writing = [
+            group.name
+            for group in spec.groups
+            if group.application.writes is not None or group.application.commit == "transaction"
+        ]
         self.known: dict[str, tuple[str, ...]] = {
             "group": tuple(names.groups),
             "member": names.members(),
             "topic": (*names.topics, *INTERNAL_TOPICS),
             "partition": names.partitions(),
             "broker": tuple(str(broker.id) for broker in spec.brokers),
-            "producer": tuple(instance for instances in names.producers.values() for instance in instances),
+            "producer": tuple(instance for instances in names.producers.values() for instance in instances)
+            + tuple(member for name in writing for member in names.groups.get(name, ())),
             "transaction": _transactional_ids(spec),
         }
         ids = [producer.transactions.id for producer in spec.producers if producer.transactions is not None]
@@ -90,6 +96,8 @@ class Possible:
         match kind:
             case "member":
                 return numbered and owner in self.known["group"] and number != "0"
+            case "producer":
+                return numbered and owner in self._writing and number != "0"
             case "partition":
                 return numbered and owner in self.known["topic"]
             case "transaction":

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-from cluster.durations import format_duration
+from cluster.durations import spoken_duration
 from cluster.events import Event, kind_of
 from cluster.spec import ExpectationSpec, ScenarioSpec
 from recordings.predicates import Predicate
@@ -124,8 +124,7 @@ class _Sentence:
         if ok is None:
             wanted_us = next(us for us in (spec.by_us, spec.at_us, spec.from_us, 0) if us is not None)
             if flown_until_us < wanted_us:
-                reason = f"the flight ended at {format_duration(flown_until_us)}, before {format_duration(wanted_us)}"
-                return Result(that=spec.that, ok=None, at_s=None, found=f"not judged: {reason}")
+                return Result(that=spec.that, ok=None, at_s=None, found=_not_judged(flown_until_us, wanted_us))
             ok = spec.always
             end_us = spec.to_us if spec.to_us is not None else flown_until_us
             at_us = min(end_us, flown_until_us) if spec.always else wanted_us
@@ -158,12 +157,23 @@ class _Count:
         spec = self.spec
         found = "it happened once" if self.times == 1 else f"it happened {self.times} times"
         if spec.count is not None:
-            ok = None if shortened else self.times == spec.count
-            return Result(event=self.kind, ok=ok, at_s=_seconds(self.last_us), found=found)
+            if shortened:
+                reason = f"{_not_judged(flown_until_us, None)}; until then {found} of {spec.count}"
+                return Result(event=self.kind, ok=None, at_s=None, found=reason)
+            return Result(event=self.kind, ok=self.times == spec.count, at_s=_seconds(self.last_us), found=found)
         deadline_us = next((us for us in (spec.by_us, spec.to_us) if us is not None), None)
         too_short = shortened if deadline_us is None else flown_until_us < deadline_us
-        ok = True if self.times else None if too_short else False
+        if not self.times and too_short:
+            reason = f"{_not_judged(flown_until_us, deadline_us)}; until then it did not happen"
+            return Result(event=self.kind, ok=None, at_s=None, found=reason)
+        ok = self.times > 0
         return Result(event=self.kind, ok=ok, at_s=_seconds(self.first_us), found=found)
+
+
+def _not_judged(flown_until_us: int, wanted_us: int | None) -> str:
+    """Why an expectation was not judged; `wanted_us` is where it would have been, None for the scenario's end."""
+    wanted = spoken_duration(wanted_us) if wanted_us is not None else "the scenario does"
+    return f"not judged: the flight ended at {spoken_duration(flown_until_us)}, before {wanted}"
 
 
 def _is(value: object, wanted: object) -> bool:

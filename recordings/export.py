@@ -11,6 +11,7 @@ at all. Exported again, it replaces itself.
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -88,24 +89,25 @@ def _export(recording: Recording, target: Target, progress: Progress | None) -> 
 
 def _stream(recording: Recording, tables: FlightTables, progress: Progress | None) -> FlightRow:
     """Hand every event and command to the flight's tables; returns the flight's row in `flights`."""
-    buffers: dict[type[Event], list[Event]] = {cls: [] for cls in EVENT_TABLES}
+    buffers: dict[type[Event], list[Any]] = {cls: [] for cls in EVENT_TABLES}
     commands: list[CommandLine] = []
+    append: dict[type, Callable[[Any], None]] = {cls: rows.append for cls, rows in buffers.items()}
+    append[CommandLine] = commands.append
     total = recording.footer.events if recording.footer is not None else -1
     told = 0
     last: Event | None = None
-    for entry in recording.entries():
-        if isinstance(entry, CommandLine):
-            commands.append(entry)
-            continue
-        last = entry
-        rows = buffers[type(entry)]
-        rows.append(entry)
-        if len(rows) == BATCH_ROWS:
-            tables.add(EVENT_TABLES[type(entry)], rows)
-            rows.clear()
-            if progress is not None and entry.seq - told >= PROGRESS_EVENTS:
-                told = entry.seq
-                progress(told, total)
+    for batch in recording.batches():
+        for entry in batch.entries:
+            append[type(entry)](entry)
+        last = next((entry for entry in reversed(batch.entries) if isinstance(entry, Event)), last)
+        for cls, rows in buffers.items():
+            while len(rows) >= BATCH_ROWS:
+                tables.add(EVENT_TABLES[cls], rows[:BATCH_ROWS])
+                seq = rows[BATCH_ROWS - 1].seq
+                del rows[:BATCH_ROWS]
+                if progress is not None and seq - told >= PROGRESS_EVENTS:
+                    told = seq
+                    progress(told, total)
     for cls, rows in buffers.items():
         tables.add(EVENT_TABLES[cls], rows)
     tables.add(TABLES[COMMANDS], commands)

@@ -17,15 +17,17 @@ import msgspec
 import trio
 
 from cluster.commands import Command, text_of
-from cluster.events import Event
+from cluster.durations import format_duration
+from cluster.events import CommandRefused, Event
+from cluster.invariants import Invariants, InvariantViolated
 from cluster.simulation import Simulation
-from cluster.spec import ScenarioSpec
+from cluster.spec import LONGEST_FLIGHT_US, ScenarioSpec
 from cluster.timeline import Diverged
 from cluster.view import document
 from recordings.expectations import Expectations, Result
 from recordings.format import RecordingError, Settings, clock
 from recordings.journal import JournalHash, Recorder, new_header
-from recordings.scenario import Scenario, apply_settings
+from recordings.scenario import Scenario, SettingError, apply_settings
 
 SECOND_US = 1_000_000
 
@@ -35,13 +37,14 @@ Setting = tuple[str | None, str, str]
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be flown: `spec` with every `--set` applied, its name and text, and the choices made for it.
 
-    `settings.until_us` None: until somebody stops it.
+    `settings.until_us` None: until somebody stops it. `invariants`: whether what must always hold is looked at.
     """
 
     scenario: str
     text: str
     spec: ScenarioSpec
     settings: Settings
+    invariants: bool = True
 
 
 def make_plan(
@@ -51,17 +54,20 @@ def make_plan(
     until_us: int | None = None,
     settings: Sequence[Setting] = (),
     forever: bool = False,
+    invariants: bool = True,
 ) -> Plan:
     """Plan a flight of a scenario; `seed` and `until_us` are the scenario's unless given, `forever` has no end.
 
-    Raises ScenarioErrors for a setting that cannot be.
+    Raises ScenarioErrors or SettingError for a setting that cannot be.
     """
     spec = apply_settings(scenario.spec, list(settings))
     end_us = spec.until_us if until_us is None else until_us
+    if end_us > LONGEST_FLIGHT_US:
+        raise SettingError(f"until: a flight lasts at most {format_duration(LONGEST_FLIGHT_US)}")
     chosen = Settings(
         seed=spec.seed if seed is None else seed, until_us=None if forever else end_us, set=tuple(settings)
     )
-    return Plan(scenario=scenario.name, text=scenario.text, spec=spec, settings=chosen)
+    return Plan(scenario=scenario.name, text=scenario.text, spec=spec, settings=chosen, invariants=invariants)
 
 
 class FlightResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +86,8 @@ class FlightResult(msgspec.Struct, frozen=True, kw_only=True):
     interrupted: bool = False
     diverged: str | None = None
     virtual_us: int = 0
+    last_events: list[Event] = []
+    refused: tuple[CommandRefused, ...] = ()
 
     def report(self) -> dict[str, Any]:
         """The object that tools outside read (`run --json`)."""
@@ -97,7 +105,7 @@ class FlightError(Exception):
     """A bug of ours ended a flight: `cause`, where the flight was, and the last events before it."""
 
     def __init__(self, cause: BaseException, plan: Plan, at_us: int, turn: int, last_events: list[Event]) -> None:
-        self.cause, self.last_events = cause, last_events
+        self.cause, self.at_us, self.last_events = cause, at_us, last_events
         reason = f"{type(cause).__name__}: {cause}"
         super().__init__(
             f"the simulation failed at {clock(at_us)}, turn {turn}: {reason}{_origin(cause)}. This is a bug of"
@@ -162,19 +170,25 @@ class _Flight:
             journal.watch(self.simulation.view)
         self.simulation.timeline.replay = list(replay.by_turn)
         self.simulation.timeline.replay_by_time = list(replay.by_time)
+        self.invariants = Invariants(plan.spec, self.simulation.view) if plan.invariants else None
         self.progress: Callable[[int], object] | None = None
         self.judged_us = self.now_us = self.turns = 0
         self.wall_s = 0.0
         self.end: BaseException | None = None
+        self.refused: list[CommandRefused] = []
 
     def watch(self, log: Callable[[Event], object] | None, progress: Callable[[int], object] | None) -> None:
         """Let others follow; the last sink is the one that may end the flight."""
         self.progress = progress
         sinks = self.simulation.sinks
+        if self.plan.spec.steps or self.replay.by_turn or self.replay.by_time:  # else nothing can be refused
+            sinks.append(self._note)
         if self.expectations.kinds:
             sinks.append(self.expectations.see)
         if log is not None:
             sinks.append(log)
+        if self.invariants is not None:
+            sinks.append(self.invariants)
         if self.replay.stop_at_seq is not None:
             sinks.append(self._stop)
 
@@ -218,6 +232,10 @@ class _Flight:
         if until_us is None:
             yield from itertools.count((end_us // SECOND_US + 1) * SECOND_US, SECOND_US)
 
+    def _note(self, event: Event) -> None:
+        if isinstance(event, CommandRefused):
+            self.refused.append(event)
+
     def _stop(self, event: Event) -> None:
         if event.seq == self.replay.stop_at_seq:
             raise LastEvent
@@ -227,9 +245,10 @@ class _Flight:
         plan, journal, end = self.plan, self.journal, self.end
         if isinstance(journal, Recorder):
             journal.close(turns=self.turns, virtual_us=self.now_us, complete=end is None)
-        if isinstance(end, RecordingError | BrokenPipeError):
+        if isinstance(end, RecordingError | OSError):  # a cluster knows no files: it was a listener's output
             raise end
-        if end is not None and not isinstance(end, KeyboardInterrupt | LastEvent | Diverged):
+        violated = isinstance(end, InvariantViolated)
+        if end is not None and not isinstance(end, KeyboardInterrupt | LastEvent | Diverged | InvariantViolated):
             raise FlightError(end, plan, self.now_us, self.turns, journal.last_events()) from end
         shortened = end is not None or self.now_us < plan.spec.until_us
         return FlightResult(
@@ -241,11 +260,16 @@ class _Flight:
             turns=self.turns,
             journal_sha256=journal.sha256,
             expectations=self.expectations.results(self.judged_us, shortened=shortened),
-            invariants={"checked": 0, "violations": []},
+            invariants={
+                "checked": len(self.invariants.in_force) if self.invariants is not None else 0,
+                "violations": [msgspec.to_builtins(end.violation)] if isinstance(end, InvariantViolated) else [],
+            },
             view=document(self.simulation.view, self.now_us),
             interrupted=isinstance(end, KeyboardInterrupt),
             diverged=str(end) if isinstance(end, Diverged) else None,
             virtual_us=self.now_us,
+            last_events=journal.last_events() if violated else [],
+            refused=tuple(self.refused),
         )
 
 

@@ -1,28 +1,34 @@
 """A flight in the words of Kafka's own logs: what its brokers, controllers and clients would have written.
 
 Each event becomes the lines that Kafka writes at that fact, with its context in brackets and its logger at the end, or
-nothing where Kafka is silent (a kill -9, a heartbeat). The wording is Kafka's (GroupCoordinator, AbstractCoordinator,
-ConsumerRebalanceListenerInvoker, Partition, QuorumController and their like); numbers that are not modelled, such as
-correlation ids, are left out. The time is virtual. Injuries, of which Kafka knows nothing, are marked `[Flightdeck]`.
+nothing where Kafka is silent (a kill -9, a heartbeat). The wording is that of Kafka 4.x with the new group coordinator
+(GroupMetadataManager, AbstractCoordinator, ConsumerCoordinator, Partition, ReplicationControlManager and their like,
+at commit 1eb7644349cb); numbers that are not modelled, such as correlation ids and topic ids, are left out. A client's
+line about an answer bears the instant of the event that tells it. The time is virtual. Injuries, of which Kafka knows
+nothing, are marked `[Flightdeck]`.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 from cluster.events import EVENT_KINDS, Event
-from recordings import kafka_log_clients, kafka_log_servers
+from recordings import kafka_log_consumers, kafka_log_groups, kafka_log_producers, kafka_log_servers
 from recordings.kafka_log_notes import Line, Notes
 
-RENDERERS: dict[type[Event], Callable[[Notes, Any], list[Line]]] = {
-    cls: getattr(module, kind)
+Renderer = Callable[[Notes, Any], list[Line]]
+
+WRITERS = (kafka_log_consumers, kafka_log_producers, kafka_log_groups, kafka_log_servers)
+"""Whoever writes a log, clients first: what several write of one event was caused by a client."""
+
+RENDERERS: dict[type[Event], tuple[Renderer, ...]] = {
+    cls: tuple(getattr(writer, kind) for writer in WRITERS if hasattr(writer, kind))
     for kind, cls in EVENT_KINDS.items()
-    for module in (kafka_log_servers, kafka_log_clients)
-    if hasattr(module, kind)
+    if any(hasattr(writer, kind) for writer in WRITERS)
 }
 
 
 class KafkaLog:
-    """A sink of events that hands each line to `write`: `[00:00:03,012] INFO [GroupCoordinator 1]: Stabilized …`."""
+    """A sink of events that hands each line to `write`: `[00:00:03,012] INFO [GroupCoordinator id=1 …] Stabilized…`."""
 
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write = write
@@ -30,9 +36,9 @@ class KafkaLog:
 
     def __call__(self, event: Event) -> None:
         """Render one event."""
-        renderer = RENDERERS.get(type(event))
-        for line in renderer(self._notes, event) if renderer is not None else ():
-            self._write(f"[{timestamp(event.at_us)}] {line.level} {line.context}{line.message} ({line.logger})")
+        for renderer in RENDERERS.get(type(event), ()):
+            for line in renderer(self._notes, event):
+                self._write(f"[{timestamp(event.at_us)}] {line.level} {line.context}{line.message} ({line.logger})")
 
 
 def timestamp(at_us: int) -> str:

@@ -4,9 +4,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from cluster.events import RebalanceStarted
+
 
 class Line(NamedTuple):
-    """One log line without its time: level, context (`GroupCoordinator 1]: `), message, logger."""
+    """One log line without its time: level, context (`[GroupCoordinator id=1 …] `), message, logger."""
 
     level: str
     context: str
@@ -15,24 +17,57 @@ class Line(NamedTuple):
 
 
 class GroupNotes(msgspec.Struct):
-    """What a coordinator's lines say of a group beyond the event itself."""
+    """What a coordinator's lines say of a group beyond the event itself.
+
+    `told_joined`: the newcomer whose line came before the rebalance that it set off. `absent`: member ids that the
+    barrier closed without.
+    """
 
     partition: str
     broker: int = -1
     state: str = "Empty"
     generation: int = 0
-    members: int = 0
+    members: tuple[str, ...] = ()
     protocol: str = ""
+    told_joined: str = ""
+    absent: list[str] = []
+    cooperative: bool = False
+    assignment: dict[str, tuple[str, ...]] = {}
 
 
 class PartitionNotes(msgspec.Struct):
-    """What a broker's lines say of a partition beyond the event itself."""
+    """What a broker's lines say of a partition beyond the event itself; `epoch` counts the controller's changes."""
 
     leader: int = -1
     leader_epoch: int = -1
+    previous_leader: int = -1
+    previous_epoch: int = -1
+    epoch: int = 0
     isr: tuple[int, ...] = ()
+    replicas: tuple[int, ...] = ()
     high_watermark: int = 0
     log_end: int = 0
+
+
+class MemberNotes(msgspec.Struct):
+    """What a consumer's lines say of itself: `generation` and `member_id` as it knows them.
+
+    `asked`: the reason that it has given last for a rejoin; `hands_over`: it gives up what its assignment does not have
+    any more (KIP-429); `unpositioned`: partitions that it was just given.
+    """
+
+    group: str = ""
+    instance_id: str = ""
+    topics: tuple[str, ...] = ()
+    generation: int = -1
+    member_id: str = ""
+    coordinator: int = -1
+    running: bool = False
+    asked: str = ""
+    state: str = "Left"
+    hands_over: bool = False
+    owned: dict[str, None] = {}
+    unpositioned: dict[str, None] = {}
 
 
 class Notes:
@@ -41,13 +76,13 @@ class Notes:
     def __init__(self) -> None:
         self.groups: dict[str, GroupNotes] = {}
         self.partitions: dict[str, PartitionNotes] = {}
-        self.member_ids: dict[str, str] = {}
-        self.instance_ids: dict[str, str] = {}
-        self.groups_of: dict[str, str] = {}
-        self.coordinators: dict[str, int] = {}
-        self.topics: dict[str, tuple[str, ...]] = {}
+        self.members: dict[str, MemberNotes] = {}
+        self.member_ids: dict[str, str] = {}  # client id → the id that the coordinator gave it last
+        self.pending: dict[str, None] = {}  # member ids that were handed out and did not come back yet
+        self.min_insync: dict[str, int] = {}
         self.transactional_ids: dict[str, str] = {}
         self.controller = -1
+        self.coordinating: dict[str, None] = {}  # internal partitions that some group of the scenario depends on
 
     def group(self, name: str) -> GroupNotes:
         """What is known of a group."""
@@ -57,11 +92,20 @@ class Notes:
         """What is known of a partition."""
         return self.partitions.setdefault(name, PartitionNotes())
 
-    def member_id(self, member: str) -> str:
-        """The id that the coordinator last gave to a member; its name before that."""
-        return self.member_ids.get(member, member)
+    def member(self, name: str) -> MemberNotes:
+        """What is known of a consumer."""
+        return self.members.setdefault(name, MemberNotes())
 
-    def instance(self, member: str) -> str:
-        """A member's `group.instance.id` as Kafka's coordinator prints it."""
-        instance = self.instance_ids.get(member, "")
-        return f"Some({instance})" if instance else "None"
+    def concerns_the_scenario(self, partition: str) -> bool:
+        """Whether lines about a partition tell anybody anything: 49 of 50 partitions of an internal topic do not."""
+        return not partition.startswith("__") or partition in self.coordinating
+
+    def newcomer_of(self, event: RebalanceStarted) -> bool:
+        """Whether a rebalance begins because of a member that the coordinator did not hold before."""
+        return event.detail.startswith("Adding new member ")
+
+    def under_min_isr(self, partition: str) -> bool:
+        """Whether a partition has fewer in-sync replicas than `min.insync.replicas` (or all its replicas)."""
+        known = self.partition(partition)
+        wanted = self.min_insync.get(partition.rpartition("-")[0], 1)
+        return len(known.isr) < min(wanted, len(known.replicas))

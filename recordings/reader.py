@@ -273,10 +273,20 @@ class _Reading:
                 f"{self.last_event().removeprefix('event ')}"
             )
         elif footer.events != self.seq:
-            raise self._damaged(f"here are {self.seq} events, but {FOOTER} counts {footer.events}")
+            raise self._damaged(f"here are {self.seq} events, but {FOOTER} counts {footer.events}{self._missing()}")
         elif self.hash is not None and self.hash.hexdigest() != footer.journal_sha256:
             self.segment, self.line = FOOTER, 0
             raise self._damaged("the events have another hash than when they were recorded")
+
+    def _missing(self) -> str:
+        """Which segment is probably not there, when the footer counts more events than there are."""
+        footer, last = self.recording.footer, max(self.recording.segments, default=0)
+        if footer is None or footer.events < self.seq:
+            return ""
+        if not last:
+            self.segment = segment_name(1)
+        cut = "" if not last or self.segment.endswith(".zst") else f", or the end of {self.segment}"
+        return f": {segment_name(last + 1)} is missing{cut}"
 
     def _damaged(self, reason: str) -> DamagedError:
         return DamagedError(self.recording.path, self.place(), reason, self.seq)

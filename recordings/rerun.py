@@ -15,7 +15,7 @@ import msgspec
 from cluster.commands import parse
 from recordings.comparison import Comparison, Divergence
 from recordings.flight import FlightResult, Plan, Replay, Setting, fly, make_plan
-from recordings.format import CommandLine, RecordingError
+from recordings.format import CommandLine
 from recordings.reader import Recording
 from recordings.scenario import parse_scenario
 
@@ -62,8 +62,10 @@ def rerun(
     """
     recording = Recording(path, salvage=salvage)
     survey = recording.survey()
-    if not survey.totals.events:
-        raise RecordingError(f"{path} holds no whole event: there is nothing to rerun")
+    nothing = not survey.totals.events  # killed before its first events were on disk: nothing can differ
+    if nothing:
+        recording.warn(f"{path} holds no whole event: there is nothing to compare with")
+        until_us = 0
     plan = _plan(recording, settings, until_us)
     exact = not settings
     cut_off = not survey.totals.complete and until_us is None and exact
@@ -71,7 +73,7 @@ def rerun(
     comparison = Comparison(recording.event_lines())
     flight = fly(plan, record=record, replay=replay, progress=progress, on_lines=comparison)
     comparison.finish(
-        recorded_until_us=survey.totals.virtual_us,
+        recorded_until_us=-1 if nothing else survey.totals.virtual_us,
         flown_until_us=flight.virtual_us if flight.diverged is None else math.inf,
     )
     return RerunResult(

@@ -75,6 +75,8 @@ def load(path_or_name: str | Path) -> Scenario:
 
     A text that ends in `.toml`, has a path separator or names an existing file is a path. Raises ScenarioErrors.
     """
+    if isinstance(path_or_name, str) and not path_or_name.strip():
+        raise ScenarioErrors([ScenarioError(repr(path_or_name), 0, "no scenario has an empty name", "first-flight")])
     path = Path(path_or_name)
     if isinstance(path_or_name, str) and path_or_name in library():
         path = LIBRARY / f"{path_or_name}.toml"
@@ -103,7 +105,7 @@ def parse_scenario(text: str, file: str) -> Scenario:
     spec = read_scenario(data, problems, lines)
     if any(problem.place == ("until",) for problem in problems):
         spec = msgspec.structs.replace(spec, until_us=LONG_MAX)  # nothing is after an end that nobody knows
-    problems += check_scenario(spec)
+    problems += check_scenario(spec, Path(file).parent)
     if problems:
         errors = [ScenarioError(file, _line(lines, each.place), each.reason, each.suggestion) for each in problems]
         raise ScenarioErrors(sorted(dict.fromkeys(errors), key=lambda error: error.line))

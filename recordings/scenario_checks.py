@@ -4,35 +4,109 @@ Each check yields problems at places of the file, so that a spec changed by sett
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
-from cluster.commands import CommandError, check
+import msgspec
+
+from cluster.commands import AddPartitions, CommandError, Scale, Set, check
 from cluster.config import Value, cross_errors
+from cluster.config_keys import LONG_MAX
+from cluster.durations import format_duration
 from cluster.events import EVENT_KINDS
-from cluster.spec import ApplicationSpec, ExpectationSpec, GroupSpec, ProducerSpec, ScenarioSpec
+from cluster.settings import why_not
+from cluster.spec import (
+    LONGEST_FLIGHT_US,
+    MOST_BROKERS,
+    MOST_KEYS,
+    MOST_MEMBERS,
+    MOST_PARTITIONS,
+    MOST_PRODUCERS,
+    ExpectationSpec,
+    GroupSpec,
+    ProducerSpec,
+    ScenarioSpec,
+)
 from cluster.unbuilt import refusal, refused_config
 from cluster.words import nearest
+from recordings import own_assignors
 from recordings.document_shape import Possible
 from recordings.predicates import Predicate, PredicateError
 from recordings.scenario_lines import Place
-from recordings.scenario_tables import Problem
+from recordings.scenario_tables import Problem, Scalar, shown
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_SCALARS = {int: "a whole number", bool: "true or false", str: "text"}
 _RESERVED = re.compile(r"cluster|broker(-[0-9]+)?|\.\.?|__consumer_offsets|__transaction_state")
 
 
-def check_scenario(spec: ScenarioSpec) -> Iterator[Problem]:
-    """Every problem of a spec whose values are each right alone."""
+def check_scenario(spec: ScenarioSpec, folder: Path | None = None) -> Iterator[Problem]:
+    """Every problem of a spec whose values are each right alone; of one that is too large, only that.
+
+    `folder`: where assignors of one's own may be.
+    """
+    too_large = list(_sizes(spec))
+    yield from too_large
+    if too_large:  # looking at the rest would take the memory that this is about
+        return
     yield from _names(spec)
     yield from _cluster(spec)
     for index, producer in enumerate(spec.producers):
         yield from _producer(spec, producer, ("producer", index))
     for index, group in enumerate(spec.groups):
-        yield from _group(spec, group, ("group", index))
+        yield from _group(spec, group, ("group", index), folder)
     yield from _steps(spec)
     possible = Possible(spec)
     for index, expectation in enumerate(spec.expectations):
         yield from _expectation(spec, possible, expectation, ("expect", index))
+
+
+def _sizes(spec: ScenarioSpec) -> Iterator[Problem]:
+    """A slip of the finger must not eat the machine."""
+    partitions, partitions_place = _most(
+        {topic.name: topic.partitions for topic in spec.topics},
+        "topic",
+        "partitions",
+        [step.command if isinstance(step.command, AddPartitions) else None for step in spec.steps],
+    )
+    members, members_place = _most(
+        {group.name: group.members for group in spec.groups},
+        "group",
+        "members",
+        [step.command if isinstance(step.command, Scale) else None for step in spec.steps],
+    )
+    instances = sum(producer.count for producer in spec.producers)
+    largest = max(range(len(spec.producers)), key=lambda index: spec.producers[index].count, default=0)
+    for what, found, most, place in (
+        ("brokers", len(spec.brokers), MOST_BROKERS, ("cluster", "brokers")),
+        ("partitions", partitions, MOST_PARTITIONS, partitions_place),
+        ("members", members, MOST_MEMBERS, members_place),
+        ("producers", instances, MOST_PRODUCERS, ("producer", largest, "count")),
+    ):
+        if found > most:
+            yield Problem(place, f"{what}: {found:,} are more than this machine is asked to bear: at most {most:,}")
+    for index, producer in enumerate(spec.producers):
+        if producer.keys.distinct > MOST_KEYS:
+            reason = f"keys: {producer.keys.distinct:,} distinct ones are too many: at most {MOST_KEYS:,}"
+            yield Problem(("producer", index, "keys", "distinct"), reason)
+    if spec.until_us > LONGEST_FLIGHT_US and spec.until_us != LONG_MAX:
+        yield Problem(("until",), f"until: a flight lasts at most {format_duration(LONGEST_FLIGHT_US)}")
+
+
+def _most(
+    declared: dict[str, int], table: str, field: str, grows: Sequence[Scale | AddPartitions | None]
+) -> tuple[int, Place]:
+    """How many there can be of all of them together, and where the file says so most loudly."""
+    counts = list(declared.values())
+    place: Place = (table, max(range(len(counts)), key=counts.__getitem__, default=0), field)
+    for index, command in enumerate(grows):
+        if command is not None:
+            name = command.group if isinstance(command, Scale) else command.topic
+            if command.to > declared.get(name, 0):
+                if command.to > max(declared.values(), default=0):
+                    place = ("at", index, "do")
+                declared[name] = command.to
+    return sum(declared.values()), place
 
 
 def _names(spec: ScenarioSpec) -> Iterator[Problem]:
@@ -96,8 +170,6 @@ def _producer(spec: ScenarioSpec, producer: ProducerSpec, place: Place) -> Itera
     for error in cross_errors("producer", producer.config):
         yield Problem((*place, "config", error.key), error.reason)
     yield from _refused_config(producer.config, (*place, "config"))
-    if producer.config.get("retries") == 0 and "enable.idempotence" not in producer.config:
-        yield from _refused(refused_config("enable.idempotence", False), (*place, "config", "retries"))
     if producer.transactions is not None:
         transactions: Place = (*place, "transactions")
         yield from _refused(refusal("transactions"), transactions)
@@ -106,7 +178,7 @@ def _producer(spec: ScenarioSpec, producer: ProducerSpec, place: Place) -> Itera
             yield Problem(transactions, "transactions need enable.idempotence (and so acks=all)")
 
 
-def _group(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Problem]:
+def _group(spec: ScenarioSpec, group: GroupSpec, place: Place, folder: Path | None) -> Iterator[Problem]:
     yield from _topics(spec, group.topics, (*place, "topics"))
     members = spec.names().groups.get(group.name, ())
     for member, topics in group.subscriptions.items():
@@ -121,21 +193,25 @@ def _group(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Probl
         yield Problem((*place, "config", error.key), error.reason)
     yield from _refused_config(group.config, (*place, "config"))
     for index, assignor in enumerate(group.assignors):
-        yield from _refused(refusal(f"assignor {assignor}"), (*place, "assignors", index))
-    if group.static:
-        yield from _refused(refusal("static"), (*place, "static"))
-    yield from _application(spec, group.application, (*place, "application"))
+        yield from _refused(own_assignors.trouble(assignor, folder), (*place, "assignors", index))
+    if group.static and group.config.get("group.instance.id") is not None:
+        yield Problem((*place, "static"), "static: group.instance.id in config says another id than the member's name")
+    yield from _application(spec, group, (*place, "application"))
 
 
-def _application(spec: ScenarioSpec, application: ApplicationSpec, place: Place) -> Iterator[Problem]:
+def _application(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Problem]:
+    application = group.application
     yield from _refused(refusal(f"commit {application.commit}"), (*place, "commit"))
-    for field in ("writes", "sink", "poison"):
-        if getattr(application, field) is not None:
-            yield from _refused(refusal(field), (*place, field))
+    poison = application.poison
+    if poison is not None and poison.key and not (poison.key.isascii() and poison.key.isdigit()):
+        reason = f"poison: no record has the key {poison.key}: keys are the numbers 0 … distinct - 1"
+        yield Problem((*place, "poison"), reason)
     topics = [topic.name for topic in spec.topics]
     if application.writes is not None and application.writes not in topics:
         reason = f"writes: no topic is named {application.writes}"
         yield Problem((*place, "writes"), reason, nearest(application.writes, topics))
+    elif application.writes in (*group.topics, *(topic for mine in group.subscriptions.values() for topic in mine)):
+        yield Problem((*place, "writes"), f"writes: {group.name} reads {application.writes} itself, without an end")
 
 
 def _refused_config(config: Mapping[str, Value], place: Place) -> Iterator[Problem]:
@@ -157,6 +233,11 @@ def _steps(spec: ScenarioSpec) -> Iterator[Problem]:
             check(step.command, names)
         except CommandError as error:
             yield Problem(("at", index, "do"), f"do: {error.message}", error.suggestion)
+            continue
+        if isinstance(step.command, Set):
+            reason = why_not(spec, step.command.scope, step.command.key, step.command.value)
+            if reason is not None:
+                yield Problem(("at", index, "do"), f"do: {reason}")
 
 
 def _expectation(
@@ -173,15 +254,18 @@ def _expectation(
         for reason, suggestion in troubles:
             yield Problem((*place, "that"), f"that: {reason}", suggestion)
     if expectation.event is not None:
-        yield from _event(expectation.event, list(expectation.where), place)
+        yield from _event(expectation.event, expectation.where, place)
 
 
-def _event(kind: str, fields: list[str], place: Place) -> Iterator[Problem]:
+def _event(kind: str, where: Mapping[str, Scalar], place: Place) -> Iterator[Problem]:
     event = EVENT_KINDS.get(kind)
     if event is None:
         yield Problem((*place, "event"), f"no event is named {kind}", nearest(kind, EVENT_KINDS))
         return
-    for field in fields:
-        if field not in event.__struct_fields__:
-            suggestion = nearest(field, event.__struct_fields__)
-            yield Problem((*place, "where", field), f"where: {kind} has no {field}", suggestion)
+    types = {field.name: field.type for field in msgspec.structs.fields(event)}
+    for field, wanted in where.items():
+        there: Place = (*place, "where", field)
+        if field not in types:
+            yield Problem(there, f"where: {kind} has no {field}", nearest(field, types))
+        elif types[field] in _SCALARS and types[field] is not type(wanted):
+            yield Problem(there, f"where: {field} is {_SCALARS[types[field]]}, not {shown(wanted)}")

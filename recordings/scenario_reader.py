@@ -7,7 +7,8 @@ here, so that reading goes on and all problems are found in one go.
 from typing import Any, get_args
 
 from cluster.commands import Command, CommandError, Mark, parse, text_of
-from cluster.config import Value
+from cluster.config import Value, is_dotted
+from cluster.config_keys import DEFAULT_ASSIGNORS
 from cluster.spec import (
     ApplicationSpec,
     ArrivalsSpec,
@@ -25,10 +26,10 @@ from cluster.spec import (
     TopicSpec,
     TransactionsSpec,
 )
-from cluster.unbuilt import DEFAULT_ASSIGNORS
 from recordings.scenario_tables import (
     Problem,
     ReadError,
+    Scalar,
     Table,
     duration,
     filled_text,
@@ -38,12 +39,11 @@ from recordings.scenario_tables import (
     one_of,
     positive_rate,
     rate,
+    scalar,
     size,
     text,
     whole,
 )
-
-Scalar = str | int | float | bool
 
 
 def read_scenario(
@@ -147,20 +147,28 @@ def _producer(table: Table) -> ProducerSpec:
 
 
 def _arrivals(value: object) -> ArrivalsSpec:
-    if isinstance(value, list):
-        steps: list[tuple[int, float]] = []
-        for step in value:
-            if not isinstance(step, list) or len(step) != 2:
-                raise ReadError(f'a step of a profile is written ["30s", "200/s"], not {step!r}')
+    if not isinstance(value, list):
+        kind = one_of("steady", "poisson")(value)
+        return ArrivalsSpec(kind)
+    steps: list[tuple[int, float]] = []
+    wrong: list[str] = []
+    for step in value:
+        if not isinstance(step, list) or len(step) != 2:
+            wrong.append(f'a step of a profile is written ["30s", "200/s"], not {step!r}')
+            continue
+        try:
             at_us, per_second = duration(step[0]), rate(step[1])
-            if steps and at_us <= steps[-1][0]:
-                raise ReadError(f"the step at {step[0]} does not come after the one before it")
-            steps.append((at_us, per_second))
-        if not steps:
-            raise ReadError("the profile is empty")
-        return ArrivalsSpec("profile", tuple(steps))
-    kind = one_of("steady", "poisson")(value)
-    return ArrivalsSpec(kind)
+        except ValueError as error:
+            wrong.append(str(error))
+            continue
+        if steps and at_us <= steps[-1][0]:
+            wrong.append(f"the step at {step[0]} does not come after the one before it")
+        steps.append((at_us, per_second))
+    if wrong:
+        raise ReadError("; ".join(wrong))
+    if not steps:
+        raise ReadError("the profile is empty")
+    return ArrivalsSpec("profile", tuple(steps))
 
 
 def _keys(table: Table) -> KeysSpec:
@@ -219,9 +227,10 @@ def _said_twice(
 
 
 def assignors(value: object) -> tuple[str, ...]:
-    """A list of Kafka's names of assignors, in the order of preference."""
+    """A list of Kafka's names of assignors, or dotted names of one's own, in the order of preference."""
     for name in filled_words(value):
-        one_of("range", "roundrobin", "sticky", "cooperative-sticky")(name)
+        if not is_dotted(name):
+            one_of("range", "roundrobin", "sticky", "cooperative-sticky")(name)
     return filled_words(value)
 
 
@@ -248,7 +257,7 @@ def _commit(table: Table, config: dict[str, Value]) -> CommitPolicy:
     """The commit policy; `enable.auto.commit` = false without one means that nobody commits."""
     commit: CommitPolicy = table.take("commit", one_of(*get_args(CommitPolicy)), "auto")
     automatic = config.get("enable.auto.commit")
-    if automatic is None:
+    if automatic is None or table.data.get("commit", commit) != commit:  # nothing said, or nothing that could be read
         return commit
     if not table.has("commit"):
         return "auto" if automatic else "never"
@@ -303,14 +312,8 @@ def _expectation(table: Table, line: int) -> ExpectationSpec:
 
 
 def _where(table: Table) -> dict[str, Scalar]:
-    empty: Scalar = ""
-    return {key: table.take(key, _scalar, empty) for key in table.data}
-
-
-def _scalar(value: object) -> Scalar:
-    if not isinstance(value, str | int | float | bool):
-        raise ReadError(f"{value!r} is not a single value")
-    return value
+    read = {key: table.take(key, scalar, None) for key in table.data}
+    return {key: value for key, value in read.items() if value is not None}
 
 
 def _when(table: Table, expectation: ExpectationSpec) -> None:

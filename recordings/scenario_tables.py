@@ -15,6 +15,9 @@ from recordings.scenario_lines import Place
 
 T = TypeVar("T")
 
+Scalar = str | int | float | bool
+"""A single value, as TOML gives it."""
+
 
 class ReadError(ValueError):
     """A value that cannot be read: why, and the nearest right word if there is one."""
@@ -192,6 +195,13 @@ def positive_rate(value: object) -> float:
     if per_second <= 0:
         raise ReadError("a rate is above 0")
     return per_second
+
+
+def scalar(value: object) -> Scalar:
+    """A single value of any type."""
+    if not isinstance(value, str | int | float | bool):
+        raise ReadError(f"{value!r} is not a single value")
+    return value
 
 
 def _quoted(value: object, example: str) -> str:

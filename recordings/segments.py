@@ -6,6 +6,7 @@ a thread of its own into independent zstd frames of about 4 MiB, cut at keyframe
 compressed file ends with the table of its frames (zstd's seekable format), which every decompressor skips.
 """
 
+import os
 import struct
 import threading
 from collections.abc import Iterator
@@ -38,6 +39,7 @@ class SegmentWriter:
         self.offset = 0
         self._cuts: list[int] = []
         self._file = self._open()
+        self._inode = os.fstat(self._file.fileno()).st_ino
         self._compressor: _Compressor | None = None
 
     def write(self, lines: bytes) -> None:
@@ -46,6 +48,8 @@ class SegmentWriter:
             self._finish()
             self.number, self.offset, self._cuts = self.number + 1, 0, []
             self._file = self._open()
+            self._inode = os.fstat(self._file.fileno()).st_ino
+        self._see_that_it_is_there()
         try:
             self._put(lines)
         except OSError as error:
@@ -56,6 +60,18 @@ class SegmentWriter:
         self.offset += len(lines)
         if self.offset - (self._cuts[-1] if self._cuts else 0) >= FRAME_BYTES:
             self.cut()
+
+    def _see_that_it_is_there(self) -> None:
+        """Writing to a file that was removed or moved succeeds, and nobody would find what was written."""
+        path = self.directory / segment_name(self.number, ".part")
+        try:
+            there = path.stat().st_ino == self._inode
+        except (FileNotFoundError, NotADirectoryError):
+            there = False
+        except OSError as error:  # nobody knows: then the reason is said, not a guess
+            raise RecordingError(f"cannot go on recording to {path}: {error.strerror or error}") from error
+        if not there:
+            raise RecordingError(f"cannot go on recording to {self.directory}: {path.name} was removed or moved away")
 
     def _put(self, lines: bytes) -> None:
         view = memoryview(lines)

@@ -194,7 +194,7 @@ def _rebalances(view: ClusterView) -> list[RebalanceRow]:
             generation=each.generation,
             cause=each.cause,
             trigger=each.trigger,
-            took_s=(each.stable_us - each.started_us) / SECOND_US,
+            took_s=each.took_us / SECOND_US,
             waited_for=each.waited_for,
             waited_s=each.waited_us / SECOND_US,
             moved=each.moved,

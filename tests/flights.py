@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import msgspec
 import trio
@@ -21,6 +22,7 @@ from cluster.spec import (
     ScenarioSpec,
     StepSpec,
     TopicSpec,
+    TransactionsSpec,
 )
 from cluster.view import document
 from recordings.journal import JournalHash
@@ -32,22 +34,37 @@ from tests.judges import (
     not_converged,
     watermark_errors,
 )
+from tests.member_judges import GroupJudge, committed_beyond, held_by_two
 from tests.truth import Truth, differences
 from tests.witness import Witness, watching
 
 SECOND_US = 1_000_000
 TROUBLE_BEGINS_S, TROUBLE_ENDS_S, END_S = 12, 50, 140
 PRODUCERS_STOP_S = (60, 110)  # again, because `stop … for` starts one that long after it closed, whenever that was
+APIS = (
+    "Produce",
+    "Produce",
+    "Fetch",
+    "Metadata",
+    "OffsetCommit",
+    "FindCoordinator",
+    "JoinGroup",
+    "Heartbeat",
+    "SyncGroup",
+)
+TXN_APIS = ("EndTxn", "InitProducerId", "AddPartitionsToTxn", "TxnOffsetCommit", "Produce")
+WITH_TRANSACTIONS = 2_000  # seeds from here on
 SETTLING_US, SETTLING_STEPS = 100_000, 10  # what is under way at the last instant may arrive
 
 
 class Landed(msgspec.Struct):
-    """A flight that is over: its hash, its events and turns, and what did not hold (instant, words)."""
+    """A flight that is over: its hash, its events and turns, what did not hold (instant, words), its view."""
 
     sha256: str
     events: int
     turns: int
     wrong: list[tuple[float, str]]
+    document: dict[str, Any] = {}
 
     def check(self) -> None:
         """Fail if anything did not hold."""
@@ -76,13 +93,70 @@ def random_spec(seed: int) -> ScenarioSpec:
         producers=producers,
         groups=groups,
     )
+    if seed >= WITH_TRANSACTIONS:
+        spec = _with_transactions(random, spec)
     return msgspec.structs.replace(spec, steps=tuple(_steps(random, spec)))
 
 
-def _topic(random: Random, number: int, brokers: int) -> TopicSpec:
+def careless(spec: ScenarioSpec, seed: int) -> ScenarioSpec:
+    """The same flight with producers that may lose records, or write them twice: acks 0 and 1, no idempotence."""
+    random = Random(f"careless/{seed}")
+    producers = tuple(
+        msgspec.structs.replace(
+            producer,
+            config={**producer.config, "acks": random.choice(("0", "1", "1", "all")), "enable.idempotence": False},
+        )
+        for producer in spec.producers
+    )
+    return msgspec.structs.replace(spec, producers=producers)
+
+
+def may_lose(spec: ScenarioSpec) -> bool:
+    """Whether some producer may legally lose what it thinks is safe, or write it twice."""
+    return any(producer.config.get("enable.idempotence") is False for producer in spec.producers)
+
+
+def _with_transactions(random: Random, spec: ScenarioSpec) -> ScenarioSpec:
+    """Some producers work in transactions, some groups read what is committed, and one may do all of it at once."""
+    producers = [
+        msgspec.structs.replace(
+            producer,
+            config=producer.config | {"transaction.timeout.ms": random.choice((5_000, 15_000, 60_000))},
+            transactions=TransactionsSpec(
+                f"{producer.name}-{{n}}",
+                random.choice((1, 5, 40)),
+                random.choice((0.0, 0.3)),
+                random.choice(("drop", "retry")),
+            ),
+        )
+        if not number or random.random() < 0.5
+        else producer
+        for number, producer in enumerate(spec.producers)
+    ]
+    alike = len({producer.keys.kind == "none" for producer in producers}) == 1  # the witness numbers whole batches
+    groups = []
+    for group in spec.groups:
+        config, application = dict(group.config), group.application
+        if random.random() < 0.7:
+            config["isolation.level"] = "read_committed"
+        if random.random() < 0.4:
+            writes = random.choice((None, "out", "out")) if alike else None
+            application = msgspec.structs.replace(application, commit="transaction", writes=writes)
+        groups.append(msgspec.structs.replace(group, config=config, application=application))
+    earliest: dict[str, Value] = {"auto.offset.reset": "earliest", "isolation.level": "read_committed"}
+    return msgspec.structs.replace(
+        spec,
+        config=spec.config | {"transaction.version": random.choice((1, 2))},
+        topics=(*spec.topics, _topic(random, len(spec.topics), len(spec.brokers), name="out")),
+        producers=tuple(producers),
+        groups=(*groups, GroupSpec("reader", ("out",), config=earliest)),
+    )
+
+
+def _topic(random: Random, number: int, brokers: int, name: str = "") -> TopicSpec:
     replication = random.randint(1, min(3, brokers))
     return TopicSpec(
-        f"t{number}",
+        name or f"t{number}",
         partitions=random.randint(1, 5),
         replication=replication,
         config={"min.insync.replicas": random.randint(1, replication)},
@@ -172,11 +246,24 @@ def _steps(random: Random, spec: ScenarioSpec) -> list[StepSpec]:
         lambda: lasting("cut {1} -> {0}".format(*ends())),
         lambda: "heal {} {}".format(*ends()),
         lambda: lasting("slow {} {} to {}".format(*ends(), random.choice(("50ms", "700ms")))),
+        lambda: lasting("hold {} {}".format(*ends())),
+        lambda: "release {} {}".format(*ends()),
+        lambda: lasting(f"isolate {random.choice(brokers)}"),
+        lambda: lasting(f"slow disk of {random.choice(brokers)} to {random.choice((2, 40))}ms"),
+        lambda: f"fill disk of {random.choice(brokers)} for {random.choice((2, 20))}s",
+        lambda: f"lose next {random.randint(1, 4)} responses of {random.choice(APIS)} from {random.choice(brokers)}",
     ]
     texts = [
         (random.randint(TROUBLE_BEGINS_S * 1000, TROUBLE_ENDS_S * 1000), random.choice(kinds)())
         for _ in range(random.randint(2, 12))
     ]
+    own = [name for producer in spec.producers if producer.transactions for name in producer.instances()]
+    for name in own:
+        at_ms = random.randint(TROUBLE_BEGINS_S * 1000, TROUBLE_ENDS_S * 1000)
+        if random.random() < 0.3:
+            texts += [(at_ms, f"abandon transaction of {name}")]
+        elif random.random() < 0.5:
+            texts += [(at_ms, f"lose next 2 responses of {random.choice(TXN_APIS)} from {random.choice(brokers)}")]
     texts += [(TROUBLE_ENDS_S * 1000 + 500, "heal")]
     for name in (*brokers, *members, *producers):
         texts += [(TROUBLE_ENDS_S * 1000 + 600, f"resume {name}"), (TROUBLE_ENDS_S * 1000 + 700, f"start {name}")]
@@ -195,31 +282,60 @@ def fly(spec: ScenarioSpec, seed: int, *, judged: bool = True, patient: bool = F
     journal = JournalHash()
     wrong: list[tuple[float, str]] = []
     with watching() as witness:
-        simulation = Simulation(spec, seed, sinks=[journal])
+        groups = GroupJudge()
+        simulation = Simulation(spec, seed, sinks=[journal, groups])
+        groups.simulation = simulation
         instrument = OneActorAtATime(simulation.timeline)
 
         async def main() -> None:
             async with simulation.running():
                 truth = Truth(simulation, witness)
-                logs, records = LogJudge(simulation), RecordsJudge(simulation, witness)
+                logs = LogJudge(simulation)
+                records = None if may_lose(spec) else RecordsJudge(simulation, witness)
                 for now_us in range(0, spec.until_us + 1, SECOND_US):
                     await simulation.timeline.fly(now_us)
                     if judged:
-                        found = _judge(simulation, truth, logs, records)
+                        found = [*_judge(simulation, truth, logs, records), *groups.wrong]
+                        groups.wrong.clear()
                         wrong.extend((now_us / SECOND_US, words) for words in found)
                     if wrong and not patient:
                         break
                 journal.flush()
                 if judged and (patient or not wrong):
                     at_us = simulation.timeline.now_us
-                    wrong.extend((at_us / SECOND_US, words) for words in await _never_whole(simulation, witness))
+                    whole = await never_whole(simulation, witness)
+                    wrong.extend((at_us / SECOND_US, words) for words in whole if records or not _legal_loss(words))
 
         trio.run(main, clock=simulation.timeline, instruments=[instrument])
     instrument.check()
-    return Landed(journal.sha256, journal.events, simulation.timeline.turn, wrong)
+    seen = document(simulation.view, simulation.timeline.now_us)
+    return Landed(journal.sha256, journal.events, simulation.timeline.turn, wrong, seen)
 
 
-async def _never_whole(simulation: Simulation, witness: Witness) -> list[str]:
+def lies(spec: ScenarioSpec, seed: int = 1) -> list[str]:
+    """Where the view document and the truth differ at a whole second of a flight, whatever else goes wrong in it."""
+    found: list[str] = []
+    with watching() as witness:
+        simulation = Simulation(spec, seed)
+
+        async def main() -> None:
+            async with simulation.running():
+                truth = Truth(simulation, witness)
+                for now_us in range(0, spec.until_us + 1, SECOND_US):
+                    await simulation.timeline.fly(now_us)
+                    seen = document(simulation.view, now_us)
+                    found.extend(f"{now_us // SECOND_US} s: {words}" for words in differences(seen, truth.document()))
+
+        trio.run(main, clock=simulation.timeline)
+    return found
+
+
+def _legal_loss(words: str) -> bool:
+    """What careless producers may cost: records, and a reader whose position was reset has nothing to commit."""
+    return "missed" in words or "has committed" in words
+
+
+async def never_whole(simulation: Simulation, witness: Witness) -> list[str]:
     """What keeps the cluster from being whole, however often one looks within the next second."""
     found = not_converged(simulation, witness)
     for _ in range(SETTLING_STEPS):
@@ -230,12 +346,14 @@ async def _never_whole(simulation: Simulation, witness: Witness) -> list[str]:
     return found
 
 
-def _judge(simulation: Simulation, truth: Truth, logs: LogJudge, records: RecordsJudge) -> list[str]:
+def _judge(simulation: Simulation, truth: Truth, logs: LogJudge, records: RecordsJudge | None) -> list[str]:
     return [
         *differences(document(simulation.view, simulation.timeline.now_us), truth.document()),
         *logs.disagreements(),
         *watermark_errors(simulation),
-        *records.vanished(),
-        *records.doubled(),
+        *(records.vanished() if records is not None else ()),
+        *(records.doubled() if records is not None else ()),
         *doubly_owned(simulation),
+        *held_by_two(simulation),
+        *committed_beyond(simulation, truth.witness),
     ]

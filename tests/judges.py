@@ -4,14 +4,18 @@ Each takes the simulation (and what it needs beside it) and answers in words wha
 these judges break the cluster on purpose and see that they notice.
 """
 
+from bisect import bisect_left
 from collections import defaultdict
+from itertools import zip_longest
 
+from cluster.broker.partition_log import PartitionLog
 from cluster.broker.replica import Replica
 from cluster.protocol.record_batch import RecordBatch
 from cluster.simulation import Simulation
 from cluster.spec import GroupSpec
-from tests.truth import Vanished
-from tests.witness import BatchKey, Witness
+from tests.truth_transactions import log_facts
+from tests.vanished import Vanished
+from tests.witness import BatchKey, Witness, identity_of
 
 
 def copies(simulation: Simulation) -> dict[str, list[Replica]]:
@@ -24,39 +28,48 @@ def copies(simulation: Simulation) -> dict[str, list[Replica]]:
 
 
 class LogJudge:
-    """Replicas of a partition hold the same records below their high watermarks; remembers how far it has looked."""
+    """R8: replicas hold the same records below their high watermarks; remembers how far it has looked."""
 
     def __init__(self, simulation: Simulation) -> None:
-        self._copies = copies(simulation)
-        self._agreed: dict[str, tuple[int, RecordBatch | None]] = {}
+        self._simulation = simulation
+        self._agreed: dict[str, RecordBatch] = {}  # the last batch that every replica had as committed
 
     def disagreements(self) -> list[str]:
         """Batches that differ although both replicas count them as committed."""
         found = []
-        for name, replicas in self._copies.items():
-            first, last = self._agreed.get(name, (0, None))
-            if last is not None and any(_at(replica, first - 1, last) is not last for replica in replicas[:1]):
-                first = 0  # something that everybody had was cut off: look at all of it again
-            end = len(min((replica.log.batches for replica in replicas), key=len))
-            agreed = first
-            for place in range(first, end):
-                batches = [replica.log.batches[place] for replica in replicas]
-                committed = [
-                    batch
-                    for batch, replica in zip(batches, replicas, strict=True)
-                    if batch.next_offset <= replica.high_watermark
-                ]
-                if any(batch != committed[0] for batch in committed[1:]):
-                    found.append(f"{name}: committed batch {place} differs: {committed}")
-                if len(committed) == len(batches) and place == agreed:
-                    agreed = place + 1
-            self._agreed[name] = agreed, replicas[0].log.batches[agreed - 1] if agreed else None
+        for name, replicas in copies(self._simulation).items():
+            agreed = self._agreed.get(name)
+            first = max(_begin(replica) for replica in replicas)
+            if agreed is not None and all(at(replica.log, agreed.base_offset) is agreed for replica in replicas):
+                first = max(first, agreed.next_offset)
+            end = min(replica.high_watermark for replica in replicas)
+            rows = [committed(replica, first) for replica in replicas]
+            for place, batches in enumerate(zip_longest(*rows)):
+                there = [batch for batch in batches if batch is not None]
+                if any(batch != there[0] for batch in there[1:]):
+                    found.append(f"{name}: committed batch {place} after {first} differs: {there}")
+                if len(there) == len(batches) and there[0].next_offset <= end:
+                    self._agreed[name] = there[0]
         return found
 
 
-def _at(replica: Replica, place: int, otherwise: RecordBatch) -> RecordBatch | None:
+def _begin(replica: Replica) -> int:
+    log = replica.log
+    return max(log.log_start, log.batches[0].base_offset) if log.batches else log.log_start
+
+
+def at(log: PartitionLog, offset: int) -> RecordBatch | None:
+    """The batch that begins at an offset."""
+    batches = log.batches
+    place = bisect_left(batches, offset, key=lambda batch: batch.base_offset)
+    return batches[place] if place < len(batches) and batches[place].base_offset == offset else None
+
+
+def committed(replica: Replica, first: int) -> list[RecordBatch]:
+    """The batches of a replica from an offset on that end at or below its high watermark."""
     batches = replica.log.batches
-    return batches[place] if place < len(batches) else None
+    place = bisect_left(batches, first, key=lambda batch: batch.base_offset)
+    return [batch for batch in batches[place:] if batch.next_offset <= replica.high_watermark]
 
 
 def watermark_errors(simulation: Simulation) -> list[str]:
@@ -79,7 +92,10 @@ class RecordsJudge:
 
     def vanished(self) -> list[str]:
         """Acknowledged records that are gone."""
-        gone = {name: one.count(self._witness.acked_batches.get(name, {})) for name, one in self._vanished.items()}
+        witness = self._witness
+        gone = {
+            name: one.count(witness.acked_batches.get(name, {}), witness.judged) for name, one in self._vanished.items()
+        }
         return [f"{name}: {records} acknowledged records are gone" for name, records in gone.items() if records]
 
     def doubled(self) -> list[str]:
@@ -187,17 +203,32 @@ class Reading:
         owners = [consumer for consumer in self._living.values() if name in consumer.owned]
         if len(owners) != 1:
             return [f"{name} has the owners {[owner.name for owner in owners]} in {self._spec.name}"]
-        end, position = self._witness.leaders[name].high_watermark, owners[0].fetcher.positions.get(name)
+        leader = self._witness.leaders[name]
+        end, position = leader.high_watermark, owners[0].fetcher.positions.get(name)
+        aborted: set[tuple[str, int]] = set()
+        facts = log_facts(leader.log.batches, leader.high_watermark, leader.log.log_start)
+        read_committed = owners[0].config["isolation.level"] == "read_committed"
+        if read_committed:
+            end = facts.last_stable_offset
+            aborted = {
+                (batch.producer, batch.first_serial)
+                for batch in leader.log.batches
+                if batch.base_offset in facts.aborted or batch.base_offset >= end
+            }
         found = [] if position == end else [f"{owners[0].name} is at {position} of {end} in {name}"]
         committed = self._known.offsets.get(name) if self._known is not None else None
-        if committed is not None and committed != end:
+        by_itself = self._spec.application.commit == "auto"  # others commit when poll() has returned records
+        left = [batch for batch in leader.log.batches if committed is not None and committed < batch.next_offset <= end]
+        if any(facts.is_for(batch, read_committed=read_committed) for batch in left) or (left and by_itself):
             found.append(f"{self._spec.name} has committed {committed} of {end} in {name}")
         if owners[0].config["auto.offset.reset"] != "earliest" or self._spec.application.commit == "before-processing":
             return found  # records may be skipped
-        finished = self._witness.completions[self._spec.name].serials
+        finished = self._witness.completions[self._spec.name].finished
+        batches = [self._witness.sent_batches[key] for key in self._witness.acked_batches[name]]
         missed = sum(
-            serial not in finished[producer, name]
-            for (producer, _, first), count in self._witness.acked_batches[name].items()
-            for serial in range(first, first + count)
+            identity_of(batch, batch.base_offset + place) not in finished
+            for batch in batches
+            if (batch.producer, batch.first_serial) not in aborted
+            for place in range(batch.count)
         )
         return [*found, f"{self._spec.name} missed {missed} acknowledged records of {name}"] if missed else found

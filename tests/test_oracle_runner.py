@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.oracles.outcome import Skip
-from tests.oracles.schemas import DEFAULT_DIRECTORY, VectorsError, read_directory, runner_for
+from tests.oracles.schemas import DEFAULT_DIRECTORY, Vector, VectorsError, read_directory, runner_for
 
 ROOT = Path(__file__).parent.parent
 MURMUR2 = {"id": "foobar", "key_utf8": "foobar", "hash": -790332482, "partition_for": {"6": 0}}
@@ -79,6 +80,43 @@ def test_the_words_after_a_schema_are_its_explanation(tmp_path: Path) -> None:
 def test_a_schema_that_is_not_built_is_skipped_with_its_reason() -> None:
     with pytest.raises(Skip, match="KIP-848 groups are not built"):
         runner_for("kip848_reconciliation")
+
+
+VARIANTS = read_directory(DEFAULT_DIRECTORY.parent / "variants")
+
+
+@pytest.mark.parametrize("vector", VARIANTS, ids=[vector.id for vector in VARIANTS])
+def test_any_file_of_a_schema_is_judged(vector: Vector) -> None:
+    """Vectors of our own with other names and numbers, and with words of the vocabulary that Kafka's do not use."""
+    vector.run()
+
+
+@pytest.mark.parametrize("schema", ["scenario", "leader_election", "leader_epoch"])
+def test_a_runner_fails_a_vector_that_is_wrong(schema: str) -> None:
+    """Any number in what is expected, changed by one, is a failure of that vector."""
+    for vector in (vector for vector in VARIANTS if vector.schema == schema):
+        expected = list(_numbers(vector.vector))
+        for place in expected:
+            wrong = json.loads(json.dumps(vector.vector))
+            *way, last = place
+            inner = wrong
+            for step in way:
+                inner = inner[step]
+            inner[last] += 1
+            with pytest.raises(AssertionError):
+                vector._replace(vector=wrong).run()
+
+
+def _numbers(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401 - it is JSON
+    """Where numbers stand in what a vector expects; a skipped assignment and the like are no numbers."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _numbers(inner, (*way, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _numbers(inner, (*way, index))
+    elif isinstance(value, int) and not isinstance(value, bool) and any(str(key).startswith("expect") for key in way):
+        yield way
 
 
 def test_the_projects_own_vectors_have_one_id_each() -> None:

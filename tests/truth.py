@@ -10,8 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from cluster.broker.coordination import OFFSETS_TOPIC
+from cluster.broker.group_coordination import OFFSETS_TOPIC
 from cluster.broker.replica import Replica
+from cluster.broker.transaction_coordination import TRANSACTIONS_TOPIC
 from cluster.clients.consumer import Consumer
 from cluster.clients.producer import Producer
 from cluster.config import resolve
@@ -19,6 +20,8 @@ from cluster.protocol.names import coordinator_partition
 from cluster.protocol.record_batch import RecordBatch
 from cluster.simulation import Simulation
 from cluster.spec import GroupSpec
+from tests.truth_transactions import LogFacts, log_facts, transactions
+from tests.vanished import Vanished
 from tests.witness import BatchKey, Completions, Witness
 from tests.witness_groups import GroupAsOf
 
@@ -29,51 +32,6 @@ INTERNAL = (OFFSETS_TOPIC, "__transaction_state")
 def order(name: str) -> tuple[str, int]:
     topic, _, number = name.rpartition("-")
     return topic, int(number)
-
-
-class LogIndex:
-    """The batches of one replica's log by identity, kept up to date as long as the log only grows."""
-
-    def __init__(self, replica: Replica) -> None:
-        self._replica = replica
-        self._seen: list[RecordBatch] = []
-        self.keys: set[BatchKey] = set()
-
-    def refresh(self) -> bool:
-        """Look at the log again; true when something was cut off it."""
-        batches = self._replica.log.batches
-        seen = self._seen
-        cut = len(seen) > len(batches) or (bool(seen) and seen[-1] is not batches[len(seen) - 1])
-        if cut:
-            seen = self._seen = []
-            self.keys = set()
-        for batch in batches[len(seen) :]:
-            seen.append(batch)
-            self.keys.add((batch.producer, batch.partition, batch.first_serial))
-        return cut
-
-
-class Vanished:
-    """Acknowledged batches of one partition that no replica's log holds."""
-
-    def __init__(self, replicas: list[Replica]) -> None:
-        self._indexes = [LogIndex(replica) for replica in replicas]
-        self._checked: set[BatchKey] = set()
-
-    def count(self, acknowledged: dict[BatchKey, int]) -> int:
-        """How many records are gone."""
-        cut = [index.refresh() for index in self._indexes]
-        if any(cut):
-            self._checked.clear()
-        gone = 0
-        for key, records in acknowledged.items():
-            if key in self._checked:
-                continue
-            if any(key in index.keys for index in self._indexes):
-                self._checked.add(key)
-            else:
-                gone += records
-        return gone
 
 
 class Passed:
@@ -97,12 +55,18 @@ class Passed:
         leader = truth.witness.leaders[name]
         if self._log is not leader:
             self._log, self._upto, self._left = leader, start, []
-        if committed > self._upto:
-            self._left += truth.records(name, self._upto, committed)
-            self._upto = committed
+        end = min(committed, leader.log.log_end)  # after a truncation the log grows up to the commit again
+        if end > self._upto:
+            self._left += truth.records(name, self._upto, end)
+            self._upto = end
         self._left = [(batch, offset) for batch, offset in self._left if not completions.has(batch, offset)]
+        facts = truth.facts_of(name)
         return sum(
-            offset < committed and (batch.producer, name, batch.first_serial) in acked for batch, offset in self._left
+            offset < committed
+            and (key := (batch.producer, name, batch.first_serial)) in acked
+            and truth.witness.acked_at.get(key, batch.base_offset) == batch.base_offset
+            and (facts is None or batch.base_offset not in facts.aborted)
+            for batch, offset in self._left
         )
 
 
@@ -113,9 +77,18 @@ class Truth:
         self.simulation, self.witness = simulation, witness
         self._vanished: dict[str, Vanished] = {}
         self._passed: dict[tuple[str, str], Passed] = {}
-        self._groups = {group.name: group for group in simulation.spec.groups}
-        for producer in simulation.producers.values():
-            witness.knows_accumulator(producer.name, producer.accumulator)
+        self._log_facts: dict[str, tuple[object, object, LogFacts | None]] = {}
+        self._committed: dict[str, int] = {}
+        witness.leaders.first = self._first_leader
+
+    @property
+    def _groups(self) -> dict[str, GroupSpec]:
+        """The groups as they are declared now: `set` changes that."""
+        return {group.name: group for group in self.simulation.spec.groups}
+
+    def _first_leader(self, name: str) -> Replica:
+        replicas = self.simulation.controller.partitions[name].replicas
+        return self.simulation.brokers[replicas[0]].replicas[name]
 
     # --- where to look ------------------------------------------------------------------------------------------------
 
@@ -136,7 +109,7 @@ class Truth:
         topics = dict.fromkeys(group.topics)
         for member in group.instances():
             topics |= dict.fromkeys(group.topics_of(member))
-        return list(topics)
+        return list(topics | self.witness.subscribed[group.name])
 
     def _config(self, group: GroupSpec) -> dict[str, Any]:
         return dict(resolve("consumer", group.config))
@@ -149,9 +122,16 @@ class Truth:
         latest = self._config(group)["auto.offset.reset"] == "latest"
         return leader.high_watermark if latest else leader.log.log_start
 
+    def _readable(self, group: GroupSpec, name: str) -> tuple[int, int]:
+        """Up to where and from where on the group still finds records it has not committed."""
+        leader = self.witness.leaders[name]
+        return leader.high_watermark, max(self._read_up_to(group, name), leader.log.log_start)
+
     def records(self, name: str, first: int, end: int) -> Iterable[tuple[RecordBatch, int]]:
-        """(batch, offset) of the records first … end - 1 in the log of the last leader."""
-        batches = self.witness.leaders[name].log.batches
+        """(batch, offset) of the records first … end - 1 that the log of the last leader has, or has deleted."""
+        log = self.witness.leaders[name].log
+        gone = self.witness.before(log)
+        batches = [*gone, *log.batches] if gone else log.batches
         place = max(0, bisect_right(batches, first, key=lambda batch: batch.base_offset) - 1)
         for batch in batches[place:]:
             if batch.base_offset >= end:
@@ -173,9 +153,33 @@ class Truth:
             "partitions": {name: self._partition(name) for name in simulation.controller.partitions},
             "brokers": self._brokers(),
             "producers": {name: self._producer(producer) for name, producer in simulation.producers.items()},
-            "transactions": {},
+            "transactions": self._transactions(),
             "delivery": self._delivery(),
         }
+
+    def facts_of(self, name: str) -> LogFacts | None:
+        """What transactions made of a partition's records; None where there are none."""
+        leader = self.witness.leaders[name]
+        log = leader.log
+        deleted = self.witness.before(log)
+        key = len(deleted), len(log.batches), log.batches[-1] if log.batches else None, leader.high_watermark
+        known = self._log_facts.get(name)
+        if known is None or known[0] != key or known[1] is not log:
+            batches = [*deleted, *log.batches]
+            facts = None
+            if any(batch.transactional for batch in batches):
+                facts = log_facts(batches, leader.high_watermark, log.log_start)
+            known = self._log_facts[name] = key, log, facts
+        return known[2]
+
+    def _transactions(self) -> Document:
+        leaders = self.witness.leaders
+        names = [name for name in leaders if name.startswith(TRANSACTIONS_TOPIC)]
+        for name in names:  # a new leader's high watermark lags behind what was committed already
+            self._committed[name] = max(self._committed.get(name, 0), leaders[name].high_watermark)
+        logs = [(leaders[name].log.batches, self._committed[name]) for name in names]
+        found: Document = transactions(logs, self.witness.fenced, self._now_us())
+        return found
 
     def _faults(self) -> list[Document]:
         return [
@@ -191,12 +195,12 @@ class Truth:
     def _group_entry(self, group: GroupSpec) -> Document:
         known = self._group(group.name)
         partition = self._coordinator_partition(group.name)
-        last = self.witness.coordinators.last.get(group.name)
+        last, gone = self.witness.coordinators.last.get(group.name), self.witness.coordinators.gone
         assignment: defaultdict[str, list[str]] = defaultdict(list)
         for client, partitions, _ in known.members.values() if known else ():
             assignment[client] += partitions
         return {
-            "state": known.state if known else "Empty",
+            "state": known.state if known else "Dead" if group.name in gone else "Empty",  # or not there yet
             "protocol": "classic",
             "assignor": known.protocol if known else "",
             "generation": known.generation if known else 0,
@@ -227,7 +231,7 @@ class Truth:
     def _time_lag_us(self, group: GroupSpec) -> int:
         oldest = 0
         for name in self._partitions_of(self._topics(group)):
-            end, first = self.witness.leaders[name].high_watermark, self._read_up_to(group, name)
+            end, first = self._readable(group, name)
             for batch, _ in self.records(name, first, min(end, first + 1)):
                 oldest = max(oldest, self._now_us() - batch.append_us)
         return oldest
@@ -241,7 +245,9 @@ class Truth:
         lag = 0
         if consumer.alive:
             for name, position in consumer.fetcher.positions.items():
-                lag += max(0, witness.leaders[name].high_watermark - position)
+                stable = consumer.config["isolation.level"] == "read_committed"
+                end = self._last_stable_offset(name) if stable else witness.leaders[name].high_watermark
+                lag += max(0, end - position)
         return {
             "group": consumer.group,
             "state": consumer.state,
@@ -280,10 +286,14 @@ class Truth:
             "replicas": list(metadata.replicas),
             "leader_epoch": metadata.leader_epoch,
             "log_start": leader.log.log_start,
-            "last_stable_offset": leader.high_watermark,
+            "last_stable_offset": self._last_stable_offset(name),
             "high_watermark": leader.high_watermark,
             "log_end": leader.log.log_end,
         }
+
+    def _last_stable_offset(self, name: str) -> int:
+        facts = self.facts_of(name)
+        return self.witness.leaders[name].high_watermark if facts is None else facts.last_stable_offset
 
     def _brokers(self) -> Document:
         partitions = self.simulation.controller.partitions
@@ -317,17 +327,11 @@ class Truth:
 
     def _cluster_counts(self, topics: Iterable[str]) -> Document:
         names = self._partitions_of(topics)
-        brokers = self.simulation.brokers.values()
         return {
             "produced": sum(self.witness.produced[name] for name in names),
             "acked": sum(self.witness.acked[name] for name in names),
-            "appended": sum(
-                broker.replicas[name].log.appended_records
-                for name in names
-                for broker in brokers
-                if name in broker.replicas
-            ),
-            "aborted": 0,
+            "appended": sum(self.witness.leaders[name].log.appended_records for name in names),
+            "aborted": sum(facts.aborted_records for name in names if (facts := self.facts_of(name)) is not None),
         }
 
     def _reader_counts(self, group: GroupSpec) -> Document:
@@ -338,7 +342,7 @@ class Truth:
             "lost": self._lost(group),
             "unread": self._unread(group),
             "out_of_order_keys": len(completions.broken_keys),
-            "sink_duplicates": 0,
+            "sink_duplicates": completions.stored_again,
         }
 
     def _lost(self, group: GroupSpec) -> int:
@@ -352,19 +356,28 @@ class Truth:
                     broker.replicas[name] for broker in self.simulation.brokers.values() if name in broker.replicas
                 ]
                 vanished = self._vanished[name] = Vanished(copies)
-            lost += vanished.count(acknowledged)
+            lost += vanished.count(acknowledged, witness.judged)
             progress = witness.progress.get((group.name, name))
-            if known is None or progress is None or name not in known.offsets:
+            if progress is None:
                 continue
+            committed = known.offsets.get(name, -1) if known is not None else -1
+            committed = max(committed, witness.leaders[name].log.log_start)
             passed = self._passed.setdefault((group.name, name), Passed(progress.start))
-            lost += passed.count(self, name, progress.start, known.offsets[name], completions, acknowledged)
+            lost += passed.count(self, name, progress.start, committed, completions, acknowledged)
         return lost
 
     def _unread(self, group: GroupSpec) -> int:
         completions, unread = self.witness.completions[group.name], 0
         for name in self._partitions_of(self._topics(group)):
-            end, first = self.witness.leaders[name].high_watermark, self._read_up_to(group, name)
-            unread += sum(not completions.has(batch, offset) for batch, offset in self.records(name, first, end))
+            end, first = self._readable(group, name)
+            facts, committed = self.facts_of(name), self._config(group)["isolation.level"] == "read_committed"
+            if committed:
+                end = self._last_stable_offset(name)
+            unread += sum(
+                not completions.has(batch, offset)
+                for batch, offset in self.records(name, first, end)
+                if facts is None or facts.is_for(batch, read_committed=committed)
+            )
         return unread
 
     def _delivery(self) -> Document:

@@ -5,63 +5,88 @@ leaderships pass, and takes notes of its own. It sees no event, no view and no f
 partition, serial), whatever its offset.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import pytest
 
 from cluster.broker.controller import Controller
-from cluster.broker.coordination import Coordination, Hosted
+from cluster.broker.coordination import Hosted
+from cluster.broker.group_coordination import GroupCoordination
+from cluster.broker.partition_log import PartitionLog
 from cluster.broker.replica import Replica
+from cluster.broker.requests import Requests
 from cluster.clients.accumulator import Accumulator, ProducerBatch
 from cluster.clients.applications import Application
 from cluster.clients.consumer import Consumer
 from cluster.clients.fetcher import Fetcher
+from cluster.clients.joining import Joining
 from cluster.clients.member import Member
 from cluster.clients.membership import GroupMembership
+from cluster.clients.producer import Producer
 from cluster.connection import Call, Connection
-from cluster.coordinators import group_coordinator, group_rebalance, group_sync
+from cluster.coordinators import group_coordinator, group_rebalance, group_retention, group_sync
 from cluster.coordinators.decision import Draft
 from cluster.coordinators.group import ClassicGroup
+from cluster.coordinators.group_causes import Trigger
+from cluster.coordinators.group_context import GroupContext
+from cluster.coordinators.group_coordinator import GroupCoordinator
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest, PartitionMetadata, ProduceRequest
 from cluster.protocol.record_batch import RecordBatch
 from tests.witness_groups import CoordinatorNotes, Ownership
 
-UUID_AND_DASH = 37
-
 BatchKey = tuple[str, str, int]  # producer, partition, first serial
+
+
+Identity = tuple[str, str, int]  # producer, partition, serial
+Born = dict[tuple[str, str], list[int]]  # producer, partition → by serial, the number of the send() among all of them
+
+
+def identity_of(batch: RecordBatch, offset: int) -> Identity:
+    """Whose record stands at this offset: its writer's, or that of the input for which it was written."""
+    place = offset - batch.base_offset
+    for producer, partition, first_serial, count in batch.origins:
+        if place < count:
+            return producer, partition, first_serial + place
+        place -= count
+    return batch.producer, batch.partition, batch.first_serial + place
 
 
 class Completions:
     """What one group's applications have finished, record by record, and the order of its keys."""
 
     def __init__(self) -> None:
-        self.serials: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
-        self.delivered = self.duplicated = 0
+        self.finished: set[Identity] = set()
+        self._entries: set[tuple[str, int, int, int]] = set()  # partition, offset, leader epoch, instant of the append
+        self.delivered = self.duplicated = self.stored_again = 0
         self.broken_keys: set[tuple[str, int]] = set()
-        self._last: dict[tuple[str, str, int], int] = {}
+        self._last: dict[tuple[str, str, str, int], int] = {}
 
-    def add(self, batch: RecordBatch, serial: int) -> None:
-        """An application finished this record (once more)."""
-        known = self.serials[batch.producer, batch.partition]
-        if serial in known:
+    def add(self, batch: RecordBatch, offset: int, born: "Born", *, stored: bool) -> None:
+        """An application finished the record at this offset (once more), and wrote it to its store if it has one."""
+        self._entries.add((batch.partition, offset, batch.leader_epoch, batch.append_us))
+        identity = identity_of(batch, offset)
+        if identity in self.finished:
             self.duplicated += 1
+            self.stored_again += stored
             return
-        known.add(serial)
+        self.finished.add(identity)
         self.delivered += 1
-        if batch.keys:
-            key = batch.keys[serial - batch.first_serial]
-            who = (batch.producer, batch.partition, key)
-            if self._last.get(who, -1) > serial:
-                self.broken_keys.add((batch.partition.rpartition("-")[0], key))
-            self._last[who] = max(serial, self._last.get(who, -1))
+        if batch.keys and batch.keys[offset - batch.base_offset] >= 0:
+            producer, source, serial = identity
+            key, topic = batch.keys[offset - batch.base_offset], batch.partition.rpartition("-")[0]
+            who, number = (producer, source.rpartition("-")[0], topic, key), born[producer, source][serial]
+            if self._last.get(who, -1) > number:
+                self.broken_keys.add((topic, key))
+            self._last[who] = max(number, self._last.get(who, -1))
 
     def has(self, batch: RecordBatch, offset: int) -> bool:
-        """Whether the record at this offset of this batch was finished."""
-        return batch.first_serial + offset - batch.base_offset in self.serials[batch.producer, batch.partition]
+        """Whether this entry of the log was finished."""
+        return (batch.partition, offset, batch.leader_epoch, batch.append_us) in self._entries
 
 
 class Counters:
@@ -78,6 +103,18 @@ class Progress(NamedTuple):
     highest: int
 
 
+class Leaders(dict[str, Replica]):
+    """The last replica of each partition that took over; of a partition that is new, the one that will."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first: Callable[[str], Replica] | None = None
+
+    def __missing__(self, name: str) -> Replica:
+        assert self.first is not None
+        return self.first(name)
+
+
 class Witness:
     """The notes of one flight."""
 
@@ -88,17 +125,27 @@ class Witness:
         self.produced: defaultdict[str, int] = defaultdict(int)  # by partition
         self.acked: defaultdict[str, int] = defaultdict(int)
         self.acked_batches: defaultdict[str, dict[BatchKey, int]] = defaultdict(dict)
+        self.acked_at: dict[BatchKey, int] = {}  # the offset that the answer named: other copies are nobody's promise
+        self.judged: set[BatchKey] = set()  # appended once, or refused for good
+        self._deleted: defaultdict[int, list[RecordBatch]] = defaultdict(list)  # by log: what was in segments that went
+        self.archive: defaultdict[str, list[RecordBatch]] = defaultdict(list)  # by partition: what is below its start
+        self._archived: defaultdict[str, int] = defaultdict(int)  # up to this offset
+        self.sent_batches: dict[BatchKey, RecordBatch] = {}
         self._on_the_wire: set[BatchKey] = set()
         self._accumulators: dict[int, tuple[str, Accumulator]] = {}
-        self.leaders: dict[str, Replica] = {}  # the last that took over
+        self._born: Born = defaultdict(list)
+        self._sends = 0
+        self.leaders = Leaders()  # the last that took over
         self._epochs: dict[str, int] = {}
         self.elected: dict[str, int] = {}  # the newest leader epoch
         self.launched: set[str] = set()
+        self.subscribed: defaultdict[str, dict[str, None]] = defaultdict(dict)
         self.given_up: defaultdict[str, int] = defaultdict(int)
         self.heartbeat_us: dict[str, int] = {}
         self.progress: dict[tuple[str, str], Progress] = {}
         self.ownership: defaultdict[str, Ownership] = defaultdict(Ownership)
         self.coordinators = CoordinatorNotes(self)
+        self.fenced: Counter[str] = Counter()  # requests that were refused for their epoch
 
     # --- producers ----------------------------------------------------------------------------------------------------
 
@@ -111,6 +158,7 @@ class Witness:
                 counters.retries += 1
                 continue
             self._on_the_wire.add(key)
+            self.sent_batches[key] = batch
             counters.batches += 1
             counters.sent += batch.count
             self.produced[batch.partition] += batch.count
@@ -121,11 +169,21 @@ class Witness:
             if result.error is ErrorCode.NONE:
                 self.counters[call.client].acked += batch.count
                 self.acked[batch.partition] += batch.count
-                self.acked_batches[batch.partition][batch.producer, batch.partition, batch.first_serial] = batch.count
+                key = (batch.producer, batch.partition, batch.first_serial)
+                self.acked_batches[batch.partition][key] = batch.count
+                if result.base_offset >= 0:
+                    self.acked_at[key] = result.base_offset
 
     def knows_accumulator(self, producer: str, accumulator: Accumulator) -> None:
         """Whose memory is given back when this accumulator releases a batch."""
         self._accumulators[id(accumulator)] = producer, accumulator
+
+    def _sent(self, accumulator: Accumulator, batch: ProducerBatch, count: int) -> None:
+        if batch.keys:
+            assert count == 1, "a keyed record is sent alone"
+            self._sends += 1
+            producer, _ = self._accumulators[id(accumulator)]
+            self._born[producer, batch.partition].append(self._sends)
 
     def _memory_given_back(self, accumulator: Accumulator, batch: ProducerBatch) -> None:
         producer, _ = self._accumulators[id(accumulator)]
@@ -138,14 +196,40 @@ class Witness:
 
     # --- brokers ------------------------------------------------------------------------------------------------------
 
+    def decided(self, batches: Iterable[RecordBatch]) -> None:
+        """A broker appended these, or nobody ever will."""
+        self.judged |= {(batch.producer, batch.partition, batch.first_serial) for batch in batches}
+
     def _took_over(self, replica: Replica) -> None:
         epoch = replica.metadata.leader_epoch
         if epoch >= self._epochs.get(replica.partition, -1):
             self._epochs[replica.partition] = epoch
             self.leaders[replica.partition] = replica
+            self._starts_at(replica.log, replica.log.log_start)
 
-    def _heartbeat_answered(self, member_id: str, now_us: int) -> None:
-        self.heartbeat_us[member_id[:-UUID_AND_DASH]] = now_us
+    def _starts_at(self, log: PartitionLog, offset: int) -> None:
+        """The log of a partition's last leader begins here: what it had below is kept, since other logs never had it.
+
+        A follower that comes back behind the start drops everything, also what no other log had at these offsets.
+        """
+        name = log.partition
+        if offset <= self._archived[name] or self.leaders[name].log is not log:
+            return
+        archive = self.archive[name]
+        for batch in (*self._deleted[id(log)], *log.batches):
+            known = archive[-1].next_offset if archive else 0
+            if known <= batch.base_offset < offset and batch.next_offset > self._archived[name]:
+                archive.append(batch)
+        self._archived[name] = offset
+
+    def before(self, log: PartitionLog) -> list[RecordBatch]:
+        """What the partition had before the first batch of its leader's log."""
+        begin = log.batches[0].base_offset if log.batches else log.log_end
+        archive = self.archive.get(log.partition, [])
+        return archive[: bisect_left(archive, begin, key=lambda batch: batch.base_offset)]
+
+    def _heartbeat_answered(self, member: str, now_us: int) -> None:
+        self.heartbeat_us[member] = now_us
 
     # --- consumers ----------------------------------------------------------------------------------------------------
 
@@ -153,24 +237,32 @@ class Witness:
         completions = self.completions[consumer.group]
         for batch, first, end in slices:
             for offset in range(first, min(end, first + records)):
-                completions.add(batch, batch.first_serial + offset - batch.base_offset)
+                completions.add(batch, offset, self._born, stored=consumer.spec.application.sink is not None)
                 self.processed[consumer.name] += 1
             records -= min(end, first + records) - first
             if records <= 0:
                 return
+
+    def _subscribes(self, consumer: Consumer, topics: tuple[str, ...]) -> None:
+        self.subscribed[consumer.group] |= dict.fromkeys(topics)
 
     def _positioned(self, consumer: Consumer, positions: dict[str, int]) -> None:
         for name, offset in positions.items():
             known = self.progress.get((consumer.group, name))
             if known is None:
                 self.progress[consumer.group, name] = Progress(offset, offset)
-            else:
-                self.coordinators.reread(consumer.group, max(0, known.highest - offset))
+            behind = max(0, known.highest - offset) if known is not None else 0
+            self.coordinators.positioned(consumer.group, name, behind)
+
+    def _moved_on(self, consumer: Consumer, partition: str, position: int) -> None:
+        known = self.progress[consumer.group, partition]
+        self.progress[consumer.group, partition] = Progress(known.start, max(known.highest, position))
 
     def _read(self, consumer: Consumer, slices: list[Any]) -> None:
-        for batch, _, end in slices:
+        for batch, _, _ in slices:
             known = self.progress[consumer.group, batch.partition]
-            self.progress[consumer.group, batch.partition] = Progress(known.start, max(known.highest, end))
+            position = consumer.fetcher.positions[batch.partition]
+            self.progress[consumer.group, batch.partition] = Progress(known.start, max(known.highest, position))
 
 
 def _wrapped(
@@ -199,10 +291,43 @@ def watching() -> Iterator[Witness]:
     """Take notes of whatever flies inside."""
     witness = Witness()
     with pytest.MonkeyPatch.context() as patch:
+        _watch_producers(patch, witness)
+        _watch_fences(patch, witness)
         _watch_clients(patch, witness)
+        _watch_joins(patch, witness)
         _watch_brokers(patch, witness)
         _watch_rebalances(patch, witness.coordinators)
         yield witness
+
+
+def _watch_producers(patch: pytest.MonkeyPatch, witness: Witness) -> None:
+    def made(_: None, producer: Producer, *__: object) -> None:
+        witness.knows_accumulator(producer.name, producer.accumulator)
+
+    _wrapped(patch, Producer, "__init__", after=made)
+    _wrapped(patch, Accumulator, "add", before=witness._sent)
+    _wrapped(patch, Accumulator, "release", before=witness._memory_given_back)
+
+    def gave_up(producer: Producer, *_: object) -> None:
+        witness.counters[producer.name].failed += 1
+
+    _wrapped(patch, Producer, "send_refused", before=gave_up)
+
+
+def _watch_fences(patch: pytest.MonkeyPatch, witness: Witness) -> None:
+    def replies(call: Call, response: Any) -> None:  # noqa: ANN401 - any response
+        transactional_id = getattr(call.request, "transactional_id", None)
+        if transactional_id is None or getattr(call.request, "from_broker", False):
+            return
+        if isinstance(call.request, ProduceRequest):
+            refused = [one.error for one in response.results if one.error is ErrorCode.INVALID_PRODUCER_EPOCH]
+            witness.fenced[transactional_id] += len(refused)
+        else:
+            errors = (getattr(response, "errors", None) or {0: response.error}).values()
+            old_epoch = ErrorCode.PRODUCER_FENCED in errors or ErrorCode.INVALID_PRODUCER_EPOCH in errors
+            witness.fenced[transactional_id] += old_epoch
+
+    _wrapped(patch, Call, "reply", before=replies)
 
 
 def _watch_clients(patch: pytest.MonkeyPatch, witness: Witness) -> None:
@@ -218,7 +343,7 @@ def _watch_clients(patch: pytest.MonkeyPatch, witness: Witness) -> None:
         witness.launched.add(consumer.name)
 
     def gives_up(membership: GroupMembership, *_: object) -> None:
-        witness.given_up[membership._consumer.name] += 1
+        witness.given_up[membership._consumer.name] += not membership._dead  # told twice, it gives up once
 
     def positions(fetcher: Fetcher, found: dict[str, int]) -> None:
         assert isinstance(fetcher._reader, Consumer)
@@ -233,11 +358,13 @@ def _watch_clients(patch: pytest.MonkeyPatch, witness: Witness) -> None:
 
     _wrapped(patch, Connection, "send", before=leaves)
     _wrapped(patch, Connection, "arrive", before=arrives)
-    _wrapped(patch, Accumulator, "release", before=witness._memory_given_back)
+
     _wrapped(patch, Consumer, "launch", before=launches)
+    _wrapped(patch, Consumer, "subscribe", before=witness._subscribes)
     _wrapped(patch, GroupMembership, "_give_up", before=gives_up)
     _wrapped(patch, Fetcher, "assign", before=positions)
     _wrapped(patch, Fetcher, "collect", after=collected)
+    _wrapped(patch, Consumer, "moved_on", before=witness._moved_on)
     _wrapped(patch, Application, "_finished", before=finished)
 
     def owned(consumer: Member) -> tuple[str, ...]:
@@ -252,32 +379,62 @@ def _watch_clients(patch: pytest.MonkeyPatch, witness: Witness) -> None:
     patch.setattr(Member, "owned", property(owned, own), raising=False)
 
 
+def _watch_joins(patch: pytest.MonkeyPatch, witness: Witness) -> None:
+    owned_before: dict[str, tuple[str, ...]] = {}
+
+    def share_comes(joining: Joining, _: tuple[str, ...]) -> None:
+        owned_before[joining._consumer.name] = joining._consumer.owned
+
+    def share_taken(_: None, joining: Joining, assigned: tuple[str, ...]) -> None:
+        consumer = joining._consumer
+        if consumer.owned == assigned:  # else its topics are not what it wants any more
+            added = [name for name in assigned if name not in owned_before[consumer.name]]
+            notes, now_us = witness.coordinators, consumer.timeline.now_us
+            notes.share_taken(consumer.group, consumer.name, consumer.generation, added, now_us)
+
+    _wrapped(patch, Joining, "_complete", before=share_comes, after=share_taken)
+
+
 def _watch_brokers(patch: pytest.MonkeyPatch, witness: Witness) -> None:
     notes = witness.coordinators
 
     def led(_: None, replica: Replica, __: object) -> None:
         witness._took_over(replica)
 
-    def loaded(_: None, __: Coordination, hosted: Hosted) -> None:
-        if not hosted.loading:
+    def loaded(_: None, __: GroupCoordination, hosted: Hosted[GroupCoordinator]) -> None:
+        if not hosted.loading and hosted.epoch >= witness.elected.get(hosted.replica.partition, 0):
             notes.loaded(hosted.replica.partition, hosted.coordinator)
 
     def elects(_: Controller, partition: str, metadata: PartitionMetadata, __: str) -> None:
         notes.deposed(partition)
         witness.elected[partition] = metadata.leader_epoch
 
-    def handles(coordination: Coordination, call: Call) -> None:
+    def handles(coordination: GroupCoordination, call: Call) -> None:
         request = call.request
         if isinstance(request, HeartbeatRequest):
             partition = coordination.partition_of(request.group)
             hosted = coordination.hosted.get(partition)
             if hosted is not None and hosted.epoch == witness.elected.get(partition):
-                witness._heartbeat_answered(request.member_id, call.connection.timeline.now_us)
+                witness._heartbeat_answered(call.client, call.connection.timeline.now_us)
 
+    def refused(_: Requests, batches: list[RecordBatch]) -> None:
+        witness.decided(batches)
+
+    def appended(placed: RecordBatch, *_: object) -> None:
+        witness.decided([placed])
+
+    def drops(log: PartitionLog, offset: int) -> None:
+        deleted = witness._deleted[id(log)]
+        deleted += [batch for batch in log.batches if batch.next_offset <= offset]
+
+    _wrapped(patch, PartitionLog, "drop_before", before=drops)
+    _wrapped(patch, PartitionLog, "advance_start", before=witness._starts_at)
+    _wrapped(patch, Replica, "append", after=appended)
+    _wrapped(patch, Requests, "never_appended", before=refused)
     _wrapped(patch, Replica, "_lead", after=led)
-    _wrapped(patch, Coordination, "_load", after=loaded)
+    _wrapped(patch, GroupCoordination, "_load", after=loaded)
     _wrapped(patch, Controller, "_elected", before=elects)
-    _wrapped(patch, Coordination, "handle", before=handles)
+    _wrapped(patch, GroupCoordination, "handle", before=handles)
 
 
 def _watch_rebalances(patch: pytest.MonkeyPatch, notes: CoordinatorNotes) -> None:
@@ -287,12 +444,17 @@ def _watch_rebalances(patch: pytest.MonkeyPatch, notes: CoordinatorNotes) -> Non
     def closed(_: None, __: object, group: ClassicGroup, draft: Draft, ___: str = "") -> None:
         notes.closed(group, draft.now_us)
 
-    def prepares(_: object, group: ClassicGroup, cause: str, trigger: str, draft: Draft, *__: object) -> None:
-        notes.begins(group, cause, trigger, draft.now_us)
+    def prepares(_: object, group: ClassicGroup, trigger: Trigger, draft: Draft, *__: object) -> None:
+        notes.begins(group, trigger.cause, trigger.member, draft.now_us)
 
     def stable(_: None, __: object, group: ClassicGroup, ___: object, draft: Draft) -> None:
         notes.over(group, draft.now_us)
 
+    def forgets(context: GroupContext, group_id: str) -> None:
+        if group_id in context.groups:
+            notes.deleted(context.groups[group_id])
+
+    _wrapped(patch, group_retention, "forget", before=forgets)
     _wrapped(patch, group_rebalance, "close_barrier", before=closes, after=closed)
     _wrapped(patch, group_sync, "_distribute", after=stable)
     for module in (group_rebalance, group_sync, group_coordinator):

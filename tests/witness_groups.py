@@ -16,7 +16,6 @@ class Ownership:
 
     def __init__(self) -> None:
         self.holders: defaultdict[str, list[str]] = defaultdict(list)
-        self.last_holder: dict[str, str] = {}
         self._since_us: dict[str, int] = {}
         self._stopped_us = 0
 
@@ -25,13 +24,11 @@ class Ownership:
         for name in before:
             if name not in now:
                 self.holders[name].remove(member)
-                self.last_holder[name] = self.holders[name][-1] if self.holders[name] else member
                 if not self.holders[name]:
                     self._since_us[name] = now_us
         for name in now:
             if name not in before:
                 self.holders[name].append(member)
-                self.last_holder[name] = member
                 self._stopped_us += now_us - self._since_us.pop(name, now_us)
 
     def stopped_us(self, now_us: int) -> int:
@@ -45,6 +42,7 @@ class LastRebalance:
     def __init__(self, cause: str, trigger: str, started_us: int) -> None:
         self.cause, self.trigger, self.started_us = cause, trigger, started_us
         self.waited_for = ""
+        self.generation = -1
         self.took_us = self.moved = self.reread = 0
 
 
@@ -70,9 +68,16 @@ class CoordinatorNotes:
         self._kept: dict[
             str, dict[str, GroupAsOf]
         ] = {}  # what the last coordinator held when another leader was elected
+        self.gone: dict[str, None] = {}  # groups that were there and are not: deleted, or in no log any more
         self._open: dict[str, LastRebalance] = {}
         self._closing: dict[str, str] = {}
         self.last: dict[str, LastRebalance] = {}
+        self._all: defaultdict[str, dict[int, LastRebalance]] = defaultdict(dict)  # by generation
+        self._assigned: defaultdict[str, dict[str, str]] = defaultdict(dict)  # partition → whom it was assigned to last
+        self._given: dict[tuple[str, str], int] = {}  # (group, member) → the generation whose share it has
+        self._fresh: dict[
+            tuple[str, str], int
+        ] = {}  # (group, partition) → the generation that gave it, until it is read
 
     def group(self, partition: str, name: str) -> GroupAsOf | None:
         """The group as its coordinator holds it, or the last one held it when it died or lost the partition."""
@@ -85,7 +90,7 @@ class CoordinatorNotes:
     def loaded(self, partition: str, coordinator: GroupCoordinator) -> None:
         """A new coordinator has replayed its partition."""
         self._current[partition] = coordinator
-        self._kept.pop(partition, None)
+        self.gone |= dict.fromkeys(name for name in self._kept.pop(partition, {}) if name not in coordinator.groups)
         for name in coordinator.groups:
             self._open.pop(name, None)
 
@@ -100,6 +105,11 @@ class CoordinatorNotes:
     def _counts(self, group: ClassicGroup) -> bool:
         """Whether this is the group of its coordinator, not one that a deposed coordinator still holds."""
         return any(coordinator.groups.get(group.group_id) is group for coordinator in self._current.values())
+
+    def deleted(self, group: ClassicGroup) -> None:
+        """Its coordinator is about to forget it."""
+        if self._counts(group):
+            self.gone[group.group_id] = None
 
     def begins(self, group: ClassicGroup, cause: str, trigger: str, now_us: int) -> None:
         """The join barrier opens; a round that never became Stable goes on under its first cause, with a new wait."""
@@ -130,13 +140,26 @@ class CoordinatorNotes:
         rebalance = self._open.pop(group.group_id, None)
         if rebalance is None:
             return
-        rebalance.took_us = now_us - rebalance.started_us
-        before = self._witness.ownership[group.group_id].last_holder
+        rebalance.took_us, rebalance.generation = now_us - rebalance.started_us, group.generation
+        before = self._assigned[group.group_id]
         for member in group.members.values():
             rebalance.moved += sum(before.get(name, member.client_id) != member.client_id for name in member.assignment)
-        self.last[group.group_id] = rebalance
+        for member in group.members.values():
+            before |= dict.fromkeys(member.assignment, member.client_id)
+        self.last[group.group_id] = self._all[group.group_id][group.generation] = rebalance
 
-    def reread(self, group: str, records: int) -> None:
-        """A member begins this far behind where the group had read."""
-        if group in self.last:
-            self.last[group].reread += records
+    def share_taken(self, group: str, member: str, generation: int, added: list[str], now_us: int) -> None:
+        """A member has taken over what SyncGroup brought it, for the first time in this generation or once more."""
+        if self._given.get((group, member)) == generation:
+            return
+        self._given[group, member] = generation
+        self._fresh |= {(group, name): generation for name in added}
+        last = self.last.get(group)
+        if last is not None and last.generation == generation and group not in self._open:
+            last.took_us = now_us - last.started_us
+
+    def positioned(self, group: str, partition: str, behind: int) -> None:
+        """A member begins this far behind where the group had read; it counts for what a rebalance has just given."""
+        generation = self._fresh.pop((group, partition), None)
+        if generation in self._all[group]:
+            self._all[group][generation].reread += behind

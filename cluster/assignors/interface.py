@@ -73,3 +73,16 @@ def members_in_order(subscriptions: Mapping[str, Subscription], members: Iterabl
         return (True, "", member) if instance is None else (False, instance, member)
 
     return sorted(members, key=place)
+
+
+def protocols_of(assignor: Assignor) -> tuple[RebalanceProtocol, ...]:
+    """The rebalance protocols that an assignor supports; one of your own may say so, else it is EAGER."""
+    said: Iterable[RebalanceProtocol] = getattr(
+        assignor, "protocols", getattr(assignor, "supported_protocols", ("EAGER",))
+    )
+    return tuple(said)
+
+
+def assignor_named(name: str) -> Assignor:
+    """The assignor of this name. Raises KeyError."""
+    return ASSIGNORS[name]

@@ -33,6 +33,7 @@ class StickyAssignor:
 
     name = "sticky"
     protocols: tuple[RebalanceProtocol, ...] = ("EAGER",)
+    remembers = True  # its last assignment, in its user data: an eager member owns nothing any more when it joins
 
     def assign(
         self, partitions_per_topic: PartitionsPerTopic, subscriptions: Mapping[str, Subscription]

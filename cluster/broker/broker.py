@@ -9,9 +9,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from cluster.broker.control_plane import ControlPlane, LiveBrokers, Metadata
-from cluster.broker.coordination import OFFSETS_TOPIC, Coordination
+from cluster.broker.disk import Disk, appends_of
+from cluster.broker.followers import Follower
+from cluster.broker.hosted_coordinators import HostedCoordinators
+from cluster.broker.lifecycle import Lifecycle
+from cluster.broker.partition_log import WRITEBACK_EVERY_US
 from cluster.broker.purgatory import Timeouts
-from cluster.broker.replica import Follower, Replica
+from cluster.broker.replica import Replica
 from cluster.broker.requests import Requests
 from cluster.connection import Call, Connection
 from cluster.events import BrokerPaused, BrokerResumed, BrokerStarted, BrokerStopped, Event
@@ -19,7 +23,7 @@ from cluster.network import Link
 from cluster.protocol.messages import PartitionMetadata
 from cluster.spec import BrokerSpec
 
-REGISTRATION_BACKOFF_US = 1_000_000
+FIRST_RETENTION_CHECK_US = 30_000_000  # LogManager's initial task delay
 
 
 class Broker:
@@ -39,7 +43,8 @@ class Broker:
         self.config = config
         self.alive = self.running = False
         self.life = 0
-        self.stopped_us = 0
+        self.stopped_us = self.died_us = 0
+        self._host_is_up = True
         self.when_gone: Callable[[], object] | None = None
         self.epoch = -1
         self.replicas: dict[str, Replica] = {}
@@ -51,11 +56,17 @@ class Broker:
         self._backlog: list[tuple[Callable[[Any], object], Any]] = []
         self._connections: dict[Connection, None] = {}
         self.timeouts = Timeouts(self.timeline)
-        self.coordination = Coordination(self, config, new_uuid)
         self._heartbeat_us = cast(int, config["broker.heartbeat.interval.ms"]) * 1000
-        self._lag_us = cast(int, config["replica.lag.time.max.ms"]) * 1000
+        self.lifecycle = Lifecycle(self, self._heartbeat_us)
+        self.lag_us = cast(int, config["replica.lag.time.max.ms"]) * 1000
+        self._retention_check_us = cast(int, config["log.retention.check.interval.ms"]) * 1000
         self._requests = Requests(self)
-        self._handlers = {**self._requests.handlers, **self.coordination.handlers()}
+        self._coordinators = HostedCoordinators(self, config, new_uuid, self._requests.new_producer_id)
+        self.coordination, self.transactions = self._coordinators.groups, self._coordinators.transactions
+        self.transactional = self._coordinators.requests
+        self._handlers = {**self._requests.handlers, **self._coordinators.handlers()}
+        self.disk = Disk(self.timeline, self._disk_failed)
+        self.halted = False  # for want of room on its disk
 
     # --- the process --------------------------------------------------------------------------------------------------
 
@@ -82,9 +93,25 @@ class Broker:
         else:
             self.later(self._alarm, alarm)
 
-    def connected(self, connection: Connection) -> None:
-        """A client opened a connection."""
-        self._connections[connection] = None
+    def accept(self, connection: Connection) -> None:
+        """A client wants to connect: a frozen process answers when it thaws, the host of a dead one refuses."""
+        if self.running:
+            self._connections[connection] = None
+            connection.accepted = True
+            connection.inbound.send(connection.established, None)
+        elif self.alive:
+            connection.knocked()
+            self._backlog.append((self.accept, connection))
+        elif self._host_is_up:
+            connection.inbound.send(connection.reset, None)
+
+    def disconnected(self, connection: Connection) -> None:
+        """A client closed its end, after everything that it had sent before."""
+        if self.alive and not self.running:
+            self._backlog.append((self.disconnected, connection))
+        elif connection.accepted:
+            connection.accepted = False
+            self._connections.pop(connection, None)
 
     def link_to(self, broker: int) -> Link:
         """The link to another broker."""
@@ -92,6 +119,14 @@ class Broker:
         if link is None:
             link = self._links[broker] = self.network.link(self.name, f"broker-{broker}")
         return link
+
+    def link_from(self, broker: int) -> Link:
+        """The link from another broker."""
+        return self.network.link(f"broker-{broker}", self.name)
+
+    def is_live(self, broker: int) -> bool:
+        """Whether a broker may join an ISR, as far as this one has heard: registered and not fenced."""
+        return broker in self.live
 
     def replica_on(self, broker: int, partition: str) -> Replica:
         """The other end of replication: a partition on another broker."""
@@ -101,8 +136,16 @@ class Broker:
         """The process starts; the cluster's first start (`open`) and a restart go on differently."""
         self.alive = self.running = True
         self.life += 1
+        self.lifecycle.stopping, self._host_is_up, self.halted = False, True, False
+        self.disk.fill(full=False)  # whoever starts it has seen to that
         self.stopped_us = -1
         self.tell(BrokerStarted(broker=self.id, rack=self.rack))
+
+    def write_back(self) -> None:
+        """The host's operating system writes old pages to disk, whether or not the process lives."""
+        for replica in self.replicas.values():
+            replica.log.write_back()
+        self.timeline.call_later(WRITEBACK_EVERY_US, self.write_back)
 
     def open(self, epoch: int, live: LiveBrokers, image: Metadata) -> None:
         """The cluster is up at t = 0: registered, metadata known, leaderships taken."""
@@ -110,46 +153,69 @@ class Broker:
         for replica in self.replicas.values():
             replica.apply(image[replica.partition])
         self._start_ticking()
+        self.timeline.call_later(WRITEBACK_EVERY_US, self.write_back)
 
     def start(self) -> None:
         """Start the process again; it registers, then takes its place."""
         self.boot()
         self.control.elect()
-        self._register(self.life)
+        self.lifecycle.register(self.life)
 
     def _start_ticking(self) -> None:
         places = max(1, len(self.control.brokers))
-        self.after(self._heartbeat_us * self.id // places, self._heartbeat, None)
-        self.after(self._lag_us // 2, self._check_isr, None)
+        self.after(self._heartbeat_us * self.id // places, self.lifecycle.beat, None)
+        self.after(self.lag_us // 2, self._check_isr, None)
+        self.after(FIRST_RETENTION_CHECK_US, self._check_retention, None)
+
+    def _check_retention(self, _: None) -> None:
+        for replica in self.replicas.values():
+            replica.delete_old_segments()
+        self.after(self._retention_check_us, self._check_retention, None)
 
     def end(self, how: str) -> None:
-        """The process is gone (`how`: stop, kill): memory is lost, what was appended survives, sockets reset."""
+        """The process is gone (`how`: stop, kill, crash): memory is lost, sockets reset.
+
+        What was appended survives, unless the host crashed with it: then only what was on disk.
+        """
         self.alive = self.running = False
         self.life += 1
-        self.stopped_us = self.now_us
+        self.stopped_us = self.died_us = self.now_us
         self._backlog.clear()
         self.timeouts.clear()
-        self.coordination.died()
+        self.disk.host_process_died()
+        self._coordinators.died()
         self._requests.died()
         for replica in self.replicas.values():
             replica.host_died()
         self.tell(BrokerStopped(broker=self.id, how=how))
+        for replica in self.replicas.values():
+            if how == "crash":
+                replica.lose_unflushed()
+            elif how == "stop":
+                replica.log.flush()
+        self.network.process_died(self.name)
         connections, self._connections = self._connections, {}
+        self._host_is_up = how != "crash"
         for connection in connections:
-            connection.inbound.send(connection.reset, None)
-            self._connections[connection] = None
+            connection.accepted = False
+            if self._host_is_up:
+                connection.inbound.send(connection.reset, None)
+            else:  # nobody says so: what waits for an answer times out
+                connection.look()
         self.control.elect()
         when_gone, self.when_gone = self.when_gone, None
         if when_gone is not None:
             when_gone()
 
     def stop(self) -> None:
-        """A controlled shutdown: ask the controller, stop when it says so (at once when there is none)."""
-        link = self.control.link_from(self)
-        if link is None or self.control.active == self.id:
-            self.control.shut_down(self)
-        else:
-            link.send(self.control.shut_down, self)
+        """A controlled shutdown: ask the controller with every heartbeat, stop when it says so.
+
+        Without `controlled.shutdown.enable` the process ends, and the controller notices when its session is over.
+        """
+        if not self.config["controlled.shutdown.enable"]:
+            self.end("stop")
+            return
+        self.lifecycle.stop()
 
     def may_stop(self, life: int) -> None:
         """The controller moved everything away."""
@@ -161,7 +227,7 @@ class Broker:
         self.running = False
         self.tell(BrokerPaused(broker=self.id))
         for connection in self._connections:
-            connection.look(silent=True)
+            connection.look()
         self.control.elect()
 
     def resume(self) -> None:
@@ -177,19 +243,10 @@ class Broker:
 
     # --- the bond to the controller -----------------------------------------------------------------------------------
 
-    def _register(self, life: int) -> None:
-        if life != self.life:
-            return
-        link = self.control.link_from(self)
-        if link is None:
-            self.after(REGISTRATION_BACKOFF_US, self._register, life)
-        else:
-            link.send(self.control.register, self)
-
     def registration_refused(self, life: int) -> None:
         """The session of this broker's former life is still valid: try again."""
         if life == self.life:
-            self.after(REGISTRATION_BACKOFF_US, self._register, life)
+            self.lifecycle.refused()
 
     def registered(self, welcome: tuple[int, int, int, LiveBrokers, Metadata]) -> None:
         """Let in: (life, broker epoch, version of the metadata, live brokers, all metadata)."""
@@ -199,27 +256,23 @@ class Broker:
         life, epoch, version, live, image = welcome
         if life != self.life:
             return
+        self.lifecycle.registered()
         first = self.epoch < 0 or not self.image
         restarted = self.epoch != epoch
         self.epoch, self.live, self._live_version = epoch, live, version
         self.image = image
         self._versions = dict.fromkeys(image, version)
         for replica in self.replicas.values():
-            replica.apply(image[replica.partition], restarted=restarted)
+            if replica.partition in image:  # else it was added since, and is on its way
+                replica.apply(image[replica.partition], restarted=restarted)
         if first or restarted:
             self._start_ticking()
 
     def must_register(self, life: int) -> None:
         """The controller does not know this life of the broker (it was fenced): register again."""
-        if life == self.life and self.alive:
+        if life == self.life and self.alive and not self.lifecycle.stopping:
             self.life += 1  # heartbeats and checks of the fenced life end
-            self._register(self.life)
-
-    def _heartbeat(self, _: None) -> None:
-        link = self.control.link_from(self)
-        if link is not None:
-            link.send(self.control.heartbeat, (self, self.epoch))
-        self.after(self._heartbeat_us, self._heartbeat, None)
+            self.lifecycle.register(self.life)
 
     def apply_metadata(self, news: tuple[int, LiveBrokers, Metadata]) -> None:
         """Changed partitions from the controller: (version, live brokers, partitions).
@@ -254,15 +307,15 @@ class Broker:
         for replica in self.replicas.values():
             if not replica.is_leader:
                 continue
-            if replica.alter_pending and now_us - replica.alter_sent_us >= self._lag_us // 2:
+            if replica.alter_pending and now_us - replica.alter_sent_us >= self.lag_us // 2:
                 replica.alter_pending = False
                 replica.set_isr(replica.metadata.isr)
             if not replica.alter_pending and len(replica.isr) > 1:
-                isr = replica.in_sync(now_us, self._lag_us)
+                isr = replica.in_sync(now_us, self.lag_us)
                 if isr != replica.isr:
                     self._alter_isr(replica, isr, "shrink: not caught up within replica.lag.time.max.ms")
             replica.admit_followers()
-        self.after(self._lag_us // 2, self._check_isr, None)
+        self.after(self.lag_us // 2, self._check_isr, None)
 
     def caught_up(self, replica: Replica, follower: Follower) -> bool:
         """A follower outside the ISR has everything below the high watermark: ask to let it in. False: it cannot be."""
@@ -286,10 +339,8 @@ class Broker:
             self.later(self.isr_altered, answer)
             return
         replica, metadata = answer
-        if not replica.alter_pending:
-            return  # given up meanwhile
-        replica.alter_pending = False
-        if replica.is_leader and metadata.leader_epoch == replica.metadata.leader_epoch:
+        pending, replica.alter_pending = replica.alter_pending, False  # else it was given up meanwhile
+        if pending and replica.is_leader and metadata.leader_epoch == replica.metadata.leader_epoch:
             let_in = any(broker not in replica.metadata.isr for broker in metadata.isr)
             replica.metadata = metadata
             replica.set_isr(metadata.isr)
@@ -313,19 +364,36 @@ class Broker:
         """A replica took over or stepped down: coordinators come and go with their partitions."""
         if not replica.is_leader:
             self._requests.refuse_fetches(replica)
-        if replica.partition.startswith(OFFSETS_TOPIC):
-            if was_leader:
-                self.coordination.resigned(replica)
-            if replica.is_leader:
-                self.coordination.elected(replica, at_creation=self.timeline.now_us == 0)
+        at_creation = self.timeline.now_us == 0
+        self._coordinators.leadership_changed(replica, was_leader=was_leader, at_creation=at_creation)
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
     def receive(self, call: Call) -> None:
-        """A request arrived over a link."""
-        if self.running:
+        """A request arrived over a link. A connection with a former life of this process is not one with this."""
+        if self.running and call.connection.accepted and not self.disk.bad:
             self._handlers[call.request.__class__](call)
-        elif self.alive:
+        elif not self.running and self.alive:
             self._backlog.append((self.receive, call))
+        elif not call.connection.accepted:
+            self.never_received(call)
+            if self._host_is_up:
+                call.connection.inbound.send(call.connection.reset, None)
+        elif appends := appends_of(call.request):
+            self.disk.append(appends, self._serve, call)
         else:
-            call.connection.inbound.send(call.connection.reset, None)
+            self._handlers[call.request.__class__](call)
+
+    def _serve(self, call: Call) -> None:
+        if not self.running:
+            self.later(self._serve, call)
+        else:
+            self._handlers[call.request.__class__](call)
+
+    def never_received(self, call: Call) -> None:
+        """A request reaches no process."""
+        self._requests.never_received(call)
+
+    def _disk_failed(self) -> None:
+        self.halted = True
+        self.end("disk")

@@ -1,10 +1,11 @@
 """Who hosts the active controller, and how words travel between it and the brokers.
 
 The active controller is the lowest running broker; when its process ends or freezes, the next one takes over at once
-(the quorum is not modelled). Everything said to it or by it passes the links of the broker that hosts it.
+(the quorum is not modelled). One that is cut off from most running brokers is followed by the next that reaches most of
+them, as soon as voters would notice. Everything said to it or by it passes the links of the broker that hosts it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from cluster.broker.controller import Controller
@@ -15,6 +16,7 @@ from cluster.protocol.messages import PartitionMetadata
 from cluster.timeline import Timeline, Timer
 
 NO_CONTROLLER = -1
+QUORUM_FETCH_TIMEOUT_US = 2_000_000  # controller.quorum.fetch.timeout.ms: voters that hear nothing elect another
 LiveBrokers = tuple[int, ...]
 Metadata = dict[str, PartitionMetadata]
 
@@ -60,18 +62,88 @@ class ControlPlane:
         self.timeline, self.network, self.controller, self._tell = timeline, network, controller, tell
         self.brokers: dict[int, ControlledBroker] = {}
         self.active = NO_CONTROLLER
+        self.groups_held: dict[str, Mapping[str, object]] = {}  # ground truth: by a partition's last coordinator
         self._version = 0  # of the metadata: what two controllers said may arrive in another order
         self._timer: Timer | None = None
+        self._balancing: Timer | None = None
+        self._missed: Timer | None = None  # runs while voters hear nothing of the active controller
+        network.watchers[self._look_for_majority] = None
+        self._balance_every_us, self._percentage = 0, 0
+
+    def balance_leaders(self, every_us: int, percentage: int) -> None:
+        """Look every so often for preferred leaders that lack more than this share of their leaderships."""
+        self._balance_every_us, self._percentage = every_us, percentage
+        self._balance_later()
+
+    def _balance_later(self) -> None:
+        """The active controller has its own clock: a new one begins anew."""
+        if self._balancing is not None:
+            self._balancing.cancel()
+        if self._balance_every_us:
+            self._balancing = self.timeline.call_later(self._balance_every_us, self._balance)
+
+    def _balance(self) -> None:
+        if self.active != NO_CONTROLLER:
+            changed = self.controller.balance(self._percentage)
+            if changed:
+                self.publish(changed)
+        self._balance_later()
 
     def elect(self) -> None:
         """A broker came, went, froze or thawed: see who hosts the controller now."""
         running = [broker.id for broker in self.brokers.values() if broker.running]
         active = self.active if self.active in running else min(running, default=NO_CONTROLLER)
         if active != self.active:
-            self.active = active
-            self._tell(ControllerElected(broker=active))
-            self.controller.take_over(self.timeline.now_us)
-            self._arm()
+            self._active_is(active)
+        self._look_if_injured()
+
+    def _reaches_most(self, broker: int) -> bool:
+        """Whether most running brokers, itself among them, can talk with a broker."""
+        network, name = self.network, self.brokers[broker].name
+        running = [one for one in self.brokers.values() if one.running]
+        reached = sum(
+            network.link(name, one.name).cut_since_us is None and network.link(one.name, name).cut_since_us is None
+            for one in running
+        )
+        return 2 * reached > len(running)
+
+    def _look_if_injured(self) -> None:
+        if self.network.injured:
+            self._look_for_majority()
+
+    def _look_for_majority(self) -> None:
+        """Links were cut or mended, or brokers came and went: the voters' patience begins, or is forgotten."""
+        cut_off = self.active != NO_CONTROLLER and not self._reaches_most(self.active)
+        if self._missed is not None and not cut_off:
+            self._missed.cancel()
+            self._missed = None
+        elif self._missed is None and cut_off:
+            self._missed = self.timeline.call_later(QUORUM_FETCH_TIMEOUT_US, self._majority_elects)
+
+    def _majority_elects(self) -> None:
+        """Nobody heard the active controller: the next running broker that reaches most of them takes over."""
+        self._missed = None
+        others = [broker.id for broker in self.brokers.values() if broker.running and broker.id != self.active]
+        able = [broker for broker in others if self._reaches_most(broker)]
+        if able:
+            self._active_is(min(able, key=lambda broker: (broker < self.active, broker)))
+
+    def _active_is(self, broker: int) -> None:
+        self.active = broker
+        self._tell(ControllerElected(broker=broker))
+        self.controller.take_over(self.timeline.now_us)
+        self._arm()
+        self._balance_later()
+        if self.controller.partitions:  # the metadata log did not die with its predecessor's last words
+            self.publish(list(self.controller.partitions))
+        self._look_if_injured()
+
+    def fail_over(self) -> bool:
+        """The active controller resigns: the next running broker takes over. False when there is none."""
+        others = [broker.id for broker in self.brokers.values() if broker.running and broker.id != self.active]
+        if others:
+            self._active_is(min(others, key=lambda broker: (broker < self.active, broker)))
+        return bool(others)
 
     def link_from(self, broker: ControlledBroker) -> Link | None:
         """The way to the active controller, None while there is none."""
@@ -93,11 +165,20 @@ class ControlPlane:
             if broker.alive:
                 self._link_to(broker).send(broker.apply_metadata, (self._version, self.controller.live(), delta))
 
+    def allow_unclean(self, topic: str, *, enabled: bool) -> None:
+        """`unclean.leader.election.enable` of a topic changed: partitions without a leader may get one now."""
+        self.controller.unclean_topics[topic] = enabled
+        if enabled and self.active != NO_CONTROLLER:
+            changed = self.controller.lead_leaderless(topic)
+            if changed:
+                self.publish(changed)
+
     # --- what arrives at the controller ---------------------------------------------------------------------------
 
-    def register(self, broker: ControlledBroker) -> None:
-        """BrokerRegistration: let in with everything there is to know, or told to try again."""
-        if self.active == NO_CONTROLLER:
+    def register(self, request: tuple[ControlledBroker, int]) -> None:
+        """BrokerRegistration of a broker's life: let in with everything there is to know, or told to try again."""
+        broker, life = request
+        if self.active == NO_CONTROLLER or life != broker.life:
             return
         changed = self.controller.register(broker.id, self.timeline.now_us)
         link = self._link_to(broker)

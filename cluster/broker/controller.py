@@ -9,12 +9,15 @@ Source: `ClusterControlManager`, `BrokerHeartbeatManager`, `ReplicationControlMa
 
 from collections.abc import Callable, Iterable
 
-from cluster.broker.elections import elect, isr_without
+from cluster.broker.elections import NO_LEADER, ElectionKind, elect, isr_without
 from cluster.events import BrokerFenced, BrokerUnfenced, Event, IsrChanged, LeaderElected
 from cluster.protocol.messages import PartitionMetadata
 
-NO_LEADER = -1
 PRODUCER_IDS_IN_BLOCK = 1_000
+
+
+class NotElected(Exception):  # noqa: N818 - an answer of ElectLeaders, not an error of ours
+    """An election that an operator asked for changes nothing; the message is Kafka's error code and why."""
 
 
 class Registration:
@@ -28,11 +31,15 @@ class Registration:
 
 
 class Controller:
-    """The cluster's metadata and the rules that change it. `session_timeout_us`: `broker.session.timeout.ms`."""
+    """The cluster's metadata and the rules that change it. `session_timeout_us`: `broker.session.timeout.ms`.
+
+    `unclean_topics`: those whose leader may be taken from outside the ISR (`unclean.leader.election.enable`).
+    """
 
     def __init__(self, brokers: Iterable[int], session_timeout_us: int, tell: Callable[[Event], None]) -> None:
         self.session_timeout_us = session_timeout_us
         self._tell = tell
+        self.unclean_topics: dict[str, bool] = {}
         self.brokers = {broker: Registration(broker) for broker in brokers}
         self.partitions: dict[str, PartitionMetadata] = {}
         self._next_epoch = 0
@@ -53,8 +60,10 @@ class Controller:
         return not registration.fenced and not registration.shutting_down
 
     def create(self, partition: str, replicas: tuple[int, ...]) -> None:
-        """A new partition: every replica in sync, the first of them leads."""
-        self._elected(partition, PartitionMetadata(replicas[0], 0, replicas, replicas), "created")
+        """A new partition: every replica of a live broker is in sync, the first of them leads."""
+        live = tuple(broker for broker in replicas if self._eligible(broker))
+        leader = live[0] if live else NO_LEADER
+        self._elected(partition, PartitionMetadata(leader, 0, replicas, live or replicas), "created")
 
     def _elected(self, partition: str, metadata: PartitionMetadata, reason: str) -> None:
         self.partitions[partition] = metadata
@@ -85,10 +94,14 @@ class Controller:
         self._tell(BrokerUnfenced(broker=broker, broker_epoch=registration.epoch))
         changed = []
         for name, metadata in self.partitions.items():
-            if metadata.leader == NO_LEADER and broker in metadata.isr:
+            may_lead = broker in metadata.isr or (broker in metadata.replicas and self._unclean(name))
+            if metadata.leader == NO_LEADER and may_lead:
                 changed.append(name)
                 self._elect(name, metadata, metadata.isr, "broker returned")
         return changed
+
+    def _unclean(self, partition: str) -> bool:
+        return self.unclean_topics.get(partition.rpartition("-")[0], False)
 
     def heartbeat(self, broker: int, epoch: int, now_us: int) -> bool:
         """A broker is alive; false when it is fenced (or an older life of its), and has to register again."""
@@ -118,8 +131,11 @@ class Controller:
 
     def shut_down(self, broker: int) -> list[str]:
         """A controlled shutdown: the broker's leaderships move first, then it is out; returns what changes."""
-        self.brokers[broker].shutting_down = True
-        return self._fence(self.brokers[broker], "controlled shutdown", "controlled shutdown")
+        registration = self.brokers[broker]
+        if registration.shutting_down and registration.fenced:
+            return []  # it did not hear the answer
+        registration.shutting_down = True
+        return self._fence(registration, "controlled shutdown", "controlled shutdown")
 
     def _fence(self, registration: Registration, why: str, reason: str) -> list[str]:
         registration.fenced = True
@@ -141,10 +157,73 @@ class Controller:
             self._tell(IsrChanged(partition=name, isr=isr, reason=f"shrink: broker-{broker} {reason}"))
 
     def _elect(self, name: str, metadata: PartitionMetadata, isr: tuple[int, ...], reason: str) -> None:
-        election = elect("ONLINE", metadata.replicas, isr, metadata.leader, self._eligible)
+        kind: ElectionKind = "UNCLEAN" if self._unclean(name) else "ONLINE"
+        election = elect(kind, metadata.replicas, isr, metadata.leader, self._eligible)
         leader_epoch = metadata.leader_epoch + 1
         chosen = PartitionMetadata(election.leader, leader_epoch, metadata.replicas, tuple(election.isr))
-        self._elected(name, chosen, reason)
+        self._elected(name, chosen, reason if election.clean else "unclean")
+
+    # --- elections that somebody asks for -----------------------------------------------------------------------------
+
+    def elect_leader(self, kind: ElectionKind, partition: str) -> None:
+        """ElectLeaders (API 43), preferred or unclean. Raises NotElected with Kafka's reason.
+
+        Source: `ReplicationControlManager.electLeader`.
+        """
+        metadata = self.partitions[partition]
+        preferred = kind == "PREFERRED"
+        if metadata.leader == metadata.replicas[0] if preferred else metadata.leader != NO_LEADER:
+            raise NotElected(f"ELECTION_NOT_NEEDED: {partition} is led by broker-{metadata.leader}")
+        election = elect(kind, metadata.replicas, metadata.isr, metadata.leader, self._eligible)
+        if election.leader in (NO_LEADER, metadata.leader):
+            error = "PREFERRED_LEADER_NOT_AVAILABLE" if preferred else "ELIGIBLE_LEADERS_NOT_AVAILABLE"
+            raise NotElected(f"{error}: no such replica of {partition} is there")
+        self._lead_by(
+            partition, metadata, election.leader, tuple(election.isr), "preferred" if preferred else "unclean"
+        )
+
+    def lead_leaderless(self, topic: str) -> list[str]:
+        """Elect a leader for each of a topic's partitions that has none and can have one; returns what changes."""
+        changed = []
+        for name, metadata in self.partitions.items():
+            if metadata.leader != NO_LEADER or name.rpartition("-")[0] != topic:
+                continue
+            if any(self._eligible(broker) for broker in metadata.replicas):
+                changed.append(name)
+                self._elect(name, metadata, metadata.isr, "broker returned")
+        return changed
+
+    def move_leader(self, partition: str) -> None:
+        """Give the leadership to the next in-sync replica. Raises NotElected when there is none."""
+        metadata = self.partitions[partition]
+        for broker in metadata.replicas:
+            if broker != metadata.leader and broker in metadata.isr and self._eligible(broker):
+                self._lead_by(partition, metadata, broker, metadata.isr, "moved")
+                return
+        raise NotElected(f"{partition} has no other in-sync replica")
+
+    def _lead_by(self, name: str, metadata: PartitionMetadata, leader: int, isr: tuple[int, ...], reason: str) -> None:
+        self._elected(name, PartitionMetadata(leader, metadata.leader_epoch + 1, metadata.replicas, isr), reason)
+
+    def balance(self, percentage: int) -> list[str]:
+        """Give leaderships back to preferred leaders that lack more than this share of theirs; returns what changes.
+
+        Source: `leader.imbalance.per.broker.percentage`.
+        """
+        preferred: dict[int, list[str]] = {}
+        for name, metadata in self.partitions.items():
+            preferred.setdefault(metadata.replicas[0], []).append(name)
+        changed = []
+        for broker, names in preferred.items():
+            away = [name for name in names if self.partitions[name].leader != broker]
+            if not self._eligible(broker) or len(away) * 100 <= percentage * len(names):
+                continue
+            for name in away:
+                metadata = self.partitions[name]
+                if broker in metadata.isr:
+                    self._lead_by(name, metadata, broker, metadata.isr, "preferred")
+                    changed.append(name)
+        return changed
 
     # --- in-sync replicas -----------------------------------------------------------------------------------------
 

@@ -1,28 +1,26 @@
-"""The group coordinators that one broker hosts: one for each partition of `__consumer_offsets` that it leads.
+"""The coordinators of one kind that one broker hosts: one for each partition of their internal topic that it leads.
 
-The driver of `GroupCoordinator`: it appends what a decision records to the real partition, replays it, answers, tells,
-and goes on with the decision's `then` once the records are committed. All rules are the coordinator's.
+The driver of `GroupCoordinator` and `TransactionCoordinator`: it appends what a decision records to the real partition,
+replays it, answers, tells, and goes on with the decision's `then` once the records are committed. All rules are the
+coordinator's.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Protocol, cast
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar, cast
 
 from cluster.broker.purgatory import Timeouts
 from cluster.broker.replica import Host, Replica
 from cluster.connection import Call
-from cluster.coordinators.decision import Decision
-from cluster.coordinators.group_coordinator import GroupCoordinator, refusal
-from cluster.coordinators.group_records import GroupRecord
+from cluster.coordinators.decision import Decision, Markers, Record
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.names import coordinator_partition
 from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES, RecordBatch
 from cluster.timeline import Timeline, Timer
 
-OFFSETS_TOPIC = "__consumer_offsets"
 LOAD_US = 20_000  # a new leader reads its partition before it coordinates
 LOAD_US_FOR_EACH_RECORD = 1
-RECORD_BYTES = 120  # a typical offset commit record
 NO_PRODUCER = -1
 
 
@@ -37,12 +35,34 @@ class CoordinatorHost(Host, Protocol):
         """The leader epoch of a partition as the controller has it, whether or not this broker has heard of it."""
 
 
-class Hosted:
+class Coordinator(Protocol):
+    """What the driver needs of a coordinator, whatever it coordinates."""
+
+    def handle(self, request: m.Request, call: object, now_us: int) -> Decision:
+        """Answer, park or refuse a request."""
+
+    def next_deadline_us(self) -> int | None:
+        """When it wants to be woken."""
+
+    def on_deadline(self, now_us: int) -> Decision:
+        """Do what is due."""
+
+    def loaded(self, now_us: int) -> Decision:
+        """The partition is replayed."""
+
+    def unload(self, now_us: int) -> Decision:
+        """The broker leads the partition no more."""
+
+
+Kind = TypeVar("Kind", bound=Coordinator)
+
+
+class Hosted(Generic[Kind]):
     """A coordinator on this broker, elected in `epoch`; `loading` until its partition was replayed."""
 
     __slots__ = ("coordinator", "epoch", "loading", "over", "replica", "timer")
 
-    def __init__(self, coordinator: GroupCoordinator, replica: Replica) -> None:
+    def __init__(self, coordinator: Kind, replica: Replica) -> None:
         self.coordinator, self.replica = coordinator, replica
         self.epoch = replica.metadata.leader_epoch
         self.loading, self.over = True, False
@@ -68,71 +88,81 @@ class DelayedDecision:
         self.settle(ErrorCode.REQUEST_TIMED_OUT)
 
 
-class Coordination:
-    """Every group coordinator of one broker."""
+class Coordination(ABC, Generic[Kind]):
+    """Every coordinator of one kind on one broker. `hosted` maps a partition of `topic` to its coordinator here."""
 
-    def __init__(self, broker: CoordinatorHost, config: Mapping[str, object], new_uuid: Callable[[], str]) -> None:
-        self._broker, self._config, self._new_uuid = broker, config, new_uuid
-        self._commit_timeout_us = cast(int, config.get("offsets.commit.timeout.ms", 5_000)) * 1000
-        self.partitions = cast(int, config["offsets.topic.num.partitions"])
-        self.hosted: dict[str, Hosted] = {}
+    topic: str
+    record_bytes = 120
+
+    def __init__(self, broker: CoordinatorHost, partitions: int, commit_timeout_us: int) -> None:
+        self._broker, self.partitions, self._commit_timeout_us = broker, partitions, commit_timeout_us
+        self.hosted: dict[str, Hosted[Kind]] = {}
         self._names: dict[str, str] = {}
 
-    def partition_of(self, group: str) -> str:
-        """The partition of `__consumer_offsets` that coordinates this group."""
-        name = self._names.get(group)
+    def partition_of(self, key: str) -> str:
+        """The partition whose leader coordinates this group or transactional id."""
+        name = self._names.get(key)
         if name is None:
-            name = f"{OFFSETS_TOPIC}-{coordinator_partition(group, self.partitions)}"
-            self._names[group] = name
+            name = self._names[key] = f"{self.topic}-{coordinator_partition(key, self.partitions)}"
         return name
+
+    # --- what a kind of coordinator has of its own ------------------------------------------------------------------
+
+    @abstractmethod
+    def _new(self) -> Kind:
+        """A coordinator that has loaded nothing yet."""
+
+    @abstractmethod
+    def _replay(self, coordinator: Kind, batch: RecordBatch) -> None:
+        """A batch of the partition, as it stands in the log, is done."""
+
+    def _batch(self, partition: str, records: tuple[Record, ...], now_us: int) -> RecordBatch:
+        """The batch that holds a decision's records."""
+        size = RECORD_BATCH_OVERHEAD_BYTES + self.record_bytes * len(records)
+        return RecordBatch(partition, "", NO_PRODUCER, -1, -1, -1, len(records), size, now_us, payload=records)
+
+    def _append_error(self, error: ErrorCode) -> ErrorCode:
+        """How the coordinator is told that its records could not be written."""
+        return error
+
+    def _send_markers(self, hosted: "Hosted[Kind]", markers: list[Markers]) -> None:
+        """Bring transaction markers to their partitions."""
+        raise AssertionError(f"the coordinator of {hosted.replica.partition} ends no transactions: {markers}")
 
     # --- requests -------------------------------------------------------------------------------------------------
 
-    def handlers(self) -> dict[type[m.Request], Callable[[Call], None]]:
-        """Which requests are for a coordinator."""
-        of_a_group: tuple[type[m.Request], ...] = (
-            m.OffsetCommitRequest,
-            m.OffsetFetchRequest,
-            m.JoinGroupRequest,
-            m.HeartbeatRequest,
-            m.LeaveGroupRequest,
-            m.SyncGroupRequest,
-            m.DescribeGroupRequest,
-        )
-        return {m.FindCoordinatorRequest: self.find, **dict.fromkeys(of_a_group, self.handle)}
-
-    def find(self, call: Call) -> None:
-        """FindCoordinator (API 10): the leader of the group's partition, as this broker's metadata has it."""
-        request: m.FindCoordinatorRequest = call.request
-        leader = self._broker.image[self.partition_of(request.key)].leader
+    def find(self, key: str) -> m.FindCoordinatorResponse:
+        """FindCoordinator (API 10): the leader of the key's partition, as this broker's metadata has it."""
+        leader = self._broker.image[self.partition_of(key)].leader
         error = ErrorCode.NONE if leader >= 0 else ErrorCode.COORDINATOR_NOT_AVAILABLE
-        call.reply(m.FindCoordinatorResponse(error, leader))
+        return m.FindCoordinatorResponse(error, leader)
 
-    def handle(self, call: Call) -> None:
-        """A group's request: for its coordinator here, or NOT_COORDINATOR."""
-        request = call.request
-        hosted = self.hosted.get(self.partition_of(request.group))
+    def for_key(self, key: str, call: Call, refused: m.Response) -> None:
+        """A request for the coordinator of this key, which is here, or refused."""
+        hosted = self.hosted.get(self.partition_of(key))
         if hosted is None:
-            call.reply(refusal(request, ErrorCode.NOT_COORDINATOR))
+            call.reply(refused)
         else:  # also while it loads: then it says so
-            self._run(hosted, hosted.coordinator.handle(request, call, self._broker.now_us))
+            self._run(hosted, hosted.coordinator.handle(call.request, call, self._broker.now_us))
 
     # --- decisions ------------------------------------------------------------------------------------------------
 
-    def _run(self, hosted: Hosted, decision: Decision) -> None:
+    def _run(self, hosted: Hosted[Kind], decision: Decision) -> None:
         """Append, replay, reply, tell; then wait for the records to be committed."""
         placed = self._append(hosted, decision.records) if decision.records else None
         for call, response in decision.replies:
             cast(Call, call).reply(response)
         if decision.events and not self._deposed(hosted):
             self._tell(decision)
+        if decision.markers:
+            self._send_markers(hosted, decision.markers)
         if decision.then is not None:
             if not decision.records:
                 self._then(hosted, decision.then, ErrorCode.NONE)
             elif placed is None:
                 self._then(hosted, decision.then, ErrorCode.NOT_ENOUGH_REPLICAS)
             else:
-                self._wait(hosted, decision.then, placed)
+                self._wait(hosted, decision.then, placed, decision.late)
         self._arm(hosted)
 
     def _tell(self, decision: Decision) -> None:
@@ -140,37 +170,46 @@ class Coordination:
         for event in decision.events:
             tell(event)
 
-    def _deposed(self, hosted: Hosted) -> bool:
+    def _deposed(self, hosted: Hosted[Kind]) -> bool:
         """Whether the partition has been given to another leader, which this broker need not have heard yet.
 
         What it goes on deciding is answered to whoever still asks it, but it is not the group's story any more.
         """
         return self._broker.newest_leader_epoch(hosted.replica.partition) > hosted.epoch
 
-    def _append(self, hosted: Hosted, records: tuple[GroupRecord, ...]) -> RecordBatch | None:
+    def _append(self, hosted: Hosted[Kind], records: tuple[Record, ...]) -> RecordBatch | None:
         replica = hosted.replica
         if len(replica.metadata.isr) < replica.min_insync_replicas:
             return None
         now_us = self._broker.now_us
-        size = RECORD_BATCH_OVERHEAD_BYTES + RECORD_BYTES * len(records)
-        batch = RecordBatch(replica.partition, "", NO_PRODUCER, -1, -1, -1, len(records), size, now_us, payload=records)
-        placed = replica.append(batch, now_us)
-        for record in records:
-            hosted.coordinator.replay(record)
+        placed = replica.append(self._batch(replica.partition, records, now_us), now_us)
+        self._replay(hosted.coordinator, placed)
         return placed
 
-    def _wait(self, hosted: Hosted, then: Callable[[ErrorCode, int], Decision], placed: RecordBatch) -> None:
+    def _wait(
+        self,
+        hosted: Hosted[Kind],
+        then: Callable[[ErrorCode, int], Decision],
+        placed: RecordBatch,
+        late: Callable[[], Decision] | None,
+    ) -> None:
         wait = DelayedDecision(lambda error: self._then(hosted, then, error))
-        hosted.replica.when_committed(placed.next_offset, wait.settle)
+
+        def known(error: ErrorCode) -> None:
+            if wait.over and late is not None and error is ErrorCode.NONE:
+                self._run(hosted, late())
+            wait.settle(error)
+
+        hosted.replica.when_committed(placed.next_offset, known)
         if not wait.over:
             self._broker.timeouts.give_up_at(self._broker.now_us + self._commit_timeout_us, wait)
 
-    def _then(self, hosted: Hosted, then: Callable[[ErrorCode, int], Decision], error: ErrorCode) -> None:
-        self._run(hosted, then(error, self._broker.now_us))
+    def _then(self, hosted: Hosted[Kind], then: Callable[[ErrorCode, int], Decision], error: ErrorCode) -> None:
+        self._run(hosted, then(self._append_error(error), self._broker.now_us))
 
     # --- deadlines ------------------------------------------------------------------------------------------------
 
-    def _arm(self, hosted: Hosted) -> None:
+    def _arm(self, hosted: Hosted[Kind]) -> None:
         """One timer for each coordinator, at its next deadline or before it (a heartbeat only moves it later)."""
         if hosted.over:
             return
@@ -182,7 +221,7 @@ class Coordination:
             timer.cancel()
         hosted.timer = self._broker.timeline.call_at(next_us, self._due, hosted)
 
-    def _due(self, hosted: Hosted) -> None:
+    def _due(self, hosted: Hosted[Kind]) -> None:
         if hosted.over:
             return
         if not self._broker.running:
@@ -197,21 +236,19 @@ class Coordination:
     # --- leadership of the internal topic ---------------------------------------------------------------------------
 
     def elected(self, replica: Replica, *, at_creation: bool) -> None:
-        """This broker leads a partition of `__consumer_offsets` now: load it. A new cluster has nothing to load."""
-        coordinator = GroupCoordinator(self._broker.id, self._config, self._new_uuid)
-        hosted = self.hosted[replica.partition] = Hosted(coordinator, replica)
+        """This broker leads a partition of the topic now: load it. A new cluster has nothing to load."""
+        hosted = self.hosted[replica.partition] = Hosted(self._new(), replica)
         if at_creation:
             self._load(hosted)
             return
         records = replica.log.log_end - replica.log.log_start
         self._broker.after(LOAD_US + LOAD_US_FOR_EACH_RECORD * records, self._load, hosted)
 
-    def _load(self, hosted: Hosted) -> None:
+    def _load(self, hosted: Hosted[Kind]) -> None:
         if hosted.over:
             return
         for batch in hosted.replica.log.batches:
-            for record in batch.payload:
-                hosted.coordinator.replay(cast(GroupRecord, record))
+            self._replay(hosted.coordinator, batch)
         hosted.loading = False
         self._run(hosted, hosted.coordinator.loaded(self._broker.now_us))
 
@@ -232,7 +269,7 @@ class Coordination:
             self._end(hosted)
         self.hosted = {}
 
-    def _end(self, hosted: Hosted) -> None:
+    def _end(self, hosted: Hosted[Kind]) -> None:
         hosted.over = True
         if hosted.timer is not None:
             hosted.timer.cancel()

@@ -1,34 +1,53 @@
 """One replica's log: record batches in offset order, the leader epochs that wrote them, what producers it knows.
 
-Batches are shared between the replicas that hold them; a log only ever adds whole ones at its end or drops whole ones
-from it. Source: `org.apache.kafka.storage.internals.log.UnifiedLog`.
+Batches are shared between the replicas that hold them; a log only ever adds whole ones at its end, or drops whole ones
+from its end (they parted from the leader's, or were not on disk when the host crashed) or its beginning (retention).
+Its start may lie in the middle of what it holds: DeleteRecords only says that nobody may read below it.
+What is on disk: Kafka leaves writing to the operating system, which brings a page to disk when it has been dirty for
+half a minute, looking every five seconds (Linux's `dirty_expire_centisecs` and `dirty_writeback_centisecs`); only
+`flush.messages` makes a log write earlier. Source: `org.apache.kafka.storage.internals.log.UnifiedLog`.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Mapping
 
 from cluster.broker.leader_epochs import LeaderEpochs
 from cluster.broker.producer_state import NO_PRODUCER_ID, ProducerStates
+from cluster.intervals import IntervalSet
 from cluster.protocol.record_batch import RecordBatch
+from cluster.transaction_index import TransactionIndex
+
+WRITEBACK_EVERY_US = 5_000_000
+NEVER = 9_223_372_036_854_775_807
+_LOOKS_UNTIL_WRITTEN = 7  # six times five seconds lie between seven looks
 
 
 class PartitionLog:
     """The log of one replica; `log_end` is the offset that the next record will get.
 
-    `appended_records` counts what leaders appended here, whatever was truncated later. Only a leader asks what
-    producers a log knows, so a follower's are looked up in the log when it takes over (`recall_producers`).
+    `appended_records` counts what was ever added and not truncated again. Only a leader asks what producers a log
+    knows, so a follower's are looked up in the log when it takes over (`recall_producers`).
+    `flushed`: what lies below it is on disk. `deleted` (ground truth): which of each producer's records were here and
+    are deleted on purpose, by their serial numbers.
     """
 
     __slots__ = (
         "_bases",
+        "_dirty_ends",
+        "_epoch",
         "_recalled",
         "appended_records",
         "batches",
         "bytes",
+        "deleted",
         "epochs",
+        "flushed",
         "log_end",
         "log_start",
         "partition",
         "producers",
+        "transactions",
     )
 
     def __init__(self, partition: str) -> None:
@@ -37,8 +56,13 @@ class PartitionLog:
         self._bases: list[int] = []
         self.log_start = self.log_end = self.bytes = self.appended_records = 0
         self.epochs = LeaderEpochs()
+        self._epoch = -1  # the last one that `append` noted; −1: look again
         self.producers = ProducerStates()
-        self._recalled = 0  # batches that `producers` has seen
+        self.transactions = TransactionIndex()
+        self._recalled = 0  # batches that `producers` and `transactions` have seen
+        self.deleted: dict[str, IntervalSet] = {}
+        self.flushed = 0
+        self._dirty_ends: deque[int] = deque(maxlen=_LOOKS_UNTIL_WRITTEN)
 
     def append(self, batch: RecordBatch) -> None:
         """Add a batch that has its offset already. Raises AssertionError when it does not follow the log's end."""
@@ -47,22 +71,33 @@ class PartitionLog:
         self._bases.append(batch.base_offset)
         self.log_end += batch.count
         self.bytes += batch.bytes
-        if batch.leader_epoch != self.epochs.latest_epoch:
+        if not batch.marker:
+            self.appended_records += batch.count
+        if batch.leader_epoch != self._epoch:  # nearly never: asking `epochs` each time costs
+            self._epoch = batch.leader_epoch
             self.epochs.assign(batch.leader_epoch, batch.base_offset)
 
     def recall_producers(self) -> None:
-        """Bring `producers` up to the log's end."""
+        """Bring `producers` up to the log's end; whoever asks leads from now on, in an epoch that is not noted yet."""
+        self._epoch = -1
         for batch in self.batches[self._recalled :]:
             if batch.producer_id != NO_PRODUCER_ID:
-                self.producers.update(batch)
+                self._remember(batch)
         self._recalled = len(self.batches)
+
+    def _remember(self, batch: RecordBatch) -> None:
+        self.producers.update(batch)
+        if batch.marker:
+            committed = batch.marker == "COMMIT"
+            self.transactions.ended(batch.producer_id, batch.base_offset, committed=committed, log_start=self.log_start)
+        elif batch.transactional:
+            self.transactions.began(batch.producer_id, batch.base_offset)
 
     def append_as_leader(self, batch: RecordBatch) -> None:
         """Add a batch and remember its producer; the producers were recalled when this replica took over."""
         self.append(batch)
-        self.appended_records += batch.count
         if batch.producer_id != NO_PRODUCER_ID:
-            self.producers.update(batch)
+            self._remember(batch)
         self._recalled += 1
 
     def read(self, offset: int, end: int, max_bytes: int) -> list[RecordBatch]:
@@ -85,15 +120,106 @@ class PartitionLog:
             index += 1
         return found
 
+    def first_since(self, instant_us: int) -> int:
+        """The offset of the first batch whose records are not older than an instant; the log's end without one."""
+        young = (batch.base_offset for batch in self.batches if batch.created_us >= instant_us)
+        return max(next(young, self.log_end), self.log_start)
+
     def truncate_to(self, offset: int) -> int:
         """Drop every batch that reaches beyond `offset`; returns how many records went."""
         before = self.log_end
         while self.batches and self.batches[-1].next_offset > offset:
             batch = self.batches.pop()
             self._bases.pop()
-            self.log_end = batch.base_offset
+            self.log_end = max(batch.base_offset, self.log_start)
             self.bytes -= batch.bytes
+            if not batch.marker:
+                self.appended_records -= batch.count
+            if batch.base_offset < self.log_start:  # what is left lies below the start
+                self.drop_before(self.log_end)
         if self.log_end != before:
+            self.flushed = min(self.flushed, self.log_end)
+            self._dirty_ends = deque((min(end, offset) for end in self._dirty_ends), maxlen=_LOOKS_UNTIL_WRITTEN)
             self.epochs.truncate_from_end(self.log_end)
-            self.producers, self._recalled = ProducerStates(), 0
+            self._epoch = -1
+            self.producers, self.transactions, self._recalled = ProducerStates(), TransactionIndex(), 0
         return before - self.log_end
+
+    def advance_start(self, offset: int) -> None:
+        """Nobody reads below `offset` any more; what is deleted need not be written to disk either."""
+        self.log_start = offset
+        self.flushed = max(self.flushed, offset)
+        self._epoch = -1
+        self.epochs.truncate_from_start(offset)
+
+    def drop_before(self, offset: int) -> None:
+        """Delete the batches that end at or before an offset: their segments are old."""
+        gone = bisect_right(self._ends(), offset)
+        for batch in self.batches[:gone]:
+            self.bytes -= batch.bytes
+            serials = self.deleted.setdefault(batch.producer, IntervalSet())
+            serials.add(batch.first_serial, batch.first_serial + batch.count)
+        del self.batches[:gone], self._bases[:gone]
+        self._recalled = max(0, self._recalled - gone)
+        if offset > self.log_start:
+            self.advance_start(offset)
+
+    def start_over(self, offset: int) -> None:
+        """Drop everything, to go on at an offset (the leader's log begins behind this log's end)."""
+        self.drop_before(self.log_end)
+        self.log_start = self.log_end = self.flushed = offset
+        self._dirty_ends.clear()
+        self._epoch = -1
+        self.epochs = LeaderEpochs()
+
+    def beyond(self, offset: int) -> list[RecordBatch]:
+        """The batches that truncating to an offset would drop, in order."""
+        return self.batches[bisect_right(self._ends(), offset) :]
+
+    def _ends(self) -> list[int]:
+        """The end of each batch; a log has no holes, so it is the base of the next."""
+        return [*self._bases[1:], self.log_end] if self._bases else []
+
+    def has_at_its_place(self, batch: RecordBatch) -> bool:
+        """Whether the same records stand at the batch's own offset here."""
+        place = bisect_left(self._bases, batch.base_offset)
+        if place == len(self._bases) or self._bases[place] != batch.base_offset:
+            return False
+        here = self.batches[place]
+        return (here.producer, here.first_serial) == (batch.producer, batch.first_serial)
+
+    # --- the disk -------------------------------------------------------------------------------------------------
+
+    def write_back(self) -> None:
+        """The operating system looks, every `WRITEBACK_EVERY_US`: what was here half a minute ago is on disk now."""
+        ends = self._dirty_ends
+        ends.append(self.log_end)
+        if len(ends) == _LOOKS_UNTIL_WRITTEN and ends[0] > self.flushed:
+            self.flushed = ends[0]
+
+    def flush(self) -> None:
+        """Write everything (fsync): a clean stop does, and `flush.messages` asks for it."""
+        self.flushed = self.log_end
+
+
+class EagerlyFlushedLog(PartitionLog):
+    """A log that is written when `flush.messages` records have come since it last was."""
+
+    __slots__ = ("flush_messages",)
+
+    def __init__(self, partition: str, flush_messages: int) -> None:
+        super().__init__(partition)
+        self.flush_messages = flush_messages
+
+    def append(self, batch: RecordBatch) -> None:
+        """Add a batch, and write it with what came before it if that is enough."""
+        super().append(batch)
+        if self.log_end - self.flushed >= self.flush_messages:
+            self.flush()
+
+
+def make_log(partition: str, config: Mapping[str, object]) -> PartitionLog:
+    """An empty log with a topic's configuration."""
+    flush_messages = config["flush.messages"]
+    assert isinstance(flush_messages, int)
+    return PartitionLog(partition) if flush_messages >= NEVER else EagerlyFlushedLog(partition, flush_messages)

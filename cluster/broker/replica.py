@@ -9,47 +9,32 @@ Source: `kafka.cluster.Partition`, `ReplicaFetcherThread`; deviations in FIDELIT
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol
 
-from cluster.broker.leader_epochs import EpochEnd, follower_truncation
+from cluster.broker.followers import LONG_AGO_US, Follower
+from cluster.broker.following import FollowersHost, FollowingReplica
+from cluster.broker.leader_epochs import EpochEnd
 from cluster.broker.partition_log import PartitionLog
-from cluster.events import Event, HighWatermarkAdvanced, LeadershipTaken, LogTruncated, RecordsAppended
+from cluster.broker.retention import Retention, first_kept
+from cluster.events import HighWatermarkAdvanced, LeadershipTaken, LogStartAdvanced, RecordsAppended
 from cluster.network import Link
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.record_batch import RecordBatch
 
 REPLICA_FETCH_MAX_BYTES = 1_048_576
-REPLICA_FETCH_BACKOFF_US = 1_000_000
-REPLICA_FETCH_WAIT_US = 500_000
 
 Committed = Callable[[ErrorCode], object]
 
 
-class Host(Protocol):
-    """The broker that a replica lives on."""
+class Host(FollowersHost, Protocol):
+    """The broker that a replica lives on. `lag_us`: `replica.lag.time.max.ms`."""
 
-    id: int
-    running: bool
-    stopped_us: int
-    tell: Callable[[Event], None]
+    lag_us: int
 
-    @property
-    def now_us(self) -> int:
-        """Virtual time."""
-
-    def later(self, action: Callable[[Any], object], argument: object) -> None:
-        """Keep what reached a broker that does not run."""
-
-    def link_to(self, broker: int) -> Link:
-        """The link to another broker."""
-
-    def replica_on(self, broker: int, partition: str) -> "Replica":
-        """A partition's copy on another broker."""
-
-    def after(self, delay_us: int, action: Callable[[Any], object], argument: object) -> None:
-        """Do something in a while, if this life of the process lasts."""
+    def link_from(self, broker: int) -> Link:
+        """The link from another broker."""
 
     def leadership_changed(self, replica: "Replica", was_leader: bool) -> None:
         """A replica took over or stepped down."""
@@ -57,42 +42,36 @@ class Host(Protocol):
     def high_watermark_moved(self, replica: "Replica") -> None:
         """Parked fetches of this partition can be answered."""
 
-    def caught_up(self, replica: "Replica", follower: "Follower") -> bool:
+    def is_live(self, broker: int) -> bool:
+        """Whether a broker may join an ISR, as far as this one has heard: registered and not fenced."""
+
+    def caught_up(self, replica: "Replica", follower: Follower) -> bool:
         """A follower outside the ISR has everything below the high watermark. Whether the controller was asked."""
 
 
-class Follower:
-    """What a leader knows of one follower. `waiting`: its fetch is parked here, it has everything that was sent."""
+class Replica(FollowingReplica):
+    """A partition on a broker. `isr` is the maximal one: additions still on their way to the controller included.
 
-    __slots__ = ("broker", "caught_up_us", "link", "log_end", "replica", "session", "waiting")
+    `retention` is None for internal topics, which are compacted.
+    """
 
-    def __init__(self, broker: int, replica: "Replica", link: Link) -> None:
-        self.broker, self.replica, self.link = broker, replica, link
-        self.log_end, self.session, self.waiting, self.caught_up_us = -1, -1, False, 0
-
-
-class Replica:
-    """A partition on a broker. `isr` is the maximal one: additions still on their way to the controller included."""
-
-    def __init__(self, host: Host, partition: str, min_insync_replicas: int) -> None:
-        self.host, self.partition, self.min_insync_replicas = host, partition, min_insync_replicas
-        self.log = PartitionLog(partition)
-        self.high_watermark = 0
+    def __init__(
+        self, host: Host, log: PartitionLog, min_insync_replicas: int, retention: Retention | None = None
+    ) -> None:
+        super().__init__(host, log)
+        self.host: Host = host
+        self.min_insync_replicas, self.retention = min_insync_replicas, retention
         self.high_watermark_us = 0
-        self.metadata = PartitionMetadata(-1, -1, (), ())
         self.isr: tuple[int, ...] = ()
         self.alter_pending = False
         self.alter_sent_us = 0
         self.is_leader = False
         self.epoch_start = 0
         self.followers: dict[int, Follower] = {}
-        self._counted: tuple[Follower, ...] = ()
+        self._counted: tuple[Follower, ...] = ()  # in the ISR
+        self._others: tuple[Follower, ...] = ()
         self.waiting: deque[tuple[int, Committed]] = deque()
         self.fetches: dict[str, Any] = {}
-        self.session = 0
-        self.source: Replica | None = None
-        self.fetching = False  # it knows that its log is its leader's, as far as it goes
-        self._acknowledge: Link | None = None
 
     # --- leadership ---------------------------------------------------------------------------------------------
 
@@ -121,15 +100,20 @@ class Replica:
         self.is_leader, self.alter_pending, self.source = True, False, None
         self.session += 1
         self.log.recall_producers()
+        self.log.transactions.high_watermark_at(self.high_watermark)
         self.log.epochs.assign(metadata.leader_epoch, self.log.log_end)
         self.epoch_start = self.log.log_end
         self.followers = {
-            broker: Follower(broker, host.replica_on(broker, self.partition), host.link_to(broker))
+            broker: Follower(
+                broker,
+                host.replica_on(broker, self.partition),
+                host.link_to(broker),
+                host.link_from(broker),
+                host.now_us if broker in metadata.isr else LONG_AGO_US,
+            )
             for broker in metadata.replicas
             if broker != host.id
         }
-        for follower in self.followers.values():
-            follower.caught_up_us = host.now_us
         self.set_isr(metadata.isr)
         host.tell(
             LeadershipTaken(
@@ -140,66 +124,48 @@ class Replica:
                 high_watermark=self.high_watermark,
                 log_end=self.log.log_end,
                 bytes=self.log.bytes,
+                appended=self.log.appended_records,
             )
         )
         self.advance()
 
-    def _followers_high_watermark(self) -> int:
-        """The high watermark that this replica knows: the one it was sent last, or its leader's of half a second ago.
-
-        Kafka's idle fetches bring it every `replica.fetch.wait.max.ms`; as nobody reads it before an election, it is
-        looked up here instead of being sent.
-        """
-        source = self.source
-        if source is None or not source.is_leader or not self.fetching:
-            return self.high_watermark  # also when its own log may still differ from its leader's
-        seen_us = self.host.now_us if source.host.stopped_us < 0 else source.host.stopped_us
-        if seen_us - source.high_watermark_us >= REPLICA_FETCH_WAIT_US:
-            return max(self.high_watermark, min(source.high_watermark, self.log.log_end))
-        return self.high_watermark
-
     def resign(self, error: ErrorCode) -> None:
         """This broker leads no more (or its process ends): whoever waits is told `error`."""
         self.is_leader = False
-        self.followers, self._counted = {}, ()
+        self._forget_followers()
         waiting, self.waiting = self.waiting, deque()
         for _, committed in waiting:
             committed(error)
 
+    def _forget_followers(self) -> None:
+        self.followers, self._counted, self._others = {}, (), ()
+
     def host_died(self) -> None:
         """The broker's process ended: what it knew besides the log is gone, and nobody is told anything."""
         self.is_leader = self.alter_pending = False
-        self.followers, self._counted = {}, ()
+        self._forget_followers()
         self.waiting.clear()
         self.fetches.clear()
         self.session += 1
 
     def in_sync(self, now_us: int, lag_us: int) -> tuple[int, ...]:
-        """The ISR without followers that have not been at the log's end for `lag_us`."""
+        """The ISR without followers that lack something and have not had everything for `lag_us`.
+
+        One that has all there is stays, however long nothing was heard of it (`Replica.isCaughtUp`).
+        """
         return tuple(
             broker
             for broker in self.isr
-            if broker == self.host.id or now_us - self._caught_up_us(self.followers[broker], now_us) <= lag_us
+            if broker == self.host.id
+            or self.followers[broker].log_end == self.log.log_end
+            or now_us - self.followers[broker].last_caught_up_us(now_us) <= lag_us
         )
-
-    def _caught_up_us(self, follower: Follower, now_us: int) -> int:
-        """When the follower last had everything: a parked fetch is renewed while both ends live and the links work."""
-        if not follower.waiting:
-            return follower.caught_up_us
-        seen_us = now_us
-        host = follower.replica.host
-        if host.stopped_us >= 0:
-            seen_us = host.stopped_us
-        back = host.link_to(self.host.id)
-        for cut_us in (follower.link.cut_since_us, back.cut_since_us):
-            if cut_us is not None:
-                seen_us = min(seen_us, cut_us)
-        return max(seen_us, follower.caught_up_us)
 
     def set_isr(self, isr: tuple[int, ...]) -> None:
         """The in-sync replicas, in the order of the replicas."""
         self.isr = isr
         self._counted = tuple(follower for follower in self.followers.values() if follower.broker in isr)
+        self._others = tuple(follower for follower in self.followers.values() if follower.broker not in isr)
 
     # --- the leader's side --------------------------------------------------------------------------------------
 
@@ -222,6 +188,10 @@ class Replica:
             epoch,
             now_us,
             batch.payload,
+            batch.origins,
+            batch.transactional,
+            batch.marker,
+            batch.coordinator_epoch,
         )
         log.append_as_leader(placed)
         self.host.tell(
@@ -236,16 +206,24 @@ class Replica:
                 base_sequence=batch.base_sequence,
                 first_serial=batch.first_serial,
                 leader_epoch=epoch,
+                transactional=batch.transactional,
+                marker=batch.marker,
             )
         )
         for follower in self.followers.values():
             if follower.waiting:  # it has everything before this batch
-                follower.waiting = False
-                follower.caught_up_us = now_us
-                follower.link.send(follower.replica.replicated, (follower.session, (placed,), self.high_watermark))
+                follower.unpark(placed.base_offset, now_us)
+                follower.link.send(
+                    follower.replica.replicated, (follower.session, (placed,), self.high_watermark, log.log_start)
+                )
         if not self._counted:
             self.advance()
         return placed
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Up to where a reader of committed data may read."""
+        return self.log.transactions.last_stable_offset(self.high_watermark, self.log.log_start)
 
     def when_committed(self, offset: int, committed: Committed) -> None:
         """Call `committed(NONE)` once everything below `offset` is committed, or with an error upon resignation."""
@@ -254,52 +232,119 @@ class Replica:
         else:
             self.waiting.append((offset, committed))
 
-    def _push(self, follower: Follower, now_us: int) -> None:
-        follower.waiting = False
-        follower.caught_up_us = now_us
-        log_end = self.log.log_end
-        batches = self.log.read(follower.log_end, log_end, REPLICA_FETCH_MAX_BYTES)
-        follower.link.send(follower.replica.replicated, (follower.session, batches, self.high_watermark))
+    def _push(self, follower: Follower) -> None:
+        log = self.log
+        batches = log.read(follower.log_end, log.log_end, REPLICA_FETCH_MAX_BYTES)
+        follower.link.send(follower.replica.replicated, (follower.session, batches, self.high_watermark, log.log_start))
 
-    def follower_fetched(self, fetch: tuple[int, int, int]) -> None:
-        """A follower fetches from (and so acknowledges everything below) an offset: (broker, session, offset)."""
+    def follower_fetched(self, fetch: tuple[int, int, int, int]) -> None:
+        """A follower fetches from (and so acknowledges everything below) an offset.
+
+        (broker, session, the leader epoch it knows, offset); another epoch than this leader's is refused
+        (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH): either end has yet to hear of the newer one.
+        """
         host = self.host
         if not host.running:
             host.later(self.follower_fetched, fetch)
             return
-        broker, session, offset = fetch
+        broker, session, leader_epoch, offset = fetch
         follower = self.followers.get(broker)
-        if follower is None or session < follower.session:
+        if follower is None or leader_epoch != self.metadata.leader_epoch:
+            self._refuse(broker, session, leader_epoch)
             return
-        follower.session, follower.log_end = session, offset
-        now_us = host.now_us
-        if offset < self.log.log_end:
-            self._push(follower, now_us)
-        else:
-            follower.waiting = True
-            follower.caught_up_us = now_us
+        if session < follower.session:
+            return
+        if offset < self.log.log_start:
+            follower.session = session
+            follower.link.send(follower.replica.start_over, (session, self.log.log_start))
+            return
+        if offset > self.log.log_end:  # what it has beyond, this leader's disk lost: it ends where this log does
+            end = EpochEnd(leader_epoch, self.log.log_end)
+            follower.session = session
+            follower.link.send(follower.replica.truncate, (session, end))
+            return
+        follower.fetched(session, offset, self.log.log_end, host.now_us)
+        if not follower.waiting:
+            self._push(follower)
         self.advance()
         if broker not in self.isr:
-            self.admit_followers()
+            self.admit_followers(follower)
 
-    def admit_followers(self) -> None:
-        """Ask to let followers into the ISR that have everything below the high watermark, of this epoch at least."""
+    # --- the log's start --------------------------------------------------------------------------------------------
+
+    def advance_log_start(self, offset: int, reason: str) -> None:
+        """As leader: nobody reads below `offset` any more. Followers learn of it with the answer to their fetch."""
+        log = self.log
+        if offset <= log.log_start:
+            return
+        log.advance_start(offset)
+        self._tell_log_start(reason)
+
+    def _tell_log_start(self, reason: str) -> None:
+        log, host = self.log, self.host
+        host.tell(
+            LogStartAdvanced(
+                partition=self.partition,
+                broker=host.id,
+                leader_epoch=self.metadata.leader_epoch,
+                log_start=log.log_start,
+                bytes=log.bytes,
+                reason=reason,
+            )
+        )
+        for follower in self.followers.values():
+            if follower.waiting:
+                follower.unpark(log.log_end, host.now_us)
+                self._push(follower)
+
+    def delete_old_segments(self) -> None:
+        """Delete what `retention.ms` and `retention.bytes` allow; every replica does so for itself."""
+        if self.retention is None:
+            return
+        log = self.log
+        log_start, size = log.log_start, log.bytes
+        log.drop_before(first_kept(log, self.retention, self.high_watermark, self.host.now_us))
+        if self.is_leader and (log_start, size) != (log.log_start, log.bytes):
+            self._tell_log_start("retention")
+
+    def _refuse(self, broker: int, session: int, leader_epoch: int) -> None:
+        if leader_epoch >= self.metadata.leader_epoch:  # else it will hear of the newer epoch
+            host = self.host
+            host.link_to(broker).send(host.replica_on(broker, self.partition).truncate, (session, None))
+
+    def admit_followers(self, fetching: Follower | None = None) -> None:
+        """Ask to let followers into the ISR that have everything below the high watermark, of this epoch at least.
+
+        Those that fetch, that is: the one whose fetch has just come, and those whose parked ones are renewed.
+        """
         if not self.is_leader or self.alter_pending or len(self.isr) == len(self.metadata.replicas):
             return
+        now_us = self.host.now_us
         for follower in self.followers.values():
             caught_up = follower.log_end >= max(self.high_watermark, self.epoch_start)
-            if caught_up and follower.broker not in self.isr and self.host.caught_up(self, follower):
+            fetches = follower is fetching or (follower.waiting and follower.last_caught_up_us(now_us) == now_us)
+            if caught_up and fetches and follower.broker not in self.isr and self.host.caught_up(self, follower):
                 return
 
     def advance(self) -> None:
-        """Move the high watermark to the smallest log end of the in-sync replicas; it stands still below min ISR."""
+        """Move the high watermark to the smallest log end of the in-sync replicas; it stands still below min ISR.
+
+        Additions to the ISR that the controller has not confirmed count as in sync here, but not against min ISR. A
+        follower that is caught up and about to join holds it back as well, lest it runs away from it.
+        """
         offset = self.log.log_end
         for follower in self._counted:
             if follower.log_end < offset:
                 offset = follower.log_end
-        if offset <= self.high_watermark or len(self.isr) < self.min_insync_replicas:
+        if offset <= self.high_watermark or len(self.metadata.isr) < self.min_insync_replicas:
             return
+        if self._others:
+            offset = self._with_those_about_to_join(offset)
+            if offset <= self.high_watermark:
+                return
         self.high_watermark = offset
+        if self.log.transactions.undecided:
+            self.log.transactions.high_watermark_at(offset)
         host = self.host
         self.high_watermark_us = host.now_us
         host.tell(
@@ -311,74 +356,34 @@ class Replica:
         if self.fetches:
             host.high_watermark_moved(self)
 
-    def end_of_epoch(self, question: tuple["Replica", int, int]) -> None:
-        """OffsetsForLeaderEpoch from a follower: (its replica, its session, its last epoch)."""
+    def _with_those_about_to_join(self, offset: int) -> int:
+        """Source: `Partition.maybeIncrementLeaderHW` (`shouldWaitForReplicaToJoinIsr`)."""
+        host = self.host
+        recently_us = host.now_us - host.lag_us
+        for follower in self._others:
+            if (
+                follower.log_end < offset
+                and follower.last_caught_up_us(host.now_us) >= recently_us
+                and host.is_live(follower.broker)
+            ):
+                offset = follower.log_end
+        return offset
+
+    def end_of_epoch(self, question: tuple["Replica", int, int, int]) -> None:
+        """OffsetsForLeaderEpoch from a follower: (its replica, its session, the leader epoch it knows, its last)."""
         host = self.host
         if not host.running:
             host.later(self.end_of_epoch, question)
             return
-        asker, session, epoch = question
-        answer = self.log.epochs.end_offset_for(epoch, self.log.log_end) if self.is_leader else None
+        asker, session, leader_epoch, epoch = question
+        answer = None
+        if self.is_leader and leader_epoch == self.metadata.leader_epoch:
+            answer = self.log.epochs.end_offset_for(epoch, self.log.log_end)
         host.link_to(asker.host.id).send(asker.truncate, (session, answer))
-
-    # --- the follower's side ------------------------------------------------------------------------------------
 
     def _follow(self, metadata: PartitionMetadata) -> None:
         if self.is_leader:
             self.resign(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         elif self.source is not None:
             self.high_watermark = self._followers_high_watermark()
-        self.session += 1
-        self.source, self.fetching = None, False
-        if metadata.leader >= 0 and metadata.leader != self.host.id:
-            self.source = self.host.replica_on(metadata.leader, self.partition)
-            self._acknowledge = self.host.link_to(metadata.leader)
-            self._ask(self.session)
-
-    def _ask(self, session: int) -> None:
-        if session == self.session and self.source is not None and self._acknowledge is not None:
-            self._acknowledge.send(self.source.end_of_epoch, (self, session, self.log.epochs.latest_epoch))
-
-    def truncate(self, answer: tuple[int, EpochEnd | None]) -> None:
-        """The leader said where the logs part: cut, and fetch from there. None: it does not lead yet, ask later."""
-        host = self.host
-        if not host.running:
-            host.later(self.truncate, answer)
-            return
-        session, end = answer
-        if session != self.session:
-            return
-        if end is None:
-            host.after(REPLICA_FETCH_BACKOFF_US, self._ask, session)
-            return
-        cut = follower_truncation(self.log.epochs, end, self.log.log_end, self.high_watermark)
-        log_end = self.log.log_end
-        if cut.offset < log_end:
-            self.log.truncate_to(cut.offset)
-            host.tell(LogTruncated(partition=self.partition, broker=host.id, offset=self.log.log_end, log_end=log_end))
-        if not cut.complete:
-            self._ask(session)
-            return
-        self._fetch()
-
-    def _fetch(self) -> None:
-        assert self.source is not None
-        assert self._acknowledge is not None
-        self.fetching = True
-        self._acknowledge.send(self.source.follower_fetched, (self.host.id, self.session, self.log.log_end))
-
-    def replicated(self, data: tuple[int, Sequence[RecordBatch], int]) -> None:
-        """A fetch was answered: (session, batches, the leader's high watermark)."""
-        host = self.host
-        if not host.running:
-            host.later(self.replicated, data)
-            return
-        session, batches, high_watermark = data
-        if session != self.session:
-            return
-        log = self.log
-        for batch in batches:
-            log.append(batch)
-        if high_watermark > self.high_watermark:
-            self.high_watermark = min(high_watermark, log.log_end)
-        self._acknowledge.send(self.source.follower_fetched, (host.id, session, log.log_end))  # type: ignore[union-attr]
+        self._begin_to_follow(metadata.leader)

@@ -6,14 +6,20 @@ that it wants, and answered when one of them has something; the stale entries at
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from cluster.broker.controller import PRODUCER_IDS_IN_BLOCK
+from cluster.broker.group_coordination import GroupCoordination
 from cluster.broker.purgatory import DelayedProduce, Timeouts
 from cluster.broker.replica import Replica
+from cluster.broker.transaction_coordination import TransactionCoordination
+from cluster.broker.transactional_requests import TransactionalRequests
 from cluster.connection import Call, Connection
+from cluster.events import Event, ProducerEpochRefused, RecordsLost
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
+from cluster.protocol.record_batch import RecordBatch
 from cluster.timeline import Timeline
 
 ALL_IN_SYNC = -1
@@ -22,11 +28,16 @@ ALL_IN_SYNC = -1
 class Server(Protocol):
     """The broker whose requests these are."""
 
+    id: int
+    tell: Callable[[Event], None]
     timeline: Timeline
     timeouts: Timeouts
     replicas: dict[str, Replica]
     image: dict[str, m.PartitionMetadata]
     live: tuple[int, ...]
+    coordination: GroupCoordination
+    transactions: TransactionCoordination
+    transactional: TransactionalRequests
 
     def new_producer_ids(self) -> int:
         """The first id of a fresh block."""
@@ -45,10 +56,11 @@ class Requests:
             m.ListOffsetsRequest: self.list_offsets,
             m.MetadataRequest: self.metadata,
             m.InitProducerIdRequest: self.init_producer_id,
+            m.FindCoordinatorRequest: self.find_coordinator,
         }
 
     def produce(self, call: Call) -> None:
-        """Produce (API 0): append each batch; with acks=all the answer waits for the high watermark.
+        """Produce (API 0): append each batch; with acks=all the answer waits for the high watermark, acks=0 has none.
 
         Kafka reads no further from a connection before it has answered: a later request waits for an earlier one. That
         is what makes five remembered batches enough for five requests in flight. Only produce requests do it here.
@@ -92,8 +104,16 @@ class Requests:
             if request.acks == ALL_IN_SYNC and len(replica.metadata.isr) < replica.min_insync_replicas:
                 results.append(m.ProduceResult(batch.partition, ErrorCode.NOT_ENOUGH_REPLICAS))
                 continue
+            if request.transactional_id is not None and server.transactional.needs_verification(replica, batch):
+                results.append(m.ProduceResult(batch.partition, ErrorCode.NONE))
+                settle = delayed.waits_for(index)
+                verified = partial(self._verified, request.transactional_id, replica, batch, results[index], settle)
+                server.transactional.verify(request.transactional_id, batch, verified)
+                continue
             error, offset = replica.log.producers.check(batch)
             results.append(m.ProduceResult(batch.partition, error, offset, offset >= 0))
+            if error is ErrorCode.INVALID_PRODUCER_EPOCH:
+                self._fenced(request.transactional_id, batch)
             if error is ErrorCode.NONE:
                 if offset < 0:
                     results[index].base_offset = offset = replica.append(batch, now_us).base_offset
@@ -104,9 +124,78 @@ class Requests:
             if request.acks != 0:
                 delayed.answer()
             else:
-                self._produced(call)
+                self._unanswered(call, results)
         else:
             server.timeouts.give_up_at(now_us + request.timeout_ms * 1000, delayed)
+
+    def _verified(
+        self,
+        transactional_id: str,
+        replica: Replica,
+        batch: RecordBatch,
+        result: m.ProduceResult,
+        settle: Callable[[ErrorCode], None],
+        error: ErrorCode,
+    ) -> None:
+        """The transaction's coordinator has spoken: append its first batch here, or refuse it."""
+        if error is ErrorCode.NONE and not replica.is_leader:
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        offset = -1
+        if error is ErrorCode.NONE:
+            error, offset = replica.log.producers.check(batch)
+        if error is ErrorCode.INVALID_PRODUCER_EPOCH:
+            self._fenced(transactional_id, batch)
+        if error is not ErrorCode.NONE:
+            settle(error)
+            return
+        result.duplicate = offset >= 0
+        if offset < 0:
+            offset = replica.append(batch, self._server.timeline.now_us).base_offset
+        result.base_offset = offset
+        replica.when_committed(offset + batch.count, settle)
+
+    def _fenced(self, transactional_id: str | None, batch: RecordBatch) -> None:
+        if transactional_id is not None:
+            self._server.tell(
+                ProducerEpochRefused(
+                    transactional_id=transactional_id,
+                    producer_id=batch.producer_id,
+                    epoch=batch.epoch,
+                    partition=batch.partition,
+                )
+            )
+
+    def _unanswered(self, call: Call, results: list[m.ProduceResult]) -> None:
+        """Nobody waits for an answer to acks=0: the producer learns of an error by losing its connection."""
+        request: m.ProduceRequest = call.request
+        refused = [
+            batch for batch, result in zip(request.batches, results, strict=True) if result.error is not ErrorCode.NONE
+        ]
+        if refused:
+            self.never_appended(refused)
+            call.connection.inbound.send(call.connection.reset, None)
+        self._produced(call)
+
+    def never_received(self, call: Call) -> None:
+        """A request reaches no process. With acks=0 it is nobody's now: its producer counts it as acknowledged."""
+        request = call.request
+        if isinstance(request, m.ProduceRequest) and request.acks == 0:
+            self.never_appended(request.batches)
+
+    def never_appended(self, batches: list[RecordBatch]) -> None:
+        """Batches whose producer counts them as acknowledged and will not send them again."""
+        for batch in batches:
+            self._server.tell(
+                RecordsLost(
+                    partition=batch.partition,
+                    broker=self._server.id,
+                    first_offset=-1,
+                    records=batch.count,
+                    leader_epoch=-1,
+                    producer=batch.producer,
+                    first_serial=batch.first_serial,
+                )
+            )
 
     def fetch(self, call: Call) -> None:
         """Fetch (API 1): answer with whatever is readable, or park at every wanted partition until something is."""
@@ -119,13 +208,19 @@ class Requests:
             if replica is None or not replica.is_leader:
                 found.append(m.FetchedPartition(name, ErrorCode.NOT_LEADER_OR_FOLLOWER))
                 continue
-            end = replica.high_watermark
+            end = high_watermark = replica.high_watermark
             log = replica.log
+            aborted: tuple[tuple[int, int, int], ...] = ()
+            if request.read_committed and log.transactions.began_any:
+                end = replica.last_stable_offset
+                aborted = log.transactions.aborted_between(offset, end)
             if log.log_start <= offset < end:
                 if room > 0:
                     batches = log.read(offset, end, min(room, request.max_partition_bytes))
                     room -= sum([batch.bytes for batch in batches])
-                    found.append(m.FetchedPartition(name, ErrorCode.NONE, end, end, log.log_start, batches))
+                    found.append(
+                        m.FetchedPartition(name, ErrorCode.NONE, high_watermark, end, log.log_start, batches, aborted)
+                    )
             elif offset > log.log_end or offset < log.log_start:
                 found.append(m.FetchedPartition(name, ErrorCode.OFFSET_OUT_OF_RANGE, end, end, log.log_start))
         if found:
@@ -151,15 +246,19 @@ class Requests:
                 call.reply(m.FetchResponse([refused]))
 
     def list_offsets(self, call: Call) -> None:
-        """ListOffsets (API 2): the log's start, or its high watermark."""
+        """ListOffsets (API 2): the log's start, its high watermark, or the first record from an instant on."""
         request: m.ListOffsetsRequest = call.request
         offsets: dict[str, tuple[ErrorCode, int]] = {}
         for name in request.partitions:
             replica = self._server.replicas.get(name)
             if replica is None or not replica.is_leader:
                 offsets[name] = ErrorCode.NOT_LEADER_OR_FOLLOWER, -1
+            elif request.since_us >= 0:
+                offset = replica.log.first_since(request.since_us)
+                offsets[name] = ErrorCode.NONE, offset if offset < replica.high_watermark else -1
             else:
-                offsets[name] = ErrorCode.NONE, replica.high_watermark if request.latest else replica.log.log_start
+                end = replica.last_stable_offset if request.read_committed else replica.high_watermark
+                offsets[name] = ErrorCode.NONE, end if request.latest else replica.log.log_start
         call.reply(m.ListOffsetsResponse(offsets))
 
     def metadata(self, call: Call) -> None:
@@ -174,10 +273,25 @@ class Requests:
             topics[topic] = tuple(partitions)
         call.reply(m.MetadataResponse(self._server.live, topics))
 
+    def find_coordinator(self, call: Call) -> None:
+        """FindCoordinator (API 10), of a group or of a transactional id."""
+        request: m.FindCoordinatorRequest = call.request
+        server = self._server
+        coordination = server.coordination if request.kind == "group" else server.transactions
+        call.reply(coordination.find(request.key))
+
     def init_producer_id(self, call: Call) -> None:
-        """InitProducerId (API 22) without a transactional id: the next id of this broker's block."""
+        """InitProducerId (API 22): a transactional id is its coordinator's business, others get the next id here."""
+        request: m.InitProducerIdRequest = call.request
+        if request.transactional_id is not None:
+            self._server.transactions.handle(call)
+        else:
+            call.reply(m.InitProducerIdResponse(ErrorCode.NONE, self.new_producer_id(), 0))
+
+    def new_producer_id(self) -> int:
+        """The next id of this broker's block."""
         if not self._producer_ids:
             first = self._server.new_producer_ids()
             self._producer_ids = range(first, first + PRODUCER_IDS_IN_BLOCK)
         producer_id, self._producer_ids = self._producer_ids[0], self._producer_ids[1:]
-        call.reply(m.InitProducerIdResponse(ErrorCode.NONE, producer_id, 0))
+        return producer_id

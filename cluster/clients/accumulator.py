@@ -7,7 +7,7 @@ acknowledged or has failed. It is ready when it is full or `linger.ms` old. Sour
 from collections import deque
 
 from cluster.clients.workload import NEVER_US
-from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES, RecordBatch
+from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES, Origin, RecordBatch
 
 UNSENT = -1
 
@@ -28,6 +28,7 @@ class ProducerBatch:
         "full",
         "keys",
         "not_before_us",
+        "origins",
         "partition",
         "reserved",
     )
@@ -45,8 +46,18 @@ class ProducerBatch:
         self.full = False
         self.fills_itself = False  # records will fill it before linger ends, and that wakes the sender
         self.keys: list[int] = []
+        self.origins: list[Origin] = []
 
-    def on_the_wire(self, producer: str, producer_id: int) -> RecordBatch:
+    def came_from(self, run: Origin) -> None:
+        """The records that are added next are written for these inputs."""
+        if self.origins:
+            producer, partition, serial, count = self.origins[-1]
+            if (producer, partition, serial + count) == run[:3]:
+                self.origins[-1] = (producer, partition, serial, count + run[3])
+                return
+        self.origins.append(run)
+
+    def on_the_wire(self, producer: str, producer_id: int, *, transactional: bool = False) -> RecordBatch:
         """The batch as a Produce request carries it."""
         return RecordBatch(
             self.partition,
@@ -59,6 +70,8 @@ class ProducerBatch:
             self.bytes,
             self.created_us,
             tuple(self.keys),
+            origins=tuple(self.origins),
+            transactional=transactional,
         )
 
 
@@ -66,17 +79,28 @@ class Accumulator:
     """Open and waiting batches. `record_bytes` is one record with its header."""
 
     def __init__(self, batch_size: int, buffer_memory: int, linger_us: int, record_bytes: int) -> None:
-        self.batch_size, self.linger_us, self.record_bytes = batch_size, linger_us, record_bytes
-        self._reserve = max(batch_size, RECORD_BATCH_OVERHEAD_BYTES + record_bytes)
-        self._capacity = max(1, (batch_size - RECORD_BATCH_OVERHEAD_BYTES) // record_bytes)
+        self.record_bytes = record_bytes
+        self.configure(batch_size, linger_us)
         self.free_bytes = buffer_memory
+        self.flushing = False  # everything is ready now
         self.queues: dict[str, deque[ProducerBatch]] = {}
         self._serials: dict[str, int] = {}
+
+    def configure(self, batch_size: int, linger_us: int) -> None:
+        """How large batches become, and how long they wait; `batch_size` only while nothing is buffered."""
+        self.batch_size, self.linger_us = batch_size, linger_us
+        self._reserve = max(batch_size, RECORD_BATCH_OVERHEAD_BYTES + self.record_bytes)
+        self._capacity = max(1, (batch_size - RECORD_BATCH_OVERHEAD_BYTES) // self.record_bytes)
 
     def reset(self, buffer_memory: int) -> None:
         """A new process: nothing is buffered. Serial numbers go on, they are the ground truth's."""
         self.queues = {}
         self.free_bytes = buffer_memory
+        self.flushing = False
+
+    def next_serial(self, partition: str) -> int:
+        """The number, for the ground truth, of the next record for this partition."""
+        return self._serials.get(partition, 0)
 
     def open_batch(self, partition: str) -> ProducerBatch | None:
         """The batch of this partition that still takes records, if there is one."""
@@ -92,8 +116,21 @@ class Accumulator:
         if self.free_bytes < self._reserve:
             return None
         self.free_bytes -= self._reserve
-        batch = ProducerBatch(partition, now_us, self._reserve, self._serials.get(partition, 0))
+        batch = ProducerBatch(partition, now_us, self._reserve, self.next_serial(partition))
         self.queues.setdefault(partition, deque()).append(batch)
+        return batch
+
+    def renew(self, aborted: ProducerBatch, now_us: int) -> ProducerBatch | None:
+        """An aborted batch's records, sent once more: new records in a batch of their own; None without memory."""
+        batch = self.new_batch(aborted.partition, now_us)
+        if batch is None:
+            return None
+        for key in aborted.keys:
+            batch.keys.append(key)
+            self.add(batch, 1)
+        if not aborted.keys:
+            self.add(batch, aborted.count)
+        batch.full = True
         return batch
 
     def room(self, batch: ProducerBatch) -> int:
@@ -113,9 +150,17 @@ class Accumulator:
         """
         if batch.first_sent_us != UNSENT:
             return batch.not_before_us
-        if batch.full or not last:
+        if batch.full or not last or self.flushing:
             return 0
         return NEVER_US if batch.fills_itself else batch.created_us + self.linger_us
+
+    def ready_behind_us(self, partition: str) -> int:
+        """A batch was taken from the partition's queue: from when on the next may be sent, NEVER_US without one."""
+        queue = self.queues[partition]
+        if queue:
+            return self.ready_us(queue[0], last=len(queue) == 1)
+        del self.queues[partition]
+        return NEVER_US
 
     def release(self, batch: ProducerBatch) -> None:
         """A batch is over: its memory is free again."""

@@ -1,63 +1,39 @@
 """What an application does with the records that poll() returned: it takes its time, finishes them, commits.
 
 Records are worked on in order. What is finished is told when the work on a poll's records ends, after each second of
-it, or at the moment a kill interrupts it, so that a crash in the middle counts exactly what was done.
+it, or at the moment a kill interrupts it, so that a crash in the middle counts exactly what was done. A poison record
+is one whose key the application cannot work on: when its turn comes the process crashes, or the application catches the
+error and skips it (which a commit then passes like any other record). An application that writes sends one record for
+each that it worked on; before it commits it waits until these are safe (with auto commits nobody waits). One that
+commits before it works does not work on what it could not commit: it seeks back to it. One that commits in transactions
+makes one for each poll(), of what it writes and of its offsets.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from random import Random
+
+import msgspec
 
 from cluster import events as e
 from cluster.clients.fetcher import Slice
+from cluster.clients.ground_truth import GroundTruth
 from cluster.clients.member import Member
-from cluster.intervals import IntervalSet
-from cluster.protocol.record_batch import RecordBatch
+from cluster.clients.transactional_writing import TransactionalWriter
+from cluster.clients.transactions import Refused
+from cluster.clients.writing import Writer
 from cluster.spec import ApplicationSpec
 
 CHUNK_US = 1_000_000
-
-Stretch = list[tuple[str, int, int]]  # partition, first offset, next offset
-
-
-class KeyOrder:
-    """Ground truth of a whole group: per key, the last record that was finished for the first time.
-
-    A record's number is its producer's for that partition. Adding partitions moves keys: a later issue's business.
-    """
-
-    def __init__(self, group: str, tell: Callable[[e.Event], None]) -> None:
-        self._group, self._tell = group, tell
-        self._finished: dict[tuple[str, str, int], int] = {}
-        self._broken: dict[tuple[str, int], None] = {}
-        self._first_times: dict[str, IntervalSet] = {}
-
-    def finished(self, piece: Slice, end: int) -> None:
-        """Records of a slice were finished, up to offset `end`."""
-        batch = piece.batch
-        if not batch.keys:
-            return
-        known = self._first_times.setdefault(batch.partition, IntervalSet())
-        for first, stop in list(known.gaps(piece.first_offset, end)):
-            for offset in range(first, stop):
-                self._first_time(batch, offset - batch.base_offset)
-        known.add(piece.first_offset, end)
-
-    def _first_time(self, batch: RecordBatch, place: int) -> None:
-        key, serial = batch.keys[place], batch.first_serial + place
-        who = (batch.producer, batch.partition, key)
-        topic = batch.partition.rpartition("-")[0]
-        if self._finished.get(who, -1) > serial and (topic, key) not in self._broken:
-            self._broken[topic, key] = None
-            self._tell(e.KeyOrderBroken(group=self._group, topic=topic, key=key))
-        self._finished[who] = serial
+WRITING_CHUNK_US = 10_000  # what is worked on leaves soon
 
 
 class Application:
     """The application of one member. `random` draws how long a stretch of records takes, when that varies."""
 
-    def __init__(self, spec: ApplicationSpec, random: Random, order: KeyOrder) -> None:
-        self.spec, self._random, self._order = spec, random, order
+    def __init__(self, spec: ApplicationSpec, random: Random, truth: GroundTruth) -> None:
+        self.spec, self._random, self._truth = spec, random, truth
         self.per_record_us = spec.per_record_us
+        self.writer: Writer | None = None
         self._work: list[Slice] = []
         self._since_us = 0
         self._cost_us = 0.0
@@ -66,36 +42,115 @@ class Application:
         """Records take as long as the scenario says again."""
         self.per_record_us = self.spec.per_record_us
 
+    def take(self, per_record_us: int) -> None:
+        """Records take so long from now on; while the member is slowed, when that is over."""
+        if self.per_record_us == self.spec.per_record_us:
+            self.per_record_us = per_record_us
+        self.spec = msgspec.structs.replace(self.spec, per_record_us=per_record_us)
+
     async def work(self, consumer: Member, slices: list[Slice]) -> None:
         """Work on the records of one poll(), and commit as the scenario says."""
+        if isinstance(self.writer, TransactionalWriter):
+            await self._in_transaction(consumer, self.writer, slices)
+            return
         commit = self.spec.commit
-        if commit == "before-processing":
+        if commit == "before-processing" and not await consumer.commit_sync():
+            consumer.seek_back({piece.batch.partition: piece.first_offset for piece in reversed(slices)})
+            return
+        await self._work_through(consumer, slices)
+        if not consumer.alive or (self.writer is not None and not await self._written(consumer, self.writer)):
+            return
+        if commit == "after-each-poll":
             await consumer.commit_sync()
+        elif commit == "async":
+            consumer.commit_async()
+
+    async def begin(self, consumer: Member) -> None:
+        """Before its first poll(): initTransactions, which fences whoever used this transactional id before."""
+        if isinstance(self.writer, TransactionalWriter):
+            try:
+                await self.writer.transactions.initialise()
+            except Refused as refused:
+                self._fatal(consumer, self.writer, refused)
+
+    async def _in_transaction(self, consumer: Member, writer: TransactionalWriter, slices: list[Slice]) -> None:
+        """One transaction for the records of one poll(); after an abort the positions are the committed ones again."""
+        back = dict(consumer.fetcher.positions)
+        back |= {piece.batch.partition: piece.first_offset for piece in reversed(slices)}
+        try:
+            writer.transactions.begin()
+            await self._work_through(consumer, slices)
+            if consumer.alive:
+                await writer.commit(consumer, consumer.group_metadata, dict(consumer.fetcher.positions))
+        except Refused as refused:
+            if refused.fatal:
+                self._fatal(consumer, writer, refused)
+                return
+            try:
+                await writer.abort(consumer)
+            except Refused as fatal:
+                self._fatal(consumer, writer, fatal)
+                return
+            consumer.back_to_committed(back)
+
+    @staticmethod
+    def _fatal(consumer: Member, writer: TransactionalWriter, refused: Refused) -> None:
+        """The producer cannot be used any more, and the application not without it."""
+        writer.failure = f"its transactional producer ended with {refused.error.name}"
+        writer.fenced(refused.error.name)
+        consumer.fail(writer.failure)
+
+    async def _work_through(self, consumer: Member, slices: list[Slice]) -> None:
         cost_us = float(self.per_record_us)
         if self.spec.jitter:
             cost_us *= 1 + self.spec.jitter * (2 * self._random.random() - 1)
-        for chunk in self._chunks(slices, cost_us):
+        if self.spec.poison is None:
+            await self._work_on(consumer, slices, cost_us)
+        else:
+            for healthy, poison in _parted(slices, self.spec.poison.key):
+                await self._work_on(consumer, healthy, cost_us)
+                if poison is not None:
+                    self._poisoned(consumer, poison)
+                if not consumer.alive:
+                    return
+
+    async def _work_on(self, consumer: Member, slices: list[Slice], cost_us: float) -> None:
+        for chunk in _chunks(slices, cost_us, CHUNK_US if self.writer is None else WRITING_CHUNK_US):
             records = sum(end - first for _, first, end in chunk)
             self._work, self._cost_us, self._since_us = chunk, cost_us, consumer.timeline.now_us
             duration_us = round(cost_us * records)
             if duration_us:
                 await consumer.sleep(duration_us)
             self._work = []
+            if self.spec.writes is not None and self.writer is not None:
+                await self.writer.write(consumer, chunk)
             self._finished(consumer, chunk, records)
-        if commit == "after-each-poll":
-            await consumer.commit_sync()
-        elif commit == "async":
-            consumer.commit_async()
 
-    def _chunks(self, slices: list[Slice], cost_us: float) -> list[list[Slice]]:
-        """Cut the work so that no stretch lasts much longer than a second."""
-        if cost_us * sum(end - first for _, first, end in slices) <= CHUNK_US:
-            return [slices]
-        room = max(1, int(CHUNK_US / cost_us))
-        chunks: list[list[Slice]] = []
-        for batch, first, end in slices:
-            chunks.extend([Slice(batch, at, min(at + room, end))] for at in range(first, end, room))
-        return chunks
+    async def _written(self, consumer: Member, writer: Writer) -> bool:
+        """Before the application commits, what it wrote must be safe: else it ends with the producer's words."""
+        if self.spec.commit in ("after-each-poll", "async"):
+            await writer.flush(consumer)
+        if writer.failure is not None:
+            consumer.fail(writer.failure)
+        return writer.failure is None
+
+    def _poisoned(self, consumer: Member, poison: Slice) -> None:
+        """The application cannot work on this record."""
+        spec, batch, offset = self.spec.poison, poison.batch, poison.first_offset
+        assert spec is not None
+        where = f"key {spec.key} in {batch.partition} at offset {offset}"
+        if spec.crashes:
+            consumer.crash(f"poison record: {where}")
+            return
+        consumer.tell(
+            e.RecordSkipped(
+                group=consumer.group,
+                member=consumer.name,
+                partition=batch.partition,
+                offset=offset,
+                reason=f"poison record: {where}",
+            )
+        )
 
     def interrupt(self, consumer: Member) -> None:
         """The process dies now: records that were finished in the stretch under way count."""
@@ -106,20 +161,20 @@ class Application:
 
     def _finished(self, consumer: Member, slices: list[Slice], records: int) -> None:
         """Tell the first `records` of these as finished, contiguous ones together."""
-        stretches: Stretch = []
+        stretches: list[tuple[str, int, int, int]] = []  # partition, first offset, next offset, how many again
         for piece in slices:
             if records <= 0:
                 break
             batch, first, end = piece
             end = min(end, first + records)
             records -= end - first
-            if batch.keys:
-                self._order.finished(piece, end)
+            repeated = self._truth.finished(piece, end)
             if stretches and stretches[-1][0] == batch.partition and stretches[-1][2] == first:
-                stretches[-1] = (batch.partition, stretches[-1][1], end)
+                _, start, _, before = stretches.pop()
+                stretches.append((batch.partition, start, end, before + repeated))
             else:
-                stretches.append((batch.partition, first, end))
-        for partition, first, end in stretches:
+                stretches.append((batch.partition, first, end, repeated))
+        for partition, first, end, repeated in stretches:
             consumer.processed += end - first
             consumer.tell(
                 e.RecordsProcessed(
@@ -128,5 +183,37 @@ class Application:
                     partition=partition,
                     first_offset=first,
                     next_offset=end,
+                    repeated=repeated,
                 )
             )
+
+
+def _chunks(slices: list[Slice], cost_us: float, longest_us: int) -> list[list[Slice]]:
+    """Cut the work so that no stretch lasts much longer than this."""
+    if cost_us * sum(end - first for _, first, end in slices) <= longest_us:
+        return [slices]
+    room = max(1, int(longest_us / cost_us))
+    chunks: list[list[Slice]] = []
+    for batch, first, end in slices:
+        chunks.extend([Slice(batch, at, min(at + room, end))] for at in range(first, end, room))
+    return chunks
+
+
+def _parted(slices: list[Slice], key: str) -> Iterator[tuple[list[Slice], Slice | None]]:
+    """The records in order, cut before and after each poison record: what comes before it, and the record itself."""
+    number = int(key)
+    healthy: list[Slice] = []
+    for batch, first, end in slices:
+        if number not in batch.keys:
+            healthy.append(Slice(batch, first, end))
+            continue
+        at = first
+        for offset in range(first, end):
+            if batch.keys[offset - batch.base_offset] == number:
+                if at < offset:
+                    healthy.append(Slice(batch, at, offset))
+                yield healthy, Slice(batch, offset, offset + 1)
+                healthy, at = [], offset + 1
+        if at < end:
+            healthy.append(Slice(batch, at, end))
+    yield healthy, None

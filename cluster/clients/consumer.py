@@ -1,11 +1,13 @@
 """A consumer: its process, its poll loop, and what the two threads share.
 
 The poll loop does what an application does: poll(), work on the records, poll() again. Everything about the group
-happens inside poll() (`GroupMembership`); the heartbeat thread only keeps the session alive and asks for a rejoin.
+happens inside poll() (`GroupMembership`), and mostly without waiting: what a cooperative member holds is read on while
+it rejoins. The heartbeat thread only keeps the session alive and asks for a rejoin.
 An idle stretch of polls is one wait here: nobody can tell it from poll() returning nothing and being called again.
 Source: `org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer`, `ConsumerCoordinator`.
 """
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import trio
@@ -13,9 +15,11 @@ import trio
 from cluster import events as e
 from cluster.clients.applications import Application
 from cluster.clients.heartbeat import HeartbeatThread
-from cluster.clients.member import MS, Member
+from cluster.clients.member import MS, Identity, Member
 from cluster.clients.membership import GroupMembership
 from cluster.clients.process import Surroundings
+from cluster.config import in_flight_keys
+from cluster.protocol import reasons
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import LeaveGroupRequest, LeavingMember
 from cluster.spec import GroupSpec
@@ -36,25 +40,64 @@ class Consumer(Member):
         application: Application,
     ) -> None:
         super().__init__(around, spec, name, number, config)
-        self.application = application
-        self.max_poll_records: int = config["max.poll.records"]
+        self.application, self.declared = application, spec
         self.heartbeats = HeartbeatThread(self)
         self.membership = GroupMembership(self)
         self._closing = False
+        self._failure: str | None = None
         self._stalled_until_us: int | None = None
+        self._seeks: dict[str, int] = {}
+        self.when_crashed: Callable[[], object] | None = None
 
     # --- the process --------------------------------------------------------------------------------------------------
 
     def launch(self, nursery: trio.Nursery) -> None:
         """Start the process: its threads run in a nursery of their own."""
+        if self.declared is not self.spec:
+            self._become_declared()
         self.begin()
         self.forget_everything()
         self.membership.reset()
         self.heartbeats.reset()
-        self._closing, self._stalled_until_us = False, None
+        self._closing, self._failure, self._stalled_until_us = False, None, None
+        self._seeks = {}
         self.state = "Joining"
         self.tell(e.MemberStarted(group=self.group, member=self.name))
         self.timeline.start(nursery, self._run, name=self.name)
+        if self.application.writer is not None:
+            self.application.writer.launch(nursery)
+
+    def declare(self) -> None:
+        """Tell what the world may know of this member before it runs."""
+        config = self.config
+        self.tell(
+            e.MemberDeclared(
+                group=self.group,
+                member=self.name,
+                instance_id=config["group.instance.id"] or "",
+                topics=self.topics,
+                session_timeout_ms=config["session.timeout.ms"],
+                heartbeat_interval_ms=config["heartbeat.interval.ms"],
+                max_poll_interval_ms=config["max.poll.interval.ms"],
+            )
+        )
+
+    def configure(self, declared: GroupSpec) -> None:
+        """Its group is declared otherwise: what can change in flight does, the rest when the process starts again."""
+        self.declared = declared
+        config = declared.consumer_config(self.name)
+        self.config |= {key: config[key] for key in in_flight_keys("consumer")}
+        self.read_config()
+        self.application.take(declared.application.per_record_us)
+        self.heartbeats.wake()
+
+    def _become_declared(self) -> None:
+        """A new process reads all of its configuration."""
+        self.spec = self.declared
+        self.application.spec = self.spec.application
+        self.config = dict(self.spec.consumer_config(self.name))
+        self.read_config()
+        self.declare()
 
     async def _run(self) -> None:
         async with trio.open_nursery() as nursery:
@@ -69,21 +112,42 @@ class Consumer(Member):
         self.application.interrupt(self)
         self._gone("kill")
 
-    def _gone(self, how: str) -> None:
+    def crash(self, reason: str) -> None:
+        """The process dies of itself: as after kill -9, nothing is said to anybody."""
+        self.application.interrupt(self)
+        self._crashed(reason)
+
+    def _crashed(self, reason: str) -> None:
+        self._gone("crash", reason)
+        if self.when_crashed is not None:
+            self.when_crashed()
+
+    def _gone(self, how: str, reason: str = "") -> None:
         self.end()
         self.owned = ()
+        self.stable = False
         self.state = "Left" if how == "stop" else "Dead"
-        self.tell(e.MemberStopped(group=self.group, member=self.name, how=how))
+        self.tell(e.MemberStopped(group=self.group, member=self.name, how=how, reason=reason))
+        writer = self.application.writer
+        if writer is not None:
+            if how == "stop":
+                writer.closed()
+            else:
+                writer.kill()
         self.gone()
 
     def freeze(self) -> None:
         """Freeze the whole process: poll loop and heartbeat thread."""
         super().freeze()
         self.tell(e.MemberPaused(group=self.group, member=self.name))
+        if self.application.writer is not None:
+            self.application.writer.freeze()
 
     def thaw(self) -> None:
         """Go on."""
         self.tell(e.MemberResumed(group=self.group, member=self.name))
+        if self.application.writer is not None:
+            self.application.writer.thaw()
         super().thaw()
 
     def close_soon(self) -> None:
@@ -96,30 +160,43 @@ class Consumer(Member):
 
     async def _poll_loop(self) -> None:
         timeline, fetcher, application = self.timeline, self.fetcher, self.application
+        await application.begin(self)
         while True:
             if self.attention:
                 if not await self._attend():
                     return
                 continue
             if self.auto_commit and timeline.now_us >= self.next_auto_commit_us:
-                self.schedule_auto_commit()
-                self.membership.commit_async()
-            slices = fetcher.collect(self.max_poll_records)
-            fetcher.send()
+                self._auto_commit()
+            slices: list[Any] = []
+            if not self.held_back:
+                slices = fetcher.collect(self.max_poll_records)
+                fetcher.send()
             if slices:
                 self._poll_returned(slices)
                 await application.work(self, slices)
+                if not self.alive:
+                    return
                 self._poll_called()
                 continue
             self._waiter = waiter = timeline.waiter("records")
             await self.park(waiter)
             self._waiter = None
 
+    def _auto_commit(self) -> None:
+        """The auto commit of a poll(): without a coordinator it leaves when one is found."""
+        if self.membership.commits.send(self._auto_commit_ended) or self.coordinator >= 0 or not self.stable:
+            self.schedule_auto_commit()
+
+    def _auto_commit_ended(self, error: ErrorCode) -> None:
+        if error.retriable:
+            self.auto_commit_in(self.retry_backoff_us)
+
     def _poll_returned(self, slices: list[Any]) -> None:
         positions: dict[str, int] = {}
-        records = 0
+        records, now_at = 0, self.fetcher.positions
         for batch, first, end in slices:
-            positions[batch.partition] = end
+            positions[batch.partition] = now_at[batch.partition]
             records += end - first
         self.in_poll = False
         self.last_poll_us = self.timeline.now_us
@@ -138,17 +215,22 @@ class Consumer(Member):
         """Everything that poll() does besides returning records, one thing at a time; false once closed."""
         if self._stalled_until_us is not None:
             await self._stand_still()
-        elif self._closing:
+        elif self._closing or self._failure is not None:
             await self._close()
             return False
+        elif self._seeks:
+            self.seek_back(self._seeks)
+            self._seeks = {}
         elif self._stale:
             self._stale = False
-            await self.refresh_metadata(self.topics)
+            await self.refresh_metadata(self.watched_topics)
             self.fetcher.route()
+            self.membership.joining.look_around()
+            self.refreshed()
             if any(self.leader_of(name) < 0 for name in self.owned) or not self._knows_its_topics():
                 self._stale = True
                 await self.sleep(self.retry_backoff_us)
-            elif self.state == "Stable":
+            elif self.state == "Stable" and not self.membership.joining.needed:
                 await self.sleep(self.retry_backoff_us)
         elif self.membership.wants_work:
             await self.membership.work()
@@ -161,10 +243,36 @@ class Consumer(Member):
         return all(self.topic_partitions.get(topic) for topic in self.topics)
 
     async def _close(self) -> None:
-        """close(): commit, onPartitionsRevoked, LeaveGroup; then the process ends."""
+        """close(): commit, onPartitionsRevoked, LeaveGroup; then the process ends. What it wrote is flushed before."""
+        writer = self.application.writer
+        if writer is not None and writer.failure is None:
+            await writer.flush(self)
         await self.membership.leave_cleanly()
-        self.set_state("Left", "closed")
-        self._gone("stop")
+        if self._failure is None:
+            if self.state != "Left":
+                self.set_state("Left", reasons.CLOSED)
+            self._gone("stop")
+        else:
+            self.set_state("Dead", self._failure)
+            self._crashed(self._failure)
+
+    def fail(self, reason: str) -> None:
+        """poll() throws something that no application survives: it closes its consumer and ends."""
+        self._failure = reason
+        self.tell(e.ApplicationFailed(group=self.group, member=self.name, reason=reason))
+        self.want_attention()
+
+    @property
+    def watched_topics(self) -> tuple[str, ...]:
+        """What it subscribes to; as a leader, what the others do as well."""
+        return self.membership.joining.watched_topics
+
+    def subscribe(self, topics: tuple[str, ...]) -> None:
+        """subscribe(): from its next poll() on the member wants these topics; a dead one when it starts again."""
+        self.topics = topics
+        self.tell(e.SubscriptionChanged(group=self.group, member=self.name, topics=topics))
+        self._stale = True
+        self.want_attention()
 
     # --- what holds a member up ---------------------------------------------------------------------------------------
 
@@ -199,9 +307,13 @@ class Consumer(Member):
 
     # --- what its parts tell each other ----------------------------------------------------------------
 
+    def moved_on(self, partition: str, position: int) -> None:
+        """The position passed offsets that the application does not get."""
+        self.tell(e.PositionsMovedOn(group=self.group, member=self.name, positions={partition: position}))
+
     def position_out_of_range(self, partition: str) -> None:
         """The log does not reach the position (any more): `auto.offset.reset` decides."""
-        self.membership.lose_position(partition)
+        self.membership.positions.out_of_range(partition)
         self.want_attention()
 
     def heartbeats_on(self) -> None:
@@ -209,7 +321,7 @@ class Consumer(Member):
         self.heartbeats.enable()
 
     def heartbeats_off(self) -> None:
-        """There is no member id or generation to beat for."""
+        """There is no member id or generation to beat for, or JoinGroup is under way."""
         self.heartbeats.disable()
 
     async def commit_sync(self) -> bool:
@@ -218,19 +330,39 @@ class Consumer(Member):
 
     def commit_async(self) -> None:
         """CommitAsync of the positions."""
-        self.membership.commit_async()
+        self.membership.commits.send()
 
-    def heartbeat_refused(self, error: ErrorCode) -> None:
-        """A heartbeat was answered with an error."""
-        self.membership.refused(error)
+    def seek_back(self, positions: dict[str, int]) -> None:
+        """The application seeks to these positions, of what it still holds, before it polls again."""
+        for name, offset in positions.items():
+            if name in self.owned:
+                self.membership.positions.seek(name, offset)
+
+    def back_to_committed(self, otherwise: dict[str, int]) -> None:
+        """The application forgets what it has read since its last commit, of what it still holds."""
+        self.membership.positions.back_to_committed(otherwise)
+        self.want_attention()
+
+    def seek(self, partition: str, offset: int) -> None:
+        """The application is told to seek: it does between two calls of poll(), when it has worked on its records."""
+        self._seeks[partition] = offset
+        self.want_attention()
+
+    def heartbeat_refused(self, error: ErrorCode, sent_as: Identity) -> None:
+        """A heartbeat that was sent as this member was answered with an error."""
+        self.membership.refused(error, sent_as, "HEARTBEAT")
+
+    def look_up_coordinator(self) -> None:
+        """The heartbeat thread needs the coordinator, too."""
+        self.membership.lookup.begin()
 
     def leave_for_slow_poll(self) -> None:
         """max.poll.interval.ms passed without poll(): leave the group so that others get the partitions."""
-        if self.coordinator >= 0 and self.member_id:
-            leaving = LeavingMember(self.member_id, self.instance_id, "poll interval exceeded")
-            request = LeaveGroupRequest(self.group, (leaving,))
-            self.connection(self.coordinator).send(request, _ignore)
-        self.membership.forget(member_id=True, state="Left", reason="max.poll.interval.ms passed without poll()")
+        if self.coordinator >= 0 and self.member_id and self.instance_id is None:
+            leaving = LeavingMember(self.member_id, None, reasons.POLL_TIMEOUT)
+            self.send_to_coordinator(LeaveGroupRequest(self.group, (leaving,)), _ignore)
+        why = "max.poll.interval.ms passed without poll()"
+        self.membership.forget(reasons.LEAVING, member_id=True, state="Left", reason=why)
 
 
 def _ignore(_: object) -> None:

@@ -43,22 +43,38 @@ class Reader(Protocol):
     def position_out_of_range(self, partition: str) -> None:
         """The log does not reach the position."""
 
+    def moved_on(self, partition: str, position: int) -> None:
+        """The position passed offsets that the application does not get."""
+
 
 class Fetcher:
     """Fetch positions and buffered batches of the partitions that a consumer holds."""
 
-    def __init__(self, reader: Reader, max_bytes: int, max_partition_bytes: int, max_wait_us: int) -> None:
-        self._reader, self._max_wait_us = reader, max_wait_us
+    def __init__(
+        self,
+        reader: Reader,
+        max_bytes: int,
+        max_partition_bytes: int,
+        max_wait_us: int,
+        *,
+        read_committed: bool = False,
+    ) -> None:
+        self._reader, self._max_wait_us, self._read_committed = reader, max_wait_us, read_committed
         self._max_bytes, self._max_partition_bytes = max_bytes, max_partition_bytes
         self.positions: dict[str, int] = {}
         self._buffer: deque[tuple[str, list[RecordBatch]]] = deque()
         self._buffered: dict[str, None] = {}
+        self._ends: dict[str, int] = {}  # of a buffered partition, when its fetch ends with what nobody gets
         self._in_flight: dict[int, Call] = {}
         self._to_renew: dict[int, Call] = {}
         self._free: dict[int, None] = {}  # brokers that lead something and have no Fetch in flight
         self._by_leader: dict[int, list[str]] = {}
         self._handlers: dict[int, Callable[[FetchResponse | None], None]] = {}
         self.answered_fetches = 0
+
+    def limit(self, max_bytes: int, max_partition_bytes: int, max_wait_us: int) -> None:
+        """Other limits for the fetches from now on."""
+        self._max_bytes, self._max_partition_bytes, self._max_wait_us = max_bytes, max_partition_bytes, max_wait_us
 
     def assign(self, positions: dict[str, int]) -> None:
         """Begin to fetch these partitions here, beside what is fetched already."""
@@ -70,6 +86,7 @@ class Fetcher:
         for name in partitions:
             self.positions.pop(name, None)
             self._buffered.pop(name, None)
+            self._ends.pop(name, None)
         self._buffer = deque(entry for entry in self._buffer if entry[0] in self.positions)
         self.route()
 
@@ -98,15 +115,22 @@ class Fetcher:
         asked = call.request.positions.get(name)
         if asked is None or asked[0] != self.positions[name]:
             self._to_renew[broker] = call
-            timeline = call.connection.timeline
-            waits = (timeline.now_us - call.sent_us) // self._max_wait_us + 1
-            timeline.call_at(call.sent_us + waits * self._max_wait_us, self._renew, broker, call)
+            self._renew_later(broker, call)
+
+    def _renew_later(self, broker: int, call: Call) -> None:
+        timeline = call.connection.timeline
+        waits = (timeline.now_us - call.sent_us) // self._max_wait_us + 1
+        timeline.call_at(call.sent_us + waits * self._max_wait_us, self._renew, broker, call)
 
     def _renew(self, broker: int, call: Call) -> None:
-        """Its time at the broker is up. Not so when an answer is on its way, or when nothing can come through."""
+        """Its time at the broker is up. Not so when an answer is on its way; later, while nothing can come through."""
+        lasts = self._in_flight.get(broker) is call and call.response is None
+        if lasts and call.connection.hidden:
+            self._renew_later(broker, call)
+            return
         if self._to_renew.get(broker) is call:
             del self._to_renew[broker]
-        if self._in_flight.get(broker) is not call or call.response is not None or not call.long_poll:
+        if not lasts:
             return
         call.connection.abandon(call)
         del self._in_flight[broker]
@@ -127,7 +151,9 @@ class Fetcher:
             handler = self._handlers.get(broker)
             if handler is None:
                 handler = self._handlers[broker] = partial(self._answered, broker)
-            request = FetchRequest(self._reader.name, wanted, self._max_bytes, self._max_partition_bytes)
+            request = FetchRequest(
+                self._reader.name, wanted, self._max_bytes, self._max_partition_bytes, self._read_committed
+            )
             self._in_flight[broker] = self._reader.connection(broker).send(request, handler, long_poll=True)
 
     def _answered(self, broker: int, response: FetchResponse | None) -> None:
@@ -150,12 +176,28 @@ class Fetcher:
         if fetched.error is ErrorCode.NONE:
             batches = [batch for batch in fetched.batches if batch.next_offset > position]
             if batches and batches[0].base_offset <= position and name not in self._buffered:
-                self._buffer.append((name, batches))
-                self._buffered[name] = None
+                for batch in batches:
+                    if batch.transactional:
+                        batches = self._for_readers(batches, fetched)
+                        break
+                if batches:
+                    self._buffer.append((name, batches))
+                    self._buffered[name] = None
         elif fetched.error is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._reader.position_out_of_range(name)
         else:
             self._reader.metadata_is_stale()
+
+    def _for_readers(self, batches: list[RecordBatch], fetched: FetchedPartition) -> list[RecordBatch]:
+        """Without markers and aborted records; the position passes those in front, and later those at the end."""
+        name, end = fetched.partition, batches[-1].next_offset
+        returned = [batch for batch in batches if not batch.transactional or _is_for_readers(batch, fetched)]
+        if not returned:
+            self.positions[name] = end
+            self._reader.moved_on(name, end)
+        elif returned[-1].next_offset != end:
+            self._ends[name] = end
+        return returned
 
     def collect(self, max_records: int) -> list[Slice]:
         """Take up to `max_records` buffered records, oldest fetch first, and move the positions past them."""
@@ -168,6 +210,8 @@ class Fetcher:
             for batch in batches:
                 if max_records <= 0:
                     break
+                if position < batch.base_offset:
+                    position = batch.base_offset  # what lies between is for nobody
                 end = batch.next_offset
                 if end - position > max_records:
                     end = position + max_records
@@ -176,6 +220,8 @@ class Fetcher:
                 slices.append(Slice(batch, position, end))
                 max_records -= end - position
                 position = end
+            if taken == len(batches):
+                position = self._ends.pop(name, position)
             self.positions[name] = position
             if taken == len(batches):
                 buffer.popleft()
@@ -189,4 +235,17 @@ class Fetcher:
         """The process starts anew: nothing assigned, nothing in flight."""
         self.positions, self._by_leader = {}, {}
         self._buffer.clear()
-        self._buffered, self._in_flight, self._to_renew, self._free = {}, {}, {}, {}
+        self._buffered, self._ends, self._in_flight, self._to_renew, self._free = {}, {}, {}, {}, {}
+
+
+def _is_for_readers(batch: RecordBatch, fetched: FetchedPartition) -> bool:
+    """Whether the application gets a transactional batch: no marker, and no record of a transaction that was aborted.
+
+    Only a reader of committed data is told of aborted ones. Source: `CompletedFetch`.
+    """
+    if batch.marker:
+        return False
+    return not any(
+        producer_id == batch.producer_id and first <= batch.base_offset < marker
+        for producer_id, first, marker in fetched.aborted
+    )

@@ -1,10 +1,13 @@
 """A consumer's heartbeat thread: keeps the session alive, and leaves the group when the application stops polling.
 
-It runs from the first successful JoinGroup on, also while poll() waits for SyncGroup. It never reads records and never
-rejoins: it only asks poll() to. Source: `AbstractCoordinator.HeartbeatThread`, `Heartbeat`.
+It beats from a successful JoinGroup on, also while SyncGroup waits, but not while a JoinGroup waits at the barrier
+(`MemberState.hasNotJoinedGroup`). It never reads records and never rejoins: it only asks poll() to.
+Source: `AbstractCoordinator.HeartbeatThread`, `Heartbeat`.
 """
 
-from cluster.clients.member import Member
+from functools import partial
+
+from cluster.clients.member import Identity, Member
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest, HeartbeatResponse
 from cluster.timeline import Waiter
@@ -19,6 +22,7 @@ class HeartbeatThread:
         self.enabled = False
         self.paused = False
         self._in_flight = False
+        self._beat: HeartbeatRequest | None = None
         self._next_us = 0
         self._last_answer_us = 0
 
@@ -35,7 +39,7 @@ class HeartbeatThread:
         self.wake()
 
     def disable(self) -> None:
-        """No member id or generation to beat for."""
+        """No member id or generation to beat for, or JoinGroup is under way."""
         self.enabled = False
 
     def pause(self, *, paused: bool) -> None:
@@ -74,23 +78,26 @@ class HeartbeatThread:
             return
         heard_us = max(self._last_answer_us, consumer.coordinator_since_us)  # finding it starts the clock again
         if consumer.coordinator >= 0 and now_us - heard_us >= consumer.session_timeout_us:
-            consumer.coordinator_unknown()
+            consumer.coordinator_unknown("session timed out without receiving a heartbeat response")
         if now_us < self._next_us:
             return
         if consumer.coordinator < 0 or self._in_flight:
+            consumer.look_up_coordinator()
             self._next_us = now_us + consumer.retry_backoff_us
             return
         self._next_us = now_us + consumer.heartbeat_interval_us
         self._in_flight = True
-        request = HeartbeatRequest(consumer.group, consumer.generation, consumer.member_id, consumer.instance_id)
-        consumer.connection(consumer.coordinator).send(request, self._answered)
+        beat = HeartbeatRequest(
+            consumer.group, consumer.generation, consumer.member_id, consumer.instance_id, consumer.name
+        )
+        self._beat = beat
+        consumer.send_to_coordinator(beat, partial(self._answered, beat))
 
-    def _answered(self, response: HeartbeatResponse | None) -> None:
-        self._in_flight = False
-        consumer = self._consumer
+    def _answered(self, beat: HeartbeatRequest, response: HeartbeatResponse | None) -> None:
+        if beat is self._beat:
+            self._in_flight = False
         if response is None:
-            consumer.coordinator_unknown()
             return
-        self._last_answer_us = consumer.timeline.now_us
+        self._last_answer_us = self._consumer.timeline.now_us
         if response.error is not ErrorCode.NONE:
-            consumer.heartbeat_refused(response.error)
+            self._consumer.heartbeat_refused(response.error, Identity(beat.generation, beat.member_id))

@@ -10,23 +10,33 @@ from typing import Any
 import msgspec
 import trio
 
-from cluster.connection import Call, Connection, Endpoint
+from cluster.clients.key_moves import KeyMoves
+from cluster.clients.workload import NEVER_US
+from cluster.connection import Call, Connection, ConnectionAttempts, Endpoint
 from cluster.events import Event
 from cluster.network import Network
 from cluster.protocol.messages import MetadataRequest, MetadataResponse, PartitionMetadata, Request
+from cluster.randomness import random_stream
 from cluster.timeline import TIMED_OUT, TimedOut, Timeline, Timer, Waiter
 
 MS = 1_000
 
 
 class Surroundings(msgspec.Struct):
-    """The world as a client has it: time, the network, every broker's address, and a voice."""
+    """The world as a client has it: time, the network, every broker's address, and a voice.
+
+    `transaction_version` is what brokers tell in their ApiVersions: the cluster's `transaction.version`. `leaders` is
+    what the controller knows of every partition: only for telling whether asking would bring any news.
+    """
 
     timeline: Timeline
     network: Network
     brokers: dict[int, Endpoint]
     tell: Callable[[Event], None]
     seed: int
+    key_moves: KeyMoves
+    leaders: Mapping[str, PartitionMetadata]
+    transaction_version: int = 2
 
 
 class Process:
@@ -37,19 +47,30 @@ class Process:
         self.timeline, self.tell = around.timeline, around.tell
         self.alive = self.running = False
         self.scope: trio.CancelScope | None = None
-        self._request_timeout_us: int = config["request.timeout.ms"] * MS
-        self.retry_backoff_us: int = config["retry.backoff.ms"] * MS
-        self.retry_backoff_max_us: int = config["retry.backoff.max.ms"] * MS
+        self._config = config
         self._connections: dict[int, Connection] = {}
-        self._watched: list[Connection] = []
+        self._attempts: dict[int, ConnectionAttempts] = {}
+        self._luck = random_stream(around.seed, f"reconnect/{name}").random
+        self.read_timeouts(config)
+        self._watched: dict[Connection, None] = {}
         self._timeouts: Timer | None = None  # one for all connections: a heap full of them slows every turn
+        self._lives = 0
         self._backlog: list[tuple[Callable[[Any], object], Any]] = []
         self._thaw: list[Waiter] = []
         self._contacts = 0
         self.when_gone: Callable[[], object] | None = None
         self.metadata_version = 0
+        self.refreshed_us = 0
         self.topic_partitions: dict[str, tuple[str, ...]] = {}
         self.partitions: dict[str, PartitionMetadata] = {}
+
+    def read_timeouts(self, config: Mapping[str, Any]) -> None:
+        """Read what every client's configuration has; a request under way is looked at when its old timeout is over."""
+        self._request_timeout_us: int = config["request.timeout.ms"] * MS
+        self.retry_backoff_us: int = config["retry.backoff.ms"] * MS
+        self.retry_backoff_max_us: int = config["retry.backoff.max.ms"] * MS
+        for connection in self._connections.values():
+            connection.timeout_us = self._request_timeout_us
 
     # --- waiting ------------------------------------------------------------------------------------------------------
 
@@ -84,9 +105,22 @@ class Process:
         if self.alive:
             self._backlog.append((action, argument))
 
+    def after(self, duration_us: int, action: Callable[[], object]) -> Timer:
+        """Do something after a while: later when it is frozen by then, never when it is dead."""
+        return self.timeline.call_later(duration_us, self._due, (self._lives, action))
+
+    def _due(self, due: tuple[int, Callable[[], object]]) -> None:
+        life, action = due
+        if life != self._lives or not self.alive:
+            return
+        if self.running:
+            action()
+        else:
+            self.later(self._due, due)
+
     def watch(self, connection: Connection, at_us: int) -> None:
         """Ask the connection at this instant, at the latest, whether a request has timed out."""
-        self._watched.append(connection)
+        self._watched[connection] = None
         if self._timeouts is None or self._timeouts.at_us > at_us:
             if self._timeouts is not None:
                 self._timeouts.cancel()
@@ -97,7 +131,7 @@ class Process:
         if not self.running:
             self.later(self._check_timeouts, None)
             return
-        watched, self._watched = self._watched, []
+        watched, self._watched = self._watched, {}
         for connection in watched:
             at_us = connection.check_timeouts()
             if at_us is not None:
@@ -108,6 +142,7 @@ class Process:
     def begin(self) -> None:
         """The process runs."""
         self.alive = self.running = True
+        self._lives += 1
         self._backlog.clear()
 
     def end(self) -> None:
@@ -115,8 +150,7 @@ class Process:
         self.alive = self.running = False
         for connection in self._connections.values():
             connection.close()
-        self._connections = {}
-        self._watched = []
+        self._connections, self._attempts, self._watched = {}, {}, {}
         if self._timeouts is not None:
             self._timeouts.cancel()
             self._timeouts = None
@@ -149,15 +183,36 @@ class Process:
     # --- talking ------------------------------------------------------------------------------------------------------
 
     def connection(self, broker: int) -> Connection:
-        """The connection to a broker, opened when it is first used."""
+        """The connection to a broker: begun when it is needed, not again before its backoff is over."""
         connection = self._connections.get(broker)
-        if connection is None:
-            around = self.around
-            connection = Connection(
-                around.timeline, around.network, self, around.brokers[broker], self._request_timeout_us
-            )
-            self._connections[broker] = connection
+        if connection is None or connection.broken:
+            return self._connect(broker, connection)
         return connection
+
+    def _connect(self, broker: int, broken: Connection | None) -> Connection:
+        attempts = self._attempts.get(broker)
+        if attempts is None:
+            attempts = self._attempts[broker] = ConnectionAttempts(self._config, self._luck)
+        if broken is not None and self.timeline.now_us < attempts.not_before_us:
+            return broken
+        around = self.around
+        endpoint = around.brokers[broker]
+        connection = Connection(around.timeline, around.network, self, endpoint, self._request_timeout_us, attempts)
+        self._connections[broker] = connection
+        return connection
+
+    def connection_ready_us(self, broker: int) -> int:
+        """When to ask again for a connection that is not ready: when its backoff is over; NEVER_US: it will be told."""
+        connection = self.connection(broker)
+        if connection.broken:
+            return connection.attempts.not_before_us
+        return self.timeline.now_us if connection.ready else NEVER_US
+
+    def connected(self, _: Connection) -> None:
+        """A connection is ready."""
+
+    def disconnected(self, _: Connection) -> None:
+        """A connection broke, or could not be made."""
 
     async def ask(self, broker: int, request: Request, *, long_poll: bool = False) -> Any:  # noqa: ANN401 - its response
         """Send a request and wait for its response; None when the connection broke."""
@@ -168,7 +223,7 @@ class Process:
         return response
 
     def any_broker(self) -> int:
-        """Whom to ask when nobody in particular is to be asked: every broker in turn."""
+        """Whom to ask when nobody in particular is to be asked: the one that was asked last, while it helps."""
         brokers = list(self.around.brokers)
         return brokers[(self.number + self._contacts) % len(brokers)]
 
@@ -185,6 +240,7 @@ class Process:
             self.try_another_broker()
             await self.sleep(self.retry_backoff_us)
         self.metadata_version += 1
+        self.refreshed_us = self.timeline.now_us
         for topic, partitions in response.topics.items():
             names = tuple(f"{topic}-{number}" for number in range(len(partitions)))
             self.topic_partitions[topic] = names

@@ -3,16 +3,22 @@
 Source: `org.apache.kafka.clients.producer.KafkaProducer`.
 """
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import trio
 
 from cluster import events as e
-from cluster.clients.accumulator import Accumulator
+from cluster.clients.accumulator import Accumulator, ProducerBatch
 from cluster.clients.process import Process, Surroundings
 from cluster.clients.sender import Sender
 from cluster.clients.sending import Sending
+from cluster.clients.transaction_habit import TransactionHabit
+from cluster.clients.transactions import Transactions
+from cluster.config import in_flight_keys
+from cluster.connection import Connection
 from cluster.protocol.record_batch import RECORD_OVERHEAD_BYTES
+from cluster.randomness import random_stream
 from cluster.spec import ProducerSpec
 
 MS = 1_000
@@ -25,7 +31,7 @@ class Producer(Process):
         self, around: Surroundings, spec: ProducerSpec, name: str, number: int, config: dict[str, Any]
     ) -> None:
         super().__init__(around, name, number, config)
-        self.spec, self.config, self.topics = spec, config, spec.topics
+        self.spec, self.declared, self.config, self.topics = spec, spec, config, spec.topics
         self.state = "Stopped"
         self.accumulator = Accumulator(
             max(1, config["batch.size"]),
@@ -33,19 +39,57 @@ class Producer(Process):
             int(config["linger.ms"] * MS),
             spec.size_bytes + RECORD_OVERHEAD_BYTES,
         )
-        self.sending = Sending(self, spec, self.accumulator, around.seed)
+        self.sending = Sending(self, spec, self.accumulator, around.seed, config)
+        self.transactions: Transactions | None = None
+        self.habit: TransactionHabit | None = None
+        if spec.transactions is not None:
+            self.sending.allowance = 0
+            transactional_id = spec.transactions.id_of(int(name.rpartition("-")[2]))
+            timeout_ms: int = config["transaction.timeout.ms"]
+            self.transactions = Transactions(self, transactional_id, timeout_ms, around.transaction_version)
+            luck = random_stream(around.seed, f"transactions/{name}")
+            self.habit = TransactionHabit(self, spec.transactions, self.transactions, luck)
         self.sender = Sender(self, config, self.accumulator)
 
     # --- the process ------------------------------------------------------------------------------------------------
 
     def launch(self, nursery: trio.Nursery) -> None:
         """Start the process."""
+        if self.declared is not self.spec:
+            self._become_declared()
         self.begin()
         self.accumulator.reset(self.config["buffer.memory"])
         self.sender.restart()
         self.sending.restart()
+        if self.habit is not None:
+            self.habit.reset()
         self.set_state("Running", "started")
         self.timeline.start(nursery, self._run, name=self.name)
+
+    def configure(self, declared: ProducerSpec) -> None:
+        """It is declared otherwise: what can change in flight does, the rest when the process starts again."""
+        self.declared = declared
+        config = declared.producer_config()
+        self.config |= {key: config[key] for key in in_flight_keys("producer")}
+        self._read_config()
+
+    def change_rate(self, per_second: float) -> None:
+        """Records come at another rate from now on."""
+        self.sending.change_rate(per_second)
+
+    def _become_declared(self) -> None:
+        """A new process reads all of its configuration."""
+        self.spec = self.declared
+        self.config = dict(self.spec.producer_config())
+        self._read_config()
+        self.sending.forget_partitioners()
+
+    def _read_config(self) -> None:
+        config = self.config
+        self.read_timeouts(config)
+        self.accumulator.configure(max(1, config["batch.size"]), int(config["linger.ms"] * MS))
+        self.sender.configure(config)
+        self.sending.configure(config)
 
     async def _run(self) -> None:
         async with trio.open_nursery() as nursery:
@@ -53,6 +97,13 @@ class Producer(Process):
                 return
             self.scope = nursery.cancel_scope
             self.timeline.start(nursery, self.sender.run, name=f"{self.name}/sender")
+            run_transactions = self._transactions_thread()
+            if run_transactions is not None:
+                self.timeline.start(nursery, run_transactions, name=f"{self.name}/transactions")
+
+    def _transactions_thread(self) -> Callable[[], Awaitable[None]] | None:
+        """What else runs in the process when it works in transactions."""
+        return self.habit.run if self.habit is not None else None
 
     def kill(self) -> None:
         """Kill -9: what is buffered is lost with the process."""
@@ -72,7 +123,12 @@ class Producer(Process):
 
     def close_soon(self) -> None:
         """Ask the application to stop: what is buffered is sent, then the process ends."""
-        self.sending.closing = self.sender.closing = True
+        self.sending.closing = True
+        if self.habit is not None and self.state != "Fenced":
+            self.habit.closing = True
+            self.habit.wake()
+            return
+        self.sender.closing = True
         self.sender.wake()
 
     def freeze(self) -> None:
@@ -92,12 +148,28 @@ class Producer(Process):
         self.state = state
         self.tell(e.ProducerStateChanged(producer=self.name, state=state, reason=reason))
 
+    def connected(self, _: Connection) -> None:
+        """What waits for this connection may go."""
+        self.sender.wake()
+
+    def disconnected(self, _: Connection) -> None:
+        """Metadata may be out of date."""
+        self.sender.disconnected()
+
     # --- between the application and the sender -----------------------------------------------------------------------
 
     def begin_sending(self) -> None:
         """Metadata and producer id are there: the application may send."""
         self.sending.begin()
         self.pull()
+
+    def keys_moved(self, serials: dict[str, int]) -> None:
+        """From now on keys go to other partitions; `serials`: partition → its next serial number."""
+        self.around.key_moves.moved(self.name, serials)
+
+    def key_sent(self, partition: str, serial: int) -> None:
+        """A record with a key that did not decide its partition goes there next."""
+        self.around.key_moves.sent(self.name, partition, serial)
 
     def pull(self) -> None:
         """Bring what has come by now into the accumulator."""
@@ -110,6 +182,38 @@ class Producer(Process):
     def memory_is_free(self) -> None:
         """A batch gave its memory back."""
         self.sending.memory_is_free()
+
+    # --- transactions -------------------------------------------------------------------------------------------------
+
+    def identified(self, producer_id: int, epoch: int) -> None:
+        """The coordinator gave a producer id and epoch."""
+        self.sender.identified(producer_id, epoch)
+
+    def send_refused(self, topic: str, waited_for: str) -> None:
+        """send() gave a record up after `max.block.ms`."""
+        self.sender.refused(topic, waited_for)
+        self.transaction_failed()
+
+    def transaction_moved(self) -> None:
+        """Something that the application's transaction waits for may have happened."""
+        if self.habit is not None:
+            self.habit.wake()
+
+    def transaction_opened(self, batch: ProducerBatch) -> None:
+        """A batch belongs to the open transaction."""
+        if self.habit is not None:
+            self.habit.opened(batch)
+
+    def transaction_failed(self) -> None:
+        """A batch of the open transaction failed."""
+        if self.habit is not None:
+            self.habit.batch_failed()
+
+    def fenced(self, reason: str) -> None:
+        """Somebody else uses the transactional id, or the coordinator does not know this producer: it stops sending."""
+        self.sending.closing = True
+        self.sender.abandon_unsent()
+        self.set_state("Fenced", reason)
 
     def batch_ready(self, at_us: int) -> None:
         """A batch may be sent from this instant on."""

@@ -2,121 +2,63 @@
 
 Theory of operation. It wakes when a batch is ready, drains one batch of each partition of a ready broker into a
 request, keeps at most `max.in.flight.requests.per.connection` requests in flight for each broker, and sends again what
-failed with a retriable error, in the order of the sequences; the producer id makes that safe. A batch that gives up
-after having been sent may leave a hole in its partition's sequence: when all others of the partition are settled and it
-has, the epoch is raised and that sequence begins anew (KIP-360). Source: `Sender`, `TransactionManager`.
+failed with a retriable error, in the order of the sequences; the producer id makes that safe. Without a ready
+connection to its leader a batch stays where it is: nothing is sent, so nothing is retried, until the batch expires.
+A batch that gives up after having been sent may leave a hole in its partition's sequence: when all others of the
+partition are settled and it has, the epoch is raised and that sequence begins anew (KIP-360). Without idempotence there
+is neither id nor sequence: what is sent again may be in the log twice, and behind what was in flight with it. With
+acks=0 a batch counts as acknowledged when it is written to the socket, and nobody answers.
+Source: `Sender`, `TransactionManager`.
 """
 
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from cluster import events as e
 from cluster.clients.accumulator import UNSENT, Accumulator, ProducerBatch
+from cluster.clients.sender_books import LOOK_ELSEWHERE, SenderBooks
+from cluster.clients.sender_host import SenderHost
 from cluster.clients.sequences import Sequences
 from cluster.clients.workload import NEVER_US
-from cluster.connection import Connection
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
     InitProducerIdRequest,
     InitProducerIdResponse,
     ProduceRequest,
     ProduceResponse,
-    Request,
+    ProduceResult,
 )
-from cluster.timeline import Timeline, Timer, Waiter
+from cluster.timeline import Timer, Waiter
 
-MS = 1_000
-ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
-_LOOK_ELSEWHERE = (
-    ErrorCode.NETWORK_EXCEPTION,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    ErrorCode.LEADER_NOT_AVAILABLE,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-)
+_BROKEN = ProduceResult("", ErrorCode.NETWORK_EXCEPTION)
 
 
-class SenderHost(Protocol):
-    """The producer whose thread this is."""
-
-    name: str
-    running: bool
-    retry_backoff_us: int
-    retry_backoff_max_us: int
-    topics: tuple[str, ...]
-    timeline: Timeline
-    tell: Callable[[e.Event], None]
-
-    def leader_of(self, partition: str) -> int:
-        """The leader as far as this client knows; -1 when it knows none."""
-
-    def connection(self, broker: int) -> Connection:
-        """The connection to a broker."""
-
-    def any_broker(self) -> int:
-        """Whom to ask when nobody in particular is to be asked."""
-
-    def try_another_broker(self) -> None:
-        """That broker did not help."""
-
-    async def ask(self, broker: int, request: Request) -> Any:  # noqa: ANN401 - the response that the request asks for
-        """Send a request and wait for its response."""
-
-    async def park(self, waiter: Waiter) -> Any:  # noqa: ANN401 - whatever the waiter is woken with
-        """Wait until somebody wakes the waiter."""
-
-    async def sleep(self, duration_us: int) -> None:
-        """Let time pass."""
-
-    async def refresh_metadata(self, topics: tuple[str, ...]) -> None:
-        """Learn who leads the topics' partitions."""
-
-    def begin_sending(self) -> None:
-        """Metadata and producer id are there: the application may send."""
-
-    def pull(self) -> None:
-        """Bring what has come by now into the accumulator."""
-
-    def look_ahead(self, now_us: int) -> None:
-        """Batches were drained: the next record opens one."""
-
-    def memory_is_free(self) -> None:
-        """A batch gave its memory back."""
-
-    def closed(self) -> None:
-        """Everything is sent, after close()."""
-
-
-class Sender:
+class Sender(SenderBooks):
     """The thread and its books. `counters` count records (sent, acked, failed), batches and requests."""
 
     def __init__(self, host: SenderHost, config: Mapping[str, Any], accumulator: Accumulator) -> None:
-        self._host, self._accumulator = host, accumulator
-        self._acks = ACKS[str(config["acks"])]
-        self._request_timeout_ms: int = config["request.timeout.ms"]
-        self._delivery_us: int = config["delivery.timeout.ms"] * MS
-        self._max_in_flight: int = config["max.in.flight.requests.per.connection"]
-        self._max_request_size: int = config["max.request.size"]
-        self.counters = dict.fromkeys(("sent", "acked", "failed", "retries", "requests", "batches"), 0)
+        super().__init__(host, config, accumulator)
         self._timer: Timer | None = None
         self.restart()
 
     def restart(self) -> None:
         """A new process: nothing in flight, no producer id."""
-        self.producer_id = self.epoch = -1
-        self._in_flight: dict[int, int] = {}
-        self._in_flight_to: dict[str, tuple[int, int]] = {}  # partition → (broker, batches in flight)
-        self._sequences = Sequences()
-        self._stale = self.closing = False
-        self._draining = False  # in the middle of something that a look now would disturb
-        self._asked = False  # … and somebody asked for one
+        self.forget()
+        self._refreshing = self._began = self.closing = self.flushing = False
+        self._draining = self._asked = False  # a look now would disturb it … and somebody asked for one
         self._drained_open = False  # a batch went that still took records
         self._held_back = False  # something was ready, but too many requests were in flight
+        self._left_us = NEVER_US  # when the next batch behind one that was just drained is ready
         self._waiter: Waiter | None = None
+        self._refresh_us = NEVER_US  # when the metadata is too old
+        self._refresh_timer: Timer | None = None  # beside the other, which every batch moves
 
     def end(self) -> None:
         """The process is gone."""
+        if self._refresh_timer is not None:
+            self._refresh_timer.cancel()
+            self._refresh_timer = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -130,7 +72,10 @@ class Sender:
         if self._draining:
             self._asked = True
             return
-        if self._waiter is None or not self._host.running:
+        if not self._host.running or (self._waiter is None and not self._refreshing):
+            return
+        if self._refreshing or self._waiter is None:
+            self.look_at(self._drain_ready(self._host.timeline.now_us))
             return
         if not self._must_wait:
             next_us = self._drain_ready(self._host.timeline.now_us)
@@ -148,15 +93,16 @@ class Sender:
         """The thread, until the producer is closed and everything is sent."""
         host = self._host
         timeline = host.timeline
-        await host.refresh_metadata(host.topics)
-        await self._init_producer_id()
+        await self._refresh()
+        if self._idempotent and host.transactions is None:
+            await self._init_producer_id()
+        self._began = True
         host.begin_sending()
         while True:
             if self._stale:
-                self._stale = False
-                await host.refresh_metadata(host.topics)
+                await self._refresh()
             next_us = self._drain_ready(timeline.now_us)
-            if self.closing and not self._accumulator.queues and not self._in_flight_to:
+            if self.closing and self.idle:
                 host.closed()
                 return
             if self._stale:
@@ -165,6 +111,26 @@ class Sender:
             self._waiter = waiter = timeline.waiter("a batch to send")
             await host.park(waiter)
             self._waiter = None
+
+    async def _refresh(self) -> None:
+        """Learn who leads what, and which partitions there are, now and when this will be too old.
+
+        What needs no waiting goes on meanwhile: Kafka's thread does not wait for metadata.
+        """
+        host = self._host
+        self._stale, self._refreshing, self._refresh_us = False, self._began, NEVER_US
+        self.wake()
+        await host.refresh_metadata(host.topics)
+        self._refreshing = False
+        self._refresh_us = host.timeline.now_us + self._metadata_age_us
+        if self._refresh_timer is not None:
+            self._refresh_timer.cancel()
+        self._refresh_timer = host.timeline.call_at(self._refresh_us, self.wake)
+
+    def disconnected(self) -> None:
+        """A connection broke or could not be made: somebody else may lead by now (NetworkClient asks for metadata)."""
+        self._stale = True
+        self.wake()
 
     def look_at(self, at_us: int) -> None:
         """Wake the sender at an instant, if it would not wake before."""
@@ -187,6 +153,19 @@ class Sender:
             await self._host.sleep(self._host.retry_backoff_us)
         self._identify(response.producer_id, response.epoch)
 
+    def identified(self, producer_id: int, epoch: int) -> None:
+        """The transaction coordinator gave an epoch: every sequence begins at 0, and nothing is under way."""
+        self._sequences = Sequences()
+        self._identify(producer_id, epoch)
+
+    def abandon_unsent(self) -> None:
+        """The transaction is aborted: what is not on its way need not go."""
+        queues, self._accumulator.queues = self._accumulator.queues, {}
+        for queue in queues.values():
+            for batch in queue:
+                self._failed(batch, "TransactionAbortedException")
+        self._host.transaction_moved()
+
     def _identify(self, producer_id: int, epoch: int) -> None:
         self.producer_id, self.epoch = producer_id, epoch
         self._sequences.epoch = epoch
@@ -194,15 +173,21 @@ class Sender:
 
     def _drain_ready(self, now_us: int) -> int:
         """Send what is ready; returns when to look again (NEVER_US: when somebody wakes the sender)."""
+        if now_us >= self._refresh_us:  # too old: asked of any broker, which need not be the one that was asked last
+            self._refresh_us, self._stale = NEVER_US, True
+            self._host.try_another_broker()
         self._draining = True
         self._host.pull()
         self._expire(now_us)
         self._draining = False
         self._sequences.resolve(self._settled)
         if self._sequences.to_rewrite:
-            self._begin_epoch()
+            if self._host.transactions is None:
+                self._begin_epoch()
+            else:
+                self._host.transaction_failed()
         next_us = NEVER_US
-        self._held_back = self._drained_open = False
+        self._held_back, self._drained_open, self._left_us = False, False, NEVER_US
         ready: dict[int, None] = {}
         for name, queue in self._accumulator.queues.items():
             batch = queue[0]
@@ -211,7 +196,7 @@ class Sender:
                 self._stale = True
                 continue
             ready_us = self._accumulator.ready_us(batch, last=len(queue) == 1)
-            if ready_us <= now_us or (self.closing and batch.first_sent_us == UNSENT):
+            if ready_us <= now_us or ((self.closing or self.flushing) and batch.first_sent_us == UNSENT):
                 if self._in_flight.get(leader, 0) < self._max_in_flight:
                     ready[leader] = None
                 else:
@@ -219,15 +204,21 @@ class Sender:
             elif ready_us < next_us:
                 next_us = ready_us
         for leader in ready:
-            self._drain(leader, now_us)
+            ready_us = self._host.connection_ready_us(leader)
+            if ready_us <= now_us:
+                self._drain(leader, now_us)
+            else:  # its batches stay in the accumulator, and may expire there
+                oldest_us = min(queue[0].created_us for queue in self._accumulator.queues.values())
+                next_us = min(next_us, ready_us, oldest_us + self._delivery_us)
         if self._drained_open:
             self._host.look_ahead(now_us)  # the next record opens a new batch
-        return next_us
+        return min(next_us, self._left_us)
 
     def _drain(self, leader: int, now_us: int) -> None:
         """One request to a broker: the first batch of each of its partitions, ready or not, that may go."""
         batches: list[ProducerBatch] = []
         size = 0
+        transactions = self._host.transactions
         for name in list(self._accumulator.queues):
             if self._host.leader_of(name) != leader:
                 continue
@@ -236,14 +227,20 @@ class Sender:
             target, count = self._in_flight_to.get(name, (leader, 0))
             if batch.not_before_us > now_us:
                 continue
-            if (count and target != leader) or self._sequences.must_hold(batch, in_flight=count > 0):
+            if self._idempotent and (
+                (count and target != leader) or self._sequences.must_hold(batch, in_flight=count > 0)
+            ):
                 self._held_back = True  # its predecessors are still on their way, to the old leader maybe
                 continue
             if batches and size + batch.bytes > self._max_request_size:
                 continue
+            if transactions is not None and not transactions.may_send_to(name):
+                self._host.transaction_moved()  # its partition must be added first
+                continue
             queue.popleft()
-            if not queue:
-                del self._accumulator.queues[name]
+            left_us = self._accumulator.ready_behind_us(name)
+            if left_us < self._left_us:
+                self._left_us = left_us
             batches.append(batch)
             size += batch.bytes
             self._drained_open = self._drained_open or not batch.full
@@ -255,7 +252,7 @@ class Sender:
         records: dict[str, int] = {}
         retried: dict[str, int] = {}
         wire = []
-        counters = self.counters
+        counters, transactions = self.counters, self._host.transactions
         for batch in batches:
             if batch.first_sent_us == UNSENT:
                 batch.first_sent_us = now_us
@@ -265,16 +262,21 @@ class Sender:
             else:
                 retried[batch.partition] = batch.count
                 counters["retries"] += 1
-            if batch.base_sequence == UNSENT:
+            if self._idempotent and batch.base_sequence == UNSENT:
                 self._sequences.number(batch)
-            wire.append(batch.on_the_wire(self._host.name, self.producer_id))
+            wire.append(batch.on_the_wire(self._host.name, self.producer_id, transactional=transactions is not None))
         counters["requests"] += 1
         self._in_flight[leader] = self._in_flight.get(leader, 0) + 1
         self._host.tell(
             e.ProduceSent(producer=self._host.name, broker=leader, records=records, retried=retried, bytes=size)
         )
-        request = ProduceRequest(self._acks, self._request_timeout_ms, wire)
-        self._host.connection(leader).send(request, partial(self._answered, leader, batches))
+        transactional_id = transactions.transactional_id if transactions is not None else None
+        request = ProduceRequest(self._acks, self._request_timeout_ms, wire, transactional_id)
+        connection = self._host.connection(leader)
+        written: ProduceResponse | None = None
+        if self._acks == 0:
+            written = ProduceResponse([ProduceResult(batch.partition, ErrorCode.NONE) for batch in wire])
+        connection.send(request, partial(self._answered, leader, batches), unanswered=written)
 
     # --- answers ------------------------------------------------------------------------------------------------------
 
@@ -288,22 +290,22 @@ class Sender:
                 del self._in_flight_to[batch.partition]
             else:
                 self._in_flight_to[batch.partition] = (target, count - 1)
-            if response is None:
-                again.append((batch, ErrorCode.NETWORK_EXCEPTION))
-                continue
-            result = response.results[place]
+            result = response.results[place] if response is not None else _BROKEN
             if result.error is ErrorCode.NONE:
                 self._acknowledged(batch, result.base_offset, result.duplicate)
             elif result.error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
                 self._sequences.out_of_order(batch)
                 again.append((batch, result.error))
-            elif result.error.retriable:
+            elif result.error.retriable and batch.attempts < self._retries:
                 again.append((batch, result.error))
             else:
+                self._stale = self._stale or result.error in LOOK_ELSEWHERE
                 self._failed(batch, result.error.name)
         for batch, error in again:
             self._retry(batch, error)
         self._draining = False
+        if self._host.transactions is not None:
+            self._host.transaction_moved()
         if (
             self._asked
             or again
@@ -313,77 +315,6 @@ class Sender:
             or self.closing
         ):
             self.wake()
-
-    def _acknowledged(self, batch: ProducerBatch, offset: int, duplicate: bool) -> None:
-        self._accumulator.release(batch)
-        self._sequences.acknowledged(batch)
-        self.counters["acked"] += batch.count
-        self._host.tell(
-            e.BatchAcknowledged(
-                producer=self._host.name,
-                partition=batch.partition,
-                base_offset=offset,
-                records=batch.count,
-                freed_bytes=batch.reserved,
-                latency_us=self._host.timeline.now_us - batch.created_us,
-                duplicate=duplicate,
-            )
-        )
-        self._host.memory_is_free()
-
-    def _failed(self, batch: ProducerBatch, error: str) -> None:
-        self._accumulator.release(batch)
-        self.counters["failed"] += batch.count
-        sent = batch.first_sent_us != UNSENT
-        if sent:
-            self._sequences.gave_up(batch)
-        self._host.tell(
-            e.BatchFailed(
-                producer=self._host.name,
-                partition=batch.partition,
-                records=batch.count,
-                freed_bytes=batch.reserved,
-                error=error,
-                sent=sent,
-            )
-        )
-        self._host.memory_is_free()
-
-    def _retry(self, batch: ProducerBatch, error: ErrorCode) -> None:
-        """Back into the queue, before everything with a later sequence."""
-        batch.attempts += 1
-        backoff_us = min(self._host.retry_backoff_us << min(batch.attempts - 1, 10), self._host.retry_backoff_max_us)
-        batch.not_before_us = self._host.timeline.now_us + backoff_us
-        queue = self._accumulator.queues.setdefault(batch.partition, deque())
-        place = 0
-        while place < len(queue) and UNSENT < queue[place].base_sequence < batch.base_sequence:
-            place += 1
-        queue.insert(place, batch)
-        if error in _LOOK_ELSEWHERE:
-            self._stale = True
-        self._host.tell(
-            e.BatchRetried(
-                producer=self._host.name,
-                partition=batch.partition,
-                records=batch.count,
-                error=error.name,
-                attempt=batch.attempts,
-            )
-        )
-
-    def _expire(self, now_us: int) -> None:
-        """Give up batches that waited longer than `delivery.timeout.ms` since they were opened."""
-        for name in list(self._accumulator.queues):
-            queue = self._accumulator.queues[name]
-            while queue and queue[0].created_us + self._delivery_us <= now_us:
-                self._failed(queue.popleft(), "TimeoutException")
-            if not queue:
-                del self._accumulator.queues[name]
-
-    def _settled(self, partition: str) -> bool:
-        """Whether no batch of a partition is under way, or to be sent again."""
-        queue = self._accumulator.queues.get(partition)
-        return partition not in self._in_flight_to and (queue is None or queue[0].base_sequence == UNSENT)
 
     def _begin_epoch(self) -> None:
         """Raise the epoch for partitions that need it and have nothing in flight."""

@@ -5,40 +5,30 @@ the instants that matter – when a record opens a batch or overflows one, and b
 Source: `KafkaProducer.send`, `RecordAccumulator.append`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Protocol
+from typing import Any
 
 from cluster import events as e
 from cluster.clients.accumulator import Accumulator, ProducerBatch
-from cluster.clients.partitioners import KeyedPartitioner, StickyPartitioner
+from cluster.clients.partitioners import KeyedPartitioner, PartitionLoad, RoundRobinPartitioner, StickyPartitioner
+from cluster.clients.sending_host import SendingHost
 from cluster.clients.workload import NEVER_US, Keys, arrivals
+from cluster.config_keys import ROUND_ROBIN
+from cluster.protocol.record_batch import Origin
 from cluster.randomness import random_stream
 from cluster.spec import ProducerSpec
-from cluster.timeline import Timeline, Timer
+from cluster.timeline import Timer
 
-
-class SendingHost(Protocol):
-    """The producer whose application this is."""
-
-    name: str
-    running: bool
-    timeline: Timeline
-    tell: Callable[[e.Event], None]
-    topic_partitions: dict[str, tuple[str, ...]]
-    metadata_version: int
-
-    def leader_of(self, partition: str) -> int:
-        """The leader as far as this client knows; -1 when it knows none."""
-
-    def batch_ready(self, at_us: int) -> None:
-        """A batch may be sent from this instant on."""
+NOT_BLOCKED = -1
 
 
 class Sending:
     """Records from a workload into the accumulator. `closing`: the application takes no new ones."""
 
-    def __init__(self, host: SendingHost, spec: ProducerSpec, accumulator: Accumulator, seed: int) -> None:
+    def __init__(
+        self, host: SendingHost, spec: ProducerSpec, accumulator: Accumulator, seed: int, config: Mapping[str, Any]
+    ) -> None:
         self._host, self._topics, self._accumulator = host, spec.topics, accumulator
         self._keyed_records = spec.keys.kind != "none"
         self._random = random_stream(seed, f"producer/{host.name}")
@@ -46,23 +36,74 @@ class Sending:
         self._keys = Keys(spec.keys, random_stream(seed, f"keys/{host.name}"))
         self._keyed: dict[str, KeyedPartitioner] = {}
         self._sticky: dict[str, StickyPartitioner] = {}
+        self._turns: dict[str, RoundRobinPartitioner] = {}
+        self._partitions: dict[str, int] = {}
+        self._metadata_seen = 0
         self._available: dict[str, tuple[int, tuple[str, ...]]] = {}
         self._timer: Timer | None = None
-        self._next_key: int | None = None  # of a record that waits for memory
+        self._next: tuple[str, int | None] | None = None  # partition and key of a record that waits for memory
+        self._blocked_us = NOT_BLOCKED  # since when a send() waits for memory
+        self._deadline: Timer | None = None  # when the send() that waits fails
+        self._scheduled: dict[str, None] = {}  # partitions that ever had a batch in this process
         self._filled = 0  # batches that were closed because they were full
         self.closing = False
+        self._scatters = False  # keys have gone to more than one partition
+        self.allowance: int | None = None  # records that the open transaction may still take; None: no transactions
+        self.configure(config)
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        """Read the configuration, at first or again."""
+        self._max_block_us: int = config["max.block.ms"] * 1_000
+        self._adaptive: bool = config["partitioner.adaptive.partitioning.enable"]
+        self._in_turn = config["partitioner.class"] in ROUND_ROBIN
+        self._by_key = self._keyed_records and not self._in_turn and not config["partitioner.ignore.keys"]
+        self._scatters = self._scatters or (self._keyed_records and not self._by_key)
+        self._one_by_one = self._keyed_records or self._in_turn
 
     def restart(self) -> None:
         """A new process: what would have come while there was none never came."""
         self.closing = False
+        self._scheduled = {}
+        self._blocked_us = NOT_BLOCKED
+        if self.allowance is not None:
+            self.allowance = 0
         while self._arrivals.at(0) < self._host.timeline.now_us:
             self._arrivals.take()
+        self._wait_for_metadata()
+
+    def change_rate(self, per_second: float) -> None:
+        """From now on records come at this rate."""
+        self._arrivals = self._arrivals.at_rate(per_second, self._host.timeline.now_us)
+        self.pull()
+
+    def forget_partitioners(self) -> None:
+        """A new process with another configuration: batches may have another size."""
+        self._keyed, self._sticky, self._turns = {}, {}, {}
 
     def end(self) -> None:
         """The process is gone."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no record will ever come."""
+        return self._arrivals.at(0) >= NEVER_US
+
+    def allow(self, records: int) -> None:
+        """The application may send so many records in the transaction that it has begun (0: none)."""
+        self.allowance = records
+        if records:
+            self.pull()
+
+    def opened(self, batch: ProducerBatch) -> None:
+        """A batch was put into the accumulator from outside: an aborted one, once more."""
+        self._host.tell(e.BatchOpened(producer=self._host.name, partition=batch.partition, bytes=batch.reserved))
+        self._host.batch_ready(self._host.timeline.now_us)
 
     def memory_is_free(self) -> None:
         """A send() that waits for `buffer.memory` goes on."""
@@ -72,12 +113,20 @@ class Sending:
     def begin(self) -> None:
         """The topics' partitions are known: records may come."""
         host = self._host
+        self._metadata_seen = host.metadata_version
         for topic in self._topics:
             partitions = host.topic_partitions[topic]
+            known = self._partitions.get(topic, len(partitions))
+            self._partitions[topic] = len(partitions)
+            if known != len(partitions):
+                host.keys_moved({name: self._accumulator.next_serial(name) for name in partitions})
+            if known != len(partitions) or topic not in self._keyed:
+                self._keyed[topic] = KeyedPartitioner(partitions)  # keys move when partitions are added
             if topic not in self._sticky:
                 size = self._accumulator.batch_size
-                self._keyed[topic] = KeyedPartitioner(partitions)
-                self._sticky[topic] = StickyPartitioner(size, self._random, partial(self._available_partitions, topic))
+                available, load = partial(self._available_partitions, topic), partial(self._load, topic)
+                self._sticky[topic] = StickyPartitioner(size, self._random, available, load)
+                self._turns[topic] = RoundRobinPartitioner((), available)
 
     def _available_partitions(self, topic: str) -> tuple[str, ...]:
         """Partitions of a topic that have a leader, as of the last metadata; all of them when none has."""
@@ -89,25 +138,86 @@ class Sending:
             known = self._available[topic] = (host.metadata_version, led)
         return known[1]
 
+    def _load(self, topic: str) -> PartitionLoad | None:
+        """What adaptive partitioning prefers, once every partition has had a batch; None: nothing.
+
+        Kafka's sender weighs the queues whenever it looks for ready batches; here it is done when somebody draws.
+        Source: `RecordAccumulator.partitionReady`.
+        """
+        queues, names = self._accumulator.queues, self._host.topic_partitions[topic]
+        if not self._adaptive or not queues or len(names) < 2 or not all(name in self._scheduled for name in names):
+            return None
+        led = {name: len(queues.get(name, ())) for name in names if self._host.leader_of(name) >= 0}
+        return PartitionLoad.of(led, len(names))
+
     def pull(self) -> None:
         """Bring every record that has come by now into the accumulator, and come again when that will matter."""
         if not self._host.running or self.closing or not self._sticky:
             return
+        if self._metadata_seen != self._host.metadata_version:
+            self.begin()
         now_us = self._host.timeline.now_us
         coming, topics = self._arrivals, self._topics
         opened = blocked = False
         filled = self._filled
-        while coming.at(0) <= now_us and not blocked:
+        while coming.at(0) <= now_us and not blocked and self.allowance != 0:
             topic = topics[coming.taken % len(topics)]
-            got = self._send_keyed(topic, now_us) if self._keyed_records else self._send_unkeyed(topic, now_us)
-            opened = opened or got is True
-            blocked = got is None
+            got = self._send_one(topic, now_us) if self._one_by_one else self._send_unkeyed(topic, now_us)
+            if got is not None:
+                opened = opened or got
+                self._blocked_us = NOT_BLOCKED
+            else:
+                blocked = not self._times_out(topic, now_us)
         if self._filled != filled:
             self._host.batch_ready(now_us)
+        if self.allowance is not None:
+            self._host.transaction_moved()
+        self._set_deadline(self._blocked_us + self._max_block_us if blocked else NEVER_US, self.pull)
         if blocked:
             self._wait_for_memory()
         elif self.look_ahead(now_us) and opened:
             self._host.batch_ready(now_us + self._accumulator.linger_us)
+
+    def _times_out(self, topic: str, now_us: int) -> bool:
+        """send() finds no memory: whether it has waited for `max.block.ms`, and fails."""
+        if self._blocked_us == NOT_BLOCKED:
+            self._blocked_us = now_us
+        if now_us - self._blocked_us < self._max_block_us:
+            return False
+        self._refuse(topic, "memory")
+        return True
+
+    def _refuse(self, topic: str, waited_for: str) -> None:
+        """The next record's send() fails, and the application goes on with the one after it."""
+        self._arrivals.take()
+        self._next, self._blocked_us = None, NOT_BLOCKED
+        if self.allowance is not None:
+            self.allowance -= 1
+        self._host.send_refused(topic, waited_for)
+
+    def _wait_for_metadata(self) -> None:
+        """The process has started: until the partitions are known, each send() waits for `max.block.ms` and fails."""
+        first_us = self._arrivals.at(0)
+        if not self._sticky and self.allowance is None and first_us < NEVER_US:
+            begun_us = max(first_us, self._host.timeline.now_us)
+            self._set_deadline(begun_us + self._max_block_us, self._without_metadata)
+
+    def _without_metadata(self) -> None:
+        topic = self._topics[self._arrivals.taken % len(self._topics)]
+        if not self._sticky and not self.closing and self._host.running and topic not in self._host.topic_partitions:
+            self._refuse(topic, "metadata")
+        self._wait_for_metadata()
+
+    def _set_deadline(self, at_us: int, act: Callable[[], None]) -> None:
+        """Act at an instant, and at no other that was set before; NEVER_US: at none."""
+        deadline = self._deadline
+        if deadline is not None:
+            if deadline.pending and deadline.at_us == at_us:
+                return
+            deadline.cancel()
+            self._deadline = None
+        if at_us < NEVER_US:
+            self._deadline = self._host.timeline.call_at(at_us, act)
 
     def _wait_for_memory(self) -> None:
         """Pull again when memory is free; until then no batch fills itself."""
@@ -119,11 +229,11 @@ class Sending:
 
     def look_ahead(self, now_us: int) -> bool:
         """Pull again when a record will open a batch or overflow one; whether open batches have to wait for linger."""
-        if self.closing:
+        if self.closing or self.allowance == 0:
             return True
         at_us = self._arrivals.at(self._skippable())
         lingers = True
-        if len(self._topics) == 1 and not self._keyed_records:
+        if len(self._topics) == 1 and not self._one_by_one:
             batch = self._accumulator.open_batch(self._sticky[self._topics[0]].current)
             if batch is not None:
                 batch.fills_itself = at_us <= batch.created_us + self._accumulator.linger_us
@@ -138,7 +248,7 @@ class Sending:
 
     def _skippable(self) -> int:
         """How many of the coming records change nothing but the size of open batches."""
-        if self._keyed_records:
+        if self._one_by_one or self.allowance is not None:
             return 0
         room = -1
         for topic in self._topics:
@@ -169,38 +279,100 @@ class Sending:
         most = 1
         if len(self._topics) == 1:
             most = max(1, min(accumulator.room(batch), -(-sticky.room() // accumulator.record_bytes)))
+        if self.allowance is not None:
+            most = min(most, self.allowance)
         count = self._arrivals.take_until(now_us, most)
         accumulator.add(batch, count)
+        if self.allowance is not None:
+            self.allowance -= count
         sticky.produced(count * accumulator.record_bytes)
         if batch.fills_itself and sticky.current != batch.partition:  # the partitioner moved on before it was full
             batch.fills_itself = False
             self._host.batch_ready(batch.created_us + accumulator.linger_us)
         return opened
 
-    def _send_keyed(self, topic: str, now_us: int) -> bool | None:
-        accumulator = self._accumulator
-        if self._next_key is None:
-            self._next_key = self._keys.draw()
-        key = self._next_key
-        partition_name = self._keyed[topic].partition(key)
-        batch = accumulator.open_batch(partition_name)
+    def _send_one(self, topic: str, now_us: int) -> bool | None:
+        """send() one record, which has a key or takes its turn: as `_send_unkeyed`."""
+        accumulator, sticky = self._accumulator, self._sticky[topic]
+        if self._next is None:
+            key = self._keys.draw() if self._keyed_records else None
+            self._next = self._place_of(topic, key), key
+        name, key = self._next
+        stays = bool(name)
+        name = name or sticky.current
+        batch = accumulator.open_batch(name)
         opened = False
         if batch is None or accumulator.room(batch) <= 0:
             if batch is not None:
                 batch.full = True
                 self._filled += 1
-            batch = self._open(partition_name, now_us)
-            opened = True
-            if batch is None:
-                return None
+            if not stays:
+                name = sticky.for_new_batch()
+                batch = accumulator.open_batch(name)
+            if stays or batch is None or accumulator.room(batch) <= 0:
+                batch, opened = self._open(name, now_us), True
+                if batch is None:
+                    return None
         self._arrivals.take()
-        self._next_key = None
-        batch.keys.append(key)
+        self._next = None
+        if key is not None:
+            batch.keys.append(key)
+            if self._scatters:
+                self._host.key_sent(name, accumulator.next_serial(name))
         accumulator.add(batch, 1)
+        if self.allowance is not None:
+            self.allowance -= 1
+        if not stays:
+            sticky.produced(accumulator.record_bytes)
         return opened
+
+    def _place_of(self, topic: str, key: int | None) -> str:
+        """The partition that a key or the next turn says; "" when it is the sticky partitioner's to say."""
+        if self._in_turn:
+            return self._turns[topic].next()
+        return self._keyed[topic].partition(key) if self._by_key and key is not None else ""
+
+    @property
+    def begun(self) -> bool:
+        """Whether the topics' partitions are known."""
+        return bool(self._sticky)
+
+    def put(self, topic: str, key: int | None, run: Origin) -> int:
+        """send() of what an application made of a run of inputs: how many it took; 0 when there is no memory.
+
+        With a key the run is of one record.
+        """
+        now_us, accumulator, filled = self._host.timeline.now_us, self._accumulator, self._filled
+        sticky = self._sticky[topic]
+        name = sticky.current if key is None else self._keyed[topic].partition(key)
+        batch = accumulator.open_batch(name)
+        opened = False
+        if batch is None or accumulator.room(batch) <= 0:
+            if batch is not None:
+                batch.full = True
+                self._filled += 1
+            name = sticky.for_new_batch() if key is None else name
+            batch = accumulator.open_batch(name)
+            if batch is None or accumulator.room(batch) <= 0:
+                batch, opened = self._open(name, now_us), True
+                if batch is None:
+                    return 0
+        count = run[3] if key is not None else max(1, min(run[3], accumulator.room(batch)))
+        if key is not None or batch.keys:
+            batch.keys += [-1] * (batch.count - len(batch.keys)) + [-1 if key is None else key] * count
+        batch.came_from((*run[:3], count))
+        accumulator.add(batch, count)
+        if key is None:
+            sticky.produced(count * accumulator.record_bytes)
+        if opened or self._filled != filled:
+            self._host.batch_ready(now_us if self._filled != filled else now_us + accumulator.linger_us)
+        return count
 
     def _open(self, partition_name: str, now_us: int) -> ProducerBatch | None:
         batch = self._accumulator.new_batch(partition_name, now_us)
         if batch is not None:
+            self._scheduled[partition_name] = None
             self._host.tell(e.BatchOpened(producer=self._host.name, partition=partition_name, bytes=batch.reserved))
+            if self.allowance is not None:
+                self._host.transaction_opened(batch)
         return batch

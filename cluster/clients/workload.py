@@ -31,6 +31,9 @@ class Arrivals(Protocol):
     def take_until(self, now_us: int, most: int) -> int:
         """Take up to `most` records that have come by now; returns how many."""
 
+    def at_rate(self, rate_per_second: float, now_us: int) -> "Arrivals":
+        """The same arrivals, but at another rate from now on. Raises ValueError for a profile, which has its own."""
+
 
 def arrivals(spec: ProducerSpec, luck: Random) -> Arrivals:
     """The arrivals that a scenario asks for: evenly spaced, a Poisson process, or a profile of rates."""
@@ -40,21 +43,28 @@ def arrivals(spec: ProducerSpec, luck: Random) -> Arrivals:
     if spec.rate_per_second <= 0:
         return ListedArrivals(iter(()), limit)
     if spec.arrivals.kind == "poisson":
-        return ListedArrivals(_poisson(spec.rate_per_second, spec.start_us, luck), limit)
+        return ListedArrivals(_poisson(spec.rate_per_second, spec.start_us, luck), limit, luck)
     return SteadyArrivals(spec.rate_per_second, spec.start_us, limit)
 
 
 class SteadyArrivals:
     """Record n comes n / rate after the start: nothing is remembered, everything computed."""
 
-    def __init__(self, rate_per_second: float, start_us: int, limit: int) -> None:
+    def __init__(self, rate_per_second: float, start_us: int, limit: int, taken: int = 0) -> None:
         self._period_us, self._start_us, self._limit = SECOND_US / rate_per_second, start_us, limit
-        self.taken = 0
+        self.taken = self._before = taken  # at other rates
 
     def at(self, place: int) -> int:
         """When the record after `place` more ones comes; NEVER_US when it never does."""
         number = self.taken + place
-        return self._start_us + int(number * self._period_us) if number < self._limit else NEVER_US
+        if number >= self._limit:
+            return NEVER_US
+        return self._start_us + int((number - self._before) * self._period_us)
+
+    def at_rate(self, rate_per_second: float, now_us: int) -> Arrivals:
+        """The same arrivals, but at another rate from now on."""
+        start_us = max(self._start_us, now_us + int(SECOND_US / rate_per_second))
+        return SteadyArrivals(rate_per_second, start_us, self._limit, self.taken)
 
     def take(self) -> int:
         """Take the next record; returns when it came."""
@@ -64,7 +74,8 @@ class SteadyArrivals:
 
     def take_until(self, now_us: int, most: int) -> int:
         """Take up to `most` records that have come by now; returns how many."""
-        count = min(most, int((now_us - self._start_us) / self._period_us) + 2 - self.taken, self._limit - self.taken)
+        come = int((now_us - self._start_us) / self._period_us) + 2 + self._before
+        count = min(most, come - self.taken, self._limit - self.taken)
         while count > 0 and self.at(count - 1) > now_us:  # the division may round either way
             count -= 1
         count = max(count, 0)
@@ -75,10 +86,17 @@ class SteadyArrivals:
 class ListedArrivals:
     """Instants from a generator, taken from it only as far as somebody looks."""
 
-    def __init__(self, times: Iterator[int], limit: int) -> None:
-        self._times, self._left = times, limit
+    def __init__(self, times: Iterator[int], limit: int, luck: Random | None = None, taken: int = 0) -> None:
+        self._times, self._left, self._luck = times, limit, luck
         self._ahead: deque[int] = deque()
-        self.taken = 0
+        self.taken = taken
+
+    def at_rate(self, rate_per_second: float, now_us: int) -> Arrivals:
+        """The same arrivals, but at another rate from now on; a profile has its own."""
+        if self._luck is None:
+            raise ValueError("a profile has its own rates")
+        left = self._left + len(self._ahead)
+        return ListedArrivals(_poisson(rate_per_second, now_us, self._luck), left, self._luck, self.taken)
 
     def at(self, place: int) -> int:
         """When the record after `place` more ones comes; NEVER_US when it never does."""

@@ -21,6 +21,7 @@ from heapq import heapify, heappop, heappush, heapreplace
 import msgspec
 
 from cluster.coordinators.group_records import GroupRecord
+from cluster.coordinators.transaction_records import TransactionRecord
 from cluster.events import Event
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import Response
@@ -34,31 +35,52 @@ DeadlineName = tuple[int, str, str]
 Equal instants are due in the order of their names."""
 
 
+Record = GroupRecord | TransactionRecord
+"""What a coordinator writes to its partition of an internal topic."""
+
+
+class Markers(msgspec.Struct, frozen=True):
+    """WriteTxnMarkers: one end of a transaction for its partitions; the coordinator hears of each that has it."""
+
+    transactional_id: str
+    producer_id: int
+    epoch: int
+    committed: bool
+    partitions: tuple[str, ...]
+
+
 class Decision(msgspec.Struct):
     """Records to append and replay, replies and events for now, and what follows once the fate of the records is known.
+
+    `markers` are to be brought to the partitions' leaders, again and again until each has its own.
 
     `then(error, now_us)` is called once: with `ErrorCode.NONE` when the records are committed, with the error of the
     append otherwise (`NOT_LEADER_OR_FOLLOWER` after a resignation, `REQUEST_TIMED_OUT`, `NOT_ENOUGH_REPLICAS`).
     It may be called after `unload`; it then changes nothing and only answers what is still open.
+    `late()` is called when records that had timed out are committed after all.
     """
 
-    records: tuple[GroupRecord, ...] = ()
+    records: tuple[Record, ...] = ()
     replies: list[tuple[Call, Response]] = []
     events: list[Event] = []
     then: Callable[[ErrorCode, int], Decision] | None = None
+    late: Callable[[], Decision] | None = None
+    markers: list[Markers] = []
 
 
 class Draft:
     """A decision being written: the rules add to it; `decision()` closes it. `now_us` is the instant of the request."""
 
-    __slots__ = ("_outcomes", "events", "now_us", "records", "replies")
+    __slots__ = ("_late", "_outcomes", "events", "markers", "now_us", "records", "replies")
 
     def __init__(self, now_us: int) -> None:
         self.now_us = now_us
-        self.records: list[GroupRecord] = []
+        self.records: list[Record] = []
         self.replies: list[tuple[Call, Response]] = []
         self.events: list[Event] = []
+        self.markers: list[Markers] = []
         self._outcomes: list[Callable[[ErrorCode, Draft], None]] = []
+        self._late: list[Callable[[Draft], None]] = []
 
     def reply(self, call: Call, response: Response) -> None:
         """Answer a call at once."""
@@ -72,11 +94,15 @@ class Draft:
         """Go on, in a draft of that time, when the fate of this draft's records is known; in the order of the calls."""
         self._outcomes.append(outcome)
 
+    def when_late(self, outcome: Callable[[Draft], None]) -> None:
+        """Go on when this draft's records are committed after all, although they had timed out before."""
+        self._late.append(outcome)
+
     def decision(self) -> Decision:
         """Everything written so far."""
         outcomes = self._outcomes
         if not outcomes:
-            return Decision(tuple(self.records), self.replies, self.events)
+            return Decision(tuple(self.records), self.replies, self.events, markers=self.markers)
 
         def then(error: ErrorCode, now_us: int) -> Decision:
             draft = Draft(now_us)
@@ -84,7 +110,15 @@ class Draft:
                 outcome(error, draft)
             return draft.decision()
 
-        return Decision(tuple(self.records), self.replies, self.events, then)
+        def committed_late() -> Decision:
+            draft = Draft(self.now_us)
+            for outcome in lates:
+                outcome(draft)
+            return draft.decision()
+
+        lates = self._late
+        late = committed_late if lates else None
+        return Decision(tuple(self.records), self.replies, self.events, then, late, markers=self.markers)
 
 
 class Deadlines:

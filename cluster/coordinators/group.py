@@ -125,6 +125,8 @@ class ClassicGroup:
         self.awaited_syncs: dict[str, None] = {}  # members of this generation that have not sent a SyncGroup
         self.barrier_deadline_us = NOT_ARMED
         self.rebalance_started_us = now_us
+        self.interrupted = False  # loaded from the log, and somebody's join had ended with the coordinator before
+        self.loaded_again = False  # until the first generation that this coordinator completes
         self.newcomer_in_window = False  # the initial barrier only: somebody joined since it was (re)started
         self.window_us = 0
         self.remaining_us = 0
@@ -220,13 +222,16 @@ class ClassicGroup:
         self.parked_syncs.pop(member_id, None)
         self.awaited_syncs.pop(member_id, None)
 
-    def replace_static(self, old: Member, new_member_id: str) -> Member:
-        """Give a static member a new id, in the same place, with everything that it had except parked calls."""
+    def replace_static(self, old: Member, new_member_id: str, client_id: str) -> Member:
+        """Give a static member a new id, in the same place, with everything that it had except parked calls.
+
+        Kafka keeps the old client id; here it is the newest process's, since it is how a member is named.
+        """
         new = Member(
             self.group_id,
             new_member_id,
             old.instance_id,
-            old.client_id,
+            client_id,
             (old.session_timeout_ms, old.rebalance_timeout_ms),
             old.protocols,
         )
@@ -295,6 +300,7 @@ class ClassicGroup:
 
     def restore(self) -> None:
         """Become what the log says, on a new coordinator: Stable with members, else Empty."""
+        self.loaded_again = True
         self.offsets = dict(self.logged_offsets)
         stored = self.stored
         if stored is None:

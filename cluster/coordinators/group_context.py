@@ -70,7 +70,9 @@ class GroupContext:
         member.session_deadline_us = NOT_ARMED
         self.deadlines.cancel(member.session_name)
 
-    def remove_member(self, group: ClassicGroup, member_id: str, reason: str, draft: Draft) -> None:
+    def remove_member(
+        self, group: ClassicGroup, member_id: str, reason: str, draft: Draft, client_reason: str = ""
+    ) -> None:
         """Drop a member or a handed-out id, with its deadline. Calls parked for it are forgotten, not answered."""
         member = group.members.get(member_id)
         name = member.client_id if member else group.pending[member_id]
@@ -78,7 +80,12 @@ class GroupContext:
         group.remove(member_id)
         draft.tell(
             MemberRemoved(
-                group=group.group_id, member=name, member_id=member_id, reason=reason, leader=group.leader_name
+                group=group.group_id,
+                member=name,
+                member_id=member_id,
+                reason=reason,
+                leader=group.leader_name,
+                client_reason=client_reason,
             )
         )
 

@@ -17,7 +17,7 @@ from typing import Any, assert_never
 from cluster.coordinators.decision import Call, Decision, Draft
 from cluster.coordinators.group import JOIN_BARRIER, NOT_ARMED, RETENTION, SESSION, ClassicGroup
 from cluster.coordinators.group_admin import delete_groups, describe, list_groups
-from cluster.coordinators.group_causes import COORDINATOR_MOVED
+from cluster.coordinators.group_causes import over_capacity
 from cluster.coordinators.group_context import GroupContext, GroupSettings, answer_parked, client_of
 from cluster.coordinators.group_join import join
 from cluster.coordinators.group_liveness import heartbeat, leave, session_deadline
@@ -91,6 +91,10 @@ class GroupCoordinator:
         """Group id → group; to be read only."""
         return self._context.groups
 
+    def configure(self, settings: GroupSettings) -> None:
+        """The broker's configuration changed: what is timed already stays as it is."""
+        self._context.settings = settings
+
     def handle(self, request: Request, call: Call, now_us: int) -> Decision:
         """Answer, park or refuse a request. Raises TypeError for one that is not a group coordinator's."""
         handler = HANDLERS.get(type(request))
@@ -101,12 +105,15 @@ class GroupCoordinator:
         return handler(self._context, request, call, now_us)
 
     def commit_in_transaction(
-        self, request: OffsetCommitRequest, producer_id: int, call: Call, now_us: int
+        self, request: OffsetCommitRequest, producer: tuple[int, int], call: Call, now_us: int
     ) -> Decision:
-        """TxnOffsetCommit (API 28): offsets that count once `end_transaction` says that the transaction committed."""
+        """TxnOffsetCommit (API 28): offsets that count once `end_transaction` says that the transaction committed.
+
+        `producer` is the producer id and epoch of the transaction.
+        """
         if self.loading or self.resigned:
             return self._unavailable(request, call)
-        return commit_in_transaction(self._context, request, producer_id, call, now_us)
+        return commit_in_transaction(self._context, request, producer, call, now_us)
 
     def next_deadline_us(self) -> int | None:
         """When `on_deadline` wants to be called next, or None; ask again after every other call."""
@@ -178,7 +185,7 @@ class GroupCoordinator:
                 context.arm(member, now_us)
             draft.tell(_loaded(group, context.broker))
             if len(group.members) > context.settings.max_size:
-                prepare_rebalance(context, group, COORDINATOR_MOVED, "", draft)
+                prepare_rebalance(context, group, over_capacity(group, context.settings.max_size), draft)
                 close_if_all_joined(context, group, draft)
         return draft.decision()
 
@@ -222,7 +229,7 @@ class GroupCoordinator:
             decision.events.append(
                 HeartbeatAnswered(
                     group=request.group,
-                    member=client_of(request.member_id),
+                    member=request.client_id or client_of(request.member_id),
                     member_id=request.member_id,
                     error=answer.error.name,
                     session_deadline_us=NOT_ARMED,

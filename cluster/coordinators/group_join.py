@@ -5,7 +5,7 @@ Source: Kafka's `GroupMetadataManager` (classicGroupJoin…), KIP-394 (handed-ou
 
 from cluster.coordinators.decision import Call, Decision, Draft
 from cluster.coordinators.group import SESSION, ClassicGroup, Member, same_protocols
-from cluster.coordinators.group_causes import GROUP_FULL, MEMBER_JOINED, believed, cause_of_rejoin
+from cluster.coordinators.group_causes import GROUP_FULL, lost_its_coordinator, newcomer, rejoin
 from cluster.coordinators.group_context import ALREADY_ANSWERED, GroupContext, coordinator_error
 from cluster.coordinators.group_rebalance import close_if_all_joined, join_answer, join_received, rebalance_or_close
 from cluster.coordinators.group_records import GroupMetadata
@@ -68,7 +68,15 @@ def _admit(context: GroupContext, group: ClassicGroup, request: JoinGroupRequest
         _refuse(draft, call, request.member_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     elif not group.supports(request.protocol_type, request.protocols):
         _refuse(draft, call, request.member_id, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-    elif request.member_id == NO_MEMBER:
+    else:
+        if group.loaded_again and lost_its_coordinator(request.reason):
+            group.interrupted = True
+        _take(context, group, request, call, draft)
+
+
+def _take(context: GroupContext, group: ClassicGroup, request: JoinGroupRequest, call: Call, draft: Draft) -> None:
+    """The group takes such members: is this one known?"""
+    if request.member_id == NO_MEMBER:
         _newcomer(context, group, request, call, draft)
     elif request.member_id in group.pending and request.instance_id is None:
         _add(context, group, request, request.member_id, call, draft)
@@ -132,8 +140,7 @@ def _add(
     group.park_join(member_id, call)
     context.arm(member, draft.now_us, context.settings.new_member_join_timeout_us)
     received = join_received(group, member, newcomer=True)
-    cause = believed(request.reason, MEMBER_JOINED)
-    rebalance_or_close(context, group, cause, member.client_id, draft, received)
+    rebalance_or_close(context, group, newcomer(group, member, request.reason), draft, received)
 
 
 def _rejoin(
@@ -145,14 +152,13 @@ def _rejoin(
     if nothing_new and not (leader and group.state is GroupState.STABLE):
         draft.reply(call, join_answer(group, member.member_id))  # it lost our answer
         return
-    leads_stable = leader and group.state is GroupState.STABLE
-    cause = cause_of_rejoin(member.protocols, request.protocols, leader=leads_stable, reason=request.reason)
+    trigger = rejoin(group, member, request)
     group.update(member, request.protocols, request.session_timeout_ms, request.rebalance_timeout_ms)
     group.park_join(member.member_id, call)
     if not member.is_new:
         context.disarm(member)
     received = join_received(group, member, newcomer=False)
-    rebalance_or_close(context, group, cause, member.client_id, draft, received)
+    rebalance_or_close(context, group, trigger, draft, received)
 
 
 def _refuse(draft: Draft, call: Call, member_id: str, error: ErrorCode) -> None:

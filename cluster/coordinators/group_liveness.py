@@ -5,7 +5,7 @@ Source: Kafka's `GroupMetadataManager` (classicGroupHeartbeat…, classicGroupLe
 
 from cluster.coordinators.decision import Call, Decision, Draft
 from cluster.coordinators.group import NOT_ARMED, ClassicGroup
-from cluster.coordinators.group_causes import MEMBER_LEFT, SESSION_EXPIRED, believed
+from cluster.coordinators.group_causes import SESSION_EXPIRED, cause_of_leaving, expired, left
 from cluster.coordinators.group_context import GroupContext, answer_parked, client_of, coordinator_error
 from cluster.coordinators.group_rebalance import close_if_all_joined, rebalance_or_close
 from cluster.coordinators.group_states import GroupState
@@ -33,10 +33,10 @@ def heartbeat(context: GroupContext, request: HeartbeatRequest, call: Call, now_
     deadline_us = NOT_ARMED
     if group is None:
         error = ErrorCode.UNKNOWN_MEMBER_ID if request.group else ErrorCode.INVALID_GROUP_ID
-        name = client_of(request.member_id)
+        name = request.client_id or client_of(request.member_id)
     else:
         member = group.members.get(request.member_id)
-        name = client_of(request.member_id) if member is None else member.client_id
+        name = (request.client_id or client_of(request.member_id)) if member is None else member.client_id
         error = group.refuse(request.member_id, request.instance_id)
         if error is not ErrorCode.NONE or member is None:
             pass
@@ -74,7 +74,8 @@ def leave(context: GroupContext, request: LeaveGroupRequest, call: Call, now_us:
         draft.reply(call, LeaveGroupResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         return draft.decision()
     answers = []
-    gone: list[tuple[str, str]] = []  # client id, reason
+    gone: list[tuple[str, str]] = []  # client id, member id
+    causes: list[str] = []
     held_up = False  # whether anybody but handed-out ids left
     for leaving in request.members:
         member_id = leaving.member_id
@@ -83,14 +84,14 @@ def leave(context: GroupContext, request: LeaveGroupRequest, call: Call, now_us:
         else:
             member_id, error = _leaver(group, leaving)
             if error is ErrorCode.NONE:
-                reason = believed(leaving.reason, MEMBER_LEFT)
+                causes.append(cause_of_leaving(leaving.reason))
                 held_up = held_up or member_id in group.members
-                gone.append((_remove(context, group, member_id, reason, draft), reason))
+                name = _remove(context, group, member_id, causes[-1], draft, leaving.reason)
+                gone.append((name, member_id))
         answers.append((leaving.member_id, leaving.instance_id, error))
     if group is not None and gone:
-        trigger, reason = gone[0]
         if held_up and group.state in {GroupState.STABLE, GroupState.COMPLETING_REBALANCE}:
-            rebalance_or_close(context, group, reason, trigger, draft)
+            rebalance_or_close(context, group, left(causes[0], gone), draft)
         else:
             close_if_all_joined(context, group, draft, gone[-1][0])
 
@@ -115,13 +116,15 @@ def _leaver(group: ClassicGroup, leaving: LeavingMember) -> tuple[str, ErrorCode
     return leaving.member_id, group.refuse(leaving.member_id, leaving.instance_id)
 
 
-def _remove(context: GroupContext, group: ClassicGroup, member_id: str, reason: str, draft: Draft) -> str:
+def _remove(
+    context: GroupContext, group: ClassicGroup, member_id: str, reason: str, draft: Draft, client_reason: str = ""
+) -> str:
     """Take a member or handed-out id out; its parked JoinGroup is told that the id is gone. Returns the client id."""
     parked = group.parked_joins.get(member_id)
     if parked is not None:
         answer_parked(draft, parked, JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
     name = group.pending[member_id] if member_id in group.pending else group.members[member_id].client_id
-    context.remove_member(group, member_id, reason, draft)
+    context.remove_member(group, member_id, reason, draft, client_reason)
     return name
 
 
@@ -132,6 +135,6 @@ def session_deadline(context: GroupContext, group: ClassicGroup, member_id: str,
     was_member = member_id in group.members
     name = _remove(context, group, member_id, SESSION_EXPIRED, draft)
     if was_member and group.state in {GroupState.STABLE, GroupState.COMPLETING_REBALANCE}:
-        rebalance_or_close(context, group, SESSION_EXPIRED, name, draft)
+        rebalance_or_close(context, group, expired(name, member_id), draft)
     else:
         close_if_all_joined(context, group, draft, name)

@@ -42,15 +42,16 @@ def commit(context: GroupContext, request: OffsetCommitRequest, call: Call, now_
         group = context.groups[request.group] = ClassicGroup(request.group, now_us)
     if member is not None and (group.state is GroupState.STABLE or group.state is GroupState.PREPARING_REBALANCE):
         wanted.renewed_us = now_us + member.session_timeout_ms * 1000
-    wanted.records, wanted.errors = _records(context, request, now_us, NO_PRODUCER_ID)
+    wanted.records, wanted.errors = _records(context, request, now_us, (NO_PRODUCER_ID, -1))
     if not wanted.records:
         return _without_records(context, group, wanted)
     group.commits_under_way.append(wanted)
-    return Decision(tuple(wanted.records), [], [], partial(_settle, context, group, wanted))
+    settle, late = partial(_settle, context, group, wanted), partial(_safe_after_all, group, wanted)
+    return Decision(tuple(wanted.records), [], [], settle, late)
 
 
 def commit_in_transaction(
-    context: GroupContext, request: OffsetCommitRequest, producer_id: int, call: Call, now_us: int
+    context: GroupContext, request: OffsetCommitRequest, producer: tuple[int, int], call: Call, now_us: int
 ) -> Decision:
     """TxnOffsetCommit (API 28): the offsets count when the transaction commits.
 
@@ -60,7 +61,7 @@ def commit_in_transaction(
     error = refuse_commit(context.groups.get(request.group), request, transactional=True)
     if error is not ErrorCode.NONE:
         return Decision((), [(call, OffsetCommitResponse(dict.fromkeys(request.offsets, error)))])
-    records, errors = _records(context, request, now_us, producer_id)
+    records, errors = _records(context, request, now_us, producer)
     if not records:
         return Decision((), [(call, OffsetCommitResponse(errors))])
 
@@ -94,7 +95,7 @@ def refuse_commit(group: ClassicGroup | None, request: OffsetCommitRequest, *, t
 
 
 def _records(
-    context: GroupContext, request: OffsetCommitRequest, now_us: int, producer_id: int
+    context: GroupContext, request: OffsetCommitRequest, now_us: int, producer: tuple[int, int]
 ) -> tuple[list[CommittedOffset], dict[str, ErrorCode]]:
     """A record for each partition whose metadata text is not too long; the errors of all, NONE for these."""
     limit = context.settings.offset_metadata_max_bytes
@@ -105,9 +106,7 @@ def _records(
             errors[partition] = ErrorCode.OFFSET_METADATA_TOO_LARGE
         else:
             errors[partition] = ErrorCode.NONE
-            records.append(
-                CommittedOffset(request.group, partition, offset, leader_epoch, metadata, now_us, producer_id)
-            )
+            records.append(CommittedOffset(request.group, partition, offset, leader_epoch, metadata, now_us, *producer))
     return records, errors
 
 
@@ -147,6 +146,15 @@ def _settle(
     return decision
 
 
+def _safe_after_all(group: ClassicGroup, wanted: CommitUnderWay) -> Decision:
+    """The commit had timed out, and now its records are committed: nobody need commit once more for them to count."""
+    decision = Decision()
+    if group.state is not GroupState.DEAD and wanted in group.commits_under_way:
+        _safe_up_to(group, wanted, NOT_ARMED, decision)
+        answer_parked_fetches(group, decision)
+    return decision
+
+
 def _safe_up_to(group: ClassicGroup, last: CommitUnderWay, deadline_us: int, decision: Decision) -> None:
     """These records are safe, and so are those of every earlier commit."""
     while True:
@@ -173,7 +181,8 @@ def _renew(context: GroupContext, group: ClassicGroup, wanted: CommitUnderWay) -
 
 
 def _name(wanted: CommitUnderWay) -> str:
-    return client_of(wanted.request.member_id) if wanted.member is None else wanted.member.client_id
+    request = wanted.request
+    return (request.client_id or client_of(request.member_id)) if wanted.member is None else wanted.member.client_id
 
 
 def _committed(wanted: CommitUnderWay, deadline_us: int) -> OffsetsCommitted:
@@ -195,4 +204,5 @@ def _refused(wanted: CommitUnderWay, error: ErrorCode, deadline_us: int) -> Offs
         error=error.name,
         member_id=wanted.request.member_id,
         session_deadline_us=deadline_us,
+        offsets={name: offset for name, (offset, _, _) in wanted.request.offsets.items()},
     )

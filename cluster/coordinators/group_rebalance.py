@@ -10,7 +10,7 @@ completeClassicGroupJoin).
 
 from cluster.coordinators.decision import Draft
 from cluster.coordinators.group import JOIN_BARRIER, SYNC, ClassicGroup, Member
-from cluster.coordinators.group_causes import POLL_INTERVAL_EXCEEDED
+from cluster.coordinators.group_causes import POLL_INTERVAL_EXCEEDED, Trigger
 from cluster.coordinators.group_context import GroupContext, answer_parked
 from cluster.coordinators.group_states import GroupEvent, GroupState
 from cluster.events import Event, JoinBarrierCompleted, JoinBarrierExtended, JoinReceived, RebalanceStarted
@@ -21,14 +21,14 @@ TIMER_TICK_US = 1_000  # Kafka's SystemTimer cannot wait for less than a millise
 
 
 def rebalance_or_close(
-    context: GroupContext, group: ClassicGroup, cause: str, trigger: str, draft: Draft, joined: Event | None = None
+    context: GroupContext, group: ClassicGroup, trigger: Trigger, draft: Draft, joined: Event | None = None
 ) -> None:
     """Begin a rebalance unless one is at its barrier already; then close the barrier if nobody is missing.
 
-    `trigger` is the client id of whoever caused it; `joined` is told once the barrier is open.
+    `joined` is told once the barrier is open.
     """
     if group.state is not GroupState.PREPARING_REBALANCE:
-        prepare_rebalance(context, group, cause, trigger, draft)
+        prepare_rebalance(context, group, trigger, draft)
     if joined is not None:
         draft.tell(joined)
     close_if_all_joined(context, group, draft)
@@ -37,8 +37,7 @@ def rebalance_or_close(
 def prepare_rebalance(
     context: GroupContext,
     group: ClassicGroup,
-    cause: str,
-    trigger: str,
+    trigger: Trigger,
     draft: Draft,
     sync_error: ErrorCode = ErrorCode.REBALANCE_IN_PROGRESS,
 ) -> None:
@@ -67,8 +66,10 @@ def prepare_rebalance(
         RebalanceStarted(
             group=group.group_id,
             generation=group.generation,
-            cause=cause,
-            trigger=trigger,
+            cause=trigger.cause,
+            trigger=trigger.member,
+            member_id=trigger.member_id,
+            detail=trigger.detail,
             initial=initial,
             closes_at_us=group.barrier_deadline_us,
             broker=context.broker,
@@ -115,6 +116,7 @@ def close_barrier(context: GroupContext, group: ClassicGroup, draft: Draft, wait
         return
 
     group.generation += 1
+    group.loaded_again = group.interrupted = False
     if not waited_for and group.parked_joins:
         waited_for = group.members[next(reversed(group.parked_joins))].client_id
     if group.members:

@@ -49,7 +49,8 @@ class GroupTombstone(msgspec.Struct, frozen=True, gc=False):
 class CommittedOffset(msgspec.Struct, frozen=True, gc=False):
     """A group's offset of one partition: the next to read, when it was committed (µs), and by whom.
 
-    `producer_id` is -1, or that of the transaction which the commit is part of: it counts after a COMMIT marker.
+    `producer_id` is -1, or that of the transaction which the commit is part of (with its epoch): it counts after a
+    COMMIT marker.
     """
 
     group: str
@@ -59,6 +60,7 @@ class CommittedOffset(msgspec.Struct, frozen=True, gc=False):
     metadata: str
     commit_us: int
     producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = -1
 
 
 class OffsetTombstone(msgspec.Struct, frozen=True, gc=False):

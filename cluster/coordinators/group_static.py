@@ -7,7 +7,7 @@ Source: Kafka's `GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJ
 
 from cluster.coordinators.decision import Call, Draft
 from cluster.coordinators.group import ClassicGroup, Member
-from cluster.coordinators.group_causes import STATIC_MEMBER_REPLACED, believed
+from cluster.coordinators.group_causes import static_replaced
 from cluster.coordinators.group_context import GroupContext, answer_parked, coordinator_error
 from cluster.coordinators.group_rebalance import join_answer, join_received, rebalance_or_close
 from cluster.coordinators.group_states import GroupState
@@ -30,14 +30,15 @@ def replace_static_member(
     old = group.members[group.static_members[request.instance_id]]
     old_leader = group.leader
     before = (old.protocols, old.session_timeout_ms, old.rebalance_timeout_ms)
-    new = _swap(context, group, old, new_id, draft)
+    new = _swap(context, group, old, new_id, request.client_id, draft)
     group.update(new, request.protocols, request.session_timeout_ms, request.rebalance_timeout_ms)
-    if group.state is not GroupState.STABLE or group.select_protocol() != group.protocol:
+    goes_on = group.state is GroupState.STABLE and group.select_protocol() == group.protocol
+    draft.tell(_replaced(group, old, new, goes_on=goes_on))
+    if not goes_on:
         group.park_join(new_id, call)
         context.disarm(new)
-        cause = believed(request.reason, STATIC_MEMBER_REPLACED)
         received = join_received(group, new, newcomer=False)
-        rebalance_or_close(context, group, cause, new.client_id, draft, received)
+        rebalance_or_close(context, group, static_replaced(group, new, request.reason), draft, received)
         return
 
     draft.records.append(group.record(group.assignment))
@@ -54,12 +55,13 @@ def replace_static_member(
         )
         if group.state is not GroupState.DEAD and group.members.get(new_id) is new:
             group.update(new, *before)
-            _swap(context, group, new, old.member_id, later)
+            restored = _swap(context, group, new, old.member_id, old.client_id, later)
+            later.tell(_replaced(group, new, restored, goes_on=False))
 
     draft.when_committed(stored)
 
 
-def _swap(context: GroupContext, group: ClassicGroup, old: Member, new_id: str, draft: Draft) -> Member:
+def _swap(context: GroupContext, group: ClassicGroup, old: Member, new_id: str, client_id: str, draft: Draft) -> Member:
     """Put a member with the new id in the old one's place; calls parked for the old one are fenced."""
     join_call = group.parked_joins.get(old.member_id)
     sync_call = group.parked_syncs.get(old.member_id)
@@ -68,19 +70,22 @@ def _swap(context: GroupContext, group: ClassicGroup, old: Member, new_id: str, 
         answer_parked(draft, join_call, fenced)
     if sync_call is not None:
         draft.reply(sync_call, SyncGroupResponse(ErrorCode.FENCED_INSTANCE_ID))
-    new = group.replace_static(old, new_id)
+    new = group.replace_static(old, new_id, client_id)
     context.disarm(old)
     context.arm(new, draft.now_us)  # Kafka arms it before it takes over the new session timeout
-    draft.tell(
-        StaticMemberReplaced(
-            group=group.group_id,
-            member=new.client_id,
-            old_member_id=old.member_id,
-            member_id=new_id,
-            session_deadline_us=new.session_deadline_us,
-        )
-    )
     return new
+
+
+def _replaced(group: ClassicGroup, old: Member, new: Member, *, goes_on: bool) -> StaticMemberReplaced:
+    return StaticMemberReplaced(
+        group=group.group_id,
+        member=new.client_id,
+        old_member_id=old.member_id,
+        member_id=new.member_id,
+        session_deadline_us=new.session_deadline_us,
+        goes_on=goes_on,
+        leader=group.leader_name,
+    )
 
 
 def _answer(group: ClassicGroup, new: Member, old_leader: str, version: int) -> JoinGroupResponse:

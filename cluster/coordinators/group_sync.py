@@ -5,7 +5,7 @@ Source: Kafka's `GroupMetadataManager` (classicGroupSync…, expirePendingSync).
 
 from cluster.coordinators.decision import Call, Decision, Draft
 from cluster.coordinators.group import SYNC, ClassicGroup, Member
-from cluster.coordinators.group_causes import SYNC_TIMED_OUT
+from cluster.coordinators.group_causes import SYNC_TIMED_OUT, never_synced, not_stored
 from cluster.coordinators.group_context import GroupContext, coordinator_error
 from cluster.coordinators.group_rebalance import close_if_all_joined, prepare_rebalance
 from cluster.coordinators.group_states import GroupEvent, GroupState
@@ -45,6 +45,7 @@ def sync(context: GroupContext, request: SyncGroupRequest, call: Call, now_us: i
             member_id=member.member_id,
             leader=member.member_id == group.leader,
             session_deadline_us=member.session_deadline_us,
+            assignments=request.assignments if member.member_id == group.leader else {},
         )
     )
     if group.state is GroupState.COMPLETING_REBALANCE and member.member_id == group.leader:
@@ -93,7 +94,7 @@ def _store_assignment(
             _distribute(context, group, assignment, later)
         else:
             refused = coordinator_error(error)
-            prepare_rebalance(context, group, SYNC_TIMED_OUT, leader.client_id, later, refused)
+            prepare_rebalance(context, group, not_stored(leader, refused), later, refused)
             close_if_all_joined(context, group, later)
 
     draft.when_committed(stored)
@@ -126,8 +127,8 @@ def sync_deadline(context: GroupContext, group: ClassicGroup, draft: Draft) -> N
     missing = list(group.awaited_syncs)
     if not missing or group.state not in {GroupState.COMPLETING_REBALANCE, GroupState.STABLE}:
         return
-    trigger = group.members[missing[0]].client_id
+    gone = [(group.members[member_id].client_id, member_id) for member_id in missing]
     for member_id in missing:
         context.remove_member(group, member_id, SYNC_TIMED_OUT, draft)
-    prepare_rebalance(context, group, SYNC_TIMED_OUT, trigger, draft)
-    close_if_all_joined(context, group, draft, trigger)
+    prepare_rebalance(context, group, never_synced(gone), draft)
+    close_if_all_joined(context, group, draft, gone[0][0])

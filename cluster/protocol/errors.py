@@ -32,6 +32,7 @@ class ErrorCode(Enum):
     REBALANCE_IN_PROGRESS = 27, False, True
     INVALID_COMMIT_OFFSET_SIZE = 28, False, True
     NOT_CONTROLLER = 41, True, True
+    INVALID_REQUEST = 42, False, True
     OUT_OF_ORDER_SEQUENCE_NUMBER = 45, False, True
     DUPLICATE_SEQUENCE_NUMBER = 46, False, True
     INVALID_PRODUCER_EPOCH = 47, False, True
@@ -51,6 +52,7 @@ class ErrorCode(Enum):
     FENCED_INSTANCE_ID = 82, False, True
     UNSTABLE_OFFSET_COMMIT = 88, True, True
     PRODUCER_FENCED = 90, False, True
+    TRANSACTIONAL_ID_NOT_FOUND = 105, False, True
     TRANSACTION_ABORTABLE = 120, False, True
 
     def __init__(self, code: int, retriable: bool, definite: bool) -> None:

@@ -28,6 +28,7 @@ class ProduceRequest(Request):
     acks: int
     timeout_ms: int
     batches: list[RecordBatch]
+    transactional_id: str | None = None
 
 
 class ProduceResult(msgspec.Struct):
@@ -59,7 +60,10 @@ class FetchRequest(Request):
 
 
 class FetchedPartition(msgspec.Struct):
-    """What one partition gave: whole batches, the first of which may begin before the wanted offset."""
+    """What one partition gave: whole batches, the first of which may begin before the wanted offset.
+
+    `aborted`, for a reader of committed data: (producer id, first offset, marker's offset) of aborted transactions.
+    """
 
     partition: str
     error: ErrorCode
@@ -67,6 +71,7 @@ class FetchedPartition(msgspec.Struct):
     last_stable_offset: int = -1
     log_start: int = -1
     batches: list[RecordBatch] = []
+    aborted: tuple[tuple[int, int, int], ...] = ()
 
 
 class FetchResponse(Response):
@@ -76,15 +81,19 @@ class FetchResponse(Response):
 
 
 class ListOffsetsRequest(Request):
-    """ListOffsets (API 2): where `earliest` or `latest` is, for each partition."""
+    """ListOffsets (API 2): where `earliest` or `latest` is, for each partition.
+
+    With `since_us` (-1: without) where the first record stands whose timestamp is not before that instant.
+    """
 
     partitions: list[str]
     latest: bool
     read_committed: bool = False
+    since_us: int = -1
 
 
 class ListOffsetsResponse(Response):
-    """ListOffsets (API 2): partition → (error, offset)."""
+    """ListOffsets (API 2): partition → (error, offset); -1 when no record is that young."""
 
     offsets: dict[str, tuple[ErrorCode, int]]
 
@@ -119,6 +128,7 @@ class OffsetCommitRequest(Request):
     member_id: str
     instance_id: str | None
     offsets: dict[str, tuple[int, int, str]]
+    client_id: str = ""
 
 
 class OffsetCommitResponse(Response):
@@ -206,6 +216,7 @@ class HeartbeatRequest(Request):
     generation: int
     member_id: str
     instance_id: str | None = None
+    client_id: str = ""
 
 
 class HeartbeatResponse(Response):
@@ -286,7 +297,10 @@ class ListGroupsResponse(Response):
 
 
 class InitProducerIdRequest(Request):
-    """InitProducerId (API 22), without a transactional id: a fresh producer id, epoch 0."""
+    """InitProducerId (API 22). Without a transactional id: a fresh producer id, epoch 0.
+
+    `producer_id` and `epoch` are what a producer holds that asks for its next epoch itself (KIP-360), else -1.
+    """
 
     transactional_id: str | None = None
     transaction_timeout_ms: int = 60_000

@@ -40,6 +40,11 @@ class TopicPartition(NamedTuple):
         return cls(topic, int(number))
 
 
+def topic_of(partition: str) -> str:
+    """The topic of a partition named as Kafka prints it: `orders` of `orders-0`."""
+    return partition.rpartition("-")[0]
+
+
 def murmur2(key: bytes) -> int:
     """Hash a record key as Kafka's clients do.
 

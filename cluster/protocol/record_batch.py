@@ -11,13 +11,20 @@ RECORD_BATCH_OVERHEAD_BYTES = 61  # DefaultRecordBatch.RECORD_BATCH_OVERHEAD
 RECORD_OVERHEAD_BYTES = 8  # a typical DefaultRecord header: length, attributes, deltas, key and value lengths
 
 
+Origin = tuple[str, str, int, int]
+"""A run of inputs: producer, partition, first serial number, how many."""
+
+
 class RecordBatch(msgspec.Struct, frozen=True, gc=False):
     """Records of one producer for one partition.
 
     `base_offset`, `leader_epoch` and `append_us` are -1 in a request: the leader stores a copy that has them.
     `payload` holds the records of an internal topic (group metadata, offsets); it is empty for user topics.
-    `keys` holds a key number for each record, and is empty when the records have no key.
+    `keys` holds a key number for each record (-1: none), and is empty when the records have no key.
+    `marker` makes it a control batch, which ends a transaction ("COMMIT" or "ABORT") in the name of the transaction
+    coordinator with `coordinator_epoch`.
     `created_us` is the first record's timestamp (virtual microseconds).
+    `origins` are the identities of the inputs for which an application wrote these records; empty when there are none.
     """
 
     partition: str
@@ -34,6 +41,10 @@ class RecordBatch(msgspec.Struct, frozen=True, gc=False):
     leader_epoch: int = -1
     append_us: int = -1
     payload: tuple[object, ...] = ()
+    origins: tuple[Origin, ...] = ()
+    transactional: bool = False
+    marker: str = ""
+    coordinator_epoch: int = -1
 
     @property
     def next_offset(self) -> int:

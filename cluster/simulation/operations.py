@@ -1,4 +1,4 @@
-"""What commands do: kill, stop, start, freeze, stall, slow, cut, scale – and what undoes them.
+"""What commands do to processes: kill, stop, start, freeze, stall, slow, scale – and what undoes them.
 
 An injury is a fault with a number: it starts with the command, ends when its time is up or somebody mends it, and is
 told both times. A command that is impossible when its turn comes changes nothing and is told as refused, so that a
@@ -6,47 +6,47 @@ rerun does the same.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import trio
 
 from cluster import commands as c
 from cluster import events as e
 from cluster.broker.broker import Broker
+from cluster.broker.control_plane import ControlPlane
 from cluster.clients.consumer import FOREVER, Consumer
 from cluster.clients.producer import Producer
-from cluster.events import Event
 from cluster.names import Names
 from cluster.network import Network
-from cluster.timeline import Timeline
+from cluster.simulation.broker_operations import BrokerOperations
+from cluster.simulation.disks import DiskOperations
+from cluster.simulation.faults import Fault, FaultBook, FaultKey
+from cluster.simulation.in_flight import Cluster, change
+from cluster.simulation.links import LinkOperations
+from cluster.simulation.refusing import Refused
+from cluster.simulation.transaction_operations import TransactionOperations
+from cluster.spec import MOST_MEMBERS
+from cluster.timeline import Timeline, Timer
 from cluster.view import ClusterView
 
-UNTIL_MENDED = -1
-MOST_MEMBERS = 1_000  # a slip of the finger must not eat the machine
-FaultKey = tuple[str, ...]
-OF_A_PROCESS = ("down", "pause", "stall", "heartbeats")
+OF_A_PROCESS = ("down", "pause", "stall", "heartbeats", "full disk", "abandoned")
 
 
-class Fault(NamedTuple):
-    """An injury in force: its number, the command's text, and from when until when (UNTIL_MENDED) it lasts."""
-
-    number: int
-    text: str
-    since_us: int
-    ends_us: int
-
-
-class Fleet(Protocol):
+class Fleet(Cluster, Protocol):
     """What commands act on: the simulation, as far as they need it."""
 
     timeline: Timeline
     network: Network
+    control: ControlPlane
     nursery: trio.Nursery
-    tell: Callable[[Event], None]
+    topics: dict[str, int]
 
     @property
     def view(self) -> ClusterView:
         """What the events so far add up to."""
+
+    def add_partitions(self, topic: str, to: int) -> list[str]:
+        """Give a topic more partitions; returns their names."""
 
     def process(self, name: str) -> Broker | Consumer | Producer | None:
         """A process by its name."""
@@ -61,18 +61,15 @@ class Fleet(Protocol):
         """The members of a group with higher numbers, the highest first."""
 
 
-class Refused(Exception):  # noqa: N818 - a sentence for the operator, not an error of ours
-    """The command cannot be carried out now; the message says why."""
-
-
 class Operations:
     """Carries out commands on a simulation."""
 
     def __init__(self, simulation: Fleet) -> None:
         self._simulation = simulation
         self._timeline, self._tell = simulation.timeline, simulation.tell
-        self.faults: dict[FaultKey, Fault] = {}
-        self._numbered = 0
+        self._book = FaultBook(self._timeline, self._tell)
+        self._injure, self._over = self._book.begin, self._book.over
+        self._come_back: dict[str, Timer] = {}
         self._handlers: dict[type, Callable[[Any], None]] = {
             c.Kill: self._kill,
             c.Stop: self._stop,
@@ -84,11 +81,18 @@ class Operations:
             c.Stall: self._stall,
             c.SlowMember: self._slow_member,
             c.Scale: self._scale,
-            c.Cut: self._cut,
-            c.Heal: self._heal,
-            c.SlowLink: self._slow_link,
+            c.RollingRestart: self._rolling_restart,
+            c.Subscribe: self._subscribe,
+            c.Set: self._set,
+            c.Seek: self._seek,
             c.Mark: lambda _: None,
+            **LinkOperations(simulation, self._book).handlers,
+            **TransactionOperations(simulation, self._book).handlers,
+            **DiskOperations(simulation, self._book, self._launch).handlers,
         }
+        self._handlers |= BrokerOperations(
+            simulation, living=self._living, mended=self._mended, injure=self._injure, launch=self._launch
+        ).handlers
 
     def execute(self, command: c.Command) -> None:
         """Carry out a command now, or tell why it cannot be."""
@@ -101,35 +105,16 @@ class Operations:
         except (Refused, c.CommandError) as refusal:
             self._tell(e.CommandRefused(text=c.text_of(command), reason=str(refusal)))
 
+    @property
+    def faults(self) -> dict[FaultKey, Fault]:
+        """Every fault in force."""
+        return self._book.faults
+
     # --- faults -------------------------------------------------------------------------------------------------------
-
-    def _injure(self, key: FaultKey, command: c.Command, for_us: int | None, mend: Callable[[], object]) -> None:
-        """A fault begins. `mend` undoes it when its time is up, unless somebody did before."""
-        self._over(key)
-        self._numbered += 1
-        number, text, now_us = self._numbered, c.text_of(command), self._timeline.now_us
-        ends_us = UNTIL_MENDED if for_us is None else now_us + for_us
-        self.faults[key] = Fault(number, text, now_us, ends_us)
-        self._tell(e.FaultStarted(fault=number, text=text, ends_at_us=ends_us))
-        if for_us is not None:
-            self._timeline.call_at(ends_us, self._time_is_up, key, number, mend)
-
-    def _time_is_up(self, key: FaultKey, number: int, mend: Callable[[], object]) -> None:
-        fault = self.faults.get(key)
-        if fault is not None and fault.number == number:
-            self._over(key)
-            mend()
-
-    def _over(self, key: FaultKey) -> None:
-        fault = self.faults.pop(key, None)
-        if fault is not None:
-            self._tell(e.FaultEnded(fault=fault.number))
 
     def _mended(self, name: str) -> None:
         """A process starts anew: whatever was wrong with the old one is gone with it."""
-        for key in [
-            key for key in self.faults if key[1] == name and key[0] in {"down", "pause", "stall", "heartbeats"}
-        ]:
+        for key in [(kind, name) for kind in OF_A_PROCESS]:
             self._over(key)
 
     # --- processes ----------------------------------------------------------------------------------------------------
@@ -157,6 +142,19 @@ class Operations:
         if down_us is None and isinstance(process, Consumer):
             down_us = process.spec.application.restart_after_us
         self._injure(("down", command.target), command, down_us, lambda: self._launch(command.target))
+
+    def crashed(self, name: str) -> None:
+        """A member's process died of itself: it comes back when its scenario says so."""
+        self._mended(name)
+        process = self._process(name)
+        if isinstance(process, Consumer) and process.spec.application.restart_after_us is not None:
+            delay_us = process.spec.application.restart_after_us
+            self._come_back[name] = self._timeline.call_later(delay_us, self._launch, name)
+
+    def _stays_down(self, name: str) -> None:
+        timer = self._come_back.pop(name, None)
+        if timer is not None:
+            timer.cancel()
 
     def _stop(self, command: c.Stop) -> None:
         process = self._living(command.target)
@@ -198,6 +196,7 @@ class Operations:
         process = self._process(name)
         if process.alive:
             return
+        self._stays_down(name)
         self._mended(name)
         if isinstance(process, Broker):
             process.start()
@@ -282,31 +281,47 @@ class Operations:
             self._launch(name)
         for name in simulation.members_above(command.group, command.to):
             process = self._process(name)
+            self._stays_down(name)
             if process.alive:
                 self._close(process)
 
-    # --- links --------------------------------------------------------------------------------------------------------
+    def _rolling_restart(self, command: c.RollingRestart) -> None:
+        """Member i of those that run is stopped i times the interval from now, and started when it was down enough."""
+        members = self._simulation.names().groups[command.group]
+        running = [name for name in members if self._process(name).alive]
+        if not running:
+            raise Refused(f"no member of {command.group} is running")
+        for place, name in enumerate(running):
+            self._timeline.call_later(place * command.every_us, self._bounce, name, command.down_us)
 
-    def _cut(self, command: c.Cut) -> None:
-        network = self._simulation.network
-        key = ("cut", *sorted((command.a, command.b)))
-        self._injure(key, command, command.for_us, lambda: network.heal(command.a, command.b))
-        network.cut(command.a, command.b, one_way=command.one_way)
+    def _bounce(self, name: str, down_us: int) -> None:
+        process = self._process(name)
+        if not process.alive:
+            return  # somebody killed it meanwhile: who mends that, starts it
+        back_us = self._timeline.now_us + down_us
+        process.when_gone = lambda: self._timeline.call_at(max(back_us, self._timeline.now_us), self._launch, name)
+        self._close(process)
 
-    def _heal(self, command: c.Heal) -> None:
-        network = self._simulation.network
-        keys = [key for key in self.faults if key[0] in {"cut", "link"}]
-        if command.a is not None and command.b is not None:
-            ends = tuple(sorted((command.a, command.b)))
-            keys = [key for key in keys if key[1:] == ends]
-        if not keys:
-            raise Refused("no such link is injured")
-        for key in keys:
-            self._over(key)
-        network.heal(command.a, command.b)
+    def _subscribe(self, command: c.Subscribe) -> None:
+        process = self._process(command.member)
+        if not isinstance(process, Consumer):
+            raise Refused(f"{command.member} is not a member of a group")
+        if set(command.topics) == set(process.topics):  # Kafka's subscribe() does nothing then either
+            raise Refused(f"{command.member} subscribes to exactly these already")
+        process.subscribe(command.topics)
 
-    def _slow_link(self, command: c.SlowLink) -> None:
-        network = self._simulation.network
-        key = ("link", *sorted((command.a, command.b)))
-        self._injure(key, command, command.for_us, lambda: network.slow(command.a, command.b, None))
-        network.slow(command.a, command.b, command.to_us)
+    def _seek(self, command: c.Seek) -> None:
+        name = f"{command.topic}-{command.partition}"
+        members = self._simulation.names().groups[command.group]
+        for process in (self._process(member) for member in members):
+            if isinstance(process, Consumer) and process.alive and name in process.owned:
+                process.seek(name, command.to)
+                return
+        raise Refused(f"no member of {command.group} holds {name} now")
+
+    def _set(self, command: c.Set) -> None:
+        undo = change(self._simulation, command.scope, command.key, command.value)
+        if command.key == "members":
+            self._scale(c.Scale(command.scope, int(command.value)))
+        elif command.for_us is not None:
+            self._injure(("set", command.scope, command.key), command, command.for_us, undo)

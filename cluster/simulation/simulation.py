@@ -17,6 +17,7 @@ import math
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from typing import cast
 
 import trio
@@ -26,12 +27,19 @@ from cluster import events as e
 from cluster.broker.broker import Broker
 from cluster.broker.control_plane import ControlPlane
 from cluster.broker.controller import Controller
-from cluster.broker.coordination import OFFSETS_TOPIC
+from cluster.broker.group_coordination import OFFSETS_TOPIC
+from cluster.broker.partition_log import make_log
 from cluster.broker.replica import Replica
-from cluster.clients.applications import Application, KeyOrder
+from cluster.broker.retention import retention_of
+from cluster.broker.transaction_coordination import TRANSACTIONS_TOPIC
+from cluster.clients.applications import Application
 from cluster.clients.consumer import Consumer
+from cluster.clients.ground_truth import GroundTruth
+from cluster.clients.key_moves import KeyMoves
 from cluster.clients.process import Surroundings
 from cluster.clients.producer import Producer
+from cluster.clients.transactional_writing import TransactionalWriter
+from cluster.clients.writing import Writer
 from cluster.commands import Command
 from cluster.connection import Endpoint
 from cluster.names import Names
@@ -44,9 +52,7 @@ from cluster.telling import Pipeline, Sink
 from cluster.timeline import Timeline
 from cluster.view import ClusterView
 
-COLLECT_AFTER_ALLOCATIONS = 200_000
-
-TRANSACTIONS_TOPIC = "__transaction_state"
+COLLECT_AFTER_ALLOCATIONS = 1_000_000
 
 CommandSeen = Callable[[Command, str, int, int, int], object]
 """(command, source, turn, at_us, seq of the last event before it)."""
@@ -96,8 +102,10 @@ class Simulation:
         self.consumers: dict[str, Consumer] = {}
         self.producers: dict[str, Producer] = {}
         self.topics: dict[str, int] = {}
+        self._created: dict[str, tuple[int, TopicSpec]] = {}
         self._groups = {group.name: group for group in spec.groups}
-        self._orders = {group.name: KeyOrder(group.name, self.tell) for group in spec.groups}
+        self._key_moves = KeyMoves()
+        self._truths = {group.name: GroundTruth(group.name, self.tell, self._key_moves) for group in spec.groups}
         self._clients = 0
         self.nursery: trio.Nursery
         self._operations = Operations(self)
@@ -217,6 +225,11 @@ class Simulation:
         for broker in self.brokers.values():
             self.controller.register(broker.id, 0)
         self.control.watch_sessions()
+        if self._config["auto.leader.rebalance.enable"]:
+            self.control.balance_leaders(
+                cast(int, self._config["leader.imbalance.check.interval.seconds"]) * 1_000_000,
+                cast(int, self._config["leader.imbalance.per.broker.percentage"]),
+            )
 
     def _internal_topics(self) -> list[TopicSpec]:
         config = self._config
@@ -236,31 +249,49 @@ class Simulation:
         ]
 
     def _create(self, place: int, topic: TopicSpec) -> None:
-        """Replica k of partition p of the topic at `place` lives on the broker at place (topic + p + k) mod n."""
-        brokers = sorted(self.brokers)
-        wanted = cast(int, topic.topic_config(self.spec.config)["min.insync.replicas"])
-        min_insync = min(wanted, topic.replication)
-        internal = topic.name in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC}
-        self.topics[topic.name] = topic.partitions
+        config = topic.topic_config(self.spec.config)
+        self.controller.unclean_topics[topic.name] = cast(bool, config["unclean.leader.election.enable"])
+        self._created[topic.name] = place, topic
         self.tell(
             e.TopicCreated(
                 topic=topic.name,
                 partitions=topic.partitions,
                 replication_factor=topic.replication,
-                min_insync_replicas=min_insync,
-                internal=internal,
+                min_insync_replicas=min(cast(int, config["min.insync.replicas"]), topic.replication),
+                internal=topic.name in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC},
             )
         )
-        for number in range(topic.partitions):
-            name = f"{topic.name}-{number}"
+        self._place(topic.name, 0, topic.partitions)
+
+    def _place(self, name: str, first: int, count: int) -> list[str]:
+        """Replica k of partition p of the topic at `place` lives on the broker at place (topic + p + k) mod n."""
+        brokers = sorted(self.brokers)
+        place, topic = self._created[name]
+        config = topic.topic_config(self.spec.config)
+        min_insync = min(cast(int, config["min.insync.replicas"]), topic.replication)
+        retention = None if name in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC} else retention_of(config)
+        self.topics[name] = count
+        created = [f"{name}-{number}" for number in range(first, count)]
+        for number, partition in enumerate(created, first):
             replicas = tuple(brokers[(place + number + k) % len(brokers)] for k in range(topic.replication))
             for broker in replicas:
-                self.brokers[broker].replicas[name] = Replica(self.brokers[broker], name, min_insync)
-            self.controller.create(name, replicas)
+                host = self.brokers[broker]
+                host.replicas[partition] = Replica(host, make_log(partition, config), min_insync, retention)
+            self.controller.create(partition, replicas)
+        return created
+
+    def add_partitions(self, topic: str, to: int) -> list[str]:
+        """Give a topic more partitions, placed as the first ones were; returns their names."""
+        self.tell(e.PartitionsAdded(topic=topic, partitions=to))
+        return self._place(topic, self.topics[topic], to)
 
     def _surroundings(self) -> Surroundings:
         endpoints: dict[int, Endpoint] = dict(self.brokers)
-        return Surroundings(self.timeline, self.network, endpoints, self.tell, self.seed)
+        version = cast(int, self._config["transaction.version"])
+        leaders = self.controller.partitions
+        return Surroundings(
+            self.timeline, self.network, endpoints, self.tell, self.seed, self._key_moves, leaders, version
+        )
 
     def _declare_group(self, group: GroupSpec) -> None:
         config = group.consumer_config(group.instances()[0] if group.members else group.name)
@@ -276,6 +307,7 @@ class Simulation:
                 offset_reset=cast(str, config["auto.offset.reset"]),
                 read_committed=config["isolation.level"] == "read_committed",
                 coordinator_partition=f"{OFFSETS_TOPIC}-{coordinator_partition(group.name, partitions)}",
+                sink=group.application.sink or "",
             )
         )
         for name in group.instances():
@@ -285,28 +317,36 @@ class Simulation:
         config = group.consumer_config(name)
         self._clients += 1
         stream = random_stream(self.seed, f"application/{name}")
-        application = Application(group.application, stream, self._orders[group.name])
+        application = Application(group.application, stream, self._truths[group.name])
         consumer = Consumer(self._surroundings(), group, name, self._clients, dict(config), application)
+        consumer.when_crashed = partial(self._operations.crashed, name)
         self.consumers[name] = consumer
-        self.tell(
-            e.MemberDeclared(
-                group=group.name,
-                member=name,
-                instance_id="",
-                topics=group.topics_of(name),
-                session_timeout_ms=cast(int, config["session.timeout.ms"]),
-                heartbeat_interval_ms=cast(int, config["heartbeat.interval.ms"]),
-                max_poll_interval_ms=cast(int, config["max.poll.interval.ms"]),
-            )
-        )
+        consumer.declare()
+        transactional = group.application.commit == "transaction"
+        if transactional or group.application.writes is not None:
+            kind = TransactionalWriter if transactional else Writer
+            writer = kind(self._surroundings(), group.application.writes, name, self._clients)
+            application.writer = self.producers[name] = writer
+            self._tell_producer(name, writer.spec)
+
+    def redeclare(self, group: GroupSpec) -> None:
+        """Members that are declared from now on are made by this spec."""
+        self._groups[group.name] = group
 
     def _declare_producer(self, spec: ProducerSpec) -> None:
         config = spec.producer_config()
         for name in spec.instances():
             self._clients += 1
             self.producers[name] = Producer(self._surroundings(), spec, name, self._clients, dict(config))
-            self.tell(
-                e.ProducerDeclared(
-                    producer=name, topics=spec.topics, rate_per_second=spec.rate_per_second, transactional_id=""
-                )
+            self._tell_producer(name, spec)
+
+    def _tell_producer(self, name: str, spec: ProducerSpec) -> None:
+        transactions = self.producers[name].transactions
+        self.tell(
+            e.ProducerDeclared(
+                producer=name,
+                topics=spec.topics,
+                rate_per_second=spec.rate_per_second,
+                transactional_id=transactions.transactional_id if transactions is not None else "",
             )
+        )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from cluster.view.fold_groups import stopped_partition_us
-from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
+from cluster.view.state import NEVER, ClusterView, GroupView, MemberView, PartitionView
 
 Document = dict[str, Any]
 
@@ -21,7 +21,10 @@ def partition_order(name: str) -> tuple[str, int]:
 
 
 def reading_start(view: ClusterView, group: GroupView, name: str) -> int:
-    """Where the group reads from without a commit: by `auto.offset.reset` (`none` counts from the log's start)."""
+    """Where the group reads from without a commit: by `auto.offset.reset`.
+
+    `none` and `by_duration` count from the log's start.
+    """
     partition = view.partitions[name]
     return partition.high_watermark if group.offset_reset == "latest" else partition.log_start
 
@@ -56,7 +59,7 @@ def group_lag(view: ClusterView, group: GroupView) -> int:
 def partition_time_lag_us(view: ClusterView, group: GroupView, name: str, now_us: int) -> int:
     """Age of the first record that the group has not committed past; 0 when there is none."""
     partition = view.partitions[name]
-    offset = read_up_to(view, group, name)
+    offset = max(read_up_to(view, group, name), partition.log_start)
     if partition.high_watermark <= offset:
         return 0
     index = bisect_right(partition.append_ends, offset)
@@ -80,24 +83,39 @@ def member_lag(view: ClusterView, member: MemberView) -> int:
 
 
 def lost_records(view: ClusterView, group: GroupView) -> int:
-    """Acknowledged records that the group's commits have passed unfinished, and those that no log holds any more."""
+    """Acknowledged records that the group's commits or the log's start passed unfinished, and those that logs lost."""
     lost = sum(view.partitions[name].lost_from_log for name in group_partitions(view, group))
     for name, reader in group.readers.items():
-        if NEVER not in {reader.committed, reader.start}:
-            acknowledged = view.partitions[name].acknowledged
-            gaps = reader.finished.gaps(reader.start, reader.committed)
-            lost += sum(acknowledged.covered(first, end) for first, end in gaps)
+        if reader.start != NEVER:
+            partition = view.partitions[name]
+            for first, end in reader.finished.gaps(reader.start, max(reader.committed, partition.log_start)):
+                lost += partition.acknowledged.covered(first, end) - _aborted_acknowledged(partition, first, end)
     return lost
+
+
+def _aborted_acknowledged(partition: PartitionView, first: int, end: int) -> int:
+    """Acknowledged records of a range that were aborted: nobody misses them."""
+    if partition.transactions is None:
+        return 0
+    aborted = partition.transactions.aborted
+    return sum(
+        partition.acknowledged.covered(max(first, start), min(end, stop))
+        for start, stop in zip(aborted.starts, aborted.ends, strict=True)
+    )
 
 
 def unread_records(view: ClusterView, group: GroupView) -> int:
     """Readable records that no commit of the group has passed yet and nobody has finished."""
     total = 0
     for name in group_partitions(view, group):
-        end = view.partitions[name].high_watermark
-        first = read_up_to(view, group, name)
+        partition = view.partitions[name]
+        end, first = partition.high_watermark, max(read_up_to(view, group, name), partition.log_start)
+        if group.read_committed:
+            end = partition.last_stable_offset
         reader = group.readers.get(name)
         total += max(0, end - first) - (reader.finished.covered(first, end) if reader is not None else 0)
+        if partition.transactions is not None:
+            total -= partition.transactions.not_for_readers(first, end, read_committed=group.read_committed)
     return total
 
 
@@ -137,7 +155,7 @@ def _group(view: ClusterView, group: GroupView, now_us: int) -> Document:
         "last_rebalance": {
             "cause": last.cause if last else "",
             "trigger": last.trigger if last else "",
-            "took_ms": _ms(last.stable_us - last.started_us) if last else 0,
+            "took_ms": _ms(last.took_us) if last else 0,
             "waited_for": last.waited_for if last else "",
             "moved": last.moved if last else 0,
             "reread": last.reread if last else 0,
@@ -234,13 +252,30 @@ def _producers(view: ClusterView) -> Document:
     }
 
 
+def _transactions(view: ClusterView, now_us: int) -> Document:
+    return {
+        one.transactional_id: {
+            "state": one.state,
+            "producer_id": one.producer_id,
+            "epoch": one.epoch,
+            "begun": one.begun,
+            "committed": one.committed,
+            "aborted": one.aborted,
+            "fenced": one.fenced,
+            "open_ms": _ms(now_us - one.start_us) if one.start_us != NEVER else 0,
+        }
+        for one in view.transactions.values()
+        if one.state
+    }
+
+
 def _cluster_counts(view: ClusterView, topics: Iterable[str]) -> Document:
     partitions = [view.partitions[name] for topic in topics for name in view.partitions_by_topic.get(topic, ())]
     return {
         "produced": sum(partition.produced for partition in partitions),
         "acked": sum(partition.acked for partition in partitions),
         "appended": sum(partition.appended for partition in partitions),
-        "aborted": 0,  # no transaction can exist yet: the scenario format refuses them
+        "aborted": sum(one.transactions.aborted.size for one in partitions if one.transactions is not None),
     }
 
 
@@ -251,7 +286,7 @@ def _reader_counts(view: ClusterView, group: GroupView) -> Document:
         "lost": lost_records(view, group),
         "unread": unread_records(view, group),
         "out_of_order_keys": group.out_of_order_keys,
-        "sink_duplicates": 0,  # no sink can exist yet: the scenario format refuses them
+        "sink_duplicates": group.duplicated if group.sink else 0,
     }
 
 
@@ -292,7 +327,7 @@ ROOTS: dict[str, Callable[[ClusterView, int], Any]] = {
     "partitions": lambda view, _: _partitions(view),
     "brokers": lambda view, _: _brokers(view),
     "producers": lambda view, _: _producers(view),
-    "transactions": lambda *_: {},
+    "transactions": _transactions,
     "delivery": lambda view, _: _delivery(view),
 }
 

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 from cluster.events import EVENT_KINDS, Event
-from cluster.view import fold_clients, fold_cluster, fold_groups
+from cluster.view import fold_clients, fold_cluster, fold_groups, fold_transactions
 from cluster.view.document import group_lag
 from cluster.view.state import ClusterView
 
 SECOND_US = 1_000_000
 
-_MODULES = (fold_cluster, fold_groups, fold_clients)
+_MODULES = (fold_cluster, fold_groups, fold_clients, fold_transactions)
 
 
 def _handler(kind: str) -> Callable[[ClusterView, Any], None]:
@@ -42,5 +42,10 @@ def _sample(view: ClusterView, at_us: int) -> None:
     view.next_sample_us = (second + 1) * SECOND_US
     for group in view.groups.values():
         group.lag_series.push(second, group_lag(view, group))
+    partitions = view.partitions
+    for topic in view.topics.values():
+        if not topic.internal:
+            ends = sum(partitions[name].log_end for name in view.partitions_by_topic.get(topic.topic, ()))
+            topic.end_series.push(second, ends)
     for producer in view.producers.values():
         producer.acked_series.push(second, producer.acked)

@@ -1,6 +1,7 @@
 """How consumers' own facts change the view: what they own, read, finish, and what holds them up."""
 
 from cluster import events as e
+from cluster.durations import parse_rate
 from cluster.view.fold_cluster import note
 from cluster.view.state import LANE_US, NEVER, ClusterView, GroupView, LaneSpan, MemberView, ReaderView
 
@@ -33,7 +34,12 @@ def member_declared(view: ClusterView, event: e.MemberDeclared) -> None:
     )
     if known is not None:
         fresh.processed, fresh.lane, fresh.fenced = known.processed, known.lane, known.fenced
-        fresh.beats = known.beats
+        fresh.polls, fresh.last_poll_us, fresh.last_heartbeat_us = (
+            known.polls,
+            known.last_poll_us,
+            known.last_heartbeat_us,
+        )
+        fresh.beats, fresh.crashes, fresh.last_crash = known.beats, known.crashes, known.last_crash
 
 
 def member_started(view: ClusterView, event: e.MemberStarted) -> None:
@@ -54,7 +60,10 @@ def member_stopped(view: ClusterView, event: e.MemberStopped) -> None:
     _release(view, member, event.at_us, tuple(member.owned))
     member.positions = {}
     _lane(member, event.at_us, "dead")
-    words = "closed cleanly" if event.how == "stop" else "was killed"
+    words = {"stop": "closed cleanly", "kill": "was killed", "crash": f"crashed: {event.reason}"}[event.how]
+    if event.how == "crash":
+        member.crashes += 1
+        member.last_crash = event.reason
     note(view, event.at_us, "member" if event.how == "stop" else "fault", event.member, f"{event.member} {words}")
 
 
@@ -83,8 +92,31 @@ def member_state_changed(view: ClusterView, event: e.MemberStateChanged) -> None
     _lane(member, event.at_us, _phase_of(event.state))
 
 
+def consumer_fenced(view: ClusterView, event: e.ConsumerFenced) -> None:
+    words = f"{event.member} is fenced: another process joined as {event.instance_id}"
+    note(view, event.at_us, "fault", event.member, words)
+
+
+def application_failed(view: ClusterView, event: e.ApplicationFailed) -> None:
+    note(view, event.at_us, "fault", event.member, f"{event.member} failed: {event.reason}")
+
+
+def subscription_changed(view: ClusterView, event: e.SubscriptionChanged) -> None:
+    view.members[event.member].topics = event.topics
+    group = view.groups[event.group]
+    for topic in event.topics:  # what was wanted once keeps its offsets, and so counts on
+        if topic not in group.topics:
+            group.topics = (*group.topics, topic)
+            view.topic_readers.setdefault(topic, []).append(event.group)
+    note(view, event.at_us, "member", event.member, f"{event.member} subscribes to {', '.join(event.topics)}")
+
+
 def coordinator_found(view: ClusterView, event: e.CoordinatorFound) -> None:
     view.members[event.member].coordinator = event.broker
+
+
+def coordinator_lost(view: ClusterView, event: e.CoordinatorLost) -> None:
+    view.members[event.member].coordinator = NEVER
 
 
 def partitions_assigned(view: ClusterView, event: e.PartitionsAssigned) -> None:
@@ -96,8 +128,16 @@ def partitions_assigned(view: ClusterView, event: e.PartitionsAssigned) -> None:
         since = group.unowned_since_us.pop(name, None)
         if since is not None:
             group.stopped_partition_us += event.at_us - since
-    if group.rebalances:
-        group.rebalances[-1].stopped_partition_us = group.stopped_partition_us - group.stopped_at_rebalance_us
+            last = group.rebalances[-1] if group.rebalances else None
+            if last is not None and since <= last.stable_us:  # not what a static member's absence left without an owner
+                last.stopped_partition_us += event.at_us - max(since, last.started_us)
+    if group.last_given.get(event.member) == event.generation:
+        return  # a static member is back, and nobody rebalanced for it
+    group.last_given[event.member] = event.generation
+    group.given_in.update(dict.fromkeys(event.partitions, event.generation))
+    last = group.rebalances[-1] if group.rebalances else None
+    if last is not None and last.generation == event.generation and group.barrier is None:
+        last.assigned_us = event.at_us
 
 
 def partitions_revoked(view: ClusterView, event: e.PartitionsRevoked) -> None:
@@ -112,14 +152,15 @@ def _release(view: ClusterView, member: MemberView, at_us: int, partitions: tupl
         member.positions.pop(name, None)
         if group.owners.get(name) != member.member:
             continue
-        group.previous_owners[name] = member.member
         holders = (other for other in view.members.values() if other.group == group.group and name in other.owned)
         holder = next(holders, None)
         if holder is not None:
-            group.owners[name] = group.previous_owners[name] = holder.member
+            group.owners[name] = holder.member
         else:
             del group.owners[name]
             group.unowned_since_us[name] = at_us
+            if group.barrier is not None:
+                group.barrier.halted[name] = at_us
 
 
 def _reader(group: GroupView, name: str) -> ReaderView:
@@ -137,9 +178,24 @@ def positions_reset(view: ClusterView, event: e.PositionsReset) -> None:
         reader = _reader(group, name)
         if reader.start == NEVER:
             reader.start = reader.highest_position = offset
+        generation = group.given_in.pop(name, None)  # a seek or a reset of what is owned already is nobody's rebalance
         reread = max(0, reader.highest_position - offset)
-        if reread and group.rebalances:
-            group.rebalances[-1].reread += reread
+        if reread and generation is not None:
+            _blame(group, generation, reread)
+
+
+def _blame(group: GroupView, generation: int, reread: int) -> None:
+    """Records are read again because of the rebalance that assigned their partition."""
+    for one in reversed(group.rebalances):
+        if one.generation == generation:
+            one.reread += reread
+            return
+
+
+def position_out_of_range(view: ClusterView, event: e.PositionOutOfRange) -> None:
+    view.members[event.member].positions.pop(event.partition, None)
+    words = f"position {event.position} of {event.partition} is not in the log: {event.reset} decides"
+    note(view, event.at_us, "member", event.member, f"{event.member}: {words}")
 
 
 def poll_returned(view: ClusterView, event: e.PollReturned) -> None:
@@ -156,6 +212,13 @@ def poll_returned(view: ClusterView, event: e.PollReturned) -> None:
             reader.highest_position = offset
 
 
+def positions_moved_on(view: ClusterView, event: e.PositionsMovedOn) -> None:
+    positions, readers = view.members[event.member].positions, view.groups[event.group].readers
+    for name, offset in event.positions.items():
+        positions[name] = offset
+        readers[name].highest_position = max(readers[name].highest_position, offset)
+
+
 def poll_started(view: ClusterView, event: e.PollStarted) -> None:
     member = view.members[event.member]
     if event.at_us - member.last_poll_us > BUSY_US and not member.polling:
@@ -169,10 +232,15 @@ def poll_started(view: ClusterView, event: e.PollStarted) -> None:
 def records_processed(view: ClusterView, event: e.RecordsProcessed) -> None:
     group = view.groups[event.group]
     count = event.next_offset - event.first_offset
-    new = group.readers[event.partition].finished.add(event.first_offset, event.next_offset)
-    group.delivered += new
-    group.duplicated += count - new
+    group.readers[event.partition].finished.add(event.first_offset, event.next_offset)
+    group.delivered += count - event.repeated
+    group.duplicated += event.repeated
     view.members[event.member].processed += count
+
+
+def record_skipped(view: ClusterView, event: e.RecordSkipped) -> None:
+    view.groups[event.group].skipped += 1
+    note(view, event.at_us, "fault", event.member, f"{event.member} skips {event.partition} {event.offset}")
 
 
 def key_order_broken(view: ClusterView, event: e.KeyOrderBroken) -> None:
@@ -185,6 +253,30 @@ def application_stalled(view: ClusterView, event: e.ApplicationStalled) -> None:
     if member.polling:
         member.polling, member.last_poll_us = False, event.at_us
     _lane(member, event.at_us, "stalled")
+
+
+TIMEOUTS = {
+    "session.timeout.ms": "session_timeout_ms",
+    "heartbeat.interval.ms": "heartbeat_interval_ms",
+    "max.poll.interval.ms": "max_poll_interval_ms",
+}
+
+
+def setting_changed(view: ClusterView, event: e.SettingChanged) -> None:
+    note(view, event.at_us, "member", event.scope, f"set {event.scope} {event.key} {event.value}")
+    if event.effect != "now":
+        return  # a process that starts is declared anew
+    group, topic = view.groups.get(event.scope), view.topics.get(event.scope)
+    if group is not None and event.key == "auto.offset.reset":
+        group.offset_reset = event.value
+    elif group is not None and event.key in TIMEOUTS:
+        for name in event.processes:
+            setattr(view.members[name], TIMEOUTS[event.key], int(event.value))
+    elif event.key == "rate":
+        for name in event.processes:
+            view.producers[name].rate_per_second = parse_rate(event.value)
+    elif topic is not None and event.key == "min.insync.replicas":
+        topic.min_insync_replicas = min(int(event.value), topic.replication_factor)
 
 
 def heartbeats_paused(view: ClusterView, event: e.HeartbeatsPaused) -> None:

@@ -1,6 +1,7 @@
 """How brokers, partitions, producers and faults change the view."""
 
 from cluster import events as e
+from cluster.intervals import IntervalSet
 from cluster.view.state import (
     NEVER,
     BrokerView,
@@ -11,8 +12,17 @@ from cluster.view.state import (
     ProducerView,
     TopicView,
 )
+from cluster.view.transactions import PartitionTransactions
 
 MOMENTS_KEPT = 4_000
+MOST_UNREAD_DATES = 100_000  # of a partition: nobody may ever read it
+
+BROKER_ENDED = {
+    "stop": "stopped cleanly",
+    "kill": "was killed",
+    "crash": "crashed with its host",
+    "disk": "halted: its disk is full",
+}
 
 
 def note(view: ClusterView, at_us: int, kind: str, subject: str, text: str) -> None:
@@ -27,11 +37,29 @@ def topic_created(view: ClusterView, event: e.TopicCreated) -> None:
     view.topics[event.topic] = TopicView(
         event.topic, event.partitions, event.replication_factor, event.min_insync_replicas, event.internal
     )
-    names = view.partitions_by_topic.setdefault(event.topic, [])
-    for number in range(len(names), event.partitions):
-        name = f"{event.topic}-{number}"
+    if not event.internal:  # dated also while nobody reads it: a group may come to it later
+        view.topic_readers.setdefault(event.topic, [])
+    _add_partitions(view, event.topic, event.partitions)
+
+
+def _add_partitions(view: ClusterView, topic: str, partitions: int) -> None:
+    names = view.partitions_by_topic.setdefault(topic, [])
+    for number in range(len(names), partitions):
+        name = f"{topic}-{number}"
         names.append(name)
-        view.partitions[name] = PartitionView(name, event.topic, number)
+        view.partitions[name] = PartitionView(name, topic, number)
+
+
+def partitions_added(view: ClusterView, event: e.PartitionsAdded) -> None:
+    view.topics[event.topic].partitions = event.partitions
+    _add_partitions(view, event.topic, event.partitions)
+    note(view, event.at_us, "member", event.topic, f"{event.topic} has {event.partitions} partitions")
+
+
+def log_start_advanced(view: ClusterView, event: e.LogStartAdvanced) -> None:
+    partition = view.partitions[event.partition]
+    if event.leader_epoch >= partition.taken_epoch:
+        partition.log_start, partition.bytes = event.log_start, event.bytes
 
 
 def broker_started(view: ClusterView, event: e.BrokerStarted) -> None:
@@ -44,7 +72,7 @@ def broker_started(view: ClusterView, event: e.BrokerStarted) -> None:
 def broker_stopped(view: ClusterView, event: e.BrokerStopped) -> None:
     broker = view.brokers[event.broker]
     broker.up, broker.since_us, broker.paused = False, event.at_us, False
-    words = {"stop": "stopped cleanly", "kill": "was killed", "crash": "crashed with its host"}[event.how]
+    words = BROKER_ENDED[event.how]
     note(view, event.at_us, "fault", f"broker-{event.broker}", f"broker-{event.broker} {words}")
 
 
@@ -88,15 +116,27 @@ def leadership_taken(view: ClusterView, event: e.LeadershipTaken) -> None:
     partition = view.partitions[event.partition]
     if event.leader_epoch < partition.taken_epoch:
         return  # a frozen broker thaws and hears of an election that was followed by another one
-    partition.lost_from_log += partition.acknowledged.truncate(event.log_end)
-    while partition.append_ends and partition.append_ends[-1] > event.log_end:
-        partition.append_ends.pop()
-        partition.append_times_us.pop()
-    partition.taken_epoch = event.leader_epoch
+    _cut(view, partition, event.log_end)
+    partition.taken_epoch, partition.taken_by = event.leader_epoch, event.broker
     partition.high_watermark = event.high_watermark
     partition.log_end = event.log_end
     partition.log_start = event.log_start
     partition.bytes = event.bytes
+    partition.appended = event.appended
+
+
+def _cut(view: ClusterView, partition: PartitionView, log_end: int) -> None:
+    """The log that counts ends here."""
+    for group in view.topic_readers.get(partition.topic, ()):
+        reader = view.groups[group].readers.get(partition.partition)
+        if reader is not None:  # what it finished beyond this log's end is not what will stand there
+            reader.finished.truncate(log_end)
+    partition.acknowledged.truncate(log_end)
+    if partition.transactions is not None:
+        partition.transactions.cut(log_end)
+    while partition.append_ends and partition.append_ends[-1] > log_end:
+        partition.append_ends.pop()
+        partition.append_times_us.pop()
 
 
 def isr_changed(view: ClusterView, event: e.IsrChanged) -> None:
@@ -106,24 +146,68 @@ def isr_changed(view: ClusterView, event: e.IsrChanged) -> None:
 def records_appended(view: ClusterView, event: e.RecordsAppended) -> None:
     partition = view.partitions[event.partition]
     count = event.count
-    partition.appended += count
+    if partition.vanished and event.producer in partition.vanished:  # sent again: it lives again
+        partition.vanished[event.producer].remove(event.first_serial, event.first_serial + count)
     if event.leader_epoch < partition.taken_epoch:
         return  # a deposed leader that does not know it yet: its log is not the partition's any more
     end = event.base_offset + count
     partition.log_end = end
+    partition.appended += count if not event.marker else 0
     partition.bytes += event.bytes
-    if partition.topic in view.topic_readers:
+    if event.transactional:
+        _in_transaction(partition, event)
+    if partition.unplaced:
+        _place(partition, event)
+    readers = view.topic_readers.get(partition.topic)
+    if readers is not None:
         partition.append_ends.append(end)
         partition.append_times_us.append(event.at_us)
+        if not readers and len(partition.append_ends) > MOST_UNREAD_DATES:
+            del partition.append_ends[: MOST_UNREAD_DATES // 2]
+            del partition.append_times_us[: MOST_UNREAD_DATES // 2]
+
+
+def _in_transaction(partition: PartitionView, event: e.RecordsAppended) -> None:
+    """A transactional batch, or the marker that ends its transaction."""
+    known = partition.transactions
+    if known is None:
+        known = partition.transactions = PartitionTransactions()
+    if event.marker:
+        committed = event.marker == "COMMIT"
+        known.marked(event.producer_id, event.base_offset, committed=committed, log_start=partition.log_start)
+    else:
+        known.appended(event.producer_id, event.base_offset, event.base_offset + event.count)
+
+
+def _place(partition: PartitionView, event: e.RecordsAppended) -> None:
+    """Records that their producer counted as acknowledged when it sent them have their offsets now."""
+    acked = partition.acked_serials.get(event.producer)
+    if acked is not None and acked.covered(event.first_serial, event.first_serial + event.count):
+        partition.acknowledged.add(event.base_offset, event.base_offset + event.count)
+
+
+def records_lost(view: ClusterView, event: e.RecordsLost) -> None:
+    partition = view.partitions[event.partition]
+    gone = partition.vanished.setdefault(event.producer, IntervalSet())
+    gone.add(event.first_serial, event.first_serial + event.records)
+    where = f"from offset {event.first_offset}" if event.first_offset >= 0 else "on their way"
+    words = f"{event.records} of {event.producer}'s records to {event.partition} are in no log, {where}"
+    note(view, event.at_us, "fault", event.partition, words)
 
 
 def high_watermark_advanced(view: ClusterView, event: e.HighWatermarkAdvanced) -> None:
     partition = view.partitions[event.partition]
     if event.leader_epoch >= partition.taken_epoch:  # else a deposed leader that does not know it yet
         partition.high_watermark = event.offset
+        if partition.transactions is not None:
+            partition.transactions.high_watermark_at(event.offset)
 
 
 def log_truncated(view: ClusterView, event: e.LogTruncated) -> None:
+    partition = view.partitions[event.partition]
+    if event.broker == partition.taken_by:  # nobody has taken over from it: its log is the partition's for now
+        partition.high_watermark = min(partition.high_watermark, event.offset)
+        partition.log_end, partition.bytes, partition.appended = event.offset, event.bytes, event.appended
     note(
         view,
         event.at_us,
@@ -174,7 +258,15 @@ def batch_acknowledged(view: ClusterView, event: e.BatchAcknowledged) -> None:
     producer.acked += records
     producer.buffered_bytes -= event.freed_bytes
     partition.acked += records
-    partition.acknowledged.add(event.base_offset, event.base_offset + records)
+    first = event.first_serial
+    acked = partition.acked_serials.get(event.producer)
+    if acked is None:
+        acked = partition.acked_serials[event.producer] = IntervalSet()
+    acked.add(first, first + records)
+    if event.base_offset >= 0:
+        partition.acknowledged.add(event.base_offset, event.base_offset + records)
+    else:
+        partition.unplaced = True
 
 
 def batch_retried(view: ClusterView, event: e.BatchRetried) -> None:
@@ -188,6 +280,12 @@ def batch_failed(view: ClusterView, event: e.BatchFailed) -> None:
     producer.last_error = event.error
     if not event.sent:
         view.partitions[event.partition].produced += event.records
+
+
+def send_refused(view: ClusterView, event: e.SendRefused) -> None:
+    producer = view.producers[event.producer]
+    producer.failed += event.records
+    producer.last_error = event.error
 
 
 def fault_started(view: ClusterView, event: e.FaultStarted) -> None:

@@ -5,6 +5,9 @@ from cluster.view.fold_cluster import note
 from cluster.view.state import LANE_US, NEVER, Barrier, Beat, ClusterView, GroupView, ReaderView, RebalanceView
 
 REBALANCES_KEPT = 500
+NEXT_ROUND = "partitions revoked"
+NAMES_KEPT = 12  # of those who joined last, of newcomers, of those who were dropped
+MOVES_KEPT = 24
 DATED_US = 180_000_000
 
 
@@ -16,37 +19,55 @@ def group_declared(view: ClusterView, event: e.GroupDeclared) -> None:
         event.offset_reset,
         event.read_committed,
         event.coordinator_partition,
+        event.sink,
     )
     for topic in event.topics:
         view.topic_readers.setdefault(topic, []).append(event.group)
 
 
 def member_id_assigned(view: ClusterView, event: e.MemberIdAssigned) -> None:
-    view.groups[event.group].pending[event.member_id] = event.member
+    group = view.groups[event.group]
+    group.pending[event.member_id] = event.member
+    if group.state == "Dead":  # it begins anew
+        group.state = "Empty"
 
 
 def rebalance_started(view: ClusterView, event: e.RebalanceStarted) -> None:
     group = view.groups[event.group]
     group.coordinated_by = event.broker
-    started = group.barrier.started_us if group.barrier is not None else event.at_us
-    cause, trigger = event.cause, event.trigger
+    opened = Barrier(event.at_us, event.cause, event.trigger, event.initial, event.closes_at_us)
+    opened.detail, opened.generation = event.detail, event.generation
     if group.barrier is not None:  # the round before never became Stable: its first cause stays the cause
-        cause, trigger = group.barrier.cause, group.barrier.trigger
+        _continue(group.barrier, opened)
     else:
-        group.stopped_at_rebalance_us = stopped_partition_us(group, event.at_us)
-        group.reread = 0
-        group.previous_owners.update(group.owners)  # beside the last owners of what nobody owns now
+        opened.halted = dict(group.unowned_since_us)
+        opened.unowned_before_us = sum(event.at_us - since for since in group.unowned_since_us.values())
+        if event.cause == NEXT_ROUND and group.rebalances:  # what was given up for it stood still because of the last
+            last = group.rebalances[-1]
+            opened.follows = last.generation
+            given_up = [since for since in group.unowned_since_us.values() if since >= last.stable_us]
+            last.stopped_partition_us += sum(event.at_us - since for since in given_up)
     group.state = "PreparingRebalance"
     group.session_deadlines_us.update(event.session_deadlines_us)
-    group.barrier = Barrier(started, cause, trigger, event.initial, event.closes_at_us)
+    group.barrier = opened
     who = f" ({event.trigger})" if event.trigger else ""
     note(view, event.at_us, "rebalance", event.group, f"{event.group} rebalances: {event.cause}{who}")
+
+
+def _continue(before: Barrier, now: Barrier) -> None:
+    """The barrier opens once more for the same rebalance."""
+    now.started_us, now.cause, now.trigger, now.detail = before.started_us, before.cause, before.trigger, before.detail
+    now.generation, now.begun = before.generation, before.begun + 1
+    now.removed, now.halted, now.unowned_before_us = before.removed, before.halted, before.unowned_before_us
+    now.follows = before.follows
 
 
 def join_barrier_extended(view: ClusterView, event: e.JoinBarrierExtended) -> None:
     barrier = view.groups[event.group].barrier
     if barrier is not None:
         barrier.closes_at_us = event.closes_at_us
+        barrier.extensions += 1
+        barrier.extended = event.reason
 
 
 def join_received(view: ClusterView, event: e.JoinReceived) -> None:
@@ -103,24 +124,45 @@ def _close(view: ClusterView, group: GroupView, now_us: int) -> None:
     if barrier is None:
         return
     group.barrier = None
-    moved = 0
+    moves = [
+        (name, group.previous_owners[name], owner)
+        for member_id, partitions in group.assignment.items()
+        for owner in (group.members.get(member_id, ""),)
+        for name in partitions
+        if group.previous_owners.get(name, owner) != owner
+    ]
     for member_id, partitions in group.assignment.items():
-        owner = group.members.get(member_id, "")
-        moved += sum(1 for name in partitions if group.previous_owners.get(name, owner) != owner)
-    group.rebalances.append(
-        RebalanceView(
-            group.generation,
-            barrier.cause,
-            barrier.trigger,
-            barrier.started_us,
-            now_us,
-            barrier.last_joined,
-            barrier.waited_us,
-            moved,
-            len(group.members),
-        )
+        group.previous_owners.update(dict.fromkeys(partitions, group.members.get(member_id, "")))
+    one = RebalanceView(
+        group.generation,
+        barrier.cause,
+        barrier.trigger,
+        barrier.started_us,
+        now_us,
+        barrier.last_joined,
+        barrier.waited_us,
+        len(moves),
+        len(group.members),
     )
+    _describe(one, group, barrier)
+    one.moves = moves[:MOVES_KEPT]
+    group.rebalances.append(one)
     del group.rebalances[:-REBALANCES_KEPT]
+
+
+def _describe(one: RebalanceView, group: GroupView, barrier: Barrier) -> None:
+    """What the case file tells besides."""
+    one.detail, one.initial, one.before = barrier.detail, barrier.initial, barrier.generation
+    one.assigned_us, one.follows = one.stable_us, barrier.follows
+    one.coordinator, one.assignor, one.leader = group.coordinated_by, group.assignor, group.leader
+    one.completed_us, one.begun = barrier.completed_us, barrier.begun
+    one.extensions, one.extended = barrier.extensions, barrier.extended
+    joined = sorted(barrier.joined.items(), key=lambda join: join[1])[-NAMES_KEPT:]
+    one.arrivals = {group.members.get(member_id, member_id): at_us for member_id, at_us in joined}
+    one.newcomers = tuple(list(barrier.newcomers.values())[:NAMES_KEPT])
+    one.removed = dict(list(barrier.removed.items())[:NAMES_KEPT])
+    one.halted, one.unowned_before_us = len(barrier.halted), barrier.unowned_before_us
+    one.kept = sum(1 for name in group.owners if name not in barrier.halted)
 
 
 def member_removed(view: ClusterView, event: e.MemberRemoved) -> None:
@@ -133,14 +175,19 @@ def member_removed(view: ClusterView, event: e.MemberRemoved) -> None:
         group.barrier.joined.pop(event.member_id, None)
         group.barrier.newcomers.pop(event.member_id, None)
         group.barrier.synced.pop(event.member_id, None)
+        group.barrier.removed[event.member] = event.reason
     note(view, event.at_us, "member", event.member, f"{event.member} left {event.group}: {event.reason}")
 
 
 def static_member_replaced(view: ClusterView, event: e.StaticMemberReplaced) -> None:
     group = view.groups[event.group]
     group.members = {
-        (event.member_id if known == event.old_member_id else known): name for known, name in group.members.items()
+        (event.member_id if known == event.old_member_id else known): (
+            event.member if known == event.old_member_id else name
+        )
+        for known, name in group.members.items()
     }
+    group.leader = event.leader
     group.session_deadlines_us.pop(event.old_member_id, None)
     group.session_deadlines_us[event.member_id] = event.session_deadline_us
     if event.old_member_id in group.assignment:
@@ -167,6 +214,8 @@ def offsets_committed(view: ClusterView, event: e.OffsetsCommitted) -> None:
     group = view.groups[event.group]
     if event.session_deadline_us >= 0:
         group.session_deadlines_us[event.member_id] = event.session_deadline_us
+    if group.state == "Dead":
+        group.state = "Empty"
     readers = group.readers
     for name, offset in event.offsets.items():
         reader = readers.get(name)
@@ -243,8 +292,9 @@ def offsets_expired(view: ClusterView, event: e.OffsetsExpired) -> None:
 
 def group_deleted(view: ClusterView, event: e.GroupDeleted) -> None:
     group = view.groups[event.group]
-    group.state, group.generation, group.assignor, group.leader = "Dead", 0, "", ""
+    group.state, group.generation, group.rebalance_count, group.assignor, group.leader = "Dead", 0, 0, "", ""
     group.members, group.assignment, group.session_deadlines_us, group.pending = {}, {}, {}, {}
+    group.barrier = None
     for reader in group.readers.values():
         reader.committed = NEVER
 

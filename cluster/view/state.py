@@ -7,6 +7,7 @@ the fold. Everything is plain data that msgspec can encode, so a keyframe of a r
 import msgspec
 
 from cluster.intervals import IntervalSet
+from cluster.view.transactions import PartitionTransactions
 
 NEVER = -1
 LANE_US = 120_000_000  # how far back a member's lanes are kept
@@ -21,49 +22,6 @@ class BrokerView(msgspec.Struct, gc=False):
     paused: bool = False
     fenced: bool = True
     since_us: int = 0
-
-
-class TopicView(msgspec.Struct, gc=False):
-    """A topic and how many partitions it has."""
-
-    topic: str
-    partitions: int
-    replication_factor: int
-    min_insync_replicas: int
-    internal: bool
-
-
-class PartitionView(msgspec.Struct, gc=False):
-    """A partition's leadership and offsets; `append_ends`/`append_times_us` date the records for time lag.
-
-    The offsets are those of the last leader that took over (in epoch `taken_epoch`); `appended` counts records that
-    leaders appended, truncated or not; `acknowledged` are the offsets that producers were told are safe.
-    """
-
-    partition: str
-    topic: str
-    number: int
-    leader: int = -1
-    leader_epoch: int = 0
-    replicas: tuple[int, ...] = ()
-    isr: tuple[int, ...] = ()
-    log_start: int = 0
-    high_watermark: int = 0
-    log_end: int = 0
-    bytes: int = 0
-    taken_epoch: int = -1
-    appended: int = 0
-    produced: int = 0
-    acked: int = 0
-    acknowledged: IntervalSet = msgspec.field(default_factory=IntervalSet)
-    lost_from_log: int = 0
-    append_ends: list[int] = []
-    append_times_us: list[int] = []
-
-    @property
-    def last_stable_offset(self) -> int:
-        """Equal to the high watermark until transactions are built."""
-        return self.high_watermark
 
 
 class Series(msgspec.Struct, gc=False):
@@ -86,6 +44,69 @@ class Series(msgspec.Struct, gc=False):
         if len(values) > limit:
             self.first_second += len(values) - limit
             del values[: len(values) - limit]
+
+
+class TopicView(msgspec.Struct, gc=False):
+    """A topic and how many partitions it has; `end_series` sums where their logs ended at each whole second."""
+
+    topic: str
+    partitions: int
+    replication_factor: int
+    min_insync_replicas: int
+    internal: bool
+    end_series: Series = msgspec.field(default_factory=Series)
+
+
+class PartitionView(msgspec.Struct, gc=False):
+    """A partition's leadership and offsets; `append_ends`/`append_times_us` date the records for time lag.
+
+    The offsets are those of the last leader that took over (`taken_by`, in epoch `taken_epoch`); `appended` counts
+    records that its log was given and did not truncate; `acknowledged` are the offsets that producers were told are
+    safe, `acked_serials` the same by the producers' own numbers, `vanished` the numbers that no log holds any more.
+    `unplaced`: a producer with acks=0 counts records as acknowledged before anybody gives them an offset.
+    """
+
+    partition: str
+    topic: str
+    number: int
+    leader: int = -1
+    leader_epoch: int = 0
+    replicas: tuple[int, ...] = ()
+    isr: tuple[int, ...] = ()
+    log_start: int = 0
+    high_watermark: int = 0
+    log_end: int = 0
+    bytes: int = 0
+    taken_epoch: int = -1
+    taken_by: int = -1
+    appended: int = 0
+    produced: int = 0
+    acked: int = 0
+    acknowledged: IntervalSet = msgspec.field(default_factory=IntervalSet)
+    acked_serials: dict[str, IntervalSet] = {}
+    vanished: dict[str, IntervalSet] = {}
+    unplaced: bool = False
+    append_ends: list[int] = []
+    append_times_us: list[int] = []
+    transactions: PartitionTransactions | None = None
+
+    @property
+    def lost_from_log(self) -> int:
+        """Acknowledged records that no replica's log holds any more."""
+        return sum(
+            acked.covered(first, end)
+            for producer, gone in self.vanished.items()
+            if (acked := self.acked_serials.get(producer)) is not None
+            for first, end in zip(gone.starts, gone.ends, strict=True)
+        )
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Up to where a reader of committed data may read."""
+        known = self.transactions
+        if known is None:
+            return self.high_watermark
+        return known.index.last_stable_offset(self.high_watermark, self.log_start)
 
 
 class ProducerView(msgspec.Struct, gc=False):
@@ -144,6 +165,8 @@ class MemberView(msgspec.Struct, gc=False):
     alive: bool = False
     paused: bool = False
     fenced: int = 0
+    crashes: int = 0
+    last_crash: str = ""
     stalled_until_us: int | None = None
     heartbeats_paused: bool = False
     coordinator: int = -1
@@ -161,7 +184,13 @@ class MemberView(msgspec.Struct, gc=False):
 
 
 class Barrier(msgspec.Struct, gc=False):
-    """An open rebalance: who has joined (member id → when), who has synced, when it closes at the latest."""
+    """An open rebalance: who has joined (member id → when), who has synced, when it closes at the latest.
+
+    `detail` is the coordinator's reason in Kafka's words; `begun` how often the barrier was opened before the group was
+    Stable; `removed` (name → why) whom the coordinator dropped meanwhile. `halted`: partitions that nobody owned for a
+    while, with the instant; `unowned_before_us`: for how long nobody had owned them before it began, summed up.
+    `follows`: the generation whose assignment made a member give partitions up, when that is the cause (KIP-429).
+    """
 
     started_us: int
     cause: str
@@ -174,10 +203,25 @@ class Barrier(msgspec.Struct, gc=False):
     completed_us: int = NEVER
     last_joined: str = ""
     waited_us: int = 0
+    detail: str = ""
+    generation: int = 0
+    begun: int = 1
+    extensions: int = 0
+    extended: str = ""
+    removed: dict[str, str] = {}
+    halted: dict[str, int] = {}
+    unowned_before_us: int = 0
+    follows: int = 0
 
 
 class RebalanceView(msgspec.Struct, gc=False):
-    """A rebalance that is over: what set it off, how long it took, what it moved and what it cost."""
+    """A rebalance that is over: what set it off, how long it took, what it moved and what it cost.
+
+    `arrivals`: the last members to join, with their instants, in order; `moves`: some of the partitions that changed
+    hands, each with the owner before and after; `halted` and `kept` count partitions that stood still for a while and
+    those that were owned throughout. `stable_us`: the coordinator had its assignment; `assigned_us`: the last member
+    that has it by now took it over. The others: as in `Barrier`.
+    """
 
     generation: int
     cause: str
@@ -190,6 +234,30 @@ class RebalanceView(msgspec.Struct, gc=False):
     members: int
     stopped_partition_us: int = 0
     reread: int = 0
+    detail: str = ""
+    initial: bool = False
+    before: int = 0
+    assigned_us: int = NEVER
+    follows: int = 0
+    coordinator: int = NEVER
+    assignor: str = ""
+    leader: str = ""
+    completed_us: int = NEVER
+    begun: int = 1
+    extensions: int = 0
+    extended: str = ""
+    arrivals: dict[str, int] = {}
+    newcomers: tuple[str, ...] = ()
+    removed: dict[str, str] = {}
+    moves: list[tuple[str, str, str]] = []
+    halted: int = 0
+    kept: int = 0
+    unowned_before_us: int = 0
+
+    @property
+    def took_us(self) -> int:
+        """From its first cause until everybody had its assignment."""
+        return max(self.stable_us, self.assigned_us) - self.started_us
 
 
 class ReaderView(msgspec.Struct, gc=False):
@@ -207,7 +275,8 @@ class GroupView(msgspec.Struct, gc=False):
     `members` and `pending` map member id → client id; `assignment` maps member id → partitions. `coordinated_by` is the
     broker whose coordinator loaded the group last, or began to rebalance it.
     `owners` is the clients' side: partition → member that holds it now; `unowned_since_us` the partitions that had an
-    owner and have none.
+    owner and have none. `previous_owners`: whom a partition was assigned to last; `last_given`: the generation whose
+    share a member took over last; `given_in`: the generation that gave a partition, until its owner has a position.
     """
 
     group: str
@@ -216,6 +285,7 @@ class GroupView(msgspec.Struct, gc=False):
     offset_reset: str
     read_committed: bool
     coordinator_partition: str
+    sink: str = ""
     coordinated_by: int = NEVER
     state: str = "Empty"
     assignor: str = ""
@@ -231,14 +301,36 @@ class GroupView(msgspec.Struct, gc=False):
     owners: dict[str, str] = {}
     unowned_since_us: dict[str, int] = {}
     stopped_partition_us: int = 0
-    stopped_at_rebalance_us: int = 0
     delivered: int = 0
     duplicated: int = 0
+    skipped: int = 0
     out_of_order_keys: int = 0
     reread: int = 0
     readers: dict[str, ReaderView] = {}
     previous_owners: dict[str, str] = {}
+    last_given: dict[str, int] = {}
+    given_in: dict[str, int] = {}
     lag_series: Series = msgspec.field(default_factory=Series)
+
+
+class TransactionView(msgspec.Struct, gc=False):
+    """A transactional id as its coordinator holds it; `begun`, `committed`, `aborted` count transactions.
+
+    `start_us` is -1 while none is under way; `fenced` counts requests that were refused for their epoch.
+    """
+
+    transactional_id: str
+    state: str = ""
+    producer_id: int = -1
+    epoch: int = -1
+    coordinator: int = -1
+    timeout_ms: int = 0
+    start_us: int = -1
+    partitions: tuple[str, ...] = ()
+    begun: int = 0
+    committed: int = 0
+    aborted: int = 0
+    fenced: int = 0
 
 
 class FaultView(msgspec.Struct, gc=False):
@@ -272,6 +364,7 @@ class ClusterView(msgspec.Struct):
     members: dict[str, MemberView] = {}
     producers: dict[str, ProducerView] = {}
     faults: dict[int, FaultView] = {}
+    transactions: dict[str, TransactionView] = {}
     moments: list[Moment] = []
     next_sample_us: int = 0
     partitions_by_topic: dict[str, list[str]] = {}

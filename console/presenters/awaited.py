@@ -93,6 +93,8 @@ def _trouble(view: ClusterView, group: GroupView, member_id: str, name: str, now
     member = view.members.get(name)
     if member is None:
         return f"nobody of that name runs: {given_up}"
+    if not member.alive and member.instance_id:
+        return f"static, it is away and told nobody: {given_up}"
     if not member.alive:
         return f"its process is dead: {given_up}"
     if member.member_id not in {"", member_id}:

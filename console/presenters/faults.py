@@ -1,5 +1,6 @@
 """What can be done to a thing: the same text as commands and scenario steps, each with its reason when it cannot be."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from cluster.command_grammar import CommandError
@@ -65,7 +66,12 @@ def _member(view: ClusterView, name: str) -> list[Fault]:
         Fault(f"pause {name}", "the whole process freezes: a long GC, a suspended machine", dead or _if(member.paused)),
         Fault(f"resume {name}", "let it go on", dead or _if(not member.paused, "it is not frozen")),
         Fault(f"cut {name} broker-{broker}", "no packets between it and its coordinator", dead),
+        Fault(f"hold {name} broker-{broker} for 20s", "what is sent on that link waits, then arrives in order", dead),
         Fault(f"heal {name} broker-{broker}", "mend that link"),
+        Fault(
+            f"lose next 1 responses of Heartbeat from broker-{broker} to {name}", "its next heartbeat goes unanswered"
+        ),
+        Fault(f"subscribe {name} to {','.join(member.topics)}", "edit (e): it wants exactly these topics", dead),
     ]
 
 
@@ -86,7 +92,14 @@ def _group(view: ClusterView, name: str) -> list[Fault]:
         Fault(f"kill {victim}", "kill one member: the others notice when its session ends", empty),
         Fault(f"stall {victim} for 1m", "one member does not call poll()", empty),
         *_coordinator(view, group),
+        Fault(f"set {name} max.poll.interval.ms 10000", "edit (e): change a setting of all its members"),
+        Fault(f"seek {name} {_first(group.topics, view)} to 0", "edit (e): read on from another offset", empty),
     ]
+
+
+def _first(topics: Sequence[str], view: ClusterView) -> str:
+    """The first partition of some topics."""
+    return next((name for topic in topics for name in view.partitions_by_topic.get(topic, ())), "TOPIC-0")
 
 
 def _coordinator(view: ClusterView, group: GroupView) -> list[Fault]:
@@ -107,6 +120,7 @@ def _broker(view: ClusterView, name: str) -> list[Fault]:
     alone = "" if others else "there is no other broker"
     return [
         Fault(f"kill {name}", "kill -9: sockets reset; the controller fences it when its session ends", down),
+        Fault(f"crash {name}", "lose the host: what its disk had not flushed is gone", down),
         Fault(f"stop {name}", "controlled shutdown: leadership moves first", down),
         Fault(f"start {name}", "come back and catch up", "it runs already" if broker.up else ""),
         Fault(f"restart {name}", "stop and start; starts a dead one"),
@@ -115,9 +129,16 @@ def _broker(view: ClusterView, name: str) -> list[Fault]:
         Fault(f"cut {name} {peer}", "no packets between these two brokers", alone),
         Fault(f"heal {name} {peer}", "mend that link", alone),
         Fault(f"isolate {name}", "cut it from everything", alone),
+        Fault(f"hold {name} {peer} for 20s", "what is sent between these two waits, then arrives in order", alone),
         Fault(f"slow disk of {name} to 50ms", "each append takes 50 ms", down),
+        Fault(f"fill disk of {name}", "its log directory goes offline", down),
+        Fault("fail over controller", "another broker becomes the controller", alone or _controls(view, broker.broker)),
         Fault("heal", "mend every link"),
     ]
+
+
+def _controls(view: ClusterView, broker: int) -> str:
+    return "" if view.controller == broker else f"broker-{view.controller} is the controller, not this one"
 
 
 def _producer(view: ClusterView, name: str) -> list[Fault]:
@@ -145,4 +166,11 @@ def _topic(view: ClusterView, name: str) -> list[Fault]:
         *(Fault(f"kill broker-{broker}", f"it leads partitions of {name}") for broker in leaders),
         Fault(f"add partitions {name} to {more}", "keys go elsewhere from then on"),
         Fault(f"elect preferred {first}", "give leadership back to the first replica"),
+        Fault(f"elect unclean {first}", "let a replica lead that is not in sync: records may be lost"),
+        Fault(f"delete records {first} before {_end(view, first)}", "the log begins there: older records are gone"),
     ]
+
+
+def _end(view: ClusterView, partition: str) -> int:
+    known = view.partitions.get(partition)
+    return known.high_watermark if known is not None else 0

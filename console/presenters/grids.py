@@ -5,7 +5,7 @@ from cluster.view.state import ClusterView, GroupView, PartitionView
 from console.presenters.awaited import members_of
 from console.presenters.listing import BUILDING, CONTINUED, Listing
 from console.presenters.members import identity
-from console.presenters.numbers import LEVELS
+from console.presenters.numbers import LEVELS, rate
 from console.presenters.text import (
     ACCENT,
     ERROR,
@@ -25,6 +25,7 @@ from console.presenters.text import (
 
 LABELS = (8, 20)  # the narrowest and the widest label
 HEALTH = 24
+RATE = 8
 STEPS = (1, 10, 50, 200, 1_000, 5_000, 20_000)  # lag from which on a cell is one level higher
 _TONES = (FAINT, MUTED, MUTED, ACCENT, ACCENT, WARN, WARN, WARN)
 
@@ -161,7 +162,7 @@ class TopicsListing(Grid):
     def __init__(self, view: ClusterView, width: int) -> None:
         user = [topic.topic for topic in view.topics.values() if not topic.internal]
         internal = [topic.topic for topic in view.topics.values() if topic.internal and _troubled(view, topic.topic)]
-        super().__init__(view, user + internal, width, suffix=HEALTH)
+        super().__init__(view, user + internal, width, suffix=HEALTH + RATE)
         if not view.brokers:
             self.vacant = BUILDING
         self.readers = {
@@ -196,7 +197,17 @@ class TopicsListing(Grid):
         count = len(self.view.partitions_by_topic.get(topic, ()))
         longest = max(len(self.view.partitions_by_topic.get(other, ())) for other in self.topics)
         gap = (min(longest, self.across) - min(count, self.across)) * self.cell + 2
-        return ((" " * gap, PLAIN), *topic_health(self.view, topic))
+        return (
+            (" " * gap, PLAIN),
+            (f"{appended_rate(self.view, topic):<{RATE}}", PLAIN),
+            *topic_health(self.view, topic),
+        )
+
+
+def appended_rate(view: ClusterView, topic: str) -> str:
+    """How many records were appended in the last whole virtual second: `240/s`."""
+    values = view.topics[topic].end_series.values[-2:]
+    return rate(max(0, values[-1] - values[0])) if len(values) > 1 else ""
 
 
 def is_led(view: ClusterView, partition: PartitionView) -> bool:

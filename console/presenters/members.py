@@ -4,6 +4,7 @@ from cluster.view.document import member_lag, partition_order
 from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
 from console.presenters import states
 from console.presenters.awaited import awaited_ids, heartbeat_due_us, members_of, poll_age_us
+from console.presenters.injuries import trouble_word
 from console.presenters.lanes import BUSY_US, LANE_SECONDS, heartbeat_lane, poll_lane
 from console.presenters.listing import Listing
 from console.presenters.numbers import UNKNOWN, bar, count, countdown, duration, setting
@@ -37,20 +38,24 @@ def identity(place: int) -> tuple[str, str]:
 
 
 class MembersListing(Listing):
-    """Two lines for each member: the poll loop and its clocks, the heartbeat thread and their limits."""
+    """Two lines for each member: the poll loop and its clocks, the heartbeat thread and their limits.
+
+    `brief`: one line, the first, with the sign of the member's state in front of its name.
+    """
 
     title = "members"
     row_height = 2
     vacant = line(("no members are declared; ", MUTED), ("scale", PLAIN), (" the group to have some", MUTED))
 
-    def __init__(self, view: ClusterView, group: GroupView, now_us: int, width: int) -> None:
+    def __init__(self, view: ClusterView, group: GroupView, now_us: int, width: int, *, brief: bool = False) -> None:
         super().__init__(width)
         self.view, self.group, self.now_us = view, group, now_us
+        self.row_height = 1 if brief else 2
         self.members = members_of(view, group.group)
         self.places = {member.member: place for place, member in enumerate(self.members)}
         self.ids = {name: member_id for member_id, name in group.members.items()}
         self.awaited = awaited_ids(view, group, now_us)
-        longest = max((len(member.member) for member in self.members), default=0) + 2
+        longest = max((len(member.member) for member in self.members), default=0) + (4 if brief else 2)
         self.columns = columns(max(NAME_WIDTHS[0], min(NAME_WIDTHS[1], longest)))
         self.layout = layout(self.columns, width)
 
@@ -62,7 +67,8 @@ class MembersListing(Listing):
     def header(self) -> Line:
         """Column titles; the lane's says what its length is and which way time goes."""
         width = self.layout.width_of(LANE)
-        title = f"-{LANE_SECONDS} s" + ("poll loop, heartbeats below" if width > 36 else "").center(width - 8)
+        what = "poll loop" if self.row_height == 1 else "poll loop, heartbeats below"
+        title = f"-{LANE_SECONDS} s" + (what if width > len(what) + 9 else "").center(width - 8)
         cells: list[Line | Span | str] = [((column.title, MUTED),) for column in self.columns]
         cells[LANE] = ((title.ljust(width - 3) + "now", MUTED),)
         return self.layout.row(cells)
@@ -71,8 +77,8 @@ class MembersListing(Listing):
         """The members' names, in the scenario's order."""
         return [member.member for member in self.members]
 
-    def rows(self, key: str) -> tuple[Line, Line]:
-        """The two lines of one member."""
+    def rows(self, key: str) -> tuple[Line, ...]:
+        """The lines of one member."""
         member = self.view.members[key]
         letter, hue = identity(self.places[key])
         width = self.layout.width_of(LANE)
@@ -80,8 +86,13 @@ class MembersListing(Listing):
         room = self.layout.width_of(OWNS)
         first, rest = _split(owns, room)
         heartbeat, session, poll = self._clocks(member)
+        state = self._state(member)
+        brief = self.row_height == 1
+        sign = line((state[0][0][0] + " ", state[0][1])) if brief else ()
+        if brief:
+            first = owns
         top: list[Line | Span | str] = [
-            line((letter + " ", hue), middle(key, self.layout.width_of(NAME) - 2)),
+            line((letter + " ", hue), *sign, middle(key, self.layout.width_of(NAME) - (4 if brief else 2))),
             poll_lane(member, self.now_us, width),
             heartbeat[0],
             session[0],
@@ -89,8 +100,10 @@ class MembersListing(Listing):
             count(member_lag(self.view, member)) if member.owned else ((UNKNOWN, FAINT),),
             first,
         ]
+        if brief:
+            return (self.layout.row(top),)
         under: list[Line | Span | str] = [
-            self._state(member),
+            state,
             heartbeat_lane(member, member.beats, self.now_us, width),
             heartbeat[1],
             session[1],
@@ -106,6 +119,8 @@ class MembersListing(Listing):
         state = states.member(member.state)
         if not member.lane:
             return line(("○ not up", MUTED))
+        if not member.alive and member.instance_id and member.member in self.ids:
+            return line(("○ away", WARN))
         if not member.alive:
             return line((f"{state.glyph} {member.state}", state.tone))
         if member.paused:
@@ -113,6 +128,9 @@ class MembersListing(Listing):
         barrier = self.group.barrier
         if barrier is not None and member.member_id in barrier.joined and barrier.completed_us == NEVER:
             return line(("✓ joined", states.GROUP["PreparingRebalance"].tone))
+        trouble = trouble_word(self.view, member.member) if self.view.faults and member.state == "Stable" else ""
+        if trouble:
+            return line((f"▲ {trouble}", WARN))
         return line((f"{state.glyph} {member.state}", state.tone))
 
     def _clocks(self, member: MemberView) -> tuple[tuple[Line, Line], ...]:
@@ -127,6 +145,8 @@ class MembersListing(Listing):
             return line(("✖ silent", ERROR)), under
         if member.paused or member.heartbeats_paused:
             return line(("‖ held", WARN)), under
+        if member.state == "Joining":  # Kafka's thread stands still until JoinGroup is answered
+            return line(("off", MUTED)), line(("in a join", FAINT))
         deadline_us = self.group.session_deadlines_us.get(self.ids.get(member.member, ""), NEVER)
         due_us = heartbeat_due_us(member, deadline_us)
         if due_us == NEVER or member.generation < 0:

@@ -6,6 +6,7 @@ from cluster.view.document import group_lag, group_time_lag_us
 from cluster.view.state import NEVER, BrokerView, ClusterView, GroupView, ProducerView, RebalanceView
 from console.presenters import states
 from console.presenters.awaited import awaited_joins, awaited_syncs
+from console.presenters.injuries import trouble_word
 from console.presenters.listing import BUILDING, Listing
 from console.presenters.numbers import UNKNOWN, count, countdown, duration, rate, spark
 from console.presenters.table import Column, layout
@@ -96,7 +97,7 @@ class GroupsListing(Listing):
 
 def rebalance_words(last: RebalanceView, now_us: int, width: int) -> Line:
     """`member joined · 10 s · 1:12 ago`, with who set it off and what it stopped where there is room."""
-    took = duration(last.stable_us - last.started_us)
+    took = duration(last.took_us)
     ago = f"{duration(now_us - last.stable_us)} ago"
     who = f"{last.cause} ({last.trigger})" if last.trigger else last.cause
     stopped = f"stopped {duration(last.stopped_partition_us)}"
@@ -114,7 +115,7 @@ def _joined(group: GroupView) -> Line:
 
 BROKER_COLUMNS = (
     Column("broker", 11, grow=1, most=14),
-    Column("state", 10),
+    Column("state", 11),
     Column("leads", 6, right=True),
     Column("ISR out", 7, right=True, rank=1),
     Column("coordinates", 11, rank=2, grow=4),
@@ -159,9 +160,10 @@ class BrokersListing(Listing):
         name = broker_state(broker)
         state = states.BROKER[name]
         out = self.out[broker.broker]
+        trouble = trouble_word(self.view, key) if self.view.faults and name == "up" else ""
         cells: list[Line | Span | str] = [
             line((key, STRONG), (" ◆" if self.view.controller == broker.broker else "", ACCENT)),
-            line((f"{state.glyph} {name}", state.tone)),
+            line((f"▲ {trouble}", WARN) if trouble else (f"{state.glyph} {name}", state.tone)),
             str(self.leads[broker.broker]),
             line((str(out), WARN if out else FAINT)),
             self._coordinates(broker),
@@ -199,6 +201,12 @@ PRODUCER_COLUMNS = (
     Column("last error", 12, rank=4, grow=3),
 )
 
+TRANSACTIONAL_COLUMNS = (
+    *PRODUCER_COLUMNS[:3],
+    *(column._replace(rank=max(column.rank, 1)) for column in PRODUCER_COLUMNS[3:]),
+    Column("transaction", 22),
+)
+
 
 class ProducersListing(Listing):
     """Every producer instance: how fast it is acknowledged, and what went wrong."""
@@ -206,12 +214,14 @@ class ProducersListing(Listing):
     title = "producers"
     vacant = line(("this scenario declares no producer", MUTED))
 
-    def __init__(self, view: ClusterView, width: int) -> None:
+    def __init__(self, view: ClusterView, now_us: int, width: int) -> None:
         super().__init__(width)
         self.view = view
         if not view.brokers:
             self.vacant = BUILDING
-        self.layout = layout(PRODUCER_COLUMNS, width)
+        self.transactions = {one.producer_id: one for one in view.transactions.values() if one.producer_id >= 0}
+        self.now_us = now_us
+        self.layout = layout(TRANSACTIONAL_COLUMNS if self.transactions else PRODUCER_COLUMNS, width)
 
     def header(self) -> Line:
         """The columns' titles."""
@@ -235,8 +245,18 @@ class ProducersListing(Listing):
             line((count(producer.failed), ERROR if producer.failed else FAINT)),
             line((count(producer.retries), WARN if producer.retries else FAINT)),
             line((producer.last_error, WARN)),
+            self._transaction(producer),
         ]
-        return (self.layout.row(cells),)
+        return (self.layout.row(cells[: len(self.layout.columns)]),)
+
+    def _transaction(self, producer: ProducerView) -> Line:
+        """The state of its transactional id, and for how long its transaction is open; none is a dash."""
+        one = self.transactions.get(producer.producer_id)
+        if one is None or not one.state:
+            return line((UNKNOWN, FAINT))
+        state = states.transaction(one.state)
+        open_for = f" {duration(self.now_us - one.start_us)}" if one.start_us != NEVER else ""
+        return line((f"{state.glyph} {one.state}{open_for}", state.tone))
 
 
 def acked_rates(producer: ProducerView) -> list[int]:

@@ -1,7 +1,7 @@
 """The phase bar: what a group does at this moment, who is waited for, why, and which timer ends it."""
 
 from cluster.view.state import NEVER, Barrier, ClusterView, GroupView
-from console.presenters import states
+from console.presenters import causes, states
 from console.presenters.awaited import (
     Awaited,
     awaited_joins,
@@ -72,7 +72,10 @@ def facts(view: ClusterView, group: GroupView, width: int) -> Line:
         generation += f" → {group.generation + 1}"
     where = (f"coordinator broker-{broker}", MUTED) if broker >= 0 else ("no coordinator", ERROR)
     parts = [line((f"generation {generation}", PLAIN)), line(where)]
-    parts.insert(0, line((f"classic · {group.assignor}" if group.assignor else "classic", MUTED)))
+    kind = "classic" + (f" · {group.assignor}" if group.assignor else "")
+    if any(member.instance_id for member in members_of(view, group.group)):
+        kind += " · static"
+    parts.insert(0, line((kind, MUTED)))
     if group.leader:
         parts.append(line((f"leader {group.leader}", MUTED)))
     while len(parts) > 1 and length(joined(parts, DOT)) > width - len(group.group) - 10:
@@ -83,7 +86,9 @@ def facts(view: ClusterView, group: GroupView, width: int) -> Line:
 def phase_lines(view: ClusterView, group: GroupView, now_us: int, width: int) -> list[Line]:
     """The three lines: the state and what it means; how far it is and who is waited for; what ends it."""
     state = states.group(group.state)
-    first = line((f"  {state.glyph} {group.state}", state.tone), ("  " + state.gloss, MUTED))
+    head = line((f"  {state.glyph} {group.state}", state.tone), "  ")
+    choices = [line(*head, *gloss) for gloss in _glosses(group, now_us)] or [line(*head, (state.gloss, MUTED))]
+    first = next((one for one in choices if length(one) < width), choices[-1])
     if coordinator_of(view, group) < 0:
         second, third = _without_coordinator(group)
     elif group.state == "PreparingRebalance" and group.barrier is not None:
@@ -95,6 +100,30 @@ def phase_lines(view: ClusterView, group: GroupView, now_us: int, width: int) ->
     else:
         second, third = _empty(view, group)
     return [cut(first, width - 1), *wrapped(second, width - 1, indent=4), *wrapped(third, width - 1, indent=4)]
+
+
+def _glosses(group: GroupView, now_us: int) -> list[Line]:
+    """What set off the rebalance that is under way and what it asks of the members, longest first; or nothing."""
+    barrier = group.barrier
+    if barrier is None or group.state == "Stable":
+        return []
+    cause: Span = (f"{barrier.cause} ({barrier.trigger})" if barrier.trigger else barrier.cause, STRONG)
+    asked = _asked(group) if group.state == "PreparingRebalance" else "all wait for the leader's SyncGroup"
+    brief = "cooperative" if causes.is_cooperative(group.assignors) else "eager"
+    return [
+        line(cause, (f" {duration(now_us - barrier.started_us)} ago", PLAIN), (f": {asked}", MUTED)),
+        line(cause, (f": {asked}", MUTED)),
+        line(cause, (f": {brief}", MUTED)),
+    ]
+
+
+def _asked(group: GroupView) -> str:
+    """What members do on hearing of it, under the rebalance protocol that all of them can follow."""
+    if group.barrier is not None and group.barrier.initial:
+        return "nobody reads yet"
+    if causes.is_cooperative(group.assignors):
+        return "all join again, and read on (cooperative)"
+    return "all join again, owning nothing (eager)"
 
 
 def _without_coordinator(group: GroupView) -> tuple[Line, Line]:
@@ -115,7 +144,7 @@ def _preparing(view: ClusterView, group: GroupView, barrier: Barrier, now_us: in
         gauge = _gauge((now_us - barrier.started_us) / whole_us, MOVING)
         second = line(*gauge, ("first members gather: ", STRONG), f"barrier closes in {left}")
         key = line((" (group.initial.rebalance.delay.ms)", MUTED))
-        third = line((f"    {_members(len(barrier.joined))} at the barrier", PLAIN))
+        third = line((f"    {members_words(len(barrier.joined))} at the barrier", PLAIN))
         rest = line(("; a newcomer keeps it open for another delay", MUTED))
         fits = length(second) + length(key) < width
         return (*second, *key) if fits else second, (*third, *rest)
@@ -126,6 +155,8 @@ def _preparing(view: ClusterView, group: GroupView, barrier: Barrier, now_us: in
     last = "when it joins" if len(missing) == 1 else "when all have joined"
     third = line((f"    barrier closes {last}, or in {left}", PLAIN), (" (max.poll.interval.ms)", MUTED))
     rest = line((", without whoever is missing", MUTED))
+    if barrier.extensions:
+        rest = line((f"; {causes.extended(barrier.extensions, barrier.extended)}", MUTED))
     return second, (*third, *rest) if length(third) + length(rest) < width else third
 
 
@@ -152,9 +183,9 @@ def _completing(view: ClusterView, group: GroupView, barrier: Barrier, now_us: i
     second = line(
         *_gauge(synced / max(1, members), MOVING), (f"synced {synced} of {members}", STRONG), *_waiting(missing)
     )
-    return second, line(
-        (f"    generation {group.generation} began {since} ago; nobody reads until it is shared out", MUTED)
-    )
+    reads = "members read on what they hold" if causes.is_cooperative(group.assignors) else "nobody reads"
+    words = f"    generation {group.generation} began {since} ago; {reads} until it is shared out"
+    return second, line((words, MUTED))
 
 
 def _stable(view: ClusterView, group: GroupView, now_us: int) -> tuple[Line, Line]:
@@ -162,18 +193,56 @@ def _stable(view: ClusterView, group: GroupView, now_us: int) -> tuple[Line, Lin
     owned = len(group.owners)
     tone = OK if owned == total else WARN
     gauge = _gauge(owned / max(1, total), tone)
-    words: Span = (f"{_members(len(group.members))} own {owned} of {total} partitions", STRONG)
+    words: Span = (f"{members_words(len(group.members))} own {owned} of {total} partitions", STRONG)
     second = line(*gauge, words, *_missing(view, group))
+    away = _away(view, group, now_us)
     nearest = _nearest_limit(view, group, now_us)
-    return second, nearest or line(("    no timer is near its end", MUTED))
+    return second, away or nearest or _last(group)
+
+
+def _last(group: GroupView) -> Line:
+    """When nothing is near its end: the last rebalance in a sentence."""
+    if not group.rebalances:
+        return line(("    no timer is near its end", MUTED))
+    one = group.rebalances[-1]
+    return line((f"    generation {one.generation}: ", MUTED), (causes.in_a_sentence(one), PLAIN))
 
 
 def _missing(view: ClusterView, group: GroupView) -> tuple[Span, ...]:
     """Members that the coordinator still counts on, though nobody is there any more."""
     gone = [name for name in group.members.values() if name in view.members and not view.members[name].alive]
+    static = [name for name in gone if view.members[name].instance_id]
+    if static:
+        return (DOT, (", ".join(static[:3]), WARN), (" away: static, so nobody was told", PLAIN))
     if not gone:
         return ()
     return (DOT, (", ".join(gone[:3]), WARN), (" died, and the coordinator does not know it yet", PLAIN))
+
+
+def _away(view: ClusterView, group: GroupView, now_us: int) -> Line:
+    """A static member that is not there: until when its place is kept, and when it comes back if that is known."""
+    for member_id, name in group.members.items():
+        member = view.members.get(name)
+        if member is None or member.alive or not member.instance_id:
+            continue
+        waiting = sum(1 for held in group.assignment.get(member_id, ()) if held not in group.owners)
+        back_us = _back_us(view, name)
+        back = f", it starts again in {countdown(back_us - now_us)}" if back_us != NEVER else ""
+        left_us = group.session_deadlines_us.get(member_id, NEVER) - now_us
+        return line(
+            ("    ", PLAIN),
+            (name, ACCENT),
+            (f" keeps its place for {countdown(left_us)}", WARN),
+            (" (session.timeout.ms)", MUTED),
+            (f"{back}; {waiting} partitions wait for it, without a rebalance", PLAIN),
+        )
+    return ()
+
+
+def _back_us(view: ClusterView, name: str) -> int:
+    """When a fault that took a process down ends by itself; NEVER when none does."""
+    ends = (fault.ends_at_us for fault in view.faults.values() if name in fault.text.split())
+    return min((at_us for at_us in ends if at_us != NEVER), default=NEVER)
 
 
 def _nearest_limit(view: ClusterView, group: GroupView, now_us: int) -> Line:
@@ -220,7 +289,8 @@ def _empty(view: ClusterView, group: GroupView) -> tuple[Line, Line]:
     return line(("  nobody runs; start one with ", MUTED), (hint, ACCENT)), ()
 
 
-def _members(number: int) -> str:
+def members_words(number: int) -> str:
+    """`1 member`, `4 members`."""
     return "1 member" if number == 1 else f"{number} members"
 
 

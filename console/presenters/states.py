@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from console.presenters.text import ERROR, MOVING, MUTED, OK, WARN, Line
+from console.presenters.text import ACCENT, ERROR, MOVING, MUTED, OK, WARN, Line
 
 
 class State(NamedTuple):
@@ -38,42 +38,22 @@ PRODUCER: dict[str, State] = {
     "Stopped": State("○", MUTED, "not started, or closed cleanly"),
     "Dead": State("✖", ERROR, "its process was killed"),
 }
+TRANSACTION: dict[str, State] = {
+    "Empty": State("○", MUTED, "has a producer id, no transaction yet"),
+    "Ongoing": State("▶", ACCENT, "partitions were added; records are written"),
+    "PrepareCommit": State("↻", MOVING, "decided: commit markers are being written"),
+    "PrepareAbort": State("↻", MOVING, "decided: abort markers are being written"),
+    "CompleteCommit": State("●", OK, "committed: every partition has its marker"),
+    "CompleteAbort": State("✖", WARN, "aborted: every partition has its marker"),
+    "PrepareEpochFence": State("↻", MOVING, "the epoch is raised, to abort what its producer left open"),
+    "Dead": State("✖", MUTED, "expired: its record is being deleted"),
+}
 BROKER: dict[str, State] = {
     "up": State("●", OK, "runs, registered with the controller"),
     "starting": State("↻", MOVING, "runs, not yet registered with the controller"),
     "frozen": State("‖", WARN, "its process stands still; the controller fences it when its session ends"),
     "silent": State("✖", ERROR, "down, and the controller does not know it yet"),
     "down": State("✖", ERROR, "down and fenced: leads nothing"),
-}
-CAUSES: dict[str, str] = {
-    "member joined": "a consumer joined: partitions are shared out anew",
-    "member left": "a consumer closed and said so (LeaveGroup)",
-    "session expired": "no heartbeat came for session.timeout.ms: the coordinator gave the member up",
-    "poll interval exceeded": "poll() was not called for max.poll.interval.ms: the member left by itself",
-    "subscription changed": "a member subscribes to other topics than before",
-    "metadata changed": "the leader saw other partitions than before and asked for a new assignment",
-    "leader rejoined": "the leader joined again, which forces a new assignment",
-    "static member replaced": "another process came with the same group.instance.id",
-    "sync timed out": "a member did not send SyncGroup in time",
-    "coordinator moved": "the coordinator's broker changed while members were joining",
-    "partitions revoked": "the second round of a cooperative rebalance: what was given back is shared out",
-}
-REMEDIES: dict[str, str] = {
-    "member joined": "Start consumers together: group.initial.rebalance.delay.ms gathers them into one rebalance. "
-    "With cooperative-sticky, members keep what does not move.",
-    "member left": "A restart with group.instance.id (static membership) leaves no group: nothing is rebalanced if "
-    "the member is back within session.timeout.ms.",
-    "session expired": "A shorter session.timeout.ms finds a dead member sooner; a longer one rides out pauses. "
-    "A clean close() needs neither.",
-    "poll interval exceeded": "Fewer records for each poll() (max.poll.records), a longer max.poll.interval.ms, or "
-    "processing on another thread.",
-    "subscription changed": "Change subscriptions of all members in one deploy, or give each topic its own group.",
-    "metadata changed": "Add partitions when a rebalance hurts least: every reader of the topic goes through one.",
-    "leader rejoined": "The leader's restart costs a rebalance; group.instance.id spares it.",
-    "static member replaced": "One group.instance.id for each process: twins fence each other.",
-    "sync timed out": "Look for what held the member up between JoinGroup and SyncGroup: a pause or the network.",
-    "coordinator moved": "Nothing on the client's side: members find the new coordinator and join again.",
-    "partitions revoked": "This round is the price of cooperative rebalancing; what did not move was read on.",
 }
 
 
@@ -90,6 +70,11 @@ def member(name: str) -> State:
 def producer(name: str) -> State:
     """How a producer's state is shown."""
     return PRODUCER.get(name, UNKNOWN)
+
+
+def transaction(name: str) -> State:
+    """How the state of a transactional id is shown."""
+    return TRANSACTION.get(name, UNKNOWN)
 
 
 def word(state: State, name: str) -> Line:

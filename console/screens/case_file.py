@@ -1,11 +1,11 @@
 """One rebalance told as a story."""
 
 from console.flight import Flight
+from console.presenters.case_file import CaseListing
 from console.presenters.faults import Thing
 from console.presenters.listing import Listing
-from console.presenters.rebalances import CaseListing
 from console.screens.frame import FlightScreen, Maker
-from console.widgets.board import Wish
+from console.widgets.board import ALL_THERE_IS, Wish
 from console.widgets.panel import Panel
 
 
@@ -30,7 +30,7 @@ class CaseFileScreen(FlightScreen):
     def wish(self, panel: Panel, listing: Listing) -> Wish:
         """All the room there is."""
         del panel, listing
-        return Wish(200)
+        return Wish(ALL_THERE_IS)
 
     def path(self) -> list[str]:
         """One below the group."""

@@ -1,5 +1,6 @@
 """The signature screen: one group, who waits for whom and why, its members' clocks, what they own, what it cost."""
 
+from cluster.view.state import GroupView
 from console.flight import Flight
 from console.presenters.awaited import members_of
 from console.presenters.faults import Thing
@@ -11,8 +12,10 @@ from console.presenters.phase import PhaseListing
 from console.presenters.rebalances import NOW, RebalancesListing
 from console.screens.case_file import CaseFileScreen
 from console.screens.frame import WIDEST, FlightScreen, Maker
-from console.widgets.board import Arrangement, Place, Wish
+from console.widgets.board import ALL_THERE_IS, Arrangement, Place, Wish
 from console.widgets.panel import Panel
+
+OTHERS = 4 + 4 + 3 + 1  # lines of the phase, of two topics' owners, of the last rebalance, of the events' title
 
 
 class GroupScreen(FlightScreen):
@@ -38,11 +41,17 @@ class GroupScreen(FlightScreen):
         subjects = {self.group, *(member.member for member in members_of(view, self.group))}
         return {
             "phase": lambda width: PhaseListing(view, group, now_us, width),
-            "members": lambda width: MembersListing(view, group, now_us, width),
+            "members": lambda width: MembersListing(view, group, now_us, width, brief=self._is_brief(group)),
             "ownership": lambda width: OwnershipListing(view, group, width),
             "rebalances": lambda width: RebalancesListing(view, group, now_us, width),
             "events": lambda width: MomentsListing(view, width, subjects),
         }
+
+    def _is_brief(self, group: GroupView) -> bool:
+        """Whether a line for each member has to do, because two would fold what else there is to see."""
+        members = self.console_app.flight.view.members.values()
+        number = sum(1 for member in members if member.group == group.group)
+        return 2 + 2 * number > self.board.size.height - OTHERS and not self.board.maximized
 
     def arrangement(self, width: int) -> Arrangement:
         """On wide screens the group's events stand beside its rebalances."""
@@ -56,7 +65,7 @@ class GroupScreen(FlightScreen):
         if panel.id == "phase":
             return Wish(panel.wanted_height(listing), firm=True)
         if panel.id == "events":
-            return Wish(200, 3)
+            return Wish(ALL_THERE_IS, 3)
         return super().wish(panel, listing)
 
     def path(self) -> list[str]:
@@ -74,7 +83,9 @@ class GroupScreen(FlightScreen):
 
     def opened(self, panel: str, key: str) -> None:
         """A rebalance that is over has a case file; a member, its fault menu."""
-        if panel == "rebalances" and key != NOW:
+        if panel == "rebalances" and key == NOW:
+            self.notify("its case file opens when it is over; panel 1 says how far it is", timeout=3)
+        elif panel == "rebalances":
             self.app.push_screen(CaseFileScreen(self.group, key))
         elif panel == "members":
             self.console_app.action_fault()

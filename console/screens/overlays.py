@@ -32,6 +32,7 @@ class Overlay(ModalScreen[Chosen | None]):
     """
     BINDINGS = [  # noqa: RUF012 - Textual's own way
         Binding("escape", "close", "close", show=False, id="overlay.close"),
+        Binding("q", "app.leave", "quit", show=False, id="console.quit"),  # the application's own stay below
     ]
 
     def __init__(self, make: Callable[[int], Listing]) -> None:

@@ -9,6 +9,9 @@ from textual.widget import Widget
 
 from console.widgets.panel import Panel
 
+ALL_THERE_IS = 200
+"""The wish of what only fills the rest."""
+
 
 class Wish(NamedTuple):
     """How many lines a panel could use, below how many it is better folded to its title, and whether it may fold."""
@@ -32,8 +35,8 @@ def share_heights(wishes: Sequence[Wish], focused: int, height: int) -> list[int
     """Lines for each row of a board `height` lines high.
 
     Titles for all; up to a third for what may not fold; then what it wants for the focused row, then for the others in
-    order. Room for the others is kept back, unless the focused row would get less than half of the board then. A row
-    that would get less than its least stays folded.
+    order. The least of the others is kept back as long as the focused row gets half of the board; of the first of them
+    (what belongs closest to it) as long as it gets its own least. A row that would get less stays folded.
     """
     heights = [1] * len(wishes)
     left = height - len(wishes)
@@ -42,8 +45,7 @@ def share_heights(wishes: Sequence[Wish], focused: int, height: int) -> list[int
         wish = wishes[index]
         room = min(left, max(2, height // 3)) if wish.firm else left
         if index == focused:
-            kept = sum(min(wishes[other].least, wishes[other].most) - 1 for other in order[place + 1 :])
-            room = left - kept if left - kept >= min(wish.most - 1, height // 2) else left
+            room = _room_in_focus(wish, [wishes[other] for other in order[place + 1 :]], left, height // 2)
         given = min(wish.most - 1, room)
         if given + 1 >= min(wish.least, wish.most):
             heights[index] += given
@@ -56,6 +58,20 @@ def share_heights(wishes: Sequence[Wish], focused: int, height: int) -> list[int
     return heights
 
 
+def _room_in_focus(wish: Wish, others: Sequence[Wish], left: int, half: int) -> int:
+    """What the focused row may take: half of the board, or what the others do not want, but not their least.
+
+    The last of the others lose theirs first; the first keeps it as long as the focused row gets its own.
+    """
+    least = min(wish.most, wish.least) - 1
+    enough = max(least, min(wish.most - 1, half))
+    kept = [min(other.least, other.most) - 1 for other in others]
+    while kept and left - sum(kept) < (enough if len(kept) > 1 else least):
+        kept.pop()
+    wanted = sum((other.most if other.most < ALL_THERE_IS else other.least) - 1 for other in others)
+    return min(left - sum(kept), max(enough, left - wanted))
+
+
 class BoardLayout(Layout):
     """Puts panels where the board's plan says."""
 
@@ -65,7 +81,7 @@ class BoardLayout(Layout):
         """Place every panel of the plan; the others are left out."""
         del greedy
         assert isinstance(parent, Board)
-        places = parent.plan(size)
+        places = parent.place(size)
         return [
             WidgetPlacement(places.get(child.id or "", Region()), NULL_OFFSET, Spacing(), child) for child in children
         ]
@@ -83,6 +99,7 @@ class Board(Widget):
         self.arrangement: Arrangement = [[Place(name)] for name in self.panels]
         self.maximized = ""
         self._focused = 0  # the row that had the focus last: it keeps its room while somebody types
+        self._placed: dict[str, Region] = {}
         self._board_layout = BoardLayout()
 
     @property
@@ -92,17 +109,19 @@ class Board(Widget):
 
     def wish(self, wishes: dict[str, Wish], arrangement: Arrangement) -> None:
         """Say what the panels could use; a new layout is made only if that changes anything."""
-        if wishes == self.wishes and arrangement == self.arrangement:
-            return
-        before = self.plan(self.size)
         self.wishes, self.arrangement = wishes, arrangement
-        if self.plan(self.size) != before:
+        if self.plan(self.size) != self._placed:  # also when the focus has moved
             self.rearrange()
 
     def rearrange(self) -> None:
         """Place the panels anew."""
         self._clear_arrangement_cache()
         self.refresh(layout=True)
+
+    def place(self, size: Size) -> dict[str, Region]:
+        """The plan that is carried out."""
+        self._placed = self.plan(size)
+        return self._placed
 
     def plan(self, size: Size) -> dict[str, Region]:
         """Where each panel is for a size of the board."""

@@ -65,10 +65,11 @@ class Panel(Canvas, can_focus=True):
         if listing is None or not height or not self.size.width:
             return
         header = listing.header()
+        if height - 2 < listing.row_height:
+            header = EMPTY  # a row says more than the columns' titles
         above = 1 + (1 if header else 0)
-        room = max(0, height - above)
-        visible = max(1, room // listing.row_height)
-        self._scroll(visible)
+        visible = (height - above) // listing.row_height
+        self._scroll(max(1, visible))
         lines: list[Line] = []
         chosen: list[int] = []
         for key in self._keys[self._top : self._top + visible]:
@@ -91,6 +92,8 @@ class Panel(Canvas, can_focus=True):
         note = listing.note()
         if self.pattern:
             note = line((f"/{self.pattern}  ", WARN), (f"{len(self._keys)} of {self._all}", PLAIN))
+        elif self._keys and not visible:
+            note = line((f"folded: {len(self._keys)}", MUTED))
         elif len(self._keys) > visible:
             last = min(len(self._keys), self._top + visible)
             seen: Line = line((f"{self._top + 1}–{last} of {len(self._keys)}", PLAIN))
@@ -114,7 +117,7 @@ class Panel(Canvas, can_focus=True):
 
     def _scroll(self, visible: int) -> None:
         last_top = max(0, len(self._keys) - visible)
-        if self.selected in self._keys and self.has_focus and not self._wheeled:
+        if self.selected in self._keys and not self._wheeled:
             place = self._keys.index(self.selected)
             if place < self._top:
                 self._top = place

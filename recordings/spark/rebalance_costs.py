@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
 from recordings.spark.generations import EMPTY, GROUP, STABLE, rounds
-from recordings.spark.ownership import owner_changes, unowned
+from recordings.spark.ownership import unowned
 from recordings.spark.tables import Tables
 
 REBALANCE = (*GROUP, "rebalance")
@@ -60,40 +60,17 @@ def _dated(tables: Tables, spans: DataFrame) -> DataFrame:
 
 
 def _moved(tables: Tables, spans: DataFrame) -> DataFrame:
-    """For each partition that a rebalance assigned, whether (1 or 0) another member had it last."""
+    """For each partition that a rebalance assigned, whether (1 or 0) it was another member's when last assigned."""
     timeline = rounds(tables)
     ids = timeline.where("what = 'joined'").select(*GROUP, "member_id", "member").distinct()
-    given = (
+    order = Window.partitionBy(*GROUP, "partition").orderBy("rebalance")
+    return (
         timeline.where("what = 'stable'")
         .select(*GROUP, "round", sf.explode("assignment").alias("member_id", "partitions"))
         .select(*GROUP, "round", "member_id", sf.explode("partitions").alias("partition"))
         .join(sf.broadcast(ids), [*GROUP, "member_id"], "left")
-        .join(sf.broadcast(spans.select(*REBALANCE, "round", "started_seq", "ended_seq")), [*GROUP, "round"])
-    )
-    asked = (*REBALANCE, "partition", sf.coalesce("member", sf.lit("")).alias("member"))
-    began = given.select(*asked, sf.col("started_seq").alias("seq"), sf.lit("began").alias("asked"))
-    ended = given.select(*asked, sf.col("ended_seq").alias("seq"), sf.lit("ended").alias("asked"))
-    # Who was assigned a partition counts up to the beginning of the rebalance, who gave it up until its end.
-    last = sf.struct("seq", sf.when(sf.col("owner") == "", sf.col("before")).otherwise(sf.col("owner")).alias("owner"))
-    changes = owner_changes(tables).select(
-        *GROUP,
-        "partition",
-        "seq",
-        sf.when(sf.col("assigned"), last).alias("held"),
-        sf.when(~sf.col("assigned"), last).alias("left"),
-    )
-    time = Window.partitionBy(*GROUP, "partition").orderBy("seq")
-    previous = sf.greatest(
-        sf.max(sf.when(sf.col("asked") == "began", sf.col("held"))),
-        sf.max(sf.when(sf.col("asked") == "ended", sf.col("left"))),
-    )["owner"]
-    return (
-        began.unionByName(ended)
-        .unionByName(changes, allowMissingColumns=True)
-        .withColumns({name: sf.last(name, ignorenulls=True).over(time) for name in ("held", "left")})
-        .where("asked is not null")
-        .groupBy(*REBALANCE, "partition", "member")
-        .agg(previous.alias("previous"))
+        .join(sf.broadcast(spans.select(*REBALANCE, "round")), [*GROUP, "round"])
+        .withColumn("previous", sf.lag("member").over(order))
         .select(*REBALANCE, sf.when(sf.col("previous") != sf.col("member"), 1).otherwise(0).alias("moved"))
     )
 
@@ -128,15 +105,34 @@ def member_stops(tables: Tables) -> DataFrame:
 
 
 def rereads(tables: Tables) -> DataFrame:
-    """Each time a position fell back behind what the group had read: `GROUP`, `seq`, `partition`, `reread` (count)."""
+    """Each time a partition that a rebalance gave is read from behind what the group had read.
+
+    `GROUP`, `seq`, `partition`, `reread` (count). A seek, an offset out of range or a static member's return within its
+    generation is not a rebalance's doing.
+    """
     key = (*GROUP, "seq")
-    reset = tables["positions_reset"].select(*key, sf.explode("positions").alias("partition", "reset"))
+    reset = tables["positions_reset"].select(
+        *key, "member", sf.explode("positions").alias("partition", "reset"), sf.lit(False).alias("given")
+    )
     read = tables["poll_returned"].select(*key, sf.explode("positions").alias("partition", "position"))
-    rows = reset.unionByName(read, allowMissingColumns=True)
+    rows = reset.unionByName(read, allowMissingColumns=True).unionByName(_given(tables), allowMissingColumns=True)
     earlier = Window.partitionBy(*GROUP, "partition").orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
     reached = sf.greatest(sf.max("position").over(earlier), sf.first("reset", ignorenulls=True).over(earlier))
     return (
-        rows.withColumn("reread", reached - sf.col("reset"))
-        .where("reset is not null and reread > 0")
+        rows.withColumns(
+            {"reread": reached - sf.col("reset"), "fresh": sf.last("given", ignorenulls=True).over(earlier)}
+        )
+        .where("reset is not null and fresh and reread > 0")
         .select(*key, "partition", "reread")
+    )
+
+
+def _given(tables: Tables) -> DataFrame:
+    """Each partition that a rebalance gave to a member: `GROUP`, `seq`, `member`, `partition`, `given` (true)."""
+    once = Window.partitionBy(*GROUP, "member").orderBy("seq")
+    return (
+        tables["partitions_assigned"]
+        .withColumn("last", sf.lag("generation").over(once))
+        .where("last is null or last != generation")
+        .select(*GROUP, "seq", "member", sf.explode("partitions").alias("partition"), sf.lit(True).alias("given"))
     )

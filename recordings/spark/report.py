@@ -6,12 +6,11 @@ Recordings are exported to tables first (to a place that goes away, unless one i
 read where it is. Nothing is written before everything is known, and then both files appear at once or not at all.
 """
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 
 import msgspec
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # published without types
@@ -23,6 +22,7 @@ from recordings.format import HEADER
 from recordings.spark.assembling import assemble
 from recordings.spark.errors import ReportError, ReportInterruptedError
 from recordings.spark.findings import ask
+from recordings.spark.interrupts import uninterrupted
 from recordings.spark.page import page
 from recordings.spark.report_data import FORMAT, Report
 from recordings.spark.session import spark_session
@@ -76,10 +76,12 @@ def report(
                 nullcontext(spark) if spark is not None else spark_session(master, name="flightdeck report") as session
             ):
                 made = _analyse(session, places, tell)
-            tell("writing", ASKED)
-            _write(out, {JSON: msgspec.json.encode(made) + b"\n", HTML: page(made).encode()})
+        tell("writing", ASKED)
+        _write(out, {JSON: msgspec.json.encode(made) + b"\n", HTML: page(made).encode()})
     except KeyboardInterrupt:
         raise ReportInterruptedError(f"the report was interrupted; nothing was written to {out}") from None
+    except OSError as error:  # a full disk, a directory for temporary files that is not there
+        raise ReportError(f"cannot make a report: {_reason(error)}; nothing was written to {out}") from error
     return Reported(
         json=out / JSON,
         html=out / HTML,
@@ -134,21 +136,42 @@ def _refuse(out: Path) -> None:
     parent = next((place for place in (out, *out.absolute().parents) if place.exists()), out)
     if not parent.is_dir():
         raise ReportError(f"cannot write a report to {out}: {parent} is not a directory")
-    if not os.access(parent, os.W_OK | os.X_OK):
-        raise ReportError(f"cannot write a report to {out}: {parent} may not be written")
+    for path in (out / JSON, out / HTML):
+        if path.is_dir():
+            raise ReportError(f"cannot write a report to {out}: {path} is a directory")
+    try:
+        with TemporaryFile(dir=parent) as probe:  # permissions do not tell of full disks, nor of read-only ones to root
+            probe.write(b"\0")
+    except OSError as error:
+        raise ReportError(f"cannot write a report to {out}: {parent} may not be written ({error.strerror})") from error
+
+
+def _reason(error: OSError) -> str:
+    """What the operating system says, and of which file."""
+    return ": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None)
 
 
 def _write(out: Path, files: dict[str, bytes]) -> None:
-    """Write all files beside their names, then give them their names; nothing stays of what could not be finished."""
+    """Write all files beside their names, then give them their names; nothing stays of what could not be finished.
+
+    An interrupt is heard before the files get their names; after that the report is made, and it is too late.
+    """
+    missing = [place for place in (out, *out.absolute().parents) if not place.exists()]
     parts = {out / f".{name}.part": out / name for name in files}
+    fresh = [*parts, *(path for path in parts.values() if not path.exists())]
     try:
         out.mkdir(parents=True, exist_ok=True)
         for part, content in zip(parts, files.values(), strict=True):
             part.write_bytes(content)
-        for part, path in parts.items():
-            part.replace(path)
-    except OSError as error:
-        raise ReportError(f"cannot write a report to {out}: {error.strerror or error}") from error
-    finally:
-        for part in parts:
-            part.unlink(missing_ok=True)
+        with uninterrupted():
+            for part, path in parts.items():
+                part.replace(path)
+    except BaseException as error:
+        for path in fresh:
+            path.unlink(missing_ok=True)
+        for place in missing:
+            if place.exists():
+                place.rmdir()
+        if isinstance(error, OSError):
+            raise ReportError(f"cannot write a report to {out}: {_reason(error)}") from error
+        raise

@@ -4,10 +4,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from threading import Lock
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from recordings.schema import FLIGHTS, TABLES
+from recordings.spark.errors import ReportError
 
 
 class Tables:
@@ -24,11 +26,19 @@ class Tables:
         self._lock = Lock()
 
     def __getitem__(self, name: str) -> DataFrame:
-        """A table by its name, an event's kind; KeyError for a name that is none."""
+        """A table by its name, an event's kind; KeyError for no such name, ReportError when nobody exported it."""
         table = TABLES[name]
         if name not in self._opened:
             paths = [f"{place}/tables/{name}" for place in self.places]
-            self._opened[name] = self.spark.read.schema(table.ddl).parquet(*paths)
+            try:
+                self._opened[name] = self.spark.read.schema(table.ddl).parquet(*paths)
+            except AnalysisException as error:
+                if error.getCondition() != "PATH_NOT_FOUND":
+                    raise
+                raise ReportError(
+                    f"there is no table `{name}` at {' or '.join(self.places)}: it was exported by another version, or"
+                    " not to there; `flightdeck export` makes it again"
+                ) from error
         return self._opened[name]
 
     @property

@@ -21,15 +21,16 @@ def kinds(tables: Tables) -> DataFrame:
 def partition_totals(tables: Tables) -> DataFrame:
     """Records of each partition: `run_id`, `partition`, `topic`, `internal`, `produced`, `acked`, `appended`, `bytes`.
 
-    `produced`: sent for the first time, or given up before; `bytes` appended.
+    `produced`: sent for the first time, or given up before; `appended`: what the last leader's log was given and did
+    not truncate; `bytes`: appended by whichever leader.
     """
     key = ("run_id", "partition")
     sent = tables["produce_sent"].select("run_id", sf.explode("records").alias("partition", "produced"))
     unsent = tables["batch_failed"].where("not sent").select(*key, sf.col("records").alias("produced"))
     acked = tables["batch_acknowledged"].select(*key, sf.col("records").alias("acked"))
-    appended = tables["records_appended"].select(*key, sf.col("count").alias("appended"), "bytes")
+    size = tables["records_appended"].select(*key, "bytes")
     rows = sent
-    for other in (unsent, acked, appended):
+    for other in (unsent, acked, size, _appended(tables)):
         rows = rows.unionByName(other, allowMissingColumns=True)
     counted = ("produced", "acked", "appended", "bytes")
     topics = tables["topic_created"].select("run_id", "topic", "internal").distinct()
@@ -42,11 +43,30 @@ def partition_totals(tables: Tables) -> DataFrame:
     )
 
 
+def _appended(tables: Tables) -> DataFrame:
+    """Records of each partition by its last leader: what its log held at first, and what it appended since."""
+    key = ("run_id", "partition", "seq", "leader_epoch")
+    taken = tables["leadership_taken"].select(*key, sf.col("appended").alias("held"))
+    added = tables["records_appended"].select(*key, sf.col("count").alias("added"))
+    everything = Window.partitionBy("run_id", "partition")
+    held_since = sf.max_by("seq", sf.when(sf.col("held").isNotNull(), sf.struct("leader_epoch", "seq"))).over(
+        everything
+    )
+    last_epoch = sf.max(sf.when(sf.col("held").isNotNull(), sf.col("leader_epoch"))).over(everything)
+    return (
+        taken.unionByName(added, allowMissingColumns=True)
+        .withColumn("_since", held_since)
+        .withColumn("_epoch", last_epoch)
+        .where("seq >= _since and leader_epoch >= _epoch")
+        .select("run_id", "partition", sf.coalesce("held", "added").alias("appended"))
+    )
+
+
 def reader_totals(tables: Tables, end: DataFrame) -> DataFrame:
     """What each group made of each partition it reads: `READER`, `processed`, `delivered`, `lost`, `unread` (records).
 
     `end`: the rows of `lag_by_partition` at the flight's end. `delivered`: distinct records that an application
-    finished; `lost`: acknowledged ones that no log holds any more, or that a commit has passed unfinished.
+    finished; `lost`: ones that no log holds any more, or that a commit or the log's start has passed unfinished.
     """
     starts = (
         tables["positions_reset"]
@@ -54,17 +74,23 @@ def reader_totals(tables: Tables, end: DataFrame) -> DataFrame:
         .groupBy(*READER)
         .agg(sf.min_by("offset", "seq").alias("start"))
     )
-    bounds = end.join(starts, list(READER), "left")
+    deleted = tables["log_start_advanced"].groupBy("run_id", "partition").agg(sf.max("log_start").alias("deleted"))
+    bounds = (
+        end.join(starts, list(READER), "left")
+        .join(sf.broadcast(deleted), ["run_id", "partition"], "left")
+        .withColumn("read_up_to", sf.greatest("read_up_to", "deleted"))
+    )
     pieces = _finished(tables).join(bounds, list(READER))
-    passed_end = sf.when((sf.col("committed") != NEVER) & sf.col("start").isNotNull(), sf.col("committed"))
+    committed = sf.when(sf.col("committed") != NEVER, sf.col("committed"))
+    passed_end = sf.when(sf.col("start").isNotNull(), sf.greatest(committed, sf.col("deleted")))
     finished = pieces.groupBy(*READER).agg(
         sf.sum("processed").alias("processed"),
-        sf.sum("length").alias("delivered"),
+        sf.sum(sf.col("processed") - sf.col("repeated")).alias("delivered"),
         sf.sum(_overlap("start", passed_end)).alias("finished_passed"),
         sf.sum(_overlap("read_up_to", sf.col("high_watermark"))).alias("finished_ahead"),
     )
     passed = sf.greatest(sf.lit(0), sf.coalesce(passed_end - sf.col("start"), sf.lit(0)))
-    none = sf.lit(0)
+    none, unread = sf.lit(0), sf.col("high_watermark") - sf.col("read_up_to")
     return (
         bounds.join(finished, list(READER), "left")
         .join(_lost_from_logs(tables), ["run_id", "partition"], "left")
@@ -73,7 +99,7 @@ def reader_totals(tables: Tables, end: DataFrame) -> DataFrame:
             sf.coalesce("processed", none).alias("processed"),
             sf.coalesce("delivered", none).alias("delivered"),
             (passed - sf.coalesce("finished_passed", none) + sf.coalesce("lost_from_log", none)).alias("lost"),
-            (sf.col("lag") - sf.coalesce("finished_ahead", none)).alias("unread"),
+            (sf.greatest(none, unread) - sf.coalesce("finished_ahead", none)).alias("unread"),
         )
     )
 
@@ -98,40 +124,42 @@ def _finished(tables: Tables) -> DataFrame:
             sf.col("next_offset").alias("to"),
             (sf.col("next_offset") - sf.col("from")).alias("length"),
             (sf.col("next_offset") - sf.col("first_offset")).alias("processed"),
+            "repeated",
         )
     )
 
 
 def _lost_from_logs(tables: Tables) -> DataFrame:
-    """Acknowledged records that a new leader's log did not have: `run_id`, `partition`, `lost_from_log`."""
-    key = ("run_id", "partition", "seq")
-    acked = tables["batch_acknowledged"].select(*key, (sf.col("base_offset") + sf.col("records")).alias("acked_end"))
-    taken = tables["leadership_taken"].select(*key, "leader_epoch", "log_end")
-    time = Window.partitionBy("run_id", "partition").orderBy("seq")
-    deposed = sf.coalesce(sf.col("leader_epoch") < sf.max("leader_epoch").over(time), sf.lit(False))
-    turn = sf.count("log_end").over(time.rowsBetween(Window.unboundedPreceding, -1))
-    turns = (
-        acked.unionByName(taken, allowMissingColumns=True)
-        .withColumn("_deposed", deposed)
-        .where("not _deposed")
-        .withColumn("turn", turn)
-        .groupBy("run_id", "partition", "turn")  # what was acknowledged until a leader took over, and its log
-        .agg(sf.max("acked_end").alias("acked_end"), sf.max("log_end").alias("log_end"))
-        .where("log_end is not null")
-        .groupBy("run_id", "partition")
-        .agg(sf.sort_array(sf.collect_list(sf.struct("turn", "acked_end", "log_end"))).alias("turns"))
+    """Acknowledged records that no log holds any more: `run_id`, `partition`, `lost_from_log`.
+
+    A batch is known by its producer and first serial number; one that was sent and appended again lives again.
+    """
+    name = ["run_id", "partition", "producer"]
+    gone = tables["records_lost"].select(
+        *name,
+        sf.col("seq").alias("lost_seq"),
+        sf.col("first_serial").alias("gone_from"),
+        (sf.col("first_serial") + sf.col("records")).alias("gone_to"),
     )
-    zero = sf.struct(sf.lit(0).cast("bigint").alias("safe"), sf.lit(0).cast("bigint").alias("lost"))
-
-    def take_over(so_far: Column, leader: Column) -> Column:
-        safe = sf.greatest(so_far["safe"], leader["acked_end"])  # null without an acknowledgement: greatest skips it
-        return sf.struct(
-            sf.least(safe, leader["log_end"]).alias("safe"),
-            (so_far["lost"] + sf.greatest(sf.lit(0), safe - leader["log_end"])).alias("lost"),
-        )
-
-    lost = sf.aggregate("turns", zero, take_over)["lost"]
-    return turns.select("run_id", "partition", lost.alias("lost_from_log")).where("lost_from_log > 0")
+    batch = [*name, "first_serial"]
+    within = (sf.col("first_serial") >= sf.col("gone_from")) & (sf.col("first_serial") < sf.col("gone_to"))
+    lost = (
+        tables["batch_acknowledged"]
+        .select(*batch, "records")
+        .join(sf.broadcast(gone), name)
+        .where(within)
+        .groupBy(*batch, "records")
+        .agg(sf.max("lost_seq").alias("lost_seq"))
+    )
+    again = tables["records_appended"].select(*batch, sf.col("seq").alias("again_seq"))
+    return (
+        lost.join(again, batch, "left")
+        .groupBy(*batch, "records", "lost_seq")
+        .agg(sf.max("again_seq").alias("again_seq"))
+        .where(sf.coalesce("again_seq", sf.lit(0)) < sf.col("lost_seq"))
+        .groupBy("run_id", "partition")
+        .agg(sf.sum("records").alias("lost_from_log"))
+    )
 
 
 def group_totals(tables: Tables, readers: DataFrame) -> DataFrame:

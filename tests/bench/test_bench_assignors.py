@@ -1,9 +1,14 @@
 """How long a rebalance's assignment takes; `pytest tests/bench/test_bench_assignors.py`.
 
-The yardstick: kafka-python's sticky assignor needs 0.43 to 0.48 s for 2,000 partitions and 200 members.
+The yardstick is kafka-python's sticky assignor, measured beside ours.
 """
 
 from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
@@ -59,3 +64,89 @@ def test_a_member_leaves_a_group_of_many_interests(benchmark: BenchmarkFixture, 
 
 def test_the_hash_of_a_key(benchmark: BenchmarkFixture) -> None:
     assert benchmark(murmur2, b"customer-42") == -542987495
+
+
+# --- against another implementation, in the same run ---------------------------------------------------------------
+
+
+class TheirCluster:
+    """What kafka-python's assignor asks of its metadata."""
+
+    def topics(self) -> set[str]:
+        return set(counts_of(0))
+
+    def partitions_for_topic(self, topic: str) -> set[int]:
+        return set(range(PARTITIONS // TOPICS))
+
+
+class TheirMember(NamedTuple):
+    """A member as kafka-python's assignor gets it."""
+
+    member_id: str
+    metadata: object
+
+
+PARTITIONS, MEMBERS = SIZES[0]
+AT_LEAST_FASTER = 25
+AT_MOST_LONGER = 10
+
+
+def seconds(work: Callable[[], object], times: int) -> float:
+    """The best of several: whatever else the machine did only makes it longer."""
+    found = []
+    for _ in range(times):
+        began = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - began)
+    return min(found)
+
+
+def theirs(assignor: Any, subscriptions: dict[str, Subscription]) -> Callable[[], Any]:  # noqa: ANN401 - it has no types
+    members = [
+        TheirMember(
+            name,
+            assignor._metadata(
+                told.topics, told.owned_partitions if told.generation_id >= 0 else None, told.generation_id
+            ),
+        )
+        for name, told in subscriptions.items()
+    ]
+    return lambda: assignor().assign(TheirCluster(), members)
+
+
+@pytest.mark.parametrize("after", ["fresh", "after a leave"])
+def test_sticky_is_much_faster_than_kafka_pythons(after: str) -> None:
+    """`-s` prints the figures."""
+    sticky = pytest.importorskip(
+        "kafka.coordinator.assignors.sticky.sticky_assignor", reason="kafka-python is not installed (`.[test]` has it)"
+    )
+    if after == "fresh":
+        subscriptions = fresh_members(MEMBERS, equal=True)
+    else:
+        subscriptions = after_a_leave("sticky", PARTITIONS, MEMBERS, equal=True)
+    counts = counts_of(PARTITIONS)
+    their_assign = theirs(sticky.StickyPartitionAssignor, subscriptions)
+    ours = seconds(lambda: ASSIGNORS["sticky"].assign(counts, subscriptions), 20)
+    theirs_s = seconds(their_assign, 3)
+    sizes = sorted(len(held) for held in ASSIGNORS["sticky"].assign(counts, subscriptions).values())
+    assert sizes == sorted(len(held.partitions()) for held in their_assign().values()), "the same shape of result"
+    sys.stdout.write(
+        f"\n{PARTITIONS} partitions, {len(subscriptions)} members, {after}: {1e3 * ours:.2f} ms;"
+        f" kafka-python {1e3 * theirs_s:.0f} ms: {theirs_s / ours:.0f} times as long\n"
+    )
+    assert theirs_s >= AT_LEAST_FASTER * ours
+
+
+@pytest.mark.parametrize("after", ["fresh", "after a leave"])
+def test_a_group_five_times_as_large_takes_at_most_ten_times_as_long(after: str) -> None:
+    def best(partitions: int, members: int) -> float:
+        subscriptions = (
+            fresh_members(members, equal=True)
+            if after == "fresh"
+            else after_a_leave("sticky", partitions, members, equal=True)
+        )
+        return seconds(lambda: ASSIGNORS["sticky"].assign(counts_of(partitions), subscriptions), 20)
+
+    small, large = (best(*size) for size in SIZES)
+    sys.stdout.write(f"\nsticky, {after}: {1e3 * small:.2f} ms and {1e3 * large:.2f} ms: {large / small:.1f} times\n")
+    assert large <= AT_MOST_LONGER * small

@@ -9,6 +9,7 @@ from cluster.durations import (
     parse_duration,
     parse_rate,
     parse_size,
+    spoken_duration,
 )
 
 
@@ -109,3 +110,18 @@ def test_any_rate_comes_back(rate: float) -> None:
 def test_rates_come_back(count: int, period: str) -> None:
     rate = parse_rate(f"{count}/{period}")
     assert parse_rate(format_rate(rate)) == rate
+
+
+@pytest.mark.parametrize(
+    ("us", "words"),
+    [
+        (0, "0 s"),
+        (1, "0.000001 s"),
+        (2_500_000, "2.5 s"),
+        (300_000_000, "5 m"),
+        (3_600_000_000, "1 h"),
+        (4_609_365_000, "1 h 16 m 49.365 s"),
+    ],
+)
+def test_durations_for_people(us: int, words: str) -> None:
+    assert spoken_duration(us) == words

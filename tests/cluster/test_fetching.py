@@ -2,11 +2,19 @@
 
 from itertools import pairwise
 
+import pytest
+
 from cluster import events as e
 from cluster.clients.fetcher import Fetcher
 from cluster.connection import Call
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.messages import FetchedPartition, FetchResponse, PartitionMetadata
+from cluster.protocol.messages import (
+    FetchedPartition,
+    FetchResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    PartitionMetadata,
+)
 from cluster.protocol.record_batch import RecordBatch
 from tests.cluster.test_timing_facts import SECOND_US, flown, spec
 
@@ -101,3 +109,30 @@ def test_heartbeats_come_at_their_interval_and_stop_with_the_thread() -> None:
     assert not [at_us for at_us in beats if 20_600_000 < at_us < 23_500_000]
     assert not flight.all(e.MemberRemoved)
     assert flight.simulation.view.groups["g"].generation == 1
+
+
+def test_no_heartbeat_is_sent_while_a_join_waits_at_the_barrier() -> None:
+    flight = flown(spec((12.2, "kill g-2"), (13.5, "start g-2"), until_s=25, members=2))
+    (opened,) = [each for each in flight.all(e.RebalanceStarted) if not each.initial]
+    (removed,) = flight.all(e.MemberRemoved)  # the dead id, at the end of its session
+    joined = next(one for one in flight.all(e.JoinReceived, member="g-1") if one.at_us > opened.at_us)
+    assert removed.at_us - joined.at_us > 3 * SECOND_US
+    beats = flight.all(e.HeartbeatAnswered, member="g-1")
+    assert not [beat for beat in beats if joined.at_us <= beat.at_us <= removed.at_us]
+    assert flight.simulation.view.groups["g"].generation == 2
+
+
+def test_an_error_for_an_older_generation_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    flight = flown(spec(until_s=10))
+    consumer = flight.simulation.consumers["g-1"]
+    now = (consumer.generation, consumer.member_id)
+    forgotten: list[bool] = []
+    monkeypatch.setattr(consumer.membership, "forget", lambda _, *, member_id: forgotten.append(member_id))
+    for generation in (consumer.generation - 1, consumer.generation):
+        for member_id in ("somebody-else", consumer.member_id):
+            beat = HeartbeatRequest("g", generation, member_id)
+            for error in (ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
+                if (generation, member_id) != now or error is not ErrorCode.FENCED_INSTANCE_ID:
+                    consumer.heartbeats._answered(beat, HeartbeatResponse(error))
+    assert forgotten == [False, True]
+    assert consumer.state == "Stable"

@@ -88,12 +88,12 @@ def test_acknowledging_before_the_high_watermark_is_caught(monkeypatch: pytest.M
 
 
 def test_a_follower_that_acknowledges_what_it_did_not_append_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def pretends(replica: Replica, data: tuple[int, Any, int]) -> None:
-        session, batches, _ = data
+    def pretends(replica: Replica, data: tuple[int, Any, int, int]) -> None:
+        session, batches, _, _ = data
         end = batches[-1].next_offset if batches else replica.log.log_end
         assert replica.source is not None
-        replica.host.link_to(replica.source.host.id).send(
-            replica.source.follower_fetched, (replica.host.id, session, end)
+        replica.host.link_to(replica.metadata.leader).send(
+            replica.source.follower_fetched, (replica.host.id, session, replica.metadata.leader_epoch, end)
         )
 
     monkeypatch.setattr(Replica, "replicated", pretends)
@@ -132,6 +132,8 @@ def test_a_leader_that_does_not_know_repetitions_is_caught(monkeypatch: pytest.M
 
 def test_a_partition_with_two_owners_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     class Generous:
+        name = "range"
+
         @staticmethod
         def assign(counts: dict[str, int], subscriptions: dict[str, Any]) -> dict[str, list[str]]:
             everything = [f"{topic}-{number}" for topic, count in counts.items() for number in range(count)]
@@ -162,7 +164,7 @@ def test_heartbeats_accepted_from_members_that_are_gone_are_caught(monkeypatch: 
 
 
 def test_a_leader_that_lets_no_follower_back_in_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Replica, "admit_followers", lambda _: None)
+    monkeypatch.setattr(Replica, "admit_followers", lambda *_: None)
     assert caught(spec((10, "kill broker-2 for 12s")), "isr (")
 
 
@@ -204,4 +206,6 @@ def test_an_event_that_is_not_told_is_caught(
             fold(view, event)
 
     monkeypatch.setattr(cluster.telling, "fold", forgetful)
-    assert caught(spec((10, "kill broker-2"), (11, "kill g-2"), until_s=25, partitions=3), words)
+    assert caught(
+        spec((10, "kill broker-2"), (11, "kill g-2"), (20, "stall g-1 for 9s"), until_s=30, partitions=3), words
+    )

@@ -2,13 +2,14 @@
 
 import pytest
 
-from tests.flights import fly, random_spec
+from tests.flights import careless, fly, random_spec
 
 QUICK = (0, 2, 5, 6, 8, 12, 13, 23, 26, 33, 34, 40, 42, 45, 48, 49, 58, 60, 63, 64, 72, 82, 91, 98)  # each once broke
-SLOW = (360, 521, 610, *range(1_000, 1_060), 1115, 1206, 1262, 1270, 1278)  # those that broke, and a minute more
+TRANSACTIONS = (2002, 2017, 2031)
+SLOW = (360, 521, 610, *range(1_000, 1_030), 1115, 1206, 1262, 1270, 1278)  # those that broke, and some more
 
 
-@pytest.mark.parametrize("seed", QUICK)
+@pytest.mark.parametrize("seed", [*QUICK, *TRANSACTIONS])
 def test_a_troubled_cluster_loses_nothing_tells_the_truth_and_becomes_whole_again(seed: int) -> None:
     fly(random_spec(seed), seed).check()
 
@@ -17,6 +18,24 @@ def test_a_troubled_cluster_loses_nothing_tells_the_truth_and_becomes_whole_agai
 @pytest.mark.parametrize("seed", SLOW)
 def test_hundreds_of_troubled_clusters_become_whole_again(seed: int) -> None:
     fly(random_spec(seed), seed).check()
+
+
+@pytest.mark.parametrize("seed", [*range(8), 89, 91])
+def test_what_careless_producers_lose_or_write_twice_is_told_as_it_is(seed: int) -> None:
+    fly(careless(random_spec(seed), seed), seed).check()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8, 40))
+def test_what_many_careless_producers_lose_or_write_twice_is_told_as_it_is(seed: int) -> None:
+    fly(careless(random_spec(seed), seed), seed).check()
+
+
+def test_careless_producers_do_lose_records_and_write_some_twice() -> None:
+    """Else the flights above would show nothing."""
+    landed = [fly(careless(random_spec(seed), seed), seed, judged=False).document["delivery"] for seed in range(8)]
+    assert sum(delivery["lost"] for delivery in landed) > 0
+    assert sum(delivery["acked"] for delivery in landed) > sum(delivery["lost"] for delivery in landed)
 
 
 @pytest.mark.parametrize("seed", [6, 48])

@@ -181,6 +181,7 @@ def test_work_that_outlasts_the_poll_interval_is_not_committed_but_done_again() 
     assert removed.reason == "poll interval exceeded"
     assert flight.all(e.RecordsProcessed, removed.at_us, member="g-2")  # it finishes what others work on again
     assert not flight.all(e.OffsetsCommitted, removed.at_us, member="g-2", generation=1)
+    assert flight.all(e.OffsetCommitRefused, removed.at_us, member="g-2")[0].error == "CommitFailedException"
     assert flight.document["delivery"]["duplicated"] > 0
     assert flight.document["delivery"]["lost"] == 0
 
@@ -216,9 +217,13 @@ def test_a_stable_group_does_not_notice_that_its_coordinator_moves() -> None:
 
 
 def test_too_few_in_sync_replicas_refuse_acks_all_until_one_is_back() -> None:
-    flight = flown(
-        spec((10.5, "kill broker-2"), (10.5, "kill broker-3"), (30, "start broker-2"), until_s=45, min_insync=2)
+    steps = (
+        (10.45, "pause p-1 for 10s"),  # nothing is in flight that would hold later requests back
+        (10.5, "kill broker-2"),
+        (10.5, "kill broker-3"),
+        (30, "start broker-2"),
     )
+    flight = flown(spec(*steps, until_s=45, min_insync=2))
     fenced_us = flight.all(e.BrokerFenced)[-1].at_us
     (back,) = flight.all(e.IsrChanged, fenced_us + 1, partition="orders-0")
     assert back.isr == (1, 2)

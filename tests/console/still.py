@@ -27,15 +27,24 @@ def _events(seconds: float) -> tuple[Event, ...]:
 class StillFlight:
     """Implements `console.flight.Source`; notes what it was asked for in `asked`."""
 
-    def __init__(self, seconds: float = 20.0, *, phase: str = "live", speed: float = 1.0, trouble: str = "") -> None:
+    def __init__(
+        self,
+        seconds: float = 20.0,
+        *,
+        phase: str = "live",
+        speed: float = 1.0,
+        trouble: str = "",
+        events: tuple[Event, ...] = (),
+    ) -> None:
         self.title = "first-flight · seed 7"
         self.names = NAMES
         self.clock = Clock(synthetic.us(seconds), speed, speed, phase, synthetic.us(300))
         self.recording = ""
+        self.landed = True
         self.trouble = trouble
         self.asked: list[str] = []
         self.refusal = ""
-        self._waiting = list(_events(seconds))
+        self._waiting = list(events or _events(seconds))
 
     def start(self, wake: Callable[[], None]) -> None:
         self.asked.append("start")

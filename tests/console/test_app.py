@@ -1,7 +1,9 @@
 """Somebody at the console: places, panels, menus, the command line, sizes, themes, leaving."""
 
+import msgspec
 import pytest
 
+from console import command_text
 from console.app import FlightdeckApp
 from console.screens.case_file import CaseFileScreen
 from console.screens.frame import MIN_HEIGHT, MIN_WIDTH, FlightScreen
@@ -10,6 +12,7 @@ from console.screens.overlays import FailureScreen, FaultMenu, HelpScreen
 from console.screens.overview import OverviewScreen
 from console.themes import DESCRIPTIONS
 from console.widgets.command_line import CommandLine
+from tests.console import synthetic
 from tests.console.pilot import Seat, sit
 from tests.console.still import StillFlight
 
@@ -376,12 +379,32 @@ def test_textuals_own_themes_can_be_chosen() -> None:
     sit(script)
 
 
-@pytest.mark.parametrize("keys", [["q"], ["down", "enter", "q"], ["f", "q"], ["question_mark", "q"], ["ctrl+c"]])
+WAYS_OUT = [
+    ["q"],
+    ["down", "enter", "q"],
+    ["f", "q"],
+    ["question_mark", "q"],
+    ["question_mark", "down", "q"],
+    ["H", "q"],
+    ["ctrl+c"],
+    ["ctrl+p", "ctrl+c"],
+    ["colon", "k", "ctrl+c"],
+]
+
+
+@pytest.mark.parametrize("keys", WAYS_OUT, ids="-".join)
 def test_q_leaves_from_everywhere(keys: list[str]) -> None:
+    left: list[bool] = []
+
     async def script(seat: Seat) -> None:
-        await seat.pilot.press(*keys)
+        await seat.pilot.press(*keys[:-1])
+        await seat.settle()
+        left.append(seat.app._exit)
+        await seat.pilot.press(keys[-1])
+        left.append(seat.app._exit)
 
     app = sit(script)
+    assert left == [False, True]
     assert (app.return_code or 0) == 0
     assert isinstance(app.flight.source, StillFlight)
     assert app.flight.source.asked[-1] == "stop"
@@ -433,3 +456,20 @@ def test_clicks_select_and_twice_opens() -> None:
         assert seat.app.place() == "billing"
 
     sit(script)
+
+
+def test_members_that_a_later_scale_made_are_known_by_name() -> None:
+    source = StillFlight(20.0)
+    source.names = msgspec.structs.replace(source.names, groups={"audit": synthetic.AUDIT, "billing": ("billing-1",)})
+
+    async def script(seat: Seat) -> None:
+        await seat.press("colon")
+        await seat.type("go billing-4")
+        await seat.press("enter")
+        assert seat.app.place() == "billing"
+        panel = seat.app.focused_panel()
+        assert panel is not None
+        assert panel.selected == "billing-4"
+        assert "billing-4" in command_text.completions("kill ", seat.app.flight.names())
+
+    sit(script, app=FlightdeckApp(source=source))

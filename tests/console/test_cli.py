@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -95,6 +96,16 @@ def test_run_prints_a_readable_summary(flightdeck: Flightdeck, small: str) -> No
     assert "✔ groups.billing.members == 2 at " in ended.out
     assert "billing: " in ended.out
     assert ended.err == ""
+
+
+def test_run_tells_which_of_its_steps_were_refused_and_why(flightdeck: Flightdeck, small: str) -> None:
+    with Path(small).open("a") as file:
+        file.write('[[at]]\ntime = "2s"\ndo = "start billing-1"\n')
+        file.write('[[at]]\ntime = "3s"\ndo = "subscribe billing-1 to orders"\n')
+    lines = flightdeck("run", small).out.splitlines()
+    assert "refused at 2 s: start billing-1: billing-1 is running already" in lines
+    already = "billing-1 subscribes to exactly these already"
+    assert f"refused at 3 s: subscribe billing-1 to orders: {already}" in lines
 
 
 def test_run_json_prints_one_object(flightdeck: Flightdeck, small: str) -> None:
@@ -220,6 +231,11 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("run", "first-flight", "again"), "'again' is too much for `flightdeck run`"),
     (("run", "first-flight", "--untl", "3s"), "Unknown option: --untl. Did you mean --until?"),
     (("run", "first-flight", "--until", "5"), "--until: '5' has no unit"),
+    (("run", "first-flight", "--until", "-5s"), "--until: '-5s' is before the beginning"),
+    (("run", "first-flight", "--until=-5s"), "--until: '-5s' is before the beginning"),
+    (("run", "first-flight", "--speed", "-2"), "--speed: a speed is above zero"),
+    (("run", ""), "'': no scenario has an empty name (did you mean first-flight?)"),
+    (("show", " "), "' ': no scenario has an empty name"),
     (("run", "first-flight", "--until", "5x"), "--until: '5x': unknown unit"),
     (("run", "first-flight", "--until", "5s", "--forever"), "--forever has no end"),
     (("run", "first-flight", "--seed", "one"), '--seed: unable to convert "one" into int'),
@@ -273,7 +289,7 @@ def test_a_bug_of_ours_is_told_as_one(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("no such luck")
 
-    monkeypatch.setattr("cluster.broker.broker.Broker._heartbeat", broken)
+    monkeypatch.setattr("cluster.broker.lifecycle.Lifecycle.beat", broken)
     ended = flightdeck("run", small, "--record", tmp_path / "a.flight")
     assert ended.code == 1
     assert ended.err.startswith("the last 50 events:\n{")
@@ -317,6 +333,15 @@ def test_help_and_version_import_nothing_heavy() -> None:
     assert in_a_process("--version").out.strip() == VERSION
 
 
+@pytest.mark.parametrize("how", [["--json"], ["--log"], []])
+def test_output_that_cannot_be_written_is_told_in_one_line(small: str, how: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command("run", small, *how), cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (2, "flightdeck: cannot write output: No space left on device\n")
+
+
 def test_a_seed_is_the_same_flight_in_every_process(small: str) -> None:
     reports = [json.loads(in_a_process("run", small, "--json", PYTHONHASHSEED=seed).out) for seed in ("1", "2")]
     assert reports[0]["journal_sha256"] == reports[1]["journal_sha256"]
@@ -326,6 +351,21 @@ def test_a_seed_is_the_same_flight_in_every_process(small: str) -> None:
 def test_a_mistake_as_a_process_has_no_traceback() -> None:
     ended = in_a_process("run", "nothing")
     assert ended == Ended(2, "", "flightdeck: nothing: no scenario has this name\n")
+
+
+def test_a_terminal_that_draws_nothing_gets_lines(small: str) -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:  # pragma: no cover - the other process
+        os.chdir(ROOT)
+        os.execve(sys.executable, command("--scenario", small, "--until", "1s"), {**os.environ, "TERM": "dumb"})
+    said = b""
+    while not said.endswith(b"the flight has ended\r\n"):
+        said += os.read(terminal, 65_536)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    os.close(terminal)
+    assert b"TERM=dumb: this terminal draws no screens, so the flight is told in lines" in said
+    assert b"billing rebalances: member joined" in said
+    assert b"\x1b" not in said
 
 
 def test_output_that_nobody_reads_is_no_error(small: str) -> None:

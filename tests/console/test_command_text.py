@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from cluster.command_grammar import CommandError
-from cluster.commands import Kill, Pause, Stall
+from cluster.command_grammar import CommandError, Form
+from cluster.commands import COMMANDS, Kill, Pause, Stall, is_built
 from console import command_text as ct
 from tests.console.still import NAMES
 
@@ -98,3 +98,52 @@ def test_a_completed_word_is_ready_for_the_next() -> None:
 def test_usage_says_how_a_line_goes_on(text: str, usage: str) -> None:
     assert ct.usage_of(text).startswith(usage)
     assert bool(usage) == bool(ct.usage_of(text))
+
+
+@pytest.mark.parametrize(
+    ("typed", "usage"),
+    [
+        ("slow broker-1 ", "slow MEMBER to DURATION"),
+        ("slow broker-1 broker-2 ", "slow NAME NAME to DURATION"),
+        ("slow billing-1 to", "slow MEMBER to DURATION"),
+        ("cut broker-1 -> ", "cut NAME -> NAME"),
+        ("cut broker-1 broker-2 ", "cut NAME NAME"),
+        ("heal broker-1 ", "heal NAME NAME"),
+        ("heal", "heal   mend every link"),
+        ("pause heartbeats of ", "pause heartbeats of MEMBER"),
+        ("elect unc", "elect unclean TOPIC-P"),
+        ("move coord", "move coordinator of GROUP"),
+        ("lose next 3 ", "lose next N responses of API from BROKER"),
+        ('mark "never closed', ""),
+    ],
+)
+def test_the_usage_is_that_of_the_form_being_typed(typed: str, usage: str) -> None:
+    assert ct.usage_of(typed).startswith(usage)
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("set billing max.poll.", {"max.poll.interval.ms", "max.poll.records"}),
+        ("set checkout ling", {"linger.ms"}),
+        ("set orders min.", {"min.insync.replicas"}),
+    ],
+)
+def test_settings_are_completed_by_their_scope(typed: str, words: set[str]) -> None:
+    assert words <= set(ct.completions(typed, NAMES))
+
+
+def test_a_setting_that_is_written_is_not_completed_any_more() -> None:
+    assert ct.completions("set billing max.poll.records 5", NAMES) == []
+    assert "billing" in ct.completions("set bil", NAMES)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [form for form in COMMANDS if is_built(form.command)],  # type: ignore[arg-type]
+    ids=lambda form: form.usage,
+)
+def test_every_command_can_be_begun_from_the_palette(form: Form) -> None:
+    begun = ct.begin(form)
+    assert form.usage.startswith(begun)
+    assert begun

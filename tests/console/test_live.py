@@ -1,5 +1,6 @@
 """The console as a process in a real terminal: the first screen, a live flight, leaving cleanly in every way."""
 
+import array
 import codecs
 import fcntl
 import os
@@ -15,14 +16,16 @@ from pathlib import Path
 
 import pytest
 
+from recordings.reader import Recording
 from tests.console.emulator import Terminal
 
 ROOT = Path(__file__).parents[2]
+FULL_LOOKS = 30  # as many frames as Textual queues before its loop waits, and more
 RESTORED = (b"\x1b[?1049l", b"\x1b[?25h")
 PROGRAM = """
 import sys
 from console.app import FlightdeckApp
-app = FlightdeckApp({scenario!r}, speed={speed}, until_us={until_us})
+app = FlightdeckApp({scenario!r}, speed={speed}, until_us={until_us}, record={record!r})
 app.run()
 sys.exit(app.return_code or 0)
 """
@@ -41,7 +44,12 @@ class Process:
     """The console on a pseudo-terminal of 120×40."""
 
     def __init__(
-        self, scenario: str = "first-flight", speed: str = "1.0", until_us: int | None = None, **environment: str
+        self,
+        scenario: str = "first-flight",
+        speed: str = "1.0",
+        until_us: int | None = None,
+        record: str | None = None,
+        **environment: str,
     ) -> None:
         self.began = time.monotonic()
         self.output = b""
@@ -51,7 +59,7 @@ class Process:
         if self.pid == 0:  # pragma: no cover - the other process
             os.chdir(ROOT)
             told = {"TERM": "xterm-256color", "COLORTERM": "truecolor", **environment}
-            program = PROGRAM.format(scenario=scenario, speed=speed, until_us=until_us)
+            program = PROGRAM.format(scenario=scenario, speed=speed, until_us=until_us, record=record)
             os.execve(sys.executable, [sys.executable, "-c", program], {**os.environ, **told})
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
         self.status: int | None = None
@@ -79,11 +87,24 @@ class Process:
     def press(self, keys: str) -> None:
         os.write(self.fd, keys.encode())
 
-    def wait(self, seconds: float = 10.0) -> int:
+    def fill(self) -> None:
+        """Read nothing until the terminal takes nothing any more: what waits to be read does not grow."""
+        waiting = array.array("i", [-1])
+        before, stands = -2, 0
+        while stands < FULL_LOOKS:
+            select.select([], [], [], 0.1)
+            fcntl.ioctl(self.fd, termios.FIONREAD, waiting)
+            stands = stands + 1 if waiting[0] == before else 0
+            before = waiting[0]
+
+    def wait(self, seconds: float = 10.0, *, reading: bool = True) -> int:
         """Read to the end; the exit code."""
         deadline = time.monotonic() + seconds
         while self.status is None:
-            self.read(0.05)
+            if reading:
+                self.read(0.05)
+            else:
+                select.select([], [], [], 0.05)
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 self.status = os.waitstatus_to_exitcode(status)
@@ -107,8 +128,14 @@ def processes() -> Iterator[list[Process]]:
         process.end()
 
 
-def start(processes: list[Process], scenario: str = "first-flight", speed: str = "1.0", **env: str) -> Process:
-    processes.append(Process(scenario, speed, None, **env))
+def start(
+    processes: list[Process],
+    scenario: str = "first-flight",
+    speed: str = "1.0",
+    record: Path | None = None,
+    **env: str,
+) -> Process:
+    processes.append(Process(scenario, speed, None, str(record) if record is not None else None, **env))
     return processes[-1]
 
 
@@ -175,3 +202,15 @@ def test_the_end_of_a_flight_stays_on_screen(processes: list[Process], tmp_path:
     process.until("the flight has ended")
     process.press("q")
     assert process.wait() == 0
+
+
+def test_a_terminal_that_reads_nothing_is_left_all_the_same(processes: list[Process], tmp_path: Path) -> None:
+    recording = tmp_path / "a.flight"
+    process = start(processes, speed="float('inf')", record=recording)
+    process.until("● up")
+    process.fill()
+    os.kill(process.pid, signal.SIGTERM)
+    assert process.wait(reading=False) == 0
+    footer = Recording(recording).footer
+    assert footer is not None
+    assert not footer.complete

@@ -4,6 +4,9 @@ import math
 
 import pytest
 
+from cluster.commands import parse
+from cluster.commands import text_of as text_of_command
+from cluster.unbuilt import UNBUILT
 from cluster.view import ClusterView
 from console.clock import Clock, faster, slower
 from console.presenters import frame
@@ -84,7 +87,7 @@ def test_brokers_between_up_and_down(paused: bool, fenced: bool, state: str) -> 
 def test_producers_show_rate_and_trouble() -> None:
     view = synthetic.view_at(90.0)
     view.producers["ledger-1"].failed, view.producers["ledger-1"].last_error = 7, "NOT_ENOUGH_REPLICAS"
-    said = text_of(ProducersListing(view, 120))
+    said = text_of(ProducersListing(view, us(90.0), 120))
     assert "96/s" in said
     assert "NOT_ENOUGH_REPLICAS" in said
 
@@ -104,7 +107,7 @@ def test_no_line_is_wider_than_its_panel(seconds: float, width: int) -> None:
         GroupsListing(view, now_us, width),
         TopicsListing(view, width),
         BrokersListing(view, width),
-        ProducersListing(view, width),
+        ProducersListing(view, now_us, width),
         MomentsListing(view, width),
     ]
     for listing in listings:
@@ -206,7 +209,20 @@ def test_every_possible_fault_is_a_command_that_parses(thing: Thing, seconds: fl
     assert all(fault.effect for fault in faults)
 
 
-def test_impossible_faults_stay_with_their_reason() -> None:
+def test_every_entry_of_every_menu_is_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cluster.unbuilt.UNBUILT", {})
+    view = synthetic.view_at(90.0)
+    things = [Thing("group", "billing"), Thing("member", "billing-1"), Thing("broker", "broker-1")]
+    things += [Thing("producer", "checkout-1"), Thing("topic", "orders")]
+    for thing in things:
+        for fault in faults_of(view, NAMES, thing):
+            assert text_of_command(parse(fault.text, NAMES)) == fault.text
+    controllers = {fault.text: fault.reason for fault in faults_of(view, NAMES, Thing("broker", "broker-2"))}
+    assert controllers["fail over controller"] == "broker-1 is the controller, not this one"
+
+
+def test_impossible_faults_stay_with_their_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(UNBUILT, "command rolling_restart", "rolling restart")
     view = synthetic.view_at(90.0)
     dead = {fault.text: fault.reason for fault in faults_of(view, NAMES, Thing("member", "billing-2"))}
     assert dead["kill billing-2"] == "its process does not run"

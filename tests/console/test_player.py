@@ -33,7 +33,7 @@ def drawn(view: ClusterView, now_us: int) -> list[Line]:
         GroupsListing(view, now_us, WIDTH),
         TopicsListing(view, WIDTH),
         BrokersListing(view, WIDTH),
-        ProducersListing(view, WIDTH),
+        ProducersListing(view, now_us, WIDTH),
         MomentsListing(view, WIDTH),
     ]
     for group in view.groups.values():

@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 
 from console.app import FlightdeckApp
 from console.themes import CONTRAST, LIGHT, MONO
+from tests.console import synthetic_transactions
 from tests.console.still import StillFlight
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
@@ -56,6 +57,14 @@ def looking(place: str | None, *keys: str, theme: str = "") -> Callable[[Pilot[A
 @pytest.mark.parametrize("place", ["overview", "billing"])
 def test_screens(place: str, seconds: float, size: tuple[int, int], snap_compare: Compare) -> None:
     app = FlightdeckApp(source=StillFlight(seconds))
+    assert snap_compare(app, terminal_size=size, run_before=looking(place))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("seconds", [10.0, 45.0])
+@pytest.mark.parametrize("place", ["transactions", "overview"])
+def test_transactions(place: str, seconds: float, size: tuple[int, int], snap_compare: Compare) -> None:
+    app = FlightdeckApp(source=StillFlight(seconds, events=tuple(synthetic_transactions.events(seconds))))
     assert snap_compare(app, terminal_size=size, run_before=looking(place))
 
 

@@ -55,6 +55,7 @@ class Stage:
         self.version = version
         self.extra_protocols = protocols  # those that the scenario changes to: the static set-up supports them too
         self.cast: dict[str, Actor] = {}
+        self.instance_ids: dict[str, str] = {}  # of static members that the scenario does not call as usual
         self.bindings: dict[str, int] = {}  # "generation": "g" binds g
         self.origin_us = 0
         self.new_desk()
@@ -157,7 +158,7 @@ class Stage:
             actor.rebalance_timeout_ms = step.get("rebalance_timeout_ms", actor.rebalance_timeout_ms)
             actor.protocols = list(step.get("protocols", actor.protocols))
             if static:
-                actor.instance_id = STATIC_NAMES[index]
+                actor.instance_id = self.instance_ids.get(name, STATIC_NAMES[index])
                 actor.protocols += [name for name in self.extra_protocols if name not in actor.protocols]
             else:
                 actor.instance_id = step.get("group_instance_id")

@@ -18,6 +18,7 @@ from cluster.protocol.messages import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
     DescribeGroupRequest,
+    DescribeGroupResponse,
     HeartbeatRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
@@ -59,6 +60,7 @@ class Scenario:
         joins = [step for step in steps if step["call"] == "join" and isinstance(step.get("protocols"), list)]
         accepted = [step for step in joins if step.get("expect", {}).get("error") != "INCONSISTENT_GROUP_PROTOCOL"]
         self.stage = Stage(config, version=version, protocols=[name for s in accepted for name in s["protocols"]])
+        self.stage.instance_ids = _instance_ids(steps)
         self.version = version
         self.loading = loading
         self.next_ms: int | None = None
@@ -245,7 +247,7 @@ class Scenario:
     def _txn_offset_commit(self, step: dict[str, Any]) -> None:
         request = self._commit_request(step, self._current() if step.get("member_id") else -1)
         call, desk = Call(request), self.stage.desk
-        desk.run(desk.coordinator.commit_in_transaction(request, step.get("pid", 1), call, desk.now_us))
+        desk.run(desk.coordinator.commit_in_transaction(request, (step.get("pid", 1), 0), call, desk.now_us))
         self._judge(step, call.response, self._actor(step))
 
     def _txn_marker(self, step: dict[str, Any]) -> None:
@@ -351,6 +353,8 @@ class Scenario:
                 self._compare_members([(m.member_id, m.instance_id) for m in response.members], expected)
             case "members" if isinstance(response, LeaveGroupResponse):
                 assert [{"error": error.name} for _, _, error in response.members] == expected
+            case "members" if isinstance(response, DescribeGroupResponse):
+                self._compare_members([(m[0], m[1]) for m in response.members], expected)
             case "assignment":
                 assert tuple(getattr(response, key)) == self._assignment(expected)
             case "offset":
@@ -376,6 +380,18 @@ class Scenario:
         if isinstance(expected, str) and words[:2] == ["the", "one"]:  # "the one F had"
             return self.given[words[2]]
         return tuple(expected)
+
+
+def _instance_ids(steps: list[dict[str, Any]]) -> dict[str, str]:
+    """Member → the `group.instance.id` that it has from the set-up on, where a later step says it of its own id."""
+    own = [step for step in steps if step.get("member_id") in {"known", "old id"} and step.get("group_instance_id")]
+    founders = {name for step in steps if "static" in step["call"] for name in step.get("members", ())}
+    found: dict[str, str] = {}
+    for step in own:
+        wrong = step.get("expect", {}).get("error") in {"UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"}
+        if step.get("member") in founders and not (wrong and step["member_id"] == "known"):
+            found.setdefault(step["member"], step["group_instance_id"])
+    return found
 
 
 def _errors(response: Response) -> set[str]:

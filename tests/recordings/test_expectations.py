@@ -135,7 +135,7 @@ def test_a_shortened_flight_judges_what_it_reached(
     assert result["ok"] is ok
     if ok is None:
         assert result["at_s"] is None
-        assert result["found"].startswith("not judged: the flight ended at 3s, before ")
+        assert result["found"].startswith("not judged: the flight ended at 3 s, before ")
 
 
 def test_only_roots_that_are_still_wanted_are_asked_for() -> None:
@@ -213,6 +213,27 @@ def test_counts_are_not_judged_in_a_shortened_flight(
     for second in seconds:
         flight.see(removed(second))
     assert flight.results(4 * S, shortened=True)[0]["ok"] is ok
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({}, "not judged: the flight ended at 4 s, before the scenario does; until then it did not happen"),
+        ({"to_us": 65 * S}, "not judged: the flight ended at 4 s, before 1 m 5 s; until then it did not happen"),
+        (
+            {"count": 3},
+            "not judged: the flight ended at 4 s, before the scenario does; until then it happened 0 times of 3",
+        ),
+    ],
+)
+def test_an_event_that_is_not_judged_says_why(fields: dict[str, Any], found: str) -> None:
+    flight = expecting(ExpectationSpec(event="member_removed", **fields))
+    assert flight.results(4 * S, shortened=True)[0] == {
+        "event": "member_removed",
+        "ok": None,
+        "at_s": None,
+        "found": found,
+    }
 
 
 def test_results_come_in_the_order_of_the_file() -> None:

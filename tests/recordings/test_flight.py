@@ -1,5 +1,6 @@
 """A headless flight: what it reports, how it ends, and that recording it changes nothing."""
 
+import errno
 from collections import deque
 from pathlib import Path
 
@@ -9,9 +10,9 @@ import pytest
 from cluster.events import Event
 from recordings.flight import FlightError, Plan, fly, make_plan
 from recordings.format import RecordingError
-from recordings.journal import Recorder
 from recordings.reader import Recording
 from recordings.scenario import Scenario, SettingError
+from recordings.segments import SegmentWriter
 
 
 def test_the_report_has_the_fields_of_the_contract_in_their_order(plan: Plan) -> None:
@@ -128,19 +129,31 @@ def test_a_bug_is_told_with_the_last_events_and_the_recording_is_closed(plan: Pl
 def test_a_disk_that_fills_up_ends_the_flight_and_keeps_what_there_is(
     plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = 0
-    original = Recorder._write
+    original = SegmentWriter._put
 
-    def write(recorder: Recorder, lines: bytes) -> None:
-        nonlocal written
-        written += len(lines)
-        if written > 400_000:
-            recorder._segments._file.close()
-            recorder._segments._file = Path("/dev/full").open("wb", buffering=0)  # noqa: SIM115
-        original(recorder, lines)
+    def put(segments: SegmentWriter, lines: bytes) -> None:
+        if segments.offset > 400_000:  # the recording's own file stays open: only its writes fail
+            with Path("/dev/full").open("wb", buffering=0) as full:
+                full.write(lines)
+        original(segments, lines)
 
-    monkeypatch.setattr(Recorder, "_write", write)
+    monkeypatch.setattr(SegmentWriter, "_put", put)
     with pytest.raises(RecordingError, match="No space left on device; what was recorded is kept"):
         fly(plan, record=tmp_path / "a.flight")
     events = list(Recording(tmp_path / "a.flight").events())
     assert len(events) >= 1_000
+
+
+def test_a_disk_that_says_nothing_of_a_file_is_quoted_and_nobody_is_blamed_for_moving_it(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stat = Path.stat
+
+    def fails(path: Path, *, follow_symlinks: bool = True) -> object:
+        if path.name.endswith(".part"):
+            raise OSError(errno.EIO, "Input/output error")
+        return stat(path, follow_symlinks=follow_symlinks)
+
+    monkeypatch.setattr(Path, "stat", fails)
+    with pytest.raises(RecordingError, match=r"\.part: Input/output error"):
+        fly(plan, record=tmp_path / "a.flight")

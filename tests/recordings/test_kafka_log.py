@@ -8,16 +8,20 @@ import pytest
 
 from cluster import events as e
 from cluster.events import EVENT_KINDS, Event
+from cluster.protocol.names import coordinator_partition
 from recordings.flight import Plan, fly
 from recordings.kafka_log import RENDERERS, KafkaLog, timestamp
 
 SILENT = {
-    "topic_created", "group_declared", "member_declared", "producer_declared",  # the scenario's, before anything runs
+    "group_declared", "member_declared", "producer_declared",  # the scenario's, before anything runs
     "broker_paused", "broker_resumed", "member_paused", "member_resumed", "member_stopped",  # SIGSTOP, SIGKILL
     "producer_state_changed", "batch_opened", "produce_sent", "batch_acknowledged",
+    "partitions_added",  # each of them has its line
+    "records_lost",  # nobody at Kafka's can know
     "records_appended", "high_watermark_advanced",  # only noted, for lines that come later
-    "join_barrier_extended", "group_stabilized", "offsets_committed",
-    "poll_returned", "poll_started", "records_processed", "key_order_broken",
+    "heartbeat_answered", "offsets_committed",
+    "positions_moved_on",
+    "poll_returned", "poll_started", "records_processed", "record_skipped", "setting_changed", "key_order_broken",
     "application_stalled", "heartbeats_paused",
 }  # fmt: skip
 """Facts of which Kafka's logs, at level INFO, say nothing."""
@@ -45,25 +49,37 @@ def test_every_kind_has_its_words_or_is_known_to_be_silent() -> None:
 
 def found(lines: list[str], pattern: str) -> list[tuple[str, ...]]:
     """The timestamp and the groups of every line that has the pattern."""
-    whole = re.compile(r"\[(\d\d:\d\d:\d\d,\d\d\d)\] (?:INFO|WARN|ERROR) (?:\[[^]]*\]:? )??" + pattern)
+    whole = re.compile(r"\[(\d\d:\d\d:\d\d,\d\d\d)\] (?:DEBUG|INFO|WARN|ERROR) (?:\[[^]]*\]:? )??" + pattern)
     return [match.groups() for line in lines if (match := whole.match(line))]
 
 
+def ids(numbers: tuple[int, ...]) -> str:
+    return ",".join(str(number) for number in numbers)
+
+
+def told(partition: str) -> bool:
+    """Partitions that the log speaks of: those of topics, and those that coordinate the groups of the flight."""
+    coordinating = {f"__consumer_offsets-{coordinator_partition(group, 50)}" for group in ("billing", "audit")}
+    return not partition.startswith("__") or partition in coordinating
+
+
+COORDINATOR = r"\[GroupCoordinator id=(\d) topic=__consumer_offsets partition=\d+\] "
 CONSUMER = r"\[Consumer clientId=(\S+), groupId=(\S+)\] "
 STORY: list[tuple[type[Event], str, Callable[[Any], tuple[str, ...] | None]]] = [
     (
         e.RebalanceStarted,
-        r"\[GroupCoordinator (\d)\]: Preparing to rebalance group (\S+) in state \S+ with old generation (\d+) \(__con",
-        lambda it: (str(it.broker), it.group, str(it.generation)),
+        COORDINATOR
+        + r"Preparing to rebalance group (\S+) in state \S+ with old generation (\d+) \(reason: (.+)\)\. \(",
+        lambda it: (str(it.broker), it.group, str(it.generation), it.detail),
     ),
     (
         e.JoinBarrierCompleted,
-        r"Stabilized group (\S+) generation (\d+) \(__consumer_offsets-\d+\) with (\d+) members",
+        r"Stabilized group (\S+) generation (\d+) with (\d+) members\.",
         lambda it: (it.group, str(it.generation), str(len(it.members))) if it.members else None,
     ),
     (
         e.JoinBarrierCompleted,
-        r"Group (\S+) with generation (\d+) is now empty",
+        r"Group (\S+) with generation (\d+) is now empty\.",
         lambda it: (it.group, str(it.generation)) if not it.members else None,
     ),
     (
@@ -73,17 +89,17 @@ STORY: list[tuple[type[Event], str, Callable[[Any], tuple[str, ...] | None]]] = 
     ),
     (
         e.MemberRemoved,
-        r"Member (\S+) in group (\S+) has failed, removing it from the group",
+        r"Member (\S+) in group (\S+) has failed, removing it from the group\.",
         lambda it: (it.member_id, it.group) if it.reason == "session expired" else None,
     ),
     (
         e.MemberRemoved,
-        r"Member (\S+) has left group (\S+) through explicit `LeaveGroup`; client reason:",
-        lambda it: (it.member_id, it.group) if it.reason in {"member left", "poll interval exceeded"} else None,
+        r"\[Group (\S+)\] Member (\S+) has left group through explicit `LeaveGroup` request; client rea.*: (.+) \(",
+        lambda it: (it.group, it.member_id, it.client_reason) if it.client_reason else None,
     ),
     (
         e.MemberIdAssigned,
-        r"Dynamic member with unknown member id joins group (\S+) in \S+ state. Created a new member id (\S+) and",
+        r"Dynamic member with unknown member id joins group (\S+) in \S+ state. Created a new member id (\S+) and req",
         lambda it: (it.group, it.member_id),
     ),
     (
@@ -99,7 +115,7 @@ STORY: list[tuple[type[Event], str, Callable[[Any], tuple[str, ...] | None]]] = 
     (
         e.MemberStateChanged,
         CONSUMER + r"\(Re-\)joining group",
-        lambda it: (it.member, it.group) if it.state == "Joining" else None,
+        lambda it: (it.member, it.group) if it.state == "Joining" and "encountered" not in it.reason else None,
     ),
     (
         e.CoordinatorFound,
@@ -113,16 +129,31 @@ STORY: list[tuple[type[Event], str, Callable[[Any], tuple[str, ...] | None]]] = 
     ),
     (
         e.LeaderElected,
-        r"(?:UNCLEAN )?partition change for (\S+):",
-        lambda it: (it.partition,) if it.reason != "created" else None,
+        r"partition change for (\S+): .*leaderEpoch: \d+ -> (\d+)",
+        lambda it: (it.partition, str(it.leader_epoch)) if it.reason != "created" and told(it.partition) else None,
     ),
-    (e.IsrChanged, r"\[Partition (\S+) broker=\d\] ISR updated to (\S+)", lambda it: (it.partition, _ids(it.isr))),
+    (
+        e.IsrChanged,
+        r"\[Partition (\S+) broker=\d\] ISR updated to (\S+) ",
+        lambda it: (it.partition, ids(it.isr)) if told(it.partition) and "fenced" not in it.reason else None,
+    ),
+    (
+        e.IsrChanged,
+        r"\[Broker id=\d\] Skipped the become-leader state change for (\S+) since it is already .*, ISR \[(\S+)\], ad",
+        lambda it: (it.partition, ids(it.isr)) if told(it.partition) and "fenced" in it.reason else None,
+    ),
+    (
+        e.SyncReceived,
+        CONSUMER + r"Finished assignment for group at generation \d+: \{(\S+)=Assignment\(partitions=\[",
+        lambda it: (it.member, it.group, next(iter(it.assignments))) if it.leader else None,
+    ),
+    (
+        e.PartitionsAssigned,
+        CONSUMER + r"Notifying assignor about the new Assignment\(partitions=\[(.*)\]\) \(",
+        lambda it: (it.member, it.group, ", ".join(it.partitions)),
+    ),
     (e.FaultStarted, r"fault (\d+) begins: (.+) \(", lambda it: (str(it.fault), it.text)),
 ]
-
-
-def _ids(numbers: tuple[int, ...]) -> str:
-    return ",".join(str(number) for number in numbers)
 
 
 @pytest.mark.parametrize(("kind", "pattern", "expected"), STORY, ids=[row[1][:60] for row in STORY])
@@ -148,9 +179,21 @@ def test_the_story_is_about_something(flight: tuple[list[Event], list[str]]) -> 
     assert any("on heartbeat expiration" in line for line in lines)
     assert any("due to consumer poll timeout has expired." in line for line in lines)
     assert any("due to the consumer is being closed" in line for line in lines)
+    assert any("Found no committed offset for partition" in line for line in lines)
     assert any("Fencing broker 2" in line for line in lines)
 
 
 def test_virtual_time_stands_in_the_form_of_kafkas_logs() -> None:
     assert timestamp(0) == "00:00:00,000"
     assert timestamp(3_723_004_999) == "01:02:03,004"
+
+
+def test_who_leaves_says_so_before_the_coordinator_does(flight: tuple[list[Event], list[str]]) -> None:
+    _, lines = flight
+    heard = [
+        (at, match[1]) for at, line in enumerate(lines) if (match := re.search(r"Member (\S+) has left group", line))
+    ]
+    assert len(heard) >= 2
+    for at, member_id in heard:
+        said = next(place for place, line in enumerate(lines) if f"Member {member_id} sending LeaveGroup" in line)
+        assert said < at

@@ -128,6 +128,23 @@ def test_a_missing_segment_is_damage(flight: Path) -> None:
         list(Recording(flight).entries())
 
 
+def test_a_missing_last_segment_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.flight"
+    recorder = Recorder(path, new_header("s", "", Settings(seed=1, until_us=200)), segment_bytes=400)
+    for event in watermarks(20):
+        recorder(event)
+        recorder.flush()
+    recorder.close(turns=40, virtual_us=200)
+    *others, last = sorted(path.glob("segment-*"))
+    last.unlink()
+    with pytest.raises(DamagedError, match=rf"json counts 20: {last.name.partition('.')[0]}\.jsonl is missing"):
+        list(Recording(path).entries())
+    for other in others:
+        other.unlink()
+    with pytest.raises(DamagedError, match=r"damaged at segment-000001\.jsonl: .*: segment-000001\.jsonl is missing"):
+        list(Recording(path).entries())
+
+
 def test_a_damaged_frame_is_damage(flight: Path) -> None:
     text = (flight / SEGMENT).read_bytes()
     packed = compress_segment(flight / SEGMENT, [text.index(b"\n") + 1, len(text)])

@@ -27,6 +27,8 @@ topics = ["orders"]
 members = 2
 """
 
+KAFKAS_DEFAULT = ("range", "cooperative-sticky")
+
 
 def read(text: str) -> ScenarioSpec:
     """What a text says, built or not; it must have the right structure."""
@@ -51,7 +53,7 @@ def test_defaults_are_the_contracts() -> None:
     assert (producer.count, producer.rate_per_second, producer.limit) == (1, 10.0, None)
     assert (producer.arrivals, producer.keys) == (ArrivalsSpec(), KeysSpec())
     assert (producer.size_bytes, producer.start_us, producer.transactions) == (1_024, 0, None)
-    assert (group.stagger_us, group.start_us, group.static, group.assignors) == (0, 0, False, ("range",))
+    assert (group.stagger_us, group.start_us, group.static, group.assignors) == (0, 0, False, KAFKAS_DEFAULT)
     assert (group.application.per_record_us, group.application.jitter, group.application.commit) == (0, 0.0, "auto")
     assert (producer.instances(), group.instances()) == (("checkout-1",), ("billing-1", "billing-2"))
     assert group.topics_of("billing-2") == ("orders",)

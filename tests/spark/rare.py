@@ -89,15 +89,23 @@ def _log() -> Iterator[tuple[float, e.Event]]:
     yield (
         2.2,
         e.BatchAcknowledged(
-            producer="p-1", partition=P, base_offset=10, records=5, freed_bytes=0, latency_us=1, duplicate=False
+            producer="p-1",
+            partition=P,
+            base_offset=10,
+            records=5,
+            freed_bytes=0,
+            latency_us=1,
+            duplicate=False,
+            first_serial=10,
         ),
     )
-    yield 3.5, _taken(2, 1, 10)  # the five are gone
+    yield 3.5, _taken(2, 1, 10)  # the five are not in its log
     yield 3.6, e.HighWatermarkAdvanced(partition=P, offset=15, leader_epoch=0)  # says who was deposed
     yield 3.7, _appended(10, 2, 0)
     yield 4, _taken(1, 0, 20)
     yield 4.5, _appended(10, 3, 1)
     yield 4.6, e.HighWatermarkAdvanced(partition=P, offset=13, leader_epoch=1)
+    yield 4.7, _lost(10, 5)  # they are in no log any more, neither at their place nor elsewhere
     yield 6.2, e.MemberStopped(group="g", member="b", how="kill")  # a still holds it, and owns it again
     yield 7, e.PositionsReset(group="g", member="a", positions={P: 4}, reason="committed")
     yield 7.5, e.PartitionsRevoked(group="g", member="a", partitions=(P,), lost=True)
@@ -131,6 +139,12 @@ def _taken(broker: int, epoch: int, log_end: int) -> e.Event:
         high_watermark=log_end,
         log_end=log_end,
         bytes=0,
+    )
+
+
+def _lost(base: int, records: int) -> e.Event:
+    return e.RecordsLost(
+        partition=P, broker=1, first_offset=base, records=records, leader_epoch=0, producer="p-1", first_serial=base
     )
 
 

@@ -14,7 +14,7 @@ from recordings.spark.tables import Tables
 from recordings.spark.totals import group_totals, kinds, partition_totals, reader_totals
 from tests.spark.folded import Folded, Lag, final
 
-pytestmark = pytest.mark.slow  # a Java virtual machine
+pytestmark = pytest.mark.timeout(300)  # a Java virtual machine, and a machine that may be busy
 
 Truths = Mapping[str, Folded]
 Key = TypeVar("Key")
@@ -47,17 +47,22 @@ def test_lag_in_records_and_in_time(tables: Tables, truths: Truths) -> None:
 
 
 def test_owners(tables: Tables, truths: Truths) -> None:
-    for run_id, rows in by_flight(owners_by_second(tables).collect()).items():
+    found = by_flight(owners_by_second(tables).collect())
+    assert found.keys() == {run_id for run_id, truth in truths.items() if truth.owners}
+    for run_id, rows in found.items():
         owners = {(row["group"], row["partition"], row["second"]): row["owner"] for row in rows if row["owner"]}
         assert not differences(owners, truths[run_id].owners)
 
 
 def test_generations_and_states(tables: Tables, truths: Truths) -> None:
-    for run_id, rows in by_flight(groups_by_second(tables).collect()).items():
+    found = by_flight(groups_by_second(tables).collect())
+    assert found.keys() == {run_id for run_id, truth in truths.items() if truth.groups}
+    for run_id, rows in found.items():
         groups = {(row["group"], row["second"]): (row["generation"], row["state"]) for row in rows}
         assert not differences(groups, truths[run_id].groups)
 
 
+@pytest.mark.slow
 def test_rebalances(tables: Tables, truths: Truths) -> None:
     found = by_flight(rebalances(tables).orderBy("group", "rebalance").collect())
     for run_id, truth in truths.items():
@@ -73,6 +78,7 @@ def test_rebalances(tables: Tables, truths: Truths) -> None:
                 assert (row["moved"], row["members"]) == (view.moved, view.members), (run_id, view)
 
 
+@pytest.mark.slow
 def test_what_rebalances_cost_adds_up(tables: Tables, truths: Truths) -> None:
     found = by_flight(rebalances(tables).collect())
     lasting = {(row["run_id"], row["group"], row["partition"]): row for row in unowned(tables).collect()}
@@ -89,6 +95,7 @@ def test_what_rebalances_cost_adds_up(tables: Tables, truths: Truths) -> None:
             assert sum(row["reread"] for row in mine) == sum(view.reread for view in truth.rebalances[group])
 
 
+@pytest.mark.slow
 def test_totals(tables: Tables, truths: Truths) -> None:
     ends = tables.flights.selectExpr("run_id", "(virtual_us + 999999) div 1000000 as second")
     readers = reader_totals(tables, lag_by_partition(tables).join(ends, ["run_id", "second"]))
@@ -104,6 +111,7 @@ def test_totals(tables: Tables, truths: Truths) -> None:
             assert sum(row[name] for row in produced[run_id]) == delivery[name]
 
 
+@pytest.mark.slow
 def test_every_event_is_there_once(tables: Tables) -> None:
     found = by_flight(kinds(tables).collect())
     for flight in tables.flights.collect():

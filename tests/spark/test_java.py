@@ -11,6 +11,7 @@ import pytest
 from recordings.spark import java
 from recordings.spark.errors import NoJavaError
 from recordings.spark.java import Java, find_java, java_version, major, write_wrapper
+from tests.spark.machines import ROOT, without_java
 
 MakeJava = Callable[..., Path]
 
@@ -102,18 +103,14 @@ def test_the_script_drops_one_option_and_keeps_the_terminal_quiet(make_java: Mak
 
 @pytest.mark.slow
 def test_spark_runs_on_pip_s_java_alone_and_says_nothing(tmp_path: Path) -> None:
-    bash = tmp_path / "bin"
-    bash.mkdir()
-    for program in ("bash", "env", "dirname", "ps", "grep", "cat", "sh", "head"):
-        (bash / program).symlink_to(Path("/bin") / program)
     answer = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         capture_output=True,
         text=True,
         check=False,
         timeout=100,
-        cwd=Path(__file__).resolve().parents[2],
-        env={"PATH": str(bash), "HOME": str(tmp_path)},
+        cwd=ROOT,
+        env=without_java(tmp_path),
     )
     assert (answer.returncode, answer.stderr) == (0, "")
     assert answer.stdout.split() == ["4", "UTC", "True"]
@@ -145,7 +142,7 @@ except SparkStartError as error:
         text=True,
         check=False,
         timeout=100,
-        cwd=Path(__file__).resolve().parents[2],
+        cwd=ROOT,
         env={"PATH": "/bin:/usr/bin", "JAVA_HOME": str(make_java("fake", then="exit 1")), "HOME": str(tmp_path)},
     )
     assert answer.stdout.startswith("Spark did not start on local[*]: ")

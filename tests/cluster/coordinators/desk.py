@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from cluster import events as e
 from cluster.coordinators.decision import Decision
@@ -64,7 +64,7 @@ class Desk:
         return call
 
     def run(self, decision: Decision, *, append_error: ErrorCode = ErrorCode.NONE) -> None:
-        for record in decision.records:
+        for record in cast(tuple[GroupRecord, ...], decision.records):
             self.log.append(record)
             self.coordinator.replay(record)
         for call, response in decision.replies:
@@ -173,6 +173,7 @@ class Shadow:
                 group.members[event.member_id] = event.member
                 group.assignment[event.member_id] = assignment
                 group.sessions[event.member_id] = event.session_deadline_us
+                group.leader = event.leader
             case e.JoinBarrierCompleted():
                 group.state = "CompletingRebalance" if event.members else "Empty"
                 group.generation, group.protocol, group.leader = event.generation, event.protocol, event.leader

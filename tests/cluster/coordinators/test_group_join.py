@@ -172,7 +172,7 @@ def test_stable_and_a_follower_unchanged_is_told_the_generation(desk: Desk) -> N
 
 @pytest.mark.parametrize(
     ("reason", "cause"),
-    [("", "leader rejoined"), ("metadata changed", "metadata changed"), ("whatever", "leader rejoined")],
+    [("", "leader rejoined"), ("cached metadata has changed", "metadata changed"), ("whatever", "leader rejoined")],
 )
 def test_stable_and_the_leader_unchanged_rebalances(desk: Desk, reason: str, cause: str) -> None:
     a, b = Client(desk, "a"), Client(desk, "b")
@@ -190,7 +190,8 @@ def test_stable_and_the_leader_unchanged_rebalances(desk: Desk, reason: str, cau
         (("orders", "payments"), ("orders-0",), ("range",), "", "subscription changed"),
         (("orders",), (), ("range",), "", "partitions revoked"),
         (("orders",), ("orders-0",), ("range", "sticky"), "", "subscription changed"),
-        (("orders",), (), ("range",), "coordinator moved", "coordinator moved"),
+        (("orders",), ("orders-1",), ("range",), "", "member joined"),
+        (("orders",), (), ("range",), "coordinator moved", "partitions revoked"),
     ],
 )
 def test_stable_and_a_follower_changed_rebalances(

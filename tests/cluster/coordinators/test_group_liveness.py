@@ -159,10 +159,11 @@ def test_leaving_rebalances_at_once(desk: Desk) -> None:
     assert (started.cause, started.trigger) == ("member left", "b")
 
 
-def test_the_clients_own_word_is_believed_when_it_is_one_of_ours(desk: Desk) -> None:
+def test_a_leaving_client_says_why(desk: Desk) -> None:
     a, b, c = Client(desk, "a"), Client(desk, "b"), Client(desk, "c")
     stable(desk, a, b, c)
-    b.leave("poll interval exceeded")
+    b.leave("consumer poll timeout has expired.")
+    assert desk.told(e.MemberRemoved)[-1].client_reason == "consumer poll timeout has expired."
     assert desk.told(e.RebalanceStarted)[-1].cause == "poll interval exceeded"
     c.leave("the consumer is being closed")
     assert desk.told(e.MemberRemoved)[-1].reason == "member left"

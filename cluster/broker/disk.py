@@ -1,0 +1,97 @@
+"""A broker's disk: a queue of writes. It may be slow, and it may be full.
+
+A healthy disk takes what is appended in no time (the page cache does), and nobody asks it. While it is slow each append
+takes its time, one after the other, and whoever appends waits: a request is handled, a fetched batch is kept, when its
+turn is over. A full disk fails the first append, and with its only log directory the broker halts.
+Source: `LogManager.handleLogDirFailure`; reading is from the page cache and waits for nothing.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from cluster.protocol.messages import (
+    InitProducerIdRequest,
+    OffsetCommitRequest,
+    ProduceRequest,
+    Request,
+    SyncGroupRequest,
+)
+from cluster.protocol.transaction_messages import (
+    AddOffsetsToTxnRequest,
+    AddPartitionsToTxnRequest,
+    EndTxnRequest,
+    TxnOffsetCommitRequest,
+    WriteTxnMarkersRequest,
+)
+from cluster.timeline import Timeline
+
+Action = Callable[[Any], object]
+_WRITE_ONE = (
+    OffsetCommitRequest,
+    SyncGroupRequest,
+    InitProducerIdRequest,
+    AddPartitionsToTxnRequest,
+    AddOffsetsToTxnRequest,
+    EndTxnRequest,
+    TxnOffsetCommitRequest,
+)
+
+
+def appends_of(request: Request) -> int:
+    """How many appends a request makes at most."""
+    if isinstance(request, ProduceRequest):
+        return len(request.batches)
+    if isinstance(request, WriteTxnMarkersRequest):
+        return len(request.partitions)
+    return 1 if isinstance(request, _WRITE_ONE) else 0
+
+
+class Disk:
+    """One broker's disk. `bad`: it is slow, or full, or still has a queue; `failed` is called when a write fails."""
+
+    def __init__(self, timeline: Timeline, failed: Callable[[], object]) -> None:
+        self._timeline, self._failed = timeline, failed
+        self._append_us = 0
+        self._free_us = 0
+        self._waiting = 0
+        self._life = 0
+        self.bad = self.full = False
+
+    def slow_down(self, append_us: int) -> None:
+        """Each append takes this long from now on; 0: none takes any, once the queue is empty."""
+        self._append_us = append_us
+        self._judge()
+
+    def fill(self, *, full: bool) -> None:
+        """Whether there is no room for another append."""
+        self.full = full
+        self._judge()
+
+    def _judge(self) -> None:
+        self.bad = self.full or self._append_us > 0 or self._waiting > 0
+
+    def append(self, appends: int, action: Action, argument: object) -> None:
+        """Do this when so many appends are done, after everything that waits already."""
+        if self.full and appends:
+            self._failed()
+            return
+        now_us = self._timeline.now_us
+        self._free_us = max(self._free_us, now_us) + appends * self._append_us
+        self._waiting += 1
+        self._timeline.post(self._free_us, self._done, (self._life, action, argument))
+
+    def _done(self, write: tuple[int, Action, object]) -> None:
+        life, action, argument = write
+        if life != self._life:
+            return
+        self._waiting -= 1
+        if self._waiting == 0:
+            self._judge()
+        action(argument)
+
+    def host_process_died(self) -> None:
+        """The process is gone, with everything it waited for."""
+        self._life += 1
+        self._waiting = 0
+        self._free_us = 0
+        self._judge()

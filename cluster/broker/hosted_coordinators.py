@@ -1,0 +1,57 @@
+"""Everything on a broker that coordinates or serves transactions and groups, and its connections to other brokers."""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol, cast
+
+from cluster.broker.coordination import CoordinatorHost
+from cluster.broker.group_coordination import OFFSETS_TOPIC, GroupCoordination
+from cluster.broker.peers import PeerHost, Peers
+from cluster.broker.replica import Replica
+from cluster.broker.transaction_coordination import TRANSACTIONS_TOPIC, TransactionCoordination
+from cluster.broker.transactional_requests import TransactionalRequests, TransactionServer
+from cluster.connection import Call
+from cluster.protocol.messages import Request
+
+
+class CoordinatingHost(CoordinatorHost, PeerHost, TransactionServer, Protocol):
+    """The broker that hosts them."""
+
+
+class HostedCoordinators:
+    """The coordinators of one broker, and what they need beside them."""
+
+    def __init__(
+        self,
+        host: CoordinatingHost,
+        config: Mapping[str, object],
+        new_uuid: Callable[[], str],
+        new_producer_id: Callable[[], int],
+    ) -> None:
+        self._peers = Peers(host)
+        self.groups = GroupCoordination(host, config, new_uuid)
+        self.transactions = TransactionCoordination(host, config, new_producer_id, self._peers)
+        self.requests = TransactionalRequests(host, self._peers, cast(int, config["transaction.version"]))
+
+    def handlers(self) -> dict[type[Request], Callable[[Call], None]]:
+        """Which requests they serve."""
+        return {**self.groups.handlers(), **self.transactions.handlers(), **self.requests.handlers()}
+
+    def died(self) -> None:
+        """The broker's process ended."""
+        self.groups.died()
+        self.transactions.died()
+        self._peers.died()
+
+    def leadership_changed(self, replica: Replica, *, was_leader: bool, at_creation: bool) -> None:
+        """Coordinators come and go with the partitions of their topics."""
+        coordination: GroupCoordination | TransactionCoordination
+        if replica.partition.startswith(OFFSETS_TOPIC):
+            coordination = self.groups
+        elif replica.partition.startswith(TRANSACTIONS_TOPIC):
+            coordination = self.transactions
+        else:
+            return
+        if was_leader:
+            coordination.resigned(replica)
+        if replica.is_leader:
+            coordination.elected(replica, at_creation=at_creation)

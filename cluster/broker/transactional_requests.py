@@ -1,0 +1,222 @@
+"""What a partition's leader does for transactions: verify them before their first record, and append their markers.
+
+The first record of a transaction in a partition is appended only when the transaction's coordinator says that the
+transaction is ongoing there (KIP-890, part 1); under `transaction.version` 2 asking also adds the partition. What comes
+while it is asked waits with it. Source: `ReplicaManager.handleProduceAppend`, `AddPartitionsToTxnManager`,
+`KafkaApis.handleWriteTxnMarkersRequest`.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from cluster.broker.group_coordination import OFFSETS_TOPIC, GroupCoordination
+from cluster.broker.peers import Peers
+from cluster.broker.purgatory import Timeouts
+from cluster.broker.replica import Replica
+from cluster.broker.transaction_coordination import TransactionCoordination
+from cluster.connection import Call
+from cluster.coordinators.group_context import coordinator_error
+from cluster.events import Event, HangingTransactionAborted, ProducerEpochRefused
+from cluster.protocol import messages as m
+from cluster.protocol import transaction_messages as t
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES, RecordBatch
+from cluster.timeline import Timeline
+
+MARKER_BYTES = RECORD_BATCH_OVERHEAD_BYTES + 17  # key: version and type; value: version and coordinator epoch
+COMMIT, ABORT = "COMMIT", "ABORT"
+_TRY_AGAIN = {
+    ErrorCode.NETWORK_EXCEPTION: ErrorCode.NETWORK_EXCEPTION,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.NOT_COORDINATOR: ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.CONCURRENT_TRANSACTIONS: ErrorCode.CONCURRENT_TRANSACTIONS,
+    ErrorCode.PRODUCER_FENCED: ErrorCode.INVALID_PRODUCER_EPOCH,
+}
+"""How the coordinator's refusal is told to the producer (`maybeSendPartitionsToTransactionCoordinator`)."""
+
+
+Settled = Callable[[str, ErrorCode], object]
+"""What is done when the fate of a partition's marker is known."""
+
+
+class TransactionServer(Protocol):
+    """The broker whose requests these are."""
+
+    id: int
+    tell: Callable[[Event], None]
+    timeline: Timeline
+    timeouts: Timeouts
+    replicas: dict[str, Replica]
+    image: dict[str, m.PartitionMetadata]
+    coordination: GroupCoordination
+    transactions: TransactionCoordination
+
+
+class TransactionalRequests:
+    """Verification and markers of one broker. `version` is the cluster's `transaction.version`."""
+
+    def __init__(self, server: TransactionServer, peers: Peers, version: int) -> None:
+        self._server, self._peers, self._version = server, peers, version
+
+    def handlers(self) -> dict[type[m.Request], Callable[[Call], None]]:
+        """Which requests these are."""
+        return {t.WriteTxnMarkersRequest: self.write_markers, t.TxnOffsetCommitRequest: self.commit_offsets}
+
+    def needs_verification(self, replica: Replica, batch: RecordBatch) -> bool:
+        """Whether this is the first batch of its transaction in the partition."""
+        entry = replica.log.producers.entries.get(batch.producer_id)
+        return entry is None or entry.first_offset < 0 or entry.epoch != batch.epoch
+
+    def verify(self, transactional_id: str, batch: RecordBatch, answer: Callable[[ErrorCode], None]) -> None:
+        """Ask the transaction's coordinator whether it is ongoing in the batch's partition; version 2 makes it so."""
+        server = self._server
+        leader = server.image[server.transactions.partition_of(transactional_id)].leader
+        if leader < 0:
+            answer(ErrorCode.NOT_ENOUGH_REPLICAS)
+            return
+        replica = server.replicas.get(batch.partition)
+        if replica is not None:
+            replica.log.producers.verification_started(batch.producer_id, batch.epoch, batch.base_sequence)
+        request = t.AddPartitionsToTxnRequest(
+            transactional_id,
+            batch.producer_id,
+            batch.epoch,
+            (batch.partition,),
+            verify_only=self._version < 2,
+            from_broker=True,
+        )
+
+        def answered(response: t.AddPartitionsToTxnResponse | None) -> None:
+            error = ErrorCode.NETWORK_EXCEPTION if response is None else response.errors[batch.partition]
+            answer(_TRY_AGAIN.get(error, error))
+
+        self._peers.ask(leader, request, answered)
+
+    def commit_offsets(self, call: Call) -> None:
+        """TxnOffsetCommit (API 28); under version 2 the group's partition joins the transaction first."""
+        request: t.TxnOffsetCommitRequest = call.request
+        groups = self._server.coordination
+        partition = groups.partition_of(request.group)
+        batch = RecordBatch(partition, "", request.producer_id, request.epoch, -1, -1, 0, 0, 0)
+
+        def verified(error: ErrorCode) -> None:
+            if error is ErrorCode.NONE:
+                groups.commit_in_transaction(call)
+            else:
+                self._refuse_offsets(call, request, error)
+
+        if partition in groups.hosted:
+            self.verify(request.transactional_id, batch, verified)
+        else:
+            groups.commit_in_transaction(call)  # which says NOT_COORDINATOR
+
+    def _refuse_offsets(self, call: Call, request: t.TxnOffsetCommitRequest, error: ErrorCode) -> None:
+        """As `GroupCoordinatorService.commitTransactionalOffsets` tells what verification said."""
+        if error is ErrorCode.INVALID_PRODUCER_EPOCH:
+            self._server.tell(
+                ProducerEpochRefused(
+                    transactional_id=request.transactional_id,
+                    producer_id=request.producer_id,
+                    epoch=request.epoch,
+                    partition=self._server.coordination.partition_of(request.group),
+                )
+            )
+        elif error is ErrorCode.NETWORK_EXCEPTION:
+            error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS  # asked again without a look for the coordinator
+        else:
+            error = coordinator_error(error)
+        call.reply(m.OffsetCommitResponse(dict.fromkeys(request.offsets, error)))
+
+    # --- markers ------------------------------------------------------------------------------------------------------
+
+    def write_markers(self, call: Call) -> None:
+        """WriteTxnMarkers (API 27): a control batch for each partition; answered when all of them are committed."""
+        request: t.WriteTxnMarkersRequest = call.request
+        wait = _MarkersWait(call, request.partitions)
+        for name in request.partitions:
+            self._mark(name, request, wait.settled)
+        wait.begun()
+        if not wait.over:
+            self._server.timeouts.give_up_at(self._server.timeline.now_us + 30_000_000, wait)
+
+    def abort_hanging(self, name: str, settled: Settled) -> None:
+        """What `kafka-transactions.sh abort` asks for: an ABORT in the name of whoever holds back the stable offset.
+
+        Producer id and epochs are those of the leader's producer state (DescribeProducers). Raises LookupError when no
+        transaction is open there.
+        """
+        log = self._server.replicas[name].log
+        producer_id = log.transactions.holds_back()
+        if producer_id is None:
+            raise LookupError(f"no transaction is open in {name}")
+        entry = log.producers.entries[producer_id]
+        self._server.tell(HangingTransactionAborted(partition=name, producer_id=producer_id, epoch=entry.epoch))
+        epochs = entry.epoch, max(0, entry.coordinator_epoch)
+        self._mark(name, t.WriteTxnMarkersRequest(producer_id, *epochs, committed=False, partitions=(name,)), settled)
+
+    def _mark(self, name: str, request: t.WriteTxnMarkersRequest, settled: Settled) -> None:
+        replica = self._server.replicas.get(name)
+        if replica is None or not replica.is_leader:
+            settled(name, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            return
+        error = replica.log.producers.check_marker(request.producer_id, request.epoch, request.coordinator_epoch)
+        if error is ErrorCode.NONE and len(replica.metadata.isr) < replica.min_insync_replicas:
+            error = ErrorCode.NOT_ENOUGH_REPLICAS
+        if error is not ErrorCode.NONE:
+            settled(name, error)
+            return
+        now_us = self._server.timeline.now_us
+        marker = RecordBatch(
+            name,
+            "",
+            request.producer_id,
+            request.epoch,
+            -1,
+            -1,
+            1,
+            MARKER_BYTES,
+            now_us,
+            transactional=True,
+            marker=COMMIT if request.committed else ABORT,
+            coordinator_epoch=request.coordinator_epoch,
+        )
+        placed = replica.append(marker, now_us)
+
+        def committed(error: ErrorCode) -> None:
+            if error is ErrorCode.NONE and name.startswith(OFFSETS_TOPIC):
+                self._server.coordination.transaction_ended(name, request.producer_id, committed=request.committed)
+            settled(name, error)
+
+        replica.when_committed(placed.next_offset, committed)
+
+
+class _MarkersWait:
+    """A WriteTxnMarkers request until each of its partitions is settled."""
+
+    def __init__(self, call: Call, partitions: tuple[str, ...]) -> None:
+        self._call, self._left = call, dict.fromkeys(partitions)
+        self._errors: dict[str, ErrorCode] = {}
+        self._begun = self.over = False
+
+    def begun(self) -> None:
+        """Every partition was looked at."""
+        self._begun = True
+        self._answer_if_done()
+
+    def settled(self, partition: str, error: ErrorCode) -> None:
+        """The fate of one partition's marker is known."""
+        if not self.over and partition in self._left:
+            del self._left[partition]
+            self._errors[partition] = error
+            self._answer_if_done()
+
+    def expire(self) -> None:
+        """The rest was not committed in time."""
+        for partition in list(self._left):
+            self.settled(partition, ErrorCode.REQUEST_TIMED_OUT)
+
+    def _answer_if_done(self) -> None:
+        if self._begun and not self._left and not self.over:
+            self.over = True
+            self._call.reply(t.WriteTxnMarkersResponse(self._errors))

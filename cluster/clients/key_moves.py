@@ -1,0 +1,38 @@
+"""When keys moved to other partitions: what the ground truth needs to tell the order in which a producer sent a key."""
+
+from bisect import bisect_right
+
+Stream = tuple[str, str]  # producer, partition
+SCATTERED = 1 << 60  # above every rank that serial numbers give
+ONE_MOVE = 1 << 48  # more than any partition has records of one producer
+
+
+class KeyMoves:
+    """When a producer began to send keys to other partitions: by the serial numbers that were next at that moment.
+
+    A producer whose keys decide nothing scatters them: then every record's place in the order of sending is noted.
+    """
+
+    def __init__(self) -> None:
+        self._moves: dict[Stream, list[int]] = {}
+        self._scattered: dict[Stream, dict[int, int]] = {}
+        self._sends = SCATTERED
+
+    def sent(self, producer: str, partition: str, serial: int) -> None:
+        """A producer that scatters keys sends the next record."""
+        self._sends += 1
+        self._scattered.setdefault((producer, partition), {})[serial] = self._sends
+
+    def moved(self, producer: str, serials: dict[str, int]) -> None:
+        """From now on keys may go elsewhere; `serials`: each of the topic's partitions → its next serial number."""
+        for partition, serial in serials.items():
+            self._moves.setdefault((producer, partition), []).append(serial)
+
+    def rank(self, stream: Stream, serial: int) -> int:
+        """A number that grows in the order in which a producer sent the records of one key of a topic."""
+        if self._scattered:
+            place = self._scattered.get(stream, {}).get(serial)
+            if place is not None:
+                return place
+        moves = self._moves.get(stream)
+        return serial if moves is None else bisect_right(moves, serial) * ONE_MOVE + serial

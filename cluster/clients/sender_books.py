@@ -1,0 +1,143 @@
+"""A producer's books: its configuration, what is in flight, and what became of each batch.
+
+Source: `Sender.completeBatch`, `failBatch`, `reenqueueBatch`, `RecordAccumulator.expiredBatches`.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from cluster import events as e
+from cluster.clients.accumulator import UNSENT, Accumulator, ProducerBatch
+from cluster.clients.sender_host import SenderHost
+from cluster.clients.sequences import Sequences
+from cluster.protocol.errors import ErrorCode
+
+MS = 1_000
+ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
+LOOK_ELSEWHERE = (
+    ErrorCode.NETWORK_EXCEPTION,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+)
+
+
+class SenderBooks:
+    """What a sender knows of its batches. `counters` count records (sent, acked, failed), batches and requests."""
+
+    def __init__(self, host: SenderHost, config: Mapping[str, Any], accumulator: Accumulator) -> None:
+        self._host, self._accumulator, self.last_error = host, accumulator, ""
+        self.configure(config)
+        self.counters = dict.fromkeys(("sent", "acked", "failed", "retries", "requests", "batches"), 0)
+        self.forget()
+
+    def forget(self) -> None:
+        """A new process: nothing in flight, no producer id."""
+        self.producer_id = self.epoch = -1
+        self._in_flight: dict[int, int] = {}
+        self._in_flight_to: dict[str, tuple[int, int]] = {}  # partition → (broker, batches in flight)
+        self._sequences = Sequences()
+        self._stale = False
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        """Read the configuration, at first or again."""
+        self._acks = ACKS[str(config["acks"])]
+        self._idempotent: bool = config["enable.idempotence"]
+        self._retries: int = config["retries"]
+        self._request_timeout_ms: int = config["request.timeout.ms"]
+        self._delivery_us: int = config["delivery.timeout.ms"] * MS
+        self._max_in_flight: int = config["max.in.flight.requests.per.connection"]
+        self._max_request_size: int = config["max.request.size"]
+        self._metadata_age_us: int = config["metadata.max.age.ms"] * MS
+
+    @property
+    def idle(self) -> bool:
+        """Whether everything that was sent is settled."""
+        return not self._accumulator.queues and not self._in_flight_to
+
+    def _acknowledged(self, batch: ProducerBatch, offset: int, duplicate: bool) -> None:
+        self._accumulator.release(batch)
+        if self._idempotent:
+            self._sequences.acknowledged(batch)
+        self.counters["acked"] += batch.count
+        self._host.tell(
+            e.BatchAcknowledged(
+                producer=self._host.name,
+                partition=batch.partition,
+                base_offset=offset,
+                records=batch.count,
+                freed_bytes=batch.reserved,
+                latency_us=self._host.timeline.now_us - batch.created_us,
+                duplicate=duplicate,
+                first_serial=batch.first_serial,
+            )
+        )
+        self._host.memory_is_free()
+
+    def _failed(self, batch: ProducerBatch, error: str) -> None:
+        self._accumulator.release(batch)
+        self.counters["failed"] += batch.count
+        self.last_error = error
+        sent = batch.first_sent_us != UNSENT
+        if sent and self._idempotent:
+            self._sequences.gave_up(batch)
+        self._host.tell(
+            e.BatchFailed(
+                producer=self._host.name,
+                partition=batch.partition,
+                records=batch.count,
+                freed_bytes=batch.reserved,
+                error=error,
+                sent=sent,
+            )
+        )
+        if self._host.transactions is not None:
+            self._host.transaction_failed()
+        self._host.memory_is_free()
+
+    def refused(self, topic: str, waited_for: str) -> None:
+        """send() itself failed: no batch ever took the record."""
+        self.counters["failed"] += 1
+        self.last_error = "TimeoutException"
+        self._host.tell(
+            e.SendRefused(
+                producer=self._host.name, topic=topic, records=1, waited_for=waited_for, error="TimeoutException"
+            )
+        )
+
+    def _retry(self, batch: ProducerBatch, error: ErrorCode) -> None:
+        """Back into the queue, before everything with a later sequence."""
+        batch.attempts += 1
+        backoff_us = min(self._host.retry_backoff_us << min(batch.attempts - 1, 10), self._host.retry_backoff_max_us)
+        batch.not_before_us = self._host.timeline.now_us + backoff_us
+        queue = self._accumulator.queues.setdefault(batch.partition, deque())
+        place = 0
+        while place < len(queue) and UNSENT < queue[place].base_sequence < batch.base_sequence:
+            place += 1
+        queue.insert(place, batch)
+        if error in LOOK_ELSEWHERE:
+            self._stale = True
+        self._host.tell(
+            e.BatchRetried(
+                producer=self._host.name,
+                partition=batch.partition,
+                records=batch.count,
+                error=error.name,
+                attempt=batch.attempts,
+            )
+        )
+
+    def _expire(self, now_us: int) -> None:
+        """Give up batches that waited longer than `delivery.timeout.ms` since they were opened."""
+        for name in list(self._accumulator.queues):
+            queue = self._accumulator.queues[name]
+            while queue and queue[0].created_us + self._delivery_us <= now_us:
+                self._failed(queue.popleft(), "TimeoutException")
+            if not queue:
+                del self._accumulator.queues[name]
+
+    def _settled(self, partition: str) -> bool:
+        """Whether no batch of a partition is under way, or to be sent again."""
+        queue = self._accumulator.queues.get(partition)
+        return partition not in self._in_flight_to and (queue is None or queue[0].base_sequence == UNSENT)

@@ -1,0 +1,164 @@
+"""One transactional id at its coordinator: its durable metadata, the move under way, and what each move writes.
+
+Theory of operation. `metadata` is what was written and committed last. A request decides on a move (`prepare_…`), which
+becomes `pending` and a record; until that record is committed every other request hears CONCURRENT_TRANSACTIONS. Then
+`complete` makes it the metadata. An append that failed is `forget`ten, and the producer tries again; only a fence keeps
+the epoch that it raised, so that repeated failures raise it once.
+Source: `TransactionMetadata` (`prepareTransitionTo`, `completeTransitionTo`).
+"""
+
+from msgspec.structs import replace
+
+from cluster.coordinators.transaction_records import (
+    FENCING_EPOCH,
+    NO_EPOCH,
+    NO_PRODUCER_ID,
+    TransactionMetadata,
+)
+from cluster.protocol.errors import ErrorCode
+from cluster.transaction_states import TransactionState, check_move
+
+_S = TransactionState
+
+
+class Transaction:
+    """The soft and the durable state of one transactional id.
+
+    `failed_epoch_fence`: the epoch in `metadata` was raised to fence somebody, and that could not be written.
+    `unmarked` are the partitions of a prepared end that have not got their marker yet.
+    """
+
+    __slots__ = ("failed_epoch_fence", "metadata", "pending", "unmarked")
+
+    def __init__(self, metadata: TransactionMetadata) -> None:
+        self.metadata = metadata
+        self.pending: TransactionState | None = None
+        self.failed_epoch_fence = False
+        self.unmarked: dict[str, None] = {}
+
+    # --- moves: what would be written --------------------------------------------------------------------------------
+
+    def _prepare(self, to: TransactionMetadata) -> TransactionMetadata:
+        assert self.pending is None, f"{to.transactional_id}: {to.state} while {self.pending} is under way"
+        check_move(self.metadata.state, to.state, to.version)
+        self.pending = to.state
+        return to
+
+    def prepare_next_epoch(
+        self, timeout_ms: int, expected_epoch: int | None, now_us: int
+    ) -> TransactionMetadata | ErrorCode:
+        """InitProducerId: the next epoch, or PRODUCER_FENCED for a producer whose epoch is neither this nor the last.
+
+        The last epoch is a repetition whose answer was lost, and gets the same answer (KIP-360).
+        """
+        now = self.metadata
+        if expected_epoch is None:
+            epoch, last_epoch = now.epoch + 1, NO_EPOCH
+        elif now.epoch in (NO_EPOCH, expected_epoch):
+            epoch, last_epoch = now.epoch + 1, now.epoch
+        elif expected_epoch == now.last_epoch:
+            epoch, last_epoch = now.epoch, now.last_epoch
+        else:
+            return ErrorCode.PRODUCER_FENCED
+        return self._prepare(self._initialised(now.producer_id, epoch, last_epoch, timeout_ms, now_us))
+
+    def prepare_next_producer_id(
+        self, producer_id: int, timeout_ms: int, expected_epoch: int | None, now_us: int
+    ) -> TransactionMetadata:
+        """InitProducerId when the epochs are used up: a new producer id, epoch 0."""
+        last_epoch = NO_EPOCH if expected_epoch is None else self.metadata.epoch
+        return self._prepare(self._initialised(producer_id, 0, last_epoch, timeout_ms, now_us))
+
+    def _initialised(
+        self, producer_id: int, epoch: int, last_epoch: int, timeout_ms: int, now_us: int
+    ) -> TransactionMetadata:
+        return TransactionMetadata(
+            self.metadata.transactional_id,
+            producer_id,
+            epoch,
+            last_epoch,
+            previous_producer_id=self.metadata.producer_id,
+            timeout_ms=timeout_ms,
+            update_us=now_us,
+            version=self.metadata.version,
+        )
+
+    def prepare_partitions(self, added: tuple[str, ...], now_us: int) -> TransactionMetadata:
+        """AddPartitionsToTxn: Ongoing from the first partition on."""
+        now = self.metadata
+        partitions = tuple(dict.fromkeys((*now.partitions, *added)))
+        start_us = now.start_us if now.state is _S.ONGOING else now_us
+        return self._prepare(replace(now, state=_S.ONGOING, partitions=partitions, start_us=start_us, update_us=now_us))
+
+    def fence(self) -> None:
+        """Raise the epoch of an ongoing transaction, so that whoever runs it is refused from now on.
+
+        A fence that could not be written has raised it already. Nobody is ever given this epoch.
+        """
+        now = self.metadata
+        check_move(now.state, _S.PREPARE_EPOCH_FENCE, now.version)
+        assert now.epoch < FENCING_EPOCH, f"{now.transactional_id}: no epoch is left to fence with"
+        epoch = now.epoch if self.failed_epoch_fence else now.epoch + 1
+        self.metadata = replace(now, epoch=epoch, last_epoch=NO_EPOCH)
+
+    def prepare_end(self, *, commit: bool, version: int, next_producer_id: int, now_us: int) -> TransactionMetadata:
+        """EndTxn: PrepareCommit or PrepareAbort; version 2 raises the epoch, so that what is late is refused."""
+        now = self.metadata
+        epoch, last_epoch = now.epoch, now.last_epoch
+        if version >= 2 and epoch < FENCING_EPOCH:
+            epoch, last_epoch = epoch + 1, epoch
+        return self._prepare(
+            replace(
+                now,
+                state=_S.PREPARE_COMMIT if commit else _S.PREPARE_ABORT,
+                epoch=epoch,
+                last_epoch=last_epoch,
+                next_producer_id=next_producer_id,
+                start_us=now.start_us if now.state is _S.ONGOING else now_us,
+                update_us=now_us,
+                version=version,
+            )
+        )
+
+    def prepare_complete(self, now_us: int) -> TransactionMetadata:
+        """Every partition has its marker: CompleteCommit or CompleteAbort, and over to the next producer id if any."""
+        now = self.metadata
+        producer_id, epoch, previous = now.producer_id, now.epoch, now.previous_producer_id
+        if now.next_producer_id != NO_PRODUCER_ID:
+            producer_id, epoch, previous = now.next_producer_id, 0, now.producer_id
+        return self._prepare(
+            replace(
+                now,
+                state=_S.COMPLETE_COMMIT if now.state is _S.PREPARE_COMMIT else _S.COMPLETE_ABORT,
+                producer_id=producer_id,
+                epoch=epoch,
+                previous_producer_id=previous,
+                next_producer_id=NO_PRODUCER_ID,
+                partitions=(),
+                update_us=now_us,
+            )
+        )
+
+    def prepare_dead(self) -> None:
+        """The transactional id has expired: nothing else may happen to it until its tombstone is committed."""
+        check_move(self.metadata.state, _S.DEAD, self.metadata.version)
+        self.pending = _S.DEAD
+
+    # --- the fate of what was written --------------------------------------------------------------------------------
+
+    def complete(self, written: TransactionMetadata) -> None:
+        """The record is committed: it is the metadata now."""
+        assert self.pending is written.state, f"{written.transactional_id}: {written.state} was not pending"
+        self.metadata, self.pending = written, None
+        if written.state in (_S.PREPARE_COMMIT, _S.PREPARE_ABORT):
+            self.failed_epoch_fence = False
+
+    def make_late(self, written: TransactionMetadata) -> None:
+        """A record that was forgotten is committed: it is the metadata now, until a later one that is under way is."""
+        self.metadata = written
+        if written.state in (_S.PREPARE_COMMIT, _S.PREPARE_ABORT):
+            self.failed_epoch_fence = False
+
+    def forget(self) -> None:
+        """The record could not be written: as if nothing had been decided."""
+        self.pending = None

@@ -1,0 +1,135 @@
+"""What the rules of one transaction coordinator share: its settings, its transactional ids, and how it writes."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from cluster.coordinators.decision import Deadlines, Draft, Markers
+from cluster.coordinators.transaction import Transaction
+from cluster.coordinators.transaction_records import TransactionMetadata
+from cluster.events import TransactionStateChanged
+from cluster.protocol import messages as m
+from cluster.protocol import transaction_messages as t
+from cluster.protocol.errors import ErrorCode
+from cluster.transaction_states import TransactionState
+
+TIMEOUT_SCAN, EXPIRATION_SCAN, COMPLETION = 0, 1, 2  # kinds of deadlines
+RETRY_COMPLETION_US = 100_000
+PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+
+Outcome = Callable[[ErrorCode, Draft], None]
+
+
+class TransactionSettings(NamedTuple):
+    """The coordinator's configuration, by Kafka's keys; the defaults are Kafka's. `version`: `transaction.version`."""
+
+    max_timeout_ms: int
+    timeout_scan_us: int
+    id_expiration_us: int
+    expiration_scan_us: int
+    version: int
+
+    @classmethod
+    def of(cls, config: Mapping[str, object]) -> "TransactionSettings":
+        """Read a configuration that may lack keys."""
+
+        def number(key: str, default: int) -> int:
+            return int(str(config.get(key, default)))
+
+        return cls(
+            max_timeout_ms=number("transaction.max.timeout.ms", 900_000),
+            timeout_scan_us=1_000 * number("transaction.abort.timed.out.transaction.cleanup.interval.ms", 10_000),
+            id_expiration_us=1_000 * number("transactional.id.expiration.ms", 604_800_000),
+            expiration_scan_us=1_000 * number("transaction.remove.expired.transaction.cleanup.interval.ms", 3_600_000),
+            version=number("transaction.version", 2),
+        )
+
+
+class TransactionContext:
+    """The transactional ids of one partition of `__transaction_state`, and what every rule needs beside them."""
+
+    __slots__ = ("broker", "deadlines", "new_producer_id", "settings", "transactions")
+
+    def __init__(self, broker: int, settings: TransactionSettings, new_producer_id: Callable[[], int]) -> None:
+        self.broker, self.settings, self.new_producer_id = broker, settings, new_producer_id
+        self.transactions: dict[str, Transaction] = {}
+        self.deadlines = Deadlines()
+
+    def write(self, transaction: Transaction, record: TransactionMetadata, outcome: Outcome, draft: Draft) -> None:
+        """Write a prepared move; `outcome` hears of its fate after the transaction has made it, or forgotten it.
+
+        One that was forgotten because nobody knew of its fate in time is made when its record is committed after all.
+        """
+
+        def committed(error: ErrorCode, later: Draft) -> None:
+            if self.transactions.get(record.transactional_id) is not transaction:
+                outcome(ErrorCode.NOT_COORDINATOR, later)  # resigned meanwhile
+                return
+            if error is ErrorCode.NONE:
+                transaction.complete(record)
+                later.tell(state_changed(record, self.broker))
+            else:
+                transaction.forget()
+            outcome(error, later)
+
+        def late(later: Draft) -> None:
+            if self.transactions.get(record.transactional_id) is transaction:
+                transaction.make_late(record)
+                later.tell(state_changed(record, self.broker))
+                if record.state in PREPARED and transaction.pending is None:
+                    self.write_markers(transaction, later)
+
+        draft.records.append(record)
+        draft.when_committed(committed)
+        draft.when_late(late)
+
+    def write_markers(self, transaction: Transaction, draft: Draft) -> None:
+        """A Prepare* is committed: bring its marker to every partition; without any it is complete at once."""
+        now = transaction.metadata
+        transaction.unmarked = dict.fromkeys(now.partitions)
+        if not now.partitions:
+            self.complete(transaction, draft)
+            return
+        committed = now.state is TransactionState.PREPARE_COMMIT
+        draft.markers.append(Markers(now.transactional_id, now.producer_id, now.epoch, committed, now.partitions))
+
+    def complete(self, transaction: Transaction, draft: Draft) -> None:
+        """Every partition has its marker: write Complete*, and again in a while if it cannot be written now."""
+
+        def written(error: ErrorCode, later: Draft) -> None:
+            if error is not ErrorCode.NONE and error is not ErrorCode.NOT_COORDINATOR:
+                name = (COMPLETION, transaction.metadata.transactional_id, "")
+                self.deadlines.set(name, later.now_us + RETRY_COMPLETION_US)
+
+        self.write(transaction, transaction.prepare_complete(draft.now_us), written, draft)
+
+
+def state_changed(metadata: TransactionMetadata, broker: int, *, loaded: bool = False) -> TransactionStateChanged:
+    """The event that tells where a transactional id stands."""
+    return TransactionStateChanged(
+        transactional_id=metadata.transactional_id,
+        broker=broker,
+        state=metadata.state.value,
+        producer_id=metadata.producer_id,
+        epoch=metadata.epoch,
+        timeout_ms=metadata.timeout_ms,
+        start_us=metadata.start_us,
+        partitions=metadata.partitions,
+        loaded=loaded,
+    )
+
+
+def refusal(request: m.Request, error: ErrorCode) -> m.Response:
+    """The answer to a transaction coordinator's request that only carries an error."""
+    match request:
+        case m.InitProducerIdRequest():
+            return m.InitProducerIdResponse(error)
+        case t.AddPartitionsToTxnRequest():
+            return t.AddPartitionsToTxnResponse(dict.fromkeys(request.partitions, error))
+        case t.AddOffsetsToTxnRequest():
+            return t.AddOffsetsToTxnResponse(error)
+        case t.EndTxnRequest():
+            return t.EndTxnResponse(error)
+        case t.DescribeTransactionRequest():
+            return t.DescribeTransactionResponse(error)
+        case _:
+            raise TypeError(f"{type(request).__name__} is not a request for a transaction coordinator")

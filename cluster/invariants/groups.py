@@ -1,0 +1,109 @@
+"""What must hold of groups and their readers: owners, generations, commits, positions (G, R11, T3)."""
+
+from cluster import events as e
+from cluster.invariants.log_state import LogState
+from cluster.invariants.sentences import broken
+from cluster.view import ClusterView
+from cluster.view.state import GroupView, MemberView
+
+
+class GroupInvariants:
+    """The sentences about groups. `logs`: what is known of each partition."""
+
+    def __init__(self, view: ClusterView, logs: dict[str, LogState]) -> None:
+        self._view, self._logs = view, logs
+        self._generations: dict[str, tuple[int, int]] = {}  # the last one, and the coordinator's leader epoch
+        self._sought: dict[str, None] = {}  # groups that an operator moved: where to is his business
+
+    # --- the coordinator ----------------------------------------------------------------------------------------------
+
+    def join_barrier_completed(self, event: e.JoinBarrierCompleted) -> None:
+        """G3. A group that a new coordinator did not find in its log begins anew."""
+        epoch = self._epoch(event.group)
+        before, known = self._generations.get(event.group, (0, epoch))
+        if event.generation != before + 1 and not (event.generation == 1 and epoch > known):
+            broken("G3", event, f"{event.group}: generation {event.generation} after {before}")
+        self._generations[event.group] = event.generation, epoch
+
+    def _epoch(self, group: str) -> int:
+        """The leader epoch of the group's coordinator."""
+        log = self._logs.get(self._view.groups[group].coordinator_partition)
+        return log.taken if log is not None else -1
+
+    def group_loaded(self, event: e.GroupLoaded) -> None:
+        """A coordinator that loads a group may take a generation back that was never written."""
+        self._generations[event.group] = event.generation, self._epoch(event.group)
+
+    def group_deleted(self, event: e.GroupDeleted) -> None:
+        """A deleted group begins anew."""
+        self._generations[event.group] = 0, self._epoch(event.group)
+
+    def group_stabilized(self, event: e.GroupStabilized) -> None:
+        """G1."""
+        owners: dict[str, str] = {}
+        members = self._view.groups[event.group].members
+        for member_id, partitions in event.assignment.items():
+            if member_id not in members:
+                broken("G1", event, f"{event.group}: {member_id} was dealt partitions and is no member")
+            for name in partitions:
+                other = owners.setdefault(name, member_id)
+                if other != member_id:
+                    broken("G1", event, f"{event.group}: {name} was dealt to {other} and {member_id}")
+
+    def offsets_committed(self, event: e.OffsetsCommitted) -> None:
+        """G6, G7. A commit is told when it is in the log for good: in order with what makes its group Stable."""
+        group = self._view.groups[event.group]
+        if group.state == "Stable" and event.generation >= 0:
+            if event.generation != group.generation:
+                found = f"{event.member} committed with generation {event.generation}"
+                broken("G6", event, f"{event.group}: {found}, the group is Stable in {group.generation}")
+            member = self._view.members.get(event.member)
+            if event.member_id not in group.members and event.member_id and member and not member.instance_id:
+                found = f"{event.member} ({event.member_id}) committed and is no member"
+                broken("G6", event, f"{event.group}: {found}")
+        if event.group in self._sought:
+            return
+        for name, offset in event.offsets.items():
+            log = self._logs[name]
+            if offset > log.told and not log.lossy:
+                broken("G7", event, f"{event.group} committed {offset} in {name}, the high watermark is {log.told}")
+
+    # --- the clients --------------------------------------------------------------------------------------------------
+
+    def partitions_assigned(self, event: e.PartitionsAssigned) -> None:
+        """G2: who else holds it is no current member, or has missed a rebalance as a static member may."""
+        group = self._view.groups[event.group]
+        taker = self._view.members[event.member]
+        if not _current(group, taker):
+            return
+        for other in self._view.members.values():
+            if other is taker or other.group != event.group or not other.owned or not _current(group, other):
+                continue
+            for name in event.partitions:
+                if name in other.owned:
+                    found = f"{name} is held by {other.member} and {event.member}"
+                    broken("G2", event, f"{event.group}: {found}, both members in generation {group.generation}")
+
+    def positions_reset(self, event: e.PositionsReset) -> None:
+        """An operator's seek may lead anywhere."""
+        if event.reason == "seek":
+            self._sought[event.group] = None
+
+    def poll_returned(self, event: e.PollReturned | e.PositionsMovedOn) -> None:
+        """R11, T3: nobody reads what is not committed, readers of committed data nothing undecided."""
+        committed = self._view.groups[event.group].read_committed
+        for name, position in event.positions.items():
+            log = self._logs[name]
+            if position > log.told and not log.lossy:
+                found = f"{event.member} has read {name} up to {position}, the high watermark is {log.told}"
+                broken("R11", event, found)
+            if committed and log.transactional and position > log.stable and not log.lossy:
+                found = f"{event.member} has read {name} up to {position}, the last stable offset is {log.stable}"
+                broken("T3", event, found)
+
+
+def _current(group: GroupView, member: MemberView) -> bool:
+    """Whether a living consumer is what its coordinator holds for it; a static one that missed a rebalance is not."""
+    if not member.alive or member.member_id not in group.members:
+        return False
+    return member.generation == group.generation or not member.instance_id

@@ -1,0 +1,204 @@
+"""What must hold of partitions: leaderships, ISRs, watermarks, logs and their producers' sequences (R, L, A, P)."""
+
+from cluster import events as e
+from cluster.invariants.log_state import LogState
+from cluster.invariants.sentences import broken
+from cluster.invariants.transactions import TransactionInvariants
+from cluster.view import ClusterView
+
+_SEQUENCES = 0x7FFFFFFF  # after the highest comes 0
+
+
+class LogInvariants:
+    """The sentences about partitions. `strict`: producers with acks=all."""
+
+    def __init__(self, view: ClusterView, strict: dict[str, None], transactions: TransactionInvariants) -> None:
+        self._view, self._strict, self._transactions = view, strict, transactions
+        self.logs: dict[str, LogState] = {}
+
+    # --- the controller -----------------------------------------------------------------------------------------------
+
+    def leader_elected(self, event: e.LeaderElected) -> None:
+        """R2, R3; an unclean election may lose what was committed."""
+        name, epoch = event.partition, event.leader_epoch
+        log = self.logs.get(name)
+        if log is None:
+            log = self.logs[name] = LogState()
+        if epoch <= log.elected:
+            broken("R2", event, f"{name}: leader epoch {epoch} after {log.elected}")
+        log.elected = epoch
+        if event.leader >= 0:
+            log.leaders[epoch] = event.leader
+            if event.leader not in event.isr:
+                broken("R3", event, f"{name}: leader {event.leader} is not in the ISR {event.isr}")
+        if event.reason == "unclean":
+            log.lossy = True
+        self._isr(event, log, event.replicas, led=event.leader >= 0)
+
+    def isr_changed(self, event: e.IsrChanged) -> None:
+        """R3."""
+        partition = self._view.partitions[event.partition]
+        self._isr(event, self.logs[event.partition], partition.replicas, led=partition.leader >= 0)
+
+    def _isr(
+        self, event: e.LeaderElected | e.IsrChanged, log: LogState, replicas: tuple[int, ...], *, led: bool
+    ) -> None:
+        name, isr = event.partition, event.isr
+        if not isr or any(broker not in replicas for broker in isr):
+            broken("R3", event, f"{name}: ISR {isr} of replicas {replicas}")
+        brokers = self._view.brokers
+        fenced = [broker for broker in isr if brokers[broker].fenced]
+        if fenced and led:
+            broken("R3", event, f"{name}: fenced {fenced} in the ISR {isr}")
+        for broker in log.isr:
+            if broker not in isr:
+                log.had[broker] = log.committed
+        for broker in isr:
+            log.had.pop(broker, None)
+        log.isr = isr
+
+    # --- leaders ------------------------------------------------------------------------------------------------------
+
+    def leadership_taken(self, event: e.LeadershipTaken) -> None:
+        """R1, R5; what the log that counts from now on does not have is undone."""
+        name, epoch, broker = event.partition, event.leader_epoch, event.broker
+        log = self.logs[name]
+        elected = log.leaders.setdefault(epoch, broker)
+        if elected != broker:
+            broken("R1", event, f"{name}: broker-{broker} leads in epoch {epoch}, broker-{elected} was elected")
+        if epoch == log.elected:
+            if log.lossy:
+                log.committed = min(log.committed, event.log_end)
+            elif event.log_end < log.committed:
+                found = f"broker-{broker} leads with log end {event.log_end}, {log.committed} were committed"
+                broken("R5", event, f"{name}: {found}")
+        if event.log_start > max(event.high_watermark, log.told) or event.high_watermark > event.log_end:
+            found = f"log start {event.log_start}, high watermark {event.high_watermark}, log end {event.log_end}"
+            broken("L1", event, f"{name}: {found}")
+        if epoch >= log.taken:
+            log.taken = epoch
+            self._cut(name, log, event.log_end)
+
+    def _cut(self, name: str, log: LogState, end: int) -> None:
+        """The log ends here: of producers with later records nothing is known for sure any more."""
+        if end < log.end:
+            for producer_id in [each for each, known in log.producers.items() if known[2] >= end]:
+                del log.producers[producer_id]
+            transactions = self._view.partitions[name].transactions
+            log.open = dict.fromkeys(transactions.open) if transactions is not None else {}
+            log.watermark, log.unstable = min(log.watermark, end), min(log.unstable, end)
+        log.end = end
+
+    def records_appended(self, event: e.RecordsAppended) -> None:
+        """L1, R11, P1, P2: the log of the leader that counts grows at its end."""
+        log = self.logs[event.partition]
+        if event.leader_epoch < log.taken:
+            return  # a deposed leader that does not know it yet
+        base = event.base_offset
+        if base != log.end:
+            broken("L1", event, f"{event.partition}: a batch at {base}, the log ends at {log.end}")
+        if base < log.committed and not log.lossy:
+            broken("R11", event, f"{event.partition}: offset {base} is given again, {log.committed} were committed")
+        log.end = base + event.count
+        if event.producer_id >= 0:
+            self._sequence(event, log)
+            if event.transactional:
+                self._transactions.appended(event, log)
+
+    def _sequence(self, event: e.RecordsAppended, log: LogState) -> None:
+        producer_id, epoch, sequence = event.producer_id, event.epoch, event.base_sequence
+        following = (sequence + event.count) & _SEQUENCES if sequence >= 0 else -1
+        known = log.producers.get(producer_id)
+        if known is not None:
+            who = f"{event.partition}: {event.producer or 'a marker'} (producer id {producer_id})"
+            if epoch < known[0]:
+                broken("P2", event, f"{who} appends with epoch {epoch} after {known[0]}")
+            if sequence < 0:
+                following = known[1] if epoch == known[0] else -1
+            elif epoch > known[0]:
+                if sequence:
+                    broken("P1", event, f"{who} begins epoch {epoch} with sequence {sequence}")
+            elif known[1] >= 0 and sequence != known[1]:
+                broken("P1", event, f"{who} appends sequence {sequence}, {known[1]} was next")
+        log.producers[producer_id] = epoch, following, event.base_offset
+
+    def high_watermark_advanced(self, event: e.HighWatermarkAdvanced) -> None:
+        """R4, L1, T1."""
+        log, offset, epoch = self.logs[event.partition], event.offset, event.leader_epoch
+        if offset > log.told:
+            log.told = offset
+        if (
+            epoch < log.taken
+        ):  # a deposed leader that does not know it yet: its readers are right, and it commits nothing
+            if log.transactional and not log.open and offset > log.stable:
+                log.stable = offset
+            return
+        if epoch != log.epoch:
+            log.epoch, log.unstable = epoch, 0
+        elif offset < log.watermark:
+            broken("R4", event, f"{event.partition}: high watermark {offset} after {log.watermark} in epoch {epoch}")
+        log.watermark = offset
+        if offset > log.end:
+            broken("L1", event, f"{event.partition}: high watermark {offset}, log end {log.end}")
+        if epoch == log.elected and offset > log.committed:
+            log.committed = offset
+        if log.transactional:
+            self._transactions.decided(event, log)
+
+    # --- what goes ----------------------------------------------------------------------------------------------------
+
+    def log_truncated(self, event: e.LogTruncated) -> None:
+        """R9: what a broker had when it was committed stays; only a crash of its host may take it."""
+        name, broker = event.partition, event.broker
+        log = self.logs[name]
+        if event.reason == "crash":
+            log.lossy = log.lossy or event.offset < log.committed
+        elif not log.lossy and event.offset < log.had.get(broker, log.committed):
+            had = log.had.get(broker, log.committed)
+            broken("R9", event, f"{name}: broker-{broker} truncates to {event.offset}, {had} were committed")
+        if broker == self._view.partitions[name].taken_by:
+            self._cut(name, log, event.offset)
+
+    def log_start_advanced(self, event: e.LogStartAdvanced) -> None:
+        """L1: nothing is deleted that is not committed."""
+        log = self.logs[event.partition]
+        if event.log_start > log.told:
+            broken("L1", event, f"{event.partition}: log start {event.log_start}, high watermark {log.told}")
+
+    def records_lost(self, event: e.RecordsLost) -> None:
+        """R10."""
+        self._lost(event, event.partition, event.producer, event.first_serial, event.records)
+
+    def batch_acknowledged(self, event: e.BatchAcknowledged) -> None:
+        """A1, and R10 for what was lost before it was acknowledged."""
+        if event.producer not in self._strict:
+            return
+        log = self.logs[event.partition]
+        if event.base_offset + event.records > log.told and not log.lossy:
+            end = event.base_offset + event.records
+            found = f"{event.producer}'s records up to {end} are acknowledged, the high watermark is {log.told}"
+            broken("A1", event, f"{event.partition}: {found}")
+        if self._view.partitions[event.partition].vanished:
+            self._lost(event, event.partition, event.producer, event.first_serial, event.records)
+
+    def _lost(
+        self, event: e.RecordsLost | e.BatchAcknowledged, name: str, producer: str, first: int, records: int
+    ) -> None:
+        if producer not in self._strict or self.logs[name].lossy:
+            return
+        partition = self._view.partitions[name]
+        acked, gone = partition.acked_serials.get(producer), partition.vanished.get(producer)
+        if acked is None or gone is None:
+            return
+        lost = sum(
+            acked.covered(max(first, start), min(first + records, end))
+            for start, end in zip(gone.starts, gone.ends, strict=True)
+        )
+        if lost:
+            broken("R10", event, f"{name}: {lost} acknowledged records of {producer} are in no log")
+
+    def setting_changed(self, event: e.SettingChanged) -> None:
+        """Producers that may lose records from now on are promised nothing more."""
+        if event.key in {"acks", "enable.idempotence"}:
+            for name in event.processes:
+                self._strict.pop(name, None)

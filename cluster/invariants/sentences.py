@@ -1,0 +1,74 @@
+"""The catalogue of invariants: an id, a name, a sentence. What the ids mean is reliability's list (R, L, P, T, G)."""
+
+from typing import NamedTuple, NoReturn
+
+import msgspec
+
+from cluster.events import Event
+
+
+class Sentence(NamedTuple):
+    """An invariant in words; `needs`: what must be declared for it to say anything ("" for nothing)."""
+
+    name: str
+    words: str
+    needs: str = ""
+
+
+SENTENCES: dict[str, Sentence] = {
+    "R1": Sentence("SingleLeaderPerEpoch", "a partition has one leader in each leader epoch"),
+    "R2": Sentence("MonotonicLeaderEpoch", "a partition's leader epoch only grows"),
+    "R3": Sentence("LeaderInIsr", "the ISR is of the replicas, holds the leader, and holds no fenced broker"),
+    "R4": Sentence("MonotonicHighWatermark", "within a leader epoch the high watermark never falls"),
+    "R5": Sentence("LeaderCompleteness", "a new leader has every record that was committed"),
+    "R9": Sentence("NoTruncationBelowHighWatermark", "no replica truncates what it had when it was committed"),
+    "R10": Sentence("NoAckedLoss", "a record acknowledged with acks=all is in some log", "acks=all"),
+    "R11": Sentence("ConsistentRead", "nobody reads above the high watermark, and no committed offset is given again"),
+    "A1": Sentence("AckedIsCommitted", "acks=all is answered when the records are committed", "acks=all"),
+    "L1": Sentence("LogShape", "offsets have no holes, log start ≤ high watermark ≤ log end"),
+    "P1": Sentence("IdempotentOrder", "an idempotent producer's sequences have no holes and no repetition", "pid"),
+    "P2": Sentence("ZombieFenced", "a partition takes nothing of an older producer epoch", "pid"),
+    "T1": Sentence("LastStableOffset", "the last stable offset is at most the high watermark and never falls", "txn"),
+    "T2": Sentence("TxnAtomic", "all partitions of a transaction get the decision as their marker", "txn"),
+    "T3": Sentence("NoAbortedRead", "readers of committed data get neither aborted nor undecided records", "reader"),
+    "T4": Sentence("TxnMarkerEpoch", "a marker ends no transaction that is still under way (KIP-890)", "txn2"),
+    "G1": Sentence("SingleOwner", "an assignment gives each partition to one member of its generation", "group"),
+    "G2": Sentence("NoDoubleOwner", "no two current members of a group hold one partition", "group"),
+    "G3": Sentence("GenerationMonotonic", "each join barrier makes the next generation", "group"),
+    "G6": Sentence("CommitFence", "in a Stable group only members of its generation commit", "group"),
+    "G7": Sentence("CommittedOffsetExists", "a committed offset is at most the high watermark", "group"),
+}
+"""Jepsen's and Kafka's own checkers have the same sentences; A1 is what acks=all promises."""
+
+
+class Violation(msgspec.Struct, frozen=True, kw_only=True):
+    """An invariant did not hold: which, what it says, when and at which event, and what was seen."""
+
+    invariant: str
+    name: str
+    sentence: str
+    at_s: float
+    seq: int
+    found: str
+
+    def __str__(self) -> str:
+        """One line for a person."""
+        return f"{self.invariant} {self.name} at {self.at_s:g} s (event {self.seq}): {self.found}; {self.sentence}"
+
+
+class InvariantViolated(Exception):  # noqa: N818 - it says what was found
+    """A flight cannot go on: what it shows is not what Kafka promises."""
+
+    def __init__(self, violation: Violation) -> None:
+        self.violation = violation
+        super().__init__(str(violation))
+
+
+def broken(invariant: str, event: Event, found: str) -> NoReturn:
+    """Say that an invariant does not hold with this event. Raises InvariantViolated."""
+    name, words, _ = SENTENCES[invariant]
+    raise InvariantViolated(
+        Violation(
+            invariant=invariant, name=name, sentence=words, at_s=event.at_us / 1_000_000, seq=event.seq, found=found
+        )
+    )

@@ -1,0 +1,80 @@
+"""What must hold of transactions: the last stable offset, markers, and what readers of committed data get (T)."""
+
+from cluster import events as e
+from cluster.invariants.log_state import LogState
+from cluster.invariants.sentences import broken
+from cluster.view import ClusterView
+
+_DECISIONS = {"PrepareCommit": "COMMIT", "PrepareAbort": "ABORT"}
+
+
+class TransactionInvariants:
+    """The sentences about transactions. `version`: the cluster's `transaction.version`; under 1, T4 may break."""
+
+    def __init__(self, view: ClusterView, version: int) -> None:
+        self._view, self._version = view, version
+        self._decided: dict[int, str] = {}  # producer id → the decision of its transaction, until the next one
+        self._by_hand: dict[str, int] = {}  # partition → whose transaction an administrator ends in it
+        self._unmarked: dict[int, dict[str, None]] = {}  # producer id → partitions that wait for their marker
+
+    def state_changed(self, event: e.TransactionStateChanged) -> None:
+        """T2: a transaction is complete when all its partitions have the marker."""
+        producer_id, state = event.producer_id, event.state
+        decision = _DECISIONS.get(state)
+        if decision is not None:
+            if not event.loaded or producer_id not in self._decided:
+                self._unmarked[producer_id] = dict.fromkeys(event.partitions)
+            self._decided[producer_id] = decision
+        elif state == "Ongoing":
+            self._decided.pop(producer_id, None)
+            self._unmarked.pop(producer_id, None)
+        elif state in {"CompleteCommit", "CompleteAbort"} and not event.loaded:
+            missing = self._unmarked.pop(producer_id, None)
+            if missing:
+                broken("T2", event, f"{event.transactional_id} is {state} without a marker in {', '.join(missing)}")
+
+    def aborted_by_hand(self, event: e.HangingTransactionAborted) -> None:
+        """The marker that follows is not the coordinator's: T2 and T4 do not speak of it."""
+        self._by_hand[event.partition] = event.producer_id
+
+    def appended(self, event: e.RecordsAppended, log: LogState) -> None:
+        """T2, T4: a marker is the decision of a transaction that was decided."""
+        producer_id = event.producer_id
+        if not log.transactional:
+            log.transactional, log.stable = True, log.told
+        if not event.marker:
+            log.open[producer_id] = None
+            return
+        was_open = producer_id in log.open
+        log.open.pop(producer_id, None)
+        if self._by_hand.pop(event.partition, None) == producer_id:
+            return
+        decision = self._decided.get(producer_id)
+        if was_open and decision is None and self._version >= 2:
+            found = f"{event.marker} ends producer id {producer_id}'s transaction, which nobody decided"
+            broken("T4", event, f"{event.partition}: {found}")
+        if was_open and decision is not None and decision != event.marker:
+            found = f"{event.marker} ends producer id {producer_id}'s transaction, the decision was {decision}"
+            broken("T2", event, f"{event.partition}: {found}")
+        unmarked = self._unmarked.get(producer_id)
+        if unmarked is not None:
+            unmarked.pop(event.partition, None)
+
+    def decided(self, event: e.HighWatermarkAdvanced, log: LogState) -> None:
+        """T1: with the high watermark, readers of committed data may read on, never back."""
+        stable = self._view.partitions[event.partition].last_stable_offset
+        if stable > event.offset or stable < log.unstable:
+            found = f"last stable offset {stable} after {log.unstable}, high watermark {event.offset}"
+            broken("T1", event, f"{event.partition}: {found}")
+        log.unstable = stable
+        log.stable = max(log.stable, stable)
+
+    def records_processed(self, event: e.RecordsProcessed) -> None:
+        """T3: nothing aborted is processed by a reader of committed data."""
+        known = self._view.partitions[event.partition].transactions
+        if known is None or not known.aborted.starts or not self._view.groups[event.group].read_committed:
+            return
+        aborted = known.aborted.covered(event.first_offset, event.next_offset)
+        if aborted:
+            where = f"{event.partition} {event.first_offset} … {event.next_offset - 1}"
+            broken("T3", event, f"{event.member} processed {where}, {aborted} of them aborted")

@@ -1,0 +1,36 @@
+"""Why a consumer joins or leaves, as it says in JoinGroup and LeaveGroup (KIP-800), in Kafka's own words.
+
+A coordinator knows nothing else of a client's motives. Source: Kafka's `AbstractCoordinator`, `ConsumerCoordinator`.
+"""
+
+METADATA_CHANGED = "cached metadata has changed"
+SUBSCRIPTION_CHANGED = "subscription has changed"
+ASSIGNMENT_DOES_NOT_MATCH = "received assignment does not match the current subscription"
+REVOKED = "need to revoke partitions and re-join"
+ALREADY_REBALANCING = "group is already rebalancing"
+COMMIT_FAILED = "offset commit failed since group is already rebalancing"
+REBALANCE_FAILED = "rebalance failed due to "
+"""Followed by the simple name of Kafka's exception: `rebalance failed due to NotCoordinatorException`."""
+
+LEAVING = "consumer pro-actively leaving the group"
+POLL_TIMEOUT = "consumer poll timeout has expired."
+CLOSED = "the consumer is being closed"
+
+NOT_PROVIDED = "not provided"
+"""What a coordinator logs for a client that gave no reason."""
+
+
+def given_member_id(member_id: str) -> str:
+    """The reason after MEMBER_ID_REQUIRED."""
+    return f"need to re-join with the given member-id: {member_id}"
+
+
+def encountered(error: str, api: str) -> str:
+    """The reason after an answer that resets the generation, e.g. `encountered UNKNOWN_MEMBER_ID from HEARTBEAT …`."""
+    return f"encountered {error} from {api} response"
+
+
+def rebalance_failed(error: str) -> str:
+    """The reason after a JoinGroup or SyncGroup that came to nothing: Kafka names the exception that it makes of it."""
+    name = "".join(word.capitalize() for word in error.split("_"))
+    return f"{REBALANCE_FAILED}{name}Exception"

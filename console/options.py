@@ -1,0 +1,41 @@
+"""What options of the command line say: durations, speeds, settings."""
+
+# ruff: noqa: PLC0415 - what the command does not need is not imported
+
+import re
+
+from console.complaints import UsageError
+
+
+def duration_of(option: str, text: str | None) -> int | None:
+    """Microseconds of an option's duration; None when it was not given. Raises UsageError."""
+    from cluster.durations import parse_duration
+
+    if text is not None and re.match(r"-\s*[0-9]", text):
+        raise UsageError(f"{option}: {text!r} is before the beginning: a flight goes forwards, e.g. 30s")
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def speed_of(text: str | None) -> float:
+    """Virtual seconds a second; without a text as fast as possible. Raises UsageError."""
+    if text is None:
+        return float("inf")
+    try:
+        speed = float(text.strip("x×"))
+    except ValueError:
+        raise UsageError(f"--speed: {text!r} is not a number of virtual seconds a second: write it like 20") from None
+    if not speed > 0:
+        raise UsageError("--speed: a speed is above zero")
+    return speed
+
+
+def settings_of(texts: list[str] | None) -> list[tuple[str | None, str, str]]:
+    """Each `--set` as (scope, key, value). Raises SettingError."""
+    if not texts:
+        return []
+    from recordings.settings import parse_setting
+
+    return [parse_setting(text) for text in texts]

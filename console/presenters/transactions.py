@@ -1,0 +1,249 @@
+"""The screen of transactions: transactional ids, whom readers of committed data wait for, and the legal states."""
+
+from collections.abc import Iterator
+
+from cluster.transaction_states import VALID_PREVIOUS, TransactionState
+from cluster.view.state import NEVER, ClusterView, PartitionView, TransactionView
+from console.presenters import states
+from console.presenters.listing import BUILDING, Listing
+from console.presenters.moments import MomentsListing
+from console.presenters.numbers import UNKNOWN, count, countdown, duration
+from console.presenters.table import Column, layout
+from console.presenters.text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, WARN, Line, Span, line, middle
+
+NONE_DECLARED = line(("no producer of this flight has a transactional.id", MUTED))
+ONGOING = TransactionState.ONGOING.value
+UNDER_WAY = (ONGOING, TransactionState.PREPARE_COMMIT.value, TransactionState.PREPARE_ABORT.value)
+
+TRANSACTION_COLUMNS = (
+    Column("transactional id", 10, grow=1, most=20),
+    Column("state", 16),
+    Column("pid", 4, right=True),
+    Column("epoch", 5, right=True),
+    Column("coordinator", 11, rank=3),
+    Column("open", 6, right=True),
+    Column("times out", 9, right=True),
+    Column("begun", 6, right=True, rank=5),
+    Column("commits", 7, right=True, rank=2),
+    Column("aborts", 6, right=True, rank=1),
+    Column("fenced", 6, right=True),
+    Column("partitions", 10, rank=4, grow=4),
+)
+
+
+class TransactionsListing(Listing):
+    """Every transactional id as its coordinator holds it."""
+
+    title = "transactional ids"
+    vacant = NONE_DECLARED
+
+    def __init__(self, view: ClusterView, now_us: int, width: int) -> None:
+        super().__init__(width)
+        self.view, self.now_us = view, now_us
+        if not view.brokers:
+            self.vacant = BUILDING
+        self.layout = layout(TRANSACTION_COLUMNS, width)
+
+    def note(self) -> Line:
+        """Who ends one whose time is over."""
+        words = "past its timeout the coordinator's next scan fences and aborts it"
+        return line((words, FAINT)) if self.width >= 100 and self.view.transactions else ()
+
+    def header(self) -> Line:
+        """The columns' titles."""
+        return self.layout.header()
+
+    def row_keys(self) -> list[str]:
+        """Transactional ids, in the order in which they were first heard of."""
+        return list(self.view.transactions)
+
+    def rows(self, key: str) -> tuple[Line]:
+        """One transactional id."""
+        one = self.view.transactions[key]
+        state = states.transaction(one.state)
+        cells: list[Line | Span | str] = [
+            (middle(key, self.layout.width_of(0)), STRONG),
+            line((f"{state.glyph} {_short(one.state) or UNKNOWN}", state.tone)),
+            _known(one.producer_id),
+            _known(one.epoch),
+            f"broker-{one.coordinator}" if one.coordinator != NEVER else ((UNKNOWN, FAINT),),
+            duration(self.now_us - one.start_us) if one.start_us != NEVER else ((UNKNOWN, FAINT),),
+            times_out(one, self.now_us),
+            line((count(one.begun), PLAIN)),
+            line((count(one.committed), PLAIN if one.committed else FAINT)),
+            line((count(one.aborted), WARN if one.aborted else FAINT)),
+            line((count(one.fenced), ERROR if one.fenced else FAINT)),
+            line((", ".join(one.partitions) or UNKNOWN, MUTED if one.partitions else FAINT)),
+        ]
+        return (self.layout.row(cells),)
+
+
+def _short(state: str) -> str:
+    """Kafka's name, but for the one that is too long for its column."""
+    return "EpochFence" if state == TransactionState.PREPARE_EPOCH_FENCE.value else state
+
+
+def _known(number: int) -> Line:
+    return line(str(number)) if number >= 0 else line((UNKNOWN, FAINT))
+
+
+def times_out(one: TransactionView, now_us: int) -> Line:
+    """When `transaction.timeout.ms` is over; only an Ongoing transaction is ended for it, by the scan after that."""
+    if one.state != ONGOING or one.start_us == NEVER:
+        return line((UNKNOWN, FAINT))
+    left_us = one.start_us + 1_000 * one.timeout_ms - now_us
+    if left_us <= 0:
+        return line(("▲ overdue", ERROR))
+    return line((f"in {countdown(left_us)}", WARN if left_us < 10_000_000 else PLAIN))
+
+
+def transaction_of(view: ClusterView, producer_id: int) -> TransactionView | None:
+    """The transactional id that this producer id belongs to."""
+    if producer_id < 0:
+        return None
+    return next((one for one in view.transactions.values() if one.producer_id == producer_id), None)
+
+
+HELD_COLUMNS = (
+    Column("partition", 10, grow=1, most=24),
+    Column("LSO", 7, right=True),
+    Column("HW", 7, right=True, rank=1),
+    Column("waiting", 7, right=True),
+    Column("since", 8, right=True),
+    Column("held back by", 33, grow=4),
+)
+
+
+def held_back(view: ClusterView) -> Iterator[PartitionView]:
+    """Partitions in which readers of committed data may not read up to the high watermark."""
+    for partition in view.partitions.values():
+        if partition.transactions is not None and partition.last_stable_offset < partition.high_watermark:
+            yield partition
+
+
+class HeldBackListing(Listing):
+    """The partitions whose last stable offset stands below the high watermark, and who holds it there."""
+
+    title = "held back"
+    vacant = line(("readers of committed data wait for nothing: every last stable offset is its high watermark", MUTED))
+
+    def __init__(self, view: ClusterView, now_us: int, width: int) -> None:
+        super().__init__(width)
+        self.view, self.now_us = view, now_us
+        self.held = {partition.partition: partition for partition in held_back(view)}
+        self.layout = layout(HELD_COLUMNS, width)
+
+    def note(self) -> Line:
+        """What `waiting` counts."""
+        words = "waiting: offsets from the last stable offset (LSO) to the high watermark"
+        return line((words, FAINT)) if self.held and self.width >= 80 else ()
+
+    def header(self) -> Line:
+        """The columns' titles, when there is anything under them."""
+        return self.layout.header() if self.held else ()
+
+    def row_keys(self) -> list[str]:
+        """Partitions, in the order of their topics."""
+        return list(self.held)
+
+    def rows(self, key: str) -> tuple[Line]:
+        """One partition."""
+        partition = self.held[key]
+        stable = partition.last_stable_offset
+        since_us, words = self._holder(partition)
+        cells: list[Line | Span | str] = [
+            (middle(key, self.layout.width_of(0)), STRONG),
+            str(stable),
+            str(partition.high_watermark),
+            line((count(partition.high_watermark - stable), WARN)),
+            duration(self.now_us - since_us) if since_us != NEVER else ((UNKNOWN, FAINT),),
+            words,
+        ]
+        return (self.layout.row(cells),)
+
+    def _holder(self, partition: PartitionView) -> tuple[int, Line]:
+        """Since when, and by whom."""
+        known = partition.transactions
+        assert known is not None
+        producer_id = known.index.holds_back()
+        stable = partition.last_stable_offset
+        if producer_id is None or known.index.open[producer_id] > stable:
+            marker = min(known.index.undecided, default=NEVER)
+            words = f"the marker at {marker}: the high watermark has not passed it"
+            return NEVER, line((words, MUTED))
+        one = transaction_of(self.view, producer_id)
+        if one is None:
+            return NEVER, line((f"producer id {producer_id}: no transactional id knows it (it hangs)", ERROR))
+        if one.state not in UNDER_WAY:
+            words = f", {_short(one.state)} but still open here: it hangs"
+            return NEVER, line((one.transactional_id, ERROR), (words, ERROR))
+        state = states.transaction(one.state)
+        ending = self._ending(one)
+        return one.start_us, line((one.transactional_id, state.tone), (f", {one.state}", state.tone), *ending)
+
+    def _ending(self, one: TransactionView) -> Line:
+        if one.state != ONGOING:
+            return line((": its markers are on their way", MUTED))
+        return line((", times out ", MUTED), *times_out(one, self.now_us))
+
+
+STATE_COLUMNS = (
+    Column("state", 19),
+    Column("may go to", 22, grow=6, most=46),
+    Column("here now", 10, grow=1),
+    Column("what it means", 30, rank=2, grow=1),
+)
+
+
+class StatesListing(Listing):
+    """Every state that Kafka knows, where it may go, and which transactional ids are there."""
+
+    title = "states"
+
+    def __init__(self, view: ClusterView, width: int) -> None:
+        super().__init__(width)
+        self.layout = layout(STATE_COLUMNS, width)
+        self.here: dict[str, list[str]] = {}
+        for one in view.transactions.values():
+            self.here.setdefault(one.state, []).append(one.transactional_id)
+
+    def note(self) -> Line:
+        """What version 2 adds to the table."""
+        words = "transaction.version 2: an abort without partitions also from Empty and Complete…"
+        return line((words, FAINT)) if self.width >= 100 else ()
+
+    def header(self) -> Line:
+        """The columns' titles."""
+        return self.layout.header()
+
+    def row_keys(self) -> list[str]:
+        """States in Kafka's order; none can be selected."""
+        return [f"#{state.value}" for state in TransactionState]
+
+    def rows(self, key: str) -> tuple[Line]:
+        """One state; lit while a transactional id is in it."""
+        name = key[1:]
+        ids = self.here.get(name, [])
+        state = states.transaction(name)
+        cells: list[Line | Span | str] = [
+            line((f"{state.glyph} {name}", state.tone if ids else FAINT)),
+            line((", ".join(goes_to(TransactionState(name))) or "nowhere", PLAIN if ids else FAINT)),
+            line((f"◀ {', '.join(ids)}" if ids else "", ACCENT)),
+            line((state.gloss, MUTED if ids else FAINT)),
+        ]
+        return (self.layout.row(cells),)
+
+
+def goes_to(state: TransactionState) -> list[str]:
+    """The other states that may follow, by Kafka's table of valid previous states."""
+    return [to.value for to, previous in VALID_PREVIOUS.items() if state in previous and to is not state]
+
+
+class TransactionEventsListing(MomentsListing):
+    """What befell transactional ids: who was fenced, by whom and with which error, and what was aborted."""
+
+    title = "fenced and aborted"
+    vacant = line(("nobody was fenced and nothing aborted", MUTED))
+
+    def __init__(self, view: ClusterView, width: int) -> None:
+        super().__init__(view, width, view.transactions)

@@ -1,0 +1,364 @@
+"""What consumers write: the classic consumer of the 4.x client. One function a kind of event, by its name."""
+
+# ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
+
+import re
+
+from cluster import events as e
+from cluster.protocol import reasons
+from recordings.kafka_log_notes import Line, MemberNotes, Notes
+
+COORDINATOR = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
+INVOKER = "org.apache.kafka.clients.consumer.internals.ConsumerRebalanceListenerInvoker"
+CONSUMER = "org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer"
+UTILS = "org.apache.kafka.clients.consumer.internals.ConsumerUtils"
+SUBSCRIPTIONS = "org.apache.kafka.clients.consumer.internals.SubscriptionState"
+COLLECTOR = "org.apache.kafka.clients.consumer.internals.FetchCollector"
+
+POLL_TIMEOUT = (
+    "consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer than the"
+    " configured max.poll.interval.ms, which typically implies that the poll loop is spending too much time processing"
+    " messages. You can address this either by increasing max.poll.interval.ms or by reducing the maximum size of"
+    " batches returned in poll() with max.poll.records."
+)
+LEAVING = "consumer pro-actively leaving the group"
+ENCOUNTERED = re.compile(r"encountered (\w+) from (\w+) response")
+
+ERRORS = {
+    "REQUEST_TIMED_OUT": "The request timed out.",
+    "OFFSET_METADATA_TOO_LARGE": "The metadata field of the offset request was too large.",
+    "COORDINATOR_LOAD_IN_PROGRESS": "The coordinator is loading and hence can't process requests.",
+    "COORDINATOR_NOT_AVAILABLE": "The coordinator is not available.",
+    "NOT_COORDINATOR": "This is not the correct coordinator.",
+    "ILLEGAL_GENERATION": "Specified group generation id is not valid.",
+    "INCONSISTENT_GROUP_PROTOCOL": (
+        "The group member's supported protocols are incompatible with those of existing members or first group member"
+        " tried to join with empty protocol type or empty protocol list."
+    ),
+    "INVALID_GROUP_ID": "The configured groupId is invalid.",
+    "UNKNOWN_MEMBER_ID": "The coordinator is not aware of this member.",
+    "INVALID_SESSION_TIMEOUT": (
+        "The session timeout is not within the range allowed by the broker (as configured by"
+        " group.min.session.timeout.ms and group.max.session.timeout.ms)."
+    ),
+    "REBALANCE_IN_PROGRESS": "The group is rebalancing, so a rejoin is needed.",
+    "GROUP_MAX_SIZE_REACHED": "The consumer group has reached its max size.",
+    "FENCED_INSTANCE_ID": (
+        "The broker rejected this static consumer since another consumer with the same group.instance.id has registered"
+        " with a different member.id."
+    ),
+}
+"""What Kafka's `Errors` says of an error."""
+
+EXCEPTIONS = {
+    "".join(word.capitalize() for word in name.split("_")) + "Exception": message for name, message in ERRORS.items()
+}
+RETRIABLE = {"REQUEST_TIMED_OUT", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
+
+
+def _line(notes: Notes, member: str, message: str, logger: str = COORDINATOR, level: str = "INFO") -> Line:
+    known = notes.member(member)
+    instance = f"instanceId={known.instance_id}, " if known.instance_id else ""
+    return Line(level, f"[Consumer {instance}clientId={member}, groupId={known.group}] ", message, logger)
+
+
+def _generation(notes: Notes, known: MemberNotes, generation: int, member_id: str) -> str:
+    protocol = f"'{notes.group(known.group).protocol}'" if generation >= 0 else "'null'"
+    return f"Generation{{generationId={generation}, memberId='{member_id}', protocol={protocol}}}"
+
+
+def _own_generation(notes: Notes, known: MemberNotes) -> str:
+    """The generation as the member knows it."""
+    return _generation(notes, known, known.generation, known.member_id)
+
+
+def _optional(text: str) -> str:
+    return f"Optional[{text}]" if text else "Optional.empty"
+
+
+def _node(broker: int) -> str:
+    """A coordinator as a client prints it: ids count down from Integer.MAX_VALUE, for a connection of their own."""
+    return f"broker-{broker}:9092 (id: {2**31 - 1 - broker} rack: null)"
+
+
+def member_declared(notes: Notes, event: e.MemberDeclared) -> list[Line]:
+    known = notes.member(event.member)
+    known.group, known.instance_id, known.topics = event.group, event.instance_id, event.topics
+    return []
+
+
+def member_started(notes: Notes, event: e.MemberStarted) -> list[Line]:
+    known = notes.member(event.member)
+    known.running, known.generation, known.member_id, known.coordinator, known.asked = True, -1, "", -1, ""
+    known.owned, known.unpositioned = {}, {}
+    return [_line(notes, event.member, f"Subscribed to topic(s): {', '.join(known.topics)}", CONSUMER)]
+
+
+def member_stopped(notes: Notes, event: e.MemberStopped) -> list[Line]:
+    notes.member(event.member).running = False
+    return []
+
+
+def coordinator_found(notes: Notes, event: e.CoordinatorFound) -> list[Line]:
+    notes.member(event.member).coordinator = event.broker
+    return [_line(notes, event.member, f"Discovered group coordinator {_node(event.broker)}")]
+
+
+def coordinator_lost(notes: Notes, event: e.CoordinatorLost) -> list[Line]:
+    """What made it lose the coordinator has its own line only after a heartbeat."""
+    notes.member(event.member).coordinator = -1
+    node, gone = _node(event.broker), str(event.disconnected).lower()
+    message = (
+        f"Group coordinator {node} is unavailable or invalid due to cause: {event.cause}. isDisconnected: {gone}."
+        " Rediscovery will be attempted."
+    )
+    lines = [_line(notes, event.member, message)]
+    if not event.disconnected:
+        lines.append(_line(notes, event.member, f"Requesting disconnect from last known coordinator {node}"))
+    return lines
+
+
+# --- joining, being refused, leaving -------------------------------------------------------------------------------
+
+
+def member_state_changed(notes: Notes, event: e.MemberStateChanged) -> list[Line]:
+    known, member = notes.member(event.member), event.member
+    lines = _refused(notes, event, known)
+    known.generation, known.member_id = event.generation, event.member_id or known.member_id
+    now = _generation(notes, known, event.generation, event.member_id)
+    before, known.state = known.state, event.state
+    known.hands_over = event.state == "Revoking" and event.reason == reasons.REVOKED
+    match event.state:
+        case "Joining" if not lines:
+            lines = [*_asks(notes, event, known), _line(notes, member, "(Re-)joining group")]
+            known.asked = ""
+        case "Revoking" if not known.hands_over:  # else it asks once it has given them up
+            lines += _asks(notes, event, known)
+        case "Syncing":
+            lines.append(_line(notes, member, f"Successfully joined group with generation {now}"))
+        case "Stable" if before == "Syncing":
+            lines.append(_line(notes, member, f"Successfully synced group in generation {now}"))
+            lines += _update(notes, member, known)
+        case "Left":
+            lines += _left(notes, event, known)
+        case _:
+            pass
+    return lines
+
+
+def _asks(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> list[Line]:
+    """A rejoin is asked for once, with its reason."""
+    if not event.reason or event.reason == known.asked:
+        return []
+    known.asked = event.reason
+    return [_line(notes, event.member, f"Request joining group due to: {_in_full(event.reason)}")]
+
+
+def _in_full(reason: str) -> str:
+    """The reason as the log has it; what goes into the request is shorter (KIP-800)."""
+    if not reason.startswith(reasons.REBALANCE_FAILED):
+        return reason
+    exception = reason.removeprefix(reasons.REBALANCE_FAILED)
+    return f"{reasons.REBALANCE_FAILED}'{EXCEPTIONS.get(exception, 'null')}' ({exception})"
+
+
+def _update(notes: Notes, member: str, known: MemberNotes) -> list[Line]:
+    """What a cooperative member makes of its assignment."""
+    group = notes.group(known.group)
+    if not group.cooperative:
+        return []
+    assigned = group.assignment.get(known.member_id, ())
+    added = [name for name in assigned if name not in known.owned]
+    revoked = [name for name in known.owned if name not in assigned]
+    rows = {
+        "Assigned partitions:": assigned,
+        "Current owned partitions:": tuple(known.owned),
+        "Added partitions (assigned - owned):": added,
+        "Revoked partitions (owned - assigned):": revoked,
+    }
+    table = "".join(f"\n\t{title:<43}[{', '.join(names)}]" for title, names in rows.items())
+    return [_line(notes, member, f"Updating assignment with{table}\n")]
+
+
+def _refused(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> list[Line]:
+    """An answer that takes the member its generation, and perhaps its member id, away."""
+    found = ENCOUNTERED.fullmatch(event.reason)
+    if found is None or event.reason == known.asked:
+        return []
+    error, api = found.groups()
+    sent = _own_generation(notes, known)
+    instance = _optional(known.instance_id)
+    lines = []
+    match api:
+        case "HEARTBEAT":
+            message = f"Attempt to heartbeat with {sent} and group instance id {instance} failed due to {error},"
+            lines.append(_line(notes, event.member, f"{message} resetting generation"))
+        case "JOIN_GROUP" | "SYNC_GROUP":
+            name = "JoinGroup" if api == "JOIN_GROUP" else "SyncGroup"
+            message = f"{name} failed: {ERRORS[error]} Need to re-join the group. Sent generation was {sent}"
+            lines.append(_line(notes, event.member, message))
+        case _:
+            pass
+    lines += _reset(notes, event.member, event.reason, member_id=error != "ILLEGAL_GENERATION")
+    known.asked = event.reason
+    return lines
+
+
+def _reset(notes: Notes, member: str, reason: str, *, member_id: bool = True) -> list[Line]:
+    what = "generation and member id " if member_id else "generation "
+    return [
+        _line(notes, member, f"Resetting {what}due to: {reason}"),
+        _line(notes, member, f"Request joining group due to: {reason}"),
+    ]
+
+
+def _left(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> list[Line]:
+    """A member that was in a group says LeaveGroup, unless it is static or knows no coordinator; before that, why."""
+    member, member_id = event.member, known.member_id
+    slow = "poll" in event.reason
+    lines = [_line(notes, member, POLL_TIMEOUT, level="WARN")] if slow else []
+    if not known.instance_id and member_id and known.coordinator >= 0:
+        due = reasons.POLL_TIMEOUT if slow else reasons.CLOSED
+        coordinator = _node(known.coordinator)
+        message = f"Member {member_id} sending LeaveGroup request to coordinator {coordinator} due to {due}"
+        lines.append(_line(notes, member, message))
+    known.generation, known.member_id = -1, ""
+    return [*lines, *_reset(notes, member, LEAVING)]
+
+
+def consumer_fenced(notes: Notes, event: e.ConsumerFenced) -> list[Line]:
+    message = f"Caught fenced group.instance.id {_optional(event.instance_id)} error in heartbeat thread"
+    return [_line(notes, event.member, message, level="ERROR")]
+
+
+def application_failed(notes: Notes, event: e.ApplicationFailed) -> list[Line]:
+    """What poll() throws is the application's; of a JoinGroup that must fail, the consumer itself says so too."""
+    if event.reason not in ERRORS:
+        return []
+    message = f"JoinGroup failed due to fatal error: {ERRORS[event.reason]}"
+    return [_line(notes, event.member, message, level="ERROR")]
+
+
+def subscription_changed(notes: Notes, event: e.SubscriptionChanged) -> list[Line]:
+    notes.member(event.member).topics = event.topics
+    return [_line(notes, event.member, f"Subscribed to topic(s): {', '.join(event.topics)}", CONSUMER)]
+
+
+def sync_received(notes: Notes, event: e.SyncReceived) -> list[Line]:
+    """What the leader wrote before it sent its SyncGroup."""
+    if not event.leader:
+        return []
+    shares = ", ".join(f"{member_id}={_assignment(given)}" for member_id, given in event.assignments.items())
+    generation = notes.member(event.member).generation
+    return [_line(notes, event.member, f"Finished assignment for group at generation {generation}: {{{shares}}}")]
+
+
+def _assignment(partitions: tuple[str, ...]) -> str:
+    return f"Assignment(partitions=[{', '.join(partitions)}])"
+
+
+# --- offsets -------------------------------------------------------------------------------------------------------
+
+
+def offset_commit_refused(notes: Notes, event: e.OffsetCommitRefused) -> list[Line]:
+    known = notes.members.get(event.member)
+    if known is None or not known.running:
+        return []  # a process that is gone writes nothing
+    if event.error == "CommitFailedException":
+        message = "Failing OffsetCommit request since the consumer is not part of an active group"
+        return [_line(notes, event.member, message)]
+    error, said = event.error, ERRORS.get(event.error, event.error)
+    level = "WARN" if error in RETRIABLE else "ERROR"
+    lines = []
+    for partition, offset in list(event.offsets.items())[:1]:  # the client gives up at the first
+        message = f"Offset commit failed on partition {partition} at offset {offset}: {said}"
+        lines.append(_line(notes, event.member, message, level=level))
+    sent = _generation(notes, known, event.generation, event.member_id)
+    if error in {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"}:
+        lines.append(_line(notes, event.member, f"OffsetCommit failed with {sent}: {said}"))
+    elif error == "FENCED_INSTANCE_ID":
+        instance = _optional(known.instance_id)
+        message = f"OffsetCommit failed with {sent} due to group instance id {instance} fenced"
+        lines.append(_line(notes, event.member, message))
+    return lines
+
+
+def partitions_assigned(notes: Notes, event: e.PartitionsAssigned) -> list[Line]:
+    known = notes.member(event.member)
+    known.unpositioned |= dict.fromkeys(event.partitions)
+    known.owned |= dict.fromkeys(event.partitions)
+    given = notes.group(event.group).assignment.get(known.member_id, event.partitions)
+    added = f"Adding newly assigned partitions: {', '.join(event.partitions)}"
+    return [
+        _line(notes, event.member, f"Notifying assignor about the new {_assignment(given)}"),
+        _line(notes, event.member, added, INVOKER),
+    ]
+
+
+def partitions_revoked(notes: Notes, event: e.PartitionsRevoked) -> list[Line]:
+    known = notes.member(event.member)
+    for partition in event.partitions:
+        known.unpositioned.pop(partition, None)
+        known.owned.pop(partition, None)
+    names = ", ".join(event.partitions)
+    if not event.lost:
+        lines = [_line(notes, event.member, f"Revoke previously assigned partitions {names}", INVOKER)]
+        if known.hands_over:
+            known.asked = reasons.REVOKED
+            full = f"need to revoke partitions [{names}] as indicated by the current assignment and re-join"
+            lines.append(_line(notes, event.member, f"Request joining group due to: {full}"))
+        return lines
+    message = (
+        "Giving away all assigned partitions as lost since generation/memberID has been reset,indicating that consumer"
+        " is in old state or no longer part of the group"
+    )
+    return [
+        _line(notes, event.member, message),
+        _line(notes, event.member, f"Lost previously assigned partitions {names}", INVOKER),
+    ]
+
+
+def positions_reset(notes: Notes, event: e.PositionsReset) -> list[Line]:
+    lines = []
+    for partition, offset in event.positions.items():
+        lines += _position(notes, event, partition, offset)
+        notes.member(event.member).unpositioned.pop(partition, None)
+    return lines
+
+
+def _position(notes: Notes, event: e.PositionsReset, partition: str, offset: int) -> list[Line]:
+    member, position = event.member, _fetch_position(notes, partition, offset)
+    match event.reason:
+        case "committed":
+            message = f"Setting offset for partition {partition} to the committed offset {position}"
+            return [_line(notes, member, message, UTILS)]
+        case "seek":
+            return [_line(notes, member, f"Seeking to offset {offset} for partition {partition}", CONSUMER)]
+        case "truncated":
+            message = f"Truncation detected for partition {partition}, resetting offset to the first offset known to"
+            return [_line(notes, member, f"{message} diverge {position}", SUBSCRIPTIONS)]
+        case _:
+            reset = _line(
+                notes, member, f"Resetting offset for partition {partition} to position {position}.", SUBSCRIPTIONS
+            )
+            if partition in notes.member(member).unpositioned:
+                return [_line(notes, member, f"Found no committed offset for partition {partition}"), reset]
+            return [reset]
+
+
+def position_out_of_range(notes: Notes, event: e.PositionOutOfRange) -> list[Line]:
+    position = _fetch_position(notes, event.partition, event.position)
+    what = "resetting offset"
+    if event.reset == "none":
+        what = "raising error to the application since no reset policy is configured"
+    message = f"Fetch position {position} is out of range for partition {event.partition}, {what}"
+    return [_line(notes, event.member, message, COLLECTOR)]
+
+
+def _fetch_position(notes: Notes, partition: str, offset: int) -> str:
+    known = notes.partition(partition)
+    leader = f"Optional[broker-{known.leader}:9092 (id: {known.leader} rack: null)]"
+    current = (
+        f"LeaderAndEpoch{{leader={leader if known.leader >= 0 else 'Optional.empty'}, epoch={known.leader_epoch}}}"
+    )
+    return f"FetchPosition{{offset={offset}, offsetEpoch=Optional.empty, currentLeader={current}}}"

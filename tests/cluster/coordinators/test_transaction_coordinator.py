@@ -1,0 +1,406 @@
+"""The transaction coordinator: every request in every state, what ends follow, fences, failovers, both versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cluster.coordinators.decision import Decision, Markers
+from cluster.coordinators.transaction_coordinator import TransactionCoordinator
+from cluster.coordinators.transaction_records import LAST_EPOCH, TransactionMetadata, TransactionRecord
+from cluster.protocol import messages as m
+from cluster.protocol import transaction_messages as t
+from cluster.protocol.errors import ErrorCode
+from cluster.transaction_states import VALID_PREVIOUS, IllegalTransition, TransactionState, check_move
+
+ID, PRODUCER_ID, EPOCH = "t", 10, 4
+SECOND_US = 1_000_000
+S = TransactionState
+
+
+class Desk:
+    """A coordinator with a log that commits at once, or with an error, or when told."""
+
+    def __init__(self, version: int = 2, **config: object) -> None:
+        self.config = {"transaction.version": version, **config}
+        self.version, self.now_us = version, SECOND_US
+        self.log: list[TransactionRecord] = []
+        self.markers: list[Markers] = []
+        self.append_error = ErrorCode.NONE
+        self.held: list[Decision] | None = None
+        self._next_producer_id = 100
+        self.coordinator = self._new()
+        self.run(self.coordinator.loaded(self.now_us))
+
+    def _new(self) -> TransactionCoordinator:
+        return TransactionCoordinator(1, self.config, self._new_producer_id)
+
+    def _new_producer_id(self) -> int:
+        self._next_producer_id += 1
+        return self._next_producer_id
+
+    def given(self, state: TransactionState, *, epoch: int = EPOCH, **fields: Any) -> None:  # noqa: ANN401 - of a record
+        """A transactional id in this state, as after a load."""
+        ongoing = state in (S.ONGOING, S.PREPARE_COMMIT, S.PREPARE_ABORT)
+        fields = {"partitions": ("orders-0", "orders-1"), "start_us": self.now_us} | fields if ongoing else fields
+        record = TransactionMetadata(
+            ID, PRODUCER_ID, epoch, state=state, update_us=self.now_us, version=self.version, **fields
+        )
+        self.log.append(record)
+        self.fail_over()
+
+    def fail_over(self) -> None:
+        """A new coordinator replays the log."""
+        self.run(self.coordinator.unload(self.now_us))
+        self.markers.clear()
+        self.coordinator = self._new()
+        for record in self.log:
+            self.coordinator.replay(record)
+        self.run(self.coordinator.loaded(self.now_us))
+
+    def run(self, decision: Decision | None, call: object = None) -> list[Any]:
+        answers: list[Any] = []
+        while decision is not None:
+            answers += [response for to, response in decision.replies if to is call]
+            self.markers += decision.markers
+            if self.append_error is ErrorCode.NONE:
+                for record in decision.records:
+                    assert isinstance(record, TransactionRecord)
+                    self.log.append(record)
+                    self.coordinator.replay(record)
+            if self.held is not None and decision.records:
+                self.held.append(decision)
+                return answers
+            decision = decision.then(self.append_error, self.now_us) if decision.then else None
+        return answers
+
+    def ask(self, request: m.Request) -> Any:  # noqa: ANN401 - the response to the request
+        call = object()
+        answers = self.run(self.coordinator.handle(request, call, self.now_us), call)
+        return answers[0] if answers else None
+
+    def init(self, producer_id: int = -1, epoch: int = -1) -> m.InitProducerIdResponse:
+        answer: m.InitProducerIdResponse = self.ask(m.InitProducerIdRequest(ID, 60_000, producer_id, epoch))
+        return answer
+
+    def add(self, *partitions: str, epoch: int = EPOCH, verify_only: bool = False) -> ErrorCode:
+        request = t.AddPartitionsToTxnRequest(ID, PRODUCER_ID, epoch, partitions, verify_only)
+        return next(iter(self.ask(request).errors.values()))  # type: ignore[no-any-return]
+
+    def end(self, *, commit: bool, epoch: int = EPOCH, version: int | None = None) -> t.EndTxnResponse:
+        request = t.EndTxnRequest(ID, PRODUCER_ID, epoch, commit, version or self.version)
+        answer: t.EndTxnResponse = self.ask(request)
+        return answer
+
+    def mark(self) -> None:
+        """Every marker reaches its partition."""
+        for sent in list(self.markers):
+            for partition in sent.partitions:
+                self.run(
+                    self.coordinator.marked(sent.transactional_id, sent.producer_id, sent.epoch, partition, self.now_us)
+                )
+        self.markers.clear()
+
+    def deadline(self) -> None:
+        at_us = self.coordinator.next_deadline_us()
+        assert at_us is not None
+        self.now_us = at_us
+        self.run(self.coordinator.on_deadline(at_us))
+
+    def state(self) -> TransactionState:
+        return self.metadata.state
+
+    @property
+    def metadata(self) -> TransactionMetadata:
+        return self.coordinator.transactions[ID].metadata
+
+
+NONE, CONCURRENT = ErrorCode.NONE, ErrorCode.CONCURRENT_TRANSACTIONS
+INVALID, FENCED = ErrorCode.INVALID_TXN_STATE, ErrorCode.PRODUCER_FENCED
+ABORTABLE = ErrorCode.TRANSACTION_ABORTABLE
+
+# state: (init, add a partition, verify one that is not in it, commit v1, abort v1, commit v2, abort v2)
+ANSWERS = {
+    S.EMPTY: (NONE, NONE, ABORTABLE, INVALID, INVALID, INVALID, NONE),
+    S.ONGOING: (CONCURRENT, NONE, ABORTABLE, NONE, NONE, NONE, NONE),
+    S.PREPARE_COMMIT: (CONCURRENT, CONCURRENT, CONCURRENT, CONCURRENT, INVALID, FENCED, FENCED),
+    S.PREPARE_ABORT: (CONCURRENT, CONCURRENT, CONCURRENT, INVALID, CONCURRENT, FENCED, FENCED),
+    S.COMPLETE_COMMIT: (NONE, NONE, ABORTABLE, NONE, INVALID, FENCED, NONE),
+    S.COMPLETE_ABORT: (NONE, NONE, ABORTABLE, INVALID, NONE, FENCED, NONE),
+}
+
+
+@pytest.mark.parametrize("state", ANSWERS)
+def test_every_request_in_every_state(state: TransactionState) -> None:
+    def answers(version: int) -> list[ErrorCode]:
+        found = []
+        asks: tuple[Callable[[Desk], ErrorCode], ...] = (
+            lambda desk: desk.init().error,
+            lambda desk: desk.add("orders-2"),
+            lambda desk: desk.add("orders-2", verify_only=True),
+            lambda desk: desk.end(commit=True).error,
+            lambda desk: desk.end(commit=False).error,
+        )
+        for ask in asks:
+            desk = Desk(version)
+            desk.given(state)
+            found.append(ask(desk))
+        return found
+
+    init, add, verify, commit_1, abort_1, commit_2, abort_2 = ANSWERS[state]
+    assert answers(1) == [init, add, verify, commit_1, abort_1]
+    assert answers(2) == [init, add, verify, commit_2, abort_2]
+
+
+@pytest.mark.parametrize("to", TransactionState)
+@pytest.mark.parametrize("state", TransactionState)
+def test_every_move_that_is_not_in_the_table_raises(state: TransactionState, to: TransactionState) -> None:
+    if state in VALID_PREVIOUS[to]:
+        check_move(state, to, 1)
+    else:
+        with pytest.raises(IllegalTransition, match=f"{state.value} cannot go to {to.value}"):
+            check_move(state, to, 1)
+
+
+@pytest.mark.parametrize(("version", "epoch_after"), [(1, EPOCH), (2, EPOCH + 1)])
+@pytest.mark.parametrize("commit", [True, False])
+def test_an_end_is_answered_before_its_markers_and_complete_after_the_last(
+    version: int, epoch_after: int, commit: bool
+) -> None:
+    desk = Desk(version)
+    desk.given(S.ONGOING)
+    answer = desk.end(commit=commit)
+    assert answer.error is NONE
+    assert (answer.producer_id, answer.epoch) == ((PRODUCER_ID, epoch_after) if version == 2 else (-1, -1))
+    assert desk.state() is (S.PREPARE_COMMIT if commit else S.PREPARE_ABORT)
+    assert desk.markers == [Markers(ID, PRODUCER_ID, epoch_after, commit, ("orders-0", "orders-1"))]
+    desk.run(desk.coordinator.marked(ID, PRODUCER_ID, epoch_after, "orders-0", desk.now_us))
+    assert desk.state() is (S.PREPARE_COMMIT if commit else S.PREPARE_ABORT)
+    desk.run(desk.coordinator.marked(ID, PRODUCER_ID, epoch_after, "orders-1", desk.now_us))
+    assert desk.state() is (S.COMPLETE_COMMIT if commit else S.COMPLETE_ABORT)
+    assert desk.metadata.epoch == epoch_after
+
+
+def test_a_marker_of_another_epoch_completes_nothing() -> None:
+    desk = Desk()
+    desk.given(S.ONGOING, partitions=("orders-0",))
+    desk.end(commit=True)
+    desk.run(desk.coordinator.marked(ID, PRODUCER_ID, EPOCH, "orders-0", desk.now_us))
+    assert desk.state() is S.PREPARE_COMMIT
+
+
+def test_a_move_under_way_holds_everybody_off_and_a_failed_one_is_forgotten() -> None:
+    desk = Desk()
+    desk.given(S.EMPTY)
+    desk.held = []
+    assert desk.ask(t.AddPartitionsToTxnRequest(ID, PRODUCER_ID, EPOCH, ("orders-0",))) is None
+    assert desk.init().error is CONCURRENT
+    assert desk.add("orders-1") is CONCURRENT
+    assert desk.end(commit=False).error is CONCURRENT
+    held, desk.held = desk.held, None
+    assert held[0].then is not None
+    desk.run(held[0].then(ErrorCode.NOT_ENOUGH_REPLICAS, desk.now_us))
+    assert desk.state() is S.EMPTY
+    assert desk.add("orders-1") is NONE
+
+
+def test_a_transaction_beyond_its_timeout_is_fenced_and_aborted_at_a_scan() -> None:
+    for version, raised in ((1, 1), (2, 2)):
+        desk = Desk(version)
+        desk.given(S.ONGOING, timeout_ms=60_000)
+        began_us = desk.now_us
+        while desk.state() is S.ONGOING:
+            desk.deadline()
+        assert 60 * SECOND_US < desk.now_us - began_us <= 70 * SECOND_US
+        assert desk.metadata.epoch == EPOCH + raised
+        assert desk.end(commit=True).error is FENCED
+        desk.mark()
+        assert desk.state() is S.COMPLETE_ABORT
+
+
+def test_a_successor_fences_the_open_transaction_then_gets_an_epoch_of_its_own() -> None:
+    desk = Desk(1)
+    desk.given(S.ONGOING)
+    assert desk.init().error is CONCURRENT
+    assert desk.init().error is CONCURRENT  # until the markers are written
+    desk.mark()
+    answer = desk.init()
+    assert (answer.error, answer.epoch) == (NONE, EPOCH + 2)
+    assert desk.add("orders-0") is FENCED
+
+
+def test_a_coordinator_that_takes_over_ends_what_was_being_ended_and_leaves_open_what_is_open() -> None:
+    desk = Desk()
+    desk.given(S.ONGOING)
+    desk.fail_over()
+    assert desk.state() is S.ONGOING
+    assert not desk.markers
+    desk.end(commit=True)
+    desk.fail_over()
+    assert desk.state() is S.PREPARE_COMMIT
+    assert [sent.committed for sent in desk.markers] == [True]
+    desk.mark()
+    assert desk.state() is S.COMPLETE_COMMIT
+    retried = desk.end(commit=True)
+    assert (retried.error, retried.epoch) == (NONE, EPOCH + 1)
+
+
+def test_an_end_with_the_last_epoch_goes_over_to_another_producer_id() -> None:
+    desk = Desk()
+    desk.given(S.ONGOING, epoch=LAST_EPOCH)
+    answer = desk.end(commit=True, epoch=LAST_EPOCH)
+    assert (answer.error, answer.epoch) == (NONE, 0)
+    assert answer.producer_id != PRODUCER_ID
+    desk.mark()
+    assert (desk.metadata.producer_id, desk.metadata.epoch) == (answer.producer_id, 0)
+    again = desk.end(commit=True, epoch=LAST_EPOCH)
+    assert (again.error, again.producer_id, again.epoch) == (NONE, answer.producer_id, 0)
+
+
+def test_complete_is_written_again_when_it_could_not_be() -> None:
+    desk = Desk()
+    desk.given(S.ONGOING, partitions=("orders-0",))
+    desk.end(commit=True)
+    desk.append_error = ErrorCode.NOT_ENOUGH_REPLICAS
+    desk.mark()
+    assert desk.state() is S.PREPARE_COMMIT
+    desk.append_error = NONE
+    desk.deadline()
+    assert desk.state() is S.COMPLETE_COMMIT
+
+
+def test_an_unused_transactional_id_expires() -> None:
+    desk = Desk(**{"transactional.id.expiration.ms": 7_200_000})
+    desk.given(S.COMPLETE_COMMIT)
+    while ID in desk.coordinator.transactions:
+        desk.deadline()
+    assert 2 * 3_600 * SECOND_US <= desk.now_us <= 3 * 3_600 * SECOND_US + 2 * SECOND_US
+    assert desk.add("orders-0") is ErrorCode.INVALID_PRODUCER_ID_MAPPING
+
+
+def test_while_it_loads_and_after_it_resigned_it_says_so() -> None:
+    coordinator = TransactionCoordinator(1, {}, lambda: 1)
+    request = m.InitProducerIdRequest(ID)
+    loading = coordinator.handle(request, None, 0).replies[0][1]
+    assert loading == m.InitProducerIdResponse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    coordinator.loaded(0)
+    coordinator.unload(0)
+    assert coordinator.handle(request, None, 0).replies[0][1] == m.InitProducerIdResponse(ErrorCode.NOT_COORDINATOR)
+    assert coordinator.next_deadline_us() is None
+
+
+def test_timeouts_out_of_bounds_are_refused() -> None:
+    desk = Desk(**{"transaction.max.timeout.ms": 900_000})
+    for timeout_ms in (0, 900_001):
+        answer = desk.ask(m.InitProducerIdRequest(ID, timeout_ms))
+        assert answer.error is ErrorCode.INVALID_TRANSACTION_TIMEOUT
+
+
+ACTIONS = ("init", "add", "commit", "abort", "mark", "deadline", "fail over", "fail append", "mend append")
+
+
+@settings(max_examples=300, deadline=None)
+@given(version=st.sampled_from([1, 2]), actions=st.lists(st.sampled_from(ACTIONS), max_size=40))
+def test_whatever_happens_epochs_never_fall_and_the_log_is_the_truth(version: int, actions: list[str]) -> None:
+    """Random legal clients: an epoch that was given out never comes back, and a failover loses nothing committed."""
+    desk = Desk(version)
+    current = desk.init()
+    held = current.producer_id, current.epoch
+    seen = [held]
+    for action in actions:
+        producer_id, epoch = held
+        answer = None
+        if action == "init":
+            answer = desk.init()
+        elif action == "add":
+            desk.ask(t.AddPartitionsToTxnRequest(ID, producer_id, epoch, ("orders-0",)))
+        elif action in ("commit", "abort"):
+            answer = desk.ask(t.EndTxnRequest(ID, producer_id, epoch, action == "commit", version))
+        elif action == "mark":
+            desk.mark()
+        elif action == "deadline":
+            desk.deadline()
+        elif action == "fail over" and desk.append_error is NONE:
+            before = desk.metadata
+            desk.fail_over()
+            assert desk.metadata == before or before.state is S.ONGOING  # a fence that was not written is forgotten
+        elif action.endswith("append"):
+            desk.append_error = ErrorCode.NOT_ENOUGH_REPLICAS if action == "fail append" else NONE
+        if answer is not None and answer.error is NONE and answer.producer_id >= 0:
+            given_out = answer.producer_id, answer.epoch
+            assert given_out >= held
+            held = given_out
+            seen.append(held)
+        assert desk.metadata.state in (*ANSWERS,)
+    assert seen == sorted(seen)
+
+
+def _timed_out(desk: Desk, act: Callable[[Desk], object]) -> Decision:
+    """Do something whose records stand in the log, and of whose fate nobody knows for thirty seconds."""
+    desk.held = []
+    act(desk)
+    (decision,), desk.held = desk.held, None
+    assert decision.then is not None
+    desk.run(decision.then(ErrorCode.COORDINATOR_NOT_AVAILABLE, desk.now_us))
+    return decision
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_end_that_timed_out_and_is_committed_after_all_is_made_then(version: int) -> None:
+    desk = Desk(version)
+    desk.given(S.ONGOING)
+    decision = _timed_out(desk, lambda desk: desk.end(commit=True))
+    assert (desk.state(), desk.markers) == (S.ONGOING, [])
+    assert decision.late is not None
+    late = decision.late()
+    assert [event.state for event in late.events] == ["PrepareCommit"]  # type: ignore[attr-defined]
+    desk.run(late)
+    assert desk.metadata == desk.log[-1]  # memory follows the log
+    assert [(sent.committed, sent.partitions) for sent in desk.markers] == [(True, ("orders-0", "orders-1"))]
+    desk.mark()
+    assert desk.state() is S.COMPLETE_COMMIT
+
+
+def test_a_late_record_leaves_the_markers_to_the_one_that_follows_it_in_the_log() -> None:
+    """The producer tried again: its second EndTxn is in the log behind the first, which is committed first."""
+    desk = Desk()
+    desk.given(S.ONGOING)
+    first = _timed_out(desk, lambda desk: desk.end(commit=True))
+    desk.held = []
+    desk.end(commit=True)
+    (second,), desk.held = desk.held, None
+    assert first.late is not None
+    assert second.then is not None
+    desk.run(first.late())
+    assert (desk.state(), desk.markers) == (S.PREPARE_COMMIT, [])
+    desk.run(second.then(NONE, desk.now_us))
+    assert len(desk.markers) == 1
+    desk.mark()
+    assert desk.state() is S.COMPLETE_COMMIT
+
+
+def test_a_completion_that_is_committed_late_is_not_written_again() -> None:
+    desk = Desk()
+    desk.given(S.PREPARE_COMMIT)
+    decision = _timed_out(desk, Desk.mark)
+    written = len(desk.log)
+    assert decision.late is not None
+    desk.run(decision.late())
+    assert desk.state() is S.COMPLETE_COMMIT
+    desk.deadline()  # to try again
+    assert len(desk.log) == written
+
+
+def test_an_expiration_that_is_committed_late_takes_the_id_away() -> None:
+    desk = Desk(**{"transactional.id.expiration.ms": 1_000})
+    desk.given(S.EMPTY)
+    desk.now_us += 2 * SECOND_US
+    decision = _timed_out(desk, lambda desk: desk.run(desk.coordinator.scan_expired(desk.now_us)))
+    assert ID in desk.coordinator.transactions
+    assert decision.late is not None
+    desk.run(decision.late())
+    assert ID not in desk.coordinator.transactions

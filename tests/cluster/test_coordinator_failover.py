@@ -1,0 +1,100 @@
+"""The coordinator's broker dies in each state of its group: what the members notice of it."""
+
+import pytest
+
+from cluster import events as e
+from cluster.broker import coordination as hosting
+from cluster.config import Value
+from cluster.coordinators import group_coordinator
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.messages import HeartbeatResponse, OffsetCommitResponse
+from tests.cluster.test_timing_facts import MS, SECOND_US, Flown, flown, spec
+
+
+def states(flight: Flown) -> list[tuple[str, int, int]]:
+    """What each new coordinator found in its log: (state, generation, members)."""
+    return [(event.state, event.generation, len(event.members)) for event in flight.all(e.GroupLoaded, SECOND_US)]
+
+
+@pytest.mark.parametrize("how", ["kill broker-2", "stop broker-2", "crash broker-2", "move coordinator of g"])
+def test_a_stable_group_notices_nothing(how: str) -> None:
+    session: dict[str, Value] = {"session.timeout.ms": 45_000}  # to find a host gone takes longer than six seconds
+    flight = flown(spec((30.5, how), until_s=70, members=2, commit="after-each-poll", consumer=session))
+    assert states(flight) == [("Stable", 1, 2)]
+    assert len(flight.all(e.RebalanceStarted)) == 1
+    assert not flight.all(e.PartitionsRevoked)
+    group = flight.document["groups"]["g"]
+    assert (group["state"], group["generation"], group["members"]) == ("Stable", 1, 2)
+    assert flight.document["delivery"]["duplicated"] == 0
+    assert flight.all(e.OffsetsCommitted, 50 * SECOND_US)
+
+
+def test_a_rebalance_that_was_preparing_begins_again() -> None:
+    """The barrier is open for a third member: the others have not heard of it when the coordinator goes."""
+    first = flown(spec((20.4, "scale g to 3"), until_s=30, members=2))
+    opened, closed = first.all(e.RebalanceStarted)[1].at_us, first.all(e.JoinBarrierCompleted)[1].at_us
+    moved_us = opened + 2 * MS
+    assert moved_us < closed
+    steps = [(20.4, "scale g to 3"), (moved_us / SECOND_US, "move coordinator of g")]
+    flight = flown(spec(*steps, until_s=60, members=2))
+    assert states(flight) == [("Stable", 1, 2)]
+    assert [event.generation for event in flight.all(e.RebalanceStarted)][:3] == [0, 1, 1]
+    group = flight.document["groups"]["g"]
+    assert (group["state"], group["members"]) == ("Stable", 3)
+    assert sorted(name for owned in group["assignment"].values() for name in owned) == ["orders-0", "orders-1"]
+
+
+def test_a_generation_that_was_completing_is_dealt_again() -> None:
+    """Its members have joined; their leader's SyncGroup is on its way when the coordinator goes."""
+    first = flown(spec(until_s=20, members=2))
+    closed = first.all(e.JoinBarrierCompleted)[0].at_us
+    stable = first.all(e.GroupStabilized)[0].at_us
+    assert stable > closed
+    moved_s = (closed + MS) / SECOND_US
+    flight = flown(spec((moved_s, "move coordinator of g"), until_s=60, members=2))
+    assert len(flight.all(e.JoinBarrierCompleted)) >= 2
+    group = flight.document["groups"]["g"]
+    assert (group["state"], group["members"]) == ("Stable", 2)
+    assert sorted(name for owned in group["assignment"].values() for name in owned) == ["orders-0", "orders-1"]
+
+
+def test_while_it_loads_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commits are told COORDINATOR_LOAD_IN_PROGRESS, heartbeats NONE."""
+    told: list[object] = []
+    coordination = group_coordinator.GroupCoordinator
+    handle = coordination.handle
+
+    def notes(self: group_coordinator.GroupCoordinator, request: object, call: object, now_us: int) -> object:
+        decision = handle(self, request, call, now_us)  # type: ignore[arg-type]
+        if self.loading and now_us > 10 * SECOND_US:
+            told.extend(answer for _, answer in decision.replies)
+        return decision
+
+    monkeypatch.setattr(coordination, "handle", notes)
+    monkeypatch.setattr(hosting, "LOAD_US", 3 * SECOND_US)
+    flight = flown(spec((20.5, "kill broker-2"), until_s=60, members=4, rate=200, commit="after-each-poll"))
+    assert states(flight) == [("Stable", 1, 4)]
+    errors = {
+        error
+        for answer in told
+        for error in (
+            answer.errors.values()
+            if isinstance(answer, OffsetCommitResponse)
+            else [answer.error]
+            if isinstance(answer, HeartbeatResponse)
+            else []
+        )
+    }
+    assert ErrorCode.COORDINATOR_LOAD_IN_PROGRESS in errors
+
+
+def test_a_group_of_which_no_disk_has_anything_is_dead_until_its_members_come_back() -> None:
+    """Every replica of its partition crashes before the operating system wrote a page."""
+    crashes = [(10.0 + number / 10, f"crash broker-{number}") for number in (1, 2, 3)]
+    starts = [(30.0 + number, f"start broker-{number}") for number in (1, 2, 3)]
+    flight = flown(spec(*crashes, (15.0, "kill g-1"), *starts, (50.0, "start g-1"), until_s=70))
+    (deleted,) = flight.all(e.GroupDeleted)
+    assert not flight.all(e.GroupLoaded, SECOND_US)
+    again = flight.all(e.JoinBarrierCompleted, deleted.at_us)
+    assert [event.generation for event in again] == [1]
+    assert flight.document["groups"]["g"]["state"] == "Stable"

@@ -1,0 +1,143 @@
+"""Links keep the order and lose nothing, and each injury of a link is undone by itself."""
+
+from collections.abc import Awaitable, Callable
+
+import trio
+
+from cluster.network import Cut, Hold, Injury, Link, Network, Place, Slow
+from cluster.spec import LinkSpec, NetworkSpec
+from cluster.timeline import Timeline
+
+MS = 1_000
+HERE = (Place("a", "b"),)
+
+
+def flown(scene: Callable[[Timeline], Awaitable[None]]) -> None:
+    timeline = Timeline(lambda _: None)
+
+    async def main() -> None:
+        await scene(timeline)
+        timeline.close()
+
+    trio.run(main, clock=timeline)
+
+
+class Wire:
+    """A network, its link from a to b, and what arrives there: (word, ms)."""
+
+    def __init__(self, timeline: Timeline, jitter: float = 0.0) -> None:
+        self._timeline = timeline
+        self.network = Network(timeline, NetworkSpec(MS, jitter, (LinkSpec(("a", "far"), 20 * MS),)), 1)
+        self.link: Link = self.network.link("a", "b")
+        self.arrived: list[tuple[str, int]] = []
+
+    def say(self, *words: str) -> None:
+        for word in words:
+            self.link.send(self.hear, word)
+
+    def hear(self, word: str) -> None:
+        self.arrived.append((word, self._timeline.now_us // MS))
+
+
+def test_a_link_delivers_in_order_whatever_its_jitter() -> None:
+    async def scene(timeline: Timeline) -> None:
+        wire = Wire(timeline, jitter=1.0)
+        for number in range(50):
+            timeline.call_at(number * 100, wire.say, str(number))
+        await timeline.fly(30 * MS)
+        assert [word for word, _ in wire.arrived] == [str(number) for number in range(50)]
+
+    flown(scene)
+
+
+def test_what_is_sent_over_a_cut_link_goes_on_when_it_is_mended() -> None:
+    async def scene(timeline: Timeline) -> None:
+        wire = Wire(timeline)
+        wire.network.injure("one", Cut(HERE))
+        wire.say("first", "second")
+        back: list[int] = []
+        wire.network.link("b", "a").send(lambda _: back.append(timeline.now_us), None)
+        await timeline.fly(5 * MS)
+        assert (wire.arrived, back) == ([], [MS])
+        wire.network.mend("one")
+        await timeline.fly(10 * MS)
+        assert wire.arrived == [("first", 6), ("second", 6)]
+
+    flown(scene)
+
+
+def test_a_sender_that_dies_takes_what_is_behind_a_cut_but_not_what_is_held_on_the_wire() -> None:
+    async def scene(timeline: Timeline) -> None:
+        wire = Wire(timeline)
+        wire.say("on its way")
+        wire.network.injure("held", Hold(HERE))
+        wire.say("held")
+        wire.network.injure("cut", Cut(HERE))
+        wire.say("behind the cut")
+        wire.network.process_died("b")  # the other end: nothing of this link was its
+        wire.network.process_died("a")
+        wire.say("of its next life")
+        wire.network.mend("cut")
+        await timeline.fly(3 * MS)
+        assert wire.arrived == [("on its way", 1)]
+        wire.network.mend("held")
+        await timeline.fly(9 * MS)
+        assert [word for word, _ in wire.arrived[1:]] == ["held", "of its next life"]
+
+    flown(scene)
+
+
+def test_injuries_of_one_link_are_undone_one_by_one() -> None:
+    async def scene(timeline: Timeline) -> None:
+        wire = Wire(timeline)
+        told: list[bool] = []
+        wire.link.watchers[lambda: told.append(wire.link.cut_since_us is not None)] = None
+        injuries: dict[str, Injury] = {
+            "slow": Slow(HERE, 50 * MS),
+            "cut": Cut(HERE),
+            "held": Hold(HERE),
+            "slower": Slow(HERE, 90 * MS),
+        }
+        for name, injury in injuries.items():
+            await timeline.fly(timeline.now_us + MS)
+            wire.network.injure(name, injury)
+        wire.say("kept")
+        states = []
+        for name in ("cut", "slower", "held", "slow"):
+            wire.network.mend(name)
+            states.append((wire.link.latency_us // MS, wire.link.cut_since_us))
+        assert states == [(90, 2 * MS), (50, 2 * MS), (50, None), (1, None)]
+        assert told == [True, False]
+        await timeline.fly(100 * MS)
+        assert wire.arrived == [("kept", 4 + 50)]  # sent on while it was slow
+
+    flown(scene)
+
+
+def test_an_injury_at_every_link_of_a_process_reaches_links_made_later_but_not_its_own() -> None:
+    async def scene(timeline: Timeline) -> None:
+        network = Wire(timeline).network
+        network.injure("isolated", Cut((Place("a", None), Place(None, "a"))))
+        await timeline.fly(7 * MS)
+        ends = [("a", "b"), ("late", "a"), ("a", "late"), ("a", "a"), ("b", "late")]
+        assert [network.link(*one).cut_since_us for one in ends] == [0, 0, 0, None, None]
+        assert network.spare("a", "b")
+        assert not network.spare("a", "b")
+        assert [network.link(*one).cut_since_us for one in ends] == [None, 0, 0, None, None]
+        network.mend("isolated")
+        assert [network.link(*one).cut_since_us for one in ends] == [None] * 5
+
+    flown(scene)
+
+
+def test_links_have_the_latencies_of_the_scenario_until_they_are_slowed() -> None:
+    async def scene(timeline: Timeline) -> None:
+        network = Wire(timeline).network
+        ends = (("a", "far"), ("far", "a"), ("a", "c"), ("a", "a"))
+        assert [network.link(*one).latency_us // MS for one in ends] == [20, 20, 1, 0]
+        network.injure("slow", Slow((Place("a", "far"), Place("far", "a")), 50 * MS))
+        assert [network.link(*one).latency_us // MS for one in ends] == [50, 50, 1, 0]
+        network.mend("slow")
+        assert network.link("far", "a").latency_us == 20 * MS
+
+    flown(scene)

@@ -1,0 +1,173 @@
+"""Transactions in a whole cluster: what readers see, who is fenced, what a failover does; both protocol versions."""
+
+from __future__ import annotations
+
+import pytest
+
+from cluster import events as e
+from cluster.commands import parse, text_of
+from cluster.spec import (
+    BrokerSpec,
+    GroupSpec,
+    ProducerSpec,
+    ScenarioSpec,
+    StepSpec,
+    TopicSpec,
+    TransactionsSpec,
+)
+from tests.cluster.test_timing_facts import flown
+from tests.flights import fly, lies
+
+SECOND_US = 1_000_000
+RECORDS = 20
+
+
+def spec(
+    *steps: tuple[float, str],
+    version: int = 2,
+    abort: float = 0.0,
+    until_s: int = 60,
+    limit: int = 400,
+    count: int = 1,
+    on_abort: str = "drop",
+) -> ScenarioSpec:
+    """Producers with transactions of 20 records, 20 a second; a reader of committed data and one of everything."""
+    done = [StepSpec(int(at * SECOND_US), parse(text), text_of(parse(text))) for at, text in steps]
+    earliest = {"auto.offset.reset": "earliest"}
+    return ScenarioSpec(
+        title="transactions",
+        until_us=until_s * SECOND_US,
+        brokers=tuple(BrokerSpec(number) for number in (1, 2, 3)),
+        config={"transaction.version": version, "transaction.state.log.num.partitions": 3},
+        topics=(TopicSpec("orders", partitions=2, config={"min.insync.replicas": 2}),),
+        producers=(
+            ProducerSpec(
+                "pay",
+                ("orders",),
+                count=count,
+                rate_per_second=20.0,
+                limit=limit,
+                transactions=TransactionsSpec("pay-{n}", RECORDS, abort, on_abort),  # type: ignore[arg-type]
+            ),
+        ),
+        groups=(
+            GroupSpec("committed", ("orders",), config={"isolation.level": "read_committed", **earliest}),
+            GroupSpec("everything", ("orders",), config=dict(earliest)),
+        ),
+        steps=tuple(done),
+    )
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_readers_of_committed_data_see_committed_transactions_and_nothing_else(version: int) -> None:
+    flight = fly(spec(version=version, abort=0.4), 1)
+    flight.check()
+    transaction = flight.document["transactions"]["pay-1"]
+    by_group = flight.document["delivery"]["by_group"]
+    assert transaction["committed"] > 0 < transaction["aborted"]
+    assert transaction["begun"] == transaction["committed"] + transaction["aborted"]
+    assert by_group["committed"]["delivered"] == RECORDS * transaction["committed"]
+    assert by_group["everything"]["delivered"] == by_group["everything"]["appended"]
+    assert by_group["everything"]["aborted"] > 0 == by_group["committed"]["unread"] == by_group["committed"]["lost"]
+    epochs = transaction["begun"] if version == 2 else 0
+    assert transaction["epoch"] == epochs
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_last_stable_offset_stands_while_a_transaction_is_open_and_its_timeout_frees_it(version: int) -> None:
+    stopped = spec((5.5, "pause pay-1"), version=version, until_s=20)
+    held = fly(stopped, 1).document["partitions"]
+    assert any(one["last_stable_offset"] < one["high_watermark"] for one in held.values())
+    freed = fly(spec((5.5, "pause pay-1"), version=version, until_s=90), 1)
+    freed.check()
+    partitions = freed.document["partitions"].values()
+    assert all(one["last_stable_offset"] == one["high_watermark"] for one in partitions)
+    transaction = freed.document["transactions"]["pay-1"]
+    assert (transaction["state"], transaction["aborted"]) == ("CompleteAbort", 1)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_producer_that_wakes_after_its_timeout_is_fenced(version: int) -> None:
+    flight = fly(spec((5.5, "pause pay-1 for 80s"), version=version, until_s=120), 1)
+    flight.check()
+    assert flight.document["producers"]["pay-1"]["state"] == "Fenced"
+    assert flight.document["transactions"]["pay-1"]["fenced"] >= 1
+    delivered = flight.document["delivery"]["by_group"]["committed"]["delivered"]
+    assert delivered == RECORDS * flight.document["transactions"]["pay-1"]["committed"]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_restarted_producer_fences_its_former_self(version: int) -> None:
+    flight = fly(spec((5.3, "kill pay-1 for 5s"), version=version), 1)
+    flight.check()
+    transaction = flight.document["transactions"]["pay-1"]
+    assert transaction["aborted"] == 1
+    delivered = flight.document["delivery"]["by_group"]["committed"]["delivered"]
+    assert (
+        RECORDS * (transaction["committed"] - 1) < delivered <= RECORDS * transaction["committed"]
+    )  # the last is short
+
+
+@pytest.mark.parametrize("broker", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2])
+def test_transactions_survive_the_death_of_any_broker(version: int, broker: int) -> None:
+    steps = ((4.7, f"kill broker-{broker} for 20s"),)
+    trouble = spec(*steps, version=version, abort=0.2, until_s=120, count=2)
+    assert not lies(trouble)
+    flight = fly(trouble, 1)
+    flight.check()
+    transactions = flight.document["transactions"].values()
+    delivered = flight.document["delivery"]["by_group"]["committed"]["delivered"]
+    assert delivered == RECORDS * sum(one["committed"] for one in transactions)
+    assert {one["state"] for one in transactions} <= {"CompleteCommit", "CompleteAbort", "Empty"}
+
+
+def test_aborted_records_are_sent_again_if_the_application_wants_it() -> None:
+    flight = fly(spec(abort=0.4, on_abort="retry", limit=200), 1)
+    flight.check()
+    counts = flight.document["delivery"]["by_group"]["committed"]
+    assert counts["delivered"] == 200
+    assert counts["aborted"] > 0
+
+
+def test_an_abandoned_transaction_holds_readers_back_until_its_timeout() -> None:
+    held = fly(spec((4.5, "abandon transaction of pay-1"), until_s=30), 1).document
+    assert [fault["text"] for fault in held["faults"]] == ["abandon transaction of pay-1"]
+    assert held["transactions"]["pay-1"]["state"] == "Ongoing"
+    flight = fly(spec((4.5, "abandon transaction of pay-1"), (90, "restart pay-1"), until_s=120), 1)
+    flight.check()
+    assert flight.document["transactions"]["pay-1"]["aborted"] >= 1
+    assert not flight.document["faults"]
+    assert all(one["last_stable_offset"] == one["high_watermark"] for one in flight.document["partitions"].values())
+
+
+def test_a_producer_that_closes_aborts_what_it_had_abandoned() -> None:
+    flight = fly(spec((4.5, "abandon transaction of pay-1"), (10, "stop pay-1"), until_s=20), 1)
+    flight.check()
+    transaction = flight.document["transactions"]["pay-1"]
+    assert (transaction["state"], transaction["aborted"]) == ("CompleteAbort", 1)
+    assert flight.document["producers"]["pay-1"]["state"] == "Stopped"
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_hanging_transaction_is_ended_by_hand_in_its_partition(version: int) -> None:
+    steps = [(4.5, "abandon transaction of pay-1"), (20, "abort hanging transaction orders-0")]
+    flight = fly(spec(*steps, version=version, until_s=30), 1)
+    flight.check()
+    partitions = flight.document["partitions"]
+    assert partitions["orders-0"]["last_stable_offset"] == partitions["orders-0"]["high_watermark"]
+    assert partitions["orders-1"]["last_stable_offset"] < partitions["orders-1"]["high_watermark"]
+    assert flight.document["transactions"]["pay-1"]["state"] == "Ongoing"
+    assert not lies(spec(*steps, (25, "stop pay-1"), version=version, until_s=60))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("abandon transaction of committed-1", "committed-1 is not a producer with transactions"),
+        ("abort hanging transaction orders-0", "no transaction is open in orders-0"),
+    ],
+)
+def test_what_is_not_there_cannot_be_abandoned_or_ended(text: str, reason: str) -> None:
+    flight = flown(spec((25.5, text), until_s=26))
+    assert [one.reason for one in flight.all(e.CommandRefused)] == [reason]

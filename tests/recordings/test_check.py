@@ -1,0 +1,154 @@
+"""`flightdeck check`: sound clusters pass, broken ones are caught, and a failure is made small and flies alone."""
+
+import statistics
+from itertools import count
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from cluster.broker.replica import Replica
+from console.cli import main
+from recordings import check as checking
+from recordings.check import check
+from recordings.flight import fly, make_plan
+from recordings.scenario import load, parse_scenario
+from recordings.swarm import FAULTS, FEATURES, SHORTEST_US, draw
+from tests.mutants import MUTANTS
+
+MINUTE_US = 60_000_000
+CAUGHT_IN = 200  # seeds
+QUICK = ("acknowledges_before_the_high_watermark", "forgets_the_last_stable_offset", "elects_without_a_new_epoch")
+
+
+def test_sound_clusters_break_nothing_and_become_whole() -> None:
+    checked = check(6, MINUTE_US, first_seed=0)
+    assert checked.held, checked.failures
+    assert (checked.seeds, checked.flown_twice) == (6, 1)
+    assert checked.events > 6_000
+    assert checked.seeds_per_hour > 0
+
+
+def test_a_seed_draws_some_features_and_faults_and_every_one_is_drawn_by_some_seed() -> None:
+    drawn = [draw(seed, MINUTE_US) for seed in range(60)]
+    assert {name for each in drawn for name in each.features} == set(FEATURES)
+    assert {name for each in drawn for name in each.faults} == set(FAULTS)
+    assert all(len(each.features) < len(FEATURES) for each in drawn)
+    assert draw(7, MINUTE_US) == draw(7, MINUTE_US)
+    assert "transactions" in draw(7, MINUTE_US, ("transactions",)).features
+
+
+def test_nothing_is_injured_after_the_healing_has_begun() -> None:
+    for seed in range(30):
+        swarm = draw(seed, MINUTE_US)
+        words = {step.text.partition(" ")[0] for step in swarm.spec.steps if step.at_us >= swarm.healed_us}
+        assert words <= {"heal", "resume", "start", "scale", "stop"}
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_broken_cluster_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutant = MUTANTS[name]
+    mutant.breaks(monkeypatch)
+    checked = check(CAUGHT_IN, MINUTE_US, features=mutant.needs, most_failures=1, shrinking_flights=0)
+    assert not checked.held
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_every_mutant_is_caught_and_the_sound_cluster_passes_there(capsys: pytest.CaptureFixture[str]) -> None:
+    """Prints the table of seeds to detect."""
+    took: dict[str, int] = {}
+    for name, mutant in MUTANTS.items():
+        with pytest.MonkeyPatch.context() as patch:
+            mutant.breaks(patch)
+            checked = check(
+                CAUGHT_IN, MINUTE_US, first_seed=2_000, features=mutant.needs, most_failures=1, shrinking_flights=0
+            )
+        assert checked.failures, f"{name} was not caught in {CAUGHT_IN} seeds"
+        failure, took[name] = checked.failures[0], checked.seeds
+        sound = check(1, MINUTE_US, first_seed=failure.seed, features=mutant.needs, shrinking_flights=0)
+        assert sound.held, f"{name}: seed {failure.seed} fails without it, too: {sound.failures}"
+        with capsys.disabled():
+            print(f"{name:<45} {took[name]:>4} seeds  {failure.invariant} {failure.name}")  # noqa: T201 - the table that was asked for
+    with capsys.disabled():
+        print(f"median: {statistics.median(took.values()):g} seeds")  # noqa: T201
+
+
+def test_a_failure_is_made_small_and_its_file_shows_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No follower is let back in: one fault that throws a follower out is enough, and the others go."""
+    monkeypatch.setattr(Replica, "admit_followers", lambda *_: None)
+    [failure] = check(10, MINUTE_US, most_failures=1).failures
+    assert (failure.invariant, failure.name) == ("V1", "ConvergesAfterHeal")
+    assert failure.steps == 1 < failure.steps_drawn
+    assert "under_replicated" in failure.found
+    scenario = parse_scenario(failure.scenario, failure.file)
+    assert not fly(make_plan(scenario)).held
+    monkeypatch.undo()
+    assert fly(make_plan(scenario)).held
+
+
+def test_a_seed_that_is_another_flight_the_second_time_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = count()
+    append = Replica.append
+
+    def whimsical(replica: Replica, batch: object, now_us: int) -> object:
+        if not next(numbers) % 1_000:
+            batch = msgspec.structs.replace(batch, bytes=batch.bytes + next(numbers))  # type: ignore[type-var,attr-defined]
+        return append(replica, batch, now_us)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Replica, "append", whimsical)
+    [failure] = check(1, MINUTE_US, first_seed=0).failures
+    assert (failure.invariant, failure.name) == ("D1", "SameSeedSameFlight")
+    assert "a second flight has journal" in failure.found
+
+
+def test_a_bug_of_the_simulation_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise ValueError("broken")
+
+    monkeypatch.setattr(Replica, "follower_fetched", fails)
+    [failure] = check(5, MINUTE_US, most_failures=1, shrinking_flights=0).failures
+    assert (failure.invariant, failure.found) == ("B1", "ValueError: broken")
+
+
+def test_the_command_prints_the_failure_writes_its_file_and_ends_with_1(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    MUTANTS["acknowledges_before_the_high_watermark"].breaks(monkeypatch)
+    monkeypatch.setattr(checking, "MOST_FAILURES", 1)
+    with pytest.raises(SystemExit) as left:
+        main(["check", "--seeds", "1", "--from", "1"])
+    said = capsys.readouterr().out
+    assert left.value.code == 1
+    assert "✖ seed 1: A1 AckedIsCommitted" in said
+    assert "fly it again: flightdeck run check-1.toml" in said
+    assert load(tmp_path / "check-1.toml").spec.until_us < SHORTEST_US
+    with pytest.raises(SystemExit) as left:
+        main(["run", "check-1.toml"])
+    assert left.value.code == 1
+    assert "✖ A1 AckedIsCommitted" in capsys.readouterr().out
+
+
+def test_the_command_ends_with_0_when_all_held(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["check", "--seeds", "2", "--virtual", "50s", "--json"])
+    report = msgspec.json.decode(capsys.readouterr().out)
+    assert left.value.code == 0
+    assert (report["seeds"], report["virtual_s"], report["failures"]) == (2, 50.0, [])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--virtual", "10s"], "leaves no time"),
+        (["--seeds", "0"], "at least one seed"),
+        (["--from", "-1"], "counted from 0"),
+        (["--virtual", "soon"], "--virtual"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(options: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["check", *options])
+    assert left.value.code == 2
+    assert words in capsys.readouterr().err

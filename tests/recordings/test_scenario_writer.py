@@ -1,0 +1,26 @@
+"""What is written as a scenario file is read back to the same spec."""
+
+import msgspec
+import pytest
+
+from cluster.spec import ScenarioSpec
+from recordings.scenario import library, load, parse_scenario
+from recordings.scenario_writer import write_scenario
+from recordings.swarm import draw
+
+
+def without_lines(spec: ScenarioSpec) -> ScenarioSpec:
+    expectations = tuple(msgspec.structs.replace(each, line=0) for each in spec.expectations)
+    return msgspec.structs.replace(spec, expectations=expectations)
+
+
+@pytest.mark.parametrize("name", [name for name in library() if name != "your-own-assignor"])  # its code is elsewhere
+def test_every_scenario_of_the_library_is_written_as_it_was_read(name: str) -> None:
+    spec = load(name).spec
+    assert without_lines(parse_scenario(write_scenario(spec), "again.toml").spec) == without_lines(spec)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_random_cluster_is_a_scenario_file(seed: int) -> None:
+    spec = draw(seed, 60_000_000).spec
+    assert without_lines(parse_scenario(write_scenario(spec), "swarm.toml").spec) == spec

@@ -1,0 +1,244 @@
+"""Each scenario of the library under one deliberate break of the rule it teaches: some expectation must notice.
+
+A scenario that holds whatever the cluster does teaches nothing. A break is a line of the scenario said otherwise, or a
+change of a class or function of `cluster/` for the length of one flight; that a scenario holds unbroken is the business
+of `test_library`.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from cluster.assignors import ASSIGNORS
+from cluster.broker import coordination
+from cluster.broker.replica import Replica
+from cluster.clients import workload
+from cluster.clients.fetcher import Fetcher, Slice
+from cluster.clients.transaction_offsets import TransactionOffsets
+from cluster.coordinators import group_join
+from cluster.coordinators.group import ClassicGroup
+from cluster.protocol import java_string_hash
+from cluster.transaction_index import TransactionIndex
+from recordings.flight import fly, make_plan
+from recordings.scenario import library, load, parse_scenario
+
+Patch = pytest.MonkeyPatch
+MASK = 0x7FFF_FFFF
+
+
+class Break(NamedTuple):
+    """What is broken, in words; a patch of the cluster, or (where it stands, what stands there instead) of the text.
+
+    `until_s`: the flight shows it by then, and need not go on.
+    """
+
+    words: str
+    patch: Callable[[Patch], None] = lambda _: None
+    text: tuple[str, str] = ("", "")
+    until_s: int | None = None
+
+
+def a_commit_names_the_record_read_last(patch: Patch) -> None:
+    assign = Fetcher.assign
+
+    def one_back(fetcher: Fetcher, positions: dict[str, int]) -> None:
+        assign(fetcher, {name: max(0, position - 1) for name, position in positions.items()})
+
+    patch.setattr(Fetcher, "assign", one_back)
+
+
+def the_first_join_closes_the_barrier(patch: Patch) -> None:
+    patch.setattr(ClassicGroup, "all_joined", property(lambda group: bool(group.parked_joins)))
+
+
+def all_groups_share_their_offsets(patch: Patch) -> None:
+    begin, shared = ClassicGroup.__init__, dict[str, Any]()
+
+    def begin_sharing(group: ClassicGroup, group_id: str, now_us: int) -> None:
+        begin(group, group_id, now_us)
+        group.offsets = shared
+
+    patch.setattr(ClassicGroup, "__init__", begin_sharing)
+
+
+def the_hash_of_a_group_is_masked(patch: Patch) -> None:
+    patch.setattr(coordination, "coordinator_partition", lambda group, count: (java_string_hash(group) & MASK) % count)
+
+
+def fetches_ask_for_what_is_buffered(patch: Patch) -> None:
+    collect = Fetcher.collect
+
+    def drop_the_rest(fetcher: Fetcher, max_records: int) -> list[Slice]:
+        slices = collect(fetcher, max_records)
+        fetcher._buffer.clear()
+        fetcher._buffered.clear()
+        fetcher.route()
+        return slices
+
+    patch.setattr(Fetcher, "collect", drop_the_rest)
+
+
+def poll_returns_the_last_records_first(patch: Patch) -> None:
+    collect = Fetcher.collect
+    patch.setattr(Fetcher, "collect", lambda fetcher, most: collect(fetcher, most)[::-1])
+
+
+def keys_choose_no_partition(patch: Patch) -> None:
+    patch.setattr(workload.Keys, "draw", lambda keys: int(keys._luck.random() * 1_000_000))
+
+
+def nobody_falls_out_of_the_isr(patch: Patch) -> None:
+    patch.setattr(Replica, "in_sync", lambda replica, _now_us, _lag_us: replica.isr)
+
+
+def too_few_in_sync_replicas_are_enough(patch: Patch) -> None:
+    begin = Replica.__init__
+
+    def begin_content(replica: Replica, host: Any, log: Any, _: int, *others: Any) -> None:  # noqa: ANN401 - as it came
+        begin(replica, host, log, 1, *others)
+
+    patch.setattr(Replica, "__init__", begin_content)
+
+
+def a_new_coordinator_knows_nobody(patch: Patch) -> None:
+    restore = ClassicGroup.restore
+
+    def forget_the_members(group: ClassicGroup) -> None:
+        group.stored = None
+        restore(group)
+
+    patch.setattr(ClassicGroup, "restore", forget_the_members)
+
+
+def one_assignor_deals_like_another(name: str, other: str) -> Callable[[Patch], None]:
+    def deal(patch: Patch) -> None:
+        patch.setattr(type(ASSIGNORS[name]), "assign", lambda _, counts, who: ASSIGNORS[other].assign(counts, who))
+
+    return deal
+
+
+def a_cooperative_member_gives_everything_up(patch: Patch) -> None:
+    patch.setattr(type(ASSIGNORS["cooperative-sticky"]), "protocols", ("EAGER",))
+
+
+def readers_wait_for_no_transaction(patch: Patch) -> None:
+    patch.setattr(TransactionIndex, "last_stable_offset", lambda _, high_watermark, __: high_watermark)
+
+
+def offsets_are_not_part_of_the_transaction(patch: Patch) -> None:
+    async def forget(*_: object) -> None:
+        """Nothing is sent to the group's coordinator."""
+
+    patch.setattr(TransactionOffsets, "send", forget)
+
+
+def a_changed_subscription_is_not_noticed(patch: Patch) -> None:
+    patch.setattr(group_join, "same_protocols", lambda *_: True)
+
+
+BREAKS: dict[str, Break] = {
+    "add-partitions": Break(
+        "latest is earliest", text=('"auto.offset.reset" = "latest"', '"auto.offset.reset" = "earliest"')
+    ),
+    "asymmetric-partition": Break(
+        "the cut works in both directions", text=("cut broker-2 -> broker-1", "cut broker-2 broker-3")
+    ),
+    "at-least-once": Break("the producer is idempotent", text=('idempotence" = false', 'idempotence" = true')),
+    "at-most-once": Break("it tries again", text=('retries" = 0', 'retries" = 3')),
+    "idempotent": Break("batches have no sequence", text=('idempotence" = true', 'idempotence" = false')),
+    "dedupe-survives-leader-change": Break(
+        "batches have no sequence", text=('idempotence" = true', 'idempotence" = false')
+    ),
+    "linger-and-batch": Break("nothing lingers", text=('"linger.ms" = 100', '"linger.ms" = 0')),
+    "sticky-vs-round-robin-partitioner": Break(
+        "both stay on a partition",
+        text=(', "partitioner.class" = "org.apache.kafka.clients.producer.RoundRobinPartitioner"', ""),
+    ),
+    "below-min-isr": Break("too few in-sync replicas are enough", too_few_in_sync_replicas_are_enough),
+    "commit-after-processing": Break(
+        "the commit comes first", text=('commit = "after-each-poll"', 'commit = "before-processing"')
+    ),
+    "commit-before-processing": Break(
+        "the commit comes last", text=('commit = "before-processing"', 'commit = "after-each-poll"')
+    ),
+    "external-sink": Break("the commit comes first", text=('commit = "transaction"', 'commit = "before-processing"')),
+    "read-process-write": Break("offsets are not part of the transaction", offsets_are_not_part_of_the_transaction),
+    "stuck-last-stable-offset": Break("readers wait for no transaction", readers_wait_for_no_transaction),
+    "transaction-abort": Break("a reader wants everything", text=('"read_committed"', '"read_uncommitted"')),
+    "transaction-step-by-step": Break("readers wait for no transaction", readers_wait_for_no_transaction),
+    "zombie-producer": Break("the successor has an id of its own", text=('id = "pay"', 'id = "pay-old"')),
+    "coordinator-failover": Break("a new coordinator knows nobody", a_new_coordinator_knows_nobody),
+    "eager-vs-cooperative": Break("a member gives everything up", a_cooperative_member_gives_everything_up),
+    "fetcher-buffer": Break("a fetch asks for what is buffered", fetches_ask_for_what_is_buffered),
+    "hot-key": Break("the key is not hot", text=("share = 0.5", "share = 0.01")),
+    "network-flap": Break(
+        "a broker is missed at once",
+        text=("seed = 37", 'seed = 37\ncluster.config = { "broker.session.timeout.ms" = 3000 }'),
+    ),
+    "offset-reset": Break(
+        "latest is earliest", text=('"auto.offset.reset" = "latest"', '"auto.offset.reset" = "earliest"')
+    ),
+    "order-per-key": Break("a key does not choose its partition", keys_choose_no_partition),
+    "order-per-partition": Break("poll() returns the last records first", poll_returns_the_last_records_first),
+    "poison-pill": Break("the application survives it", text=("crashes = true", "crashes = false")),
+    "slow-follower": Break("nobody falls out of the in-sync set", nobody_falls_out_of_the_isr),
+    "broker-down": Break(
+        "a dead broker is missed late",
+        text=("brokers = 3", 'brokers = 3\nconfig = { "broker.session.timeout.ms" = 18000 }'),
+    ),
+    "first-flight": Break("the first join closes the barrier", the_first_join_closes_the_barrier, until_s=25),
+    "first-join": Break("the barrier is open for a second", text=('delay.ms" = 3000', 'delay.ms" = 1000')),
+    "range-two-topics": Break("range deals over all topics", one_assignor_deals_like_another("range", "roundrobin")),
+    "rolling-restart-dynamic": Break("a restart takes no time", text=("down 10s", "down 0s")),
+    "rolling-restart-static": Break("nobody has an instance id", text=("static = true", "static = false")),
+    "round-robin-uneven": Break("round robin balances", one_assignor_deals_like_another("roundrobin", "sticky")),
+    "static-restart": Break("nobody has an instance id", text=("static = true", "static = false")),
+    "static-twins": Break("the twins have names of their own", text=(', "group.instance.id" = "cashier"', "")),
+    "sticky-member-leaves": Break("sticky is not", one_assignor_deals_like_another("sticky", "roundrobin")),
+    "subscription-change": Break("a changed subscription is not noticed", a_changed_subscription_is_not_noticed),
+    "unclean-election": Break("the election is a clean one", text=('do = "elect unclean', 'do = "elect preferred')),
+    "your-own-assignor": Break("another one is loaded", text=("EvenAndOdd", "MadeForTwo")),
+    "scale-out": Break("there is a partition for everybody", text=("partitions = 4", "partitions = 5"), until_s=201),
+    "session-expired": Break(
+        "a session is shorter", text=('"earliest" }', '"earliest", "session.timeout.ms" = 30000 }')
+    ),
+    "coordinator-placement": Break("the hash of a group is masked, as a key's is", the_hash_of_a_group_is_masked),
+    "cooperative-join": Break("a member gives everything up", a_cooperative_member_gives_everything_up),
+    "deploy-storm": Break(
+        "the session is as long as ever", text=('"session.timeout.ms" = 6000', '"session.timeout.ms" = 45000')
+    ),
+    "dynamic-restart": Break("a dead id does not hold the barrier", the_first_join_closes_the_barrier),
+    "idle-consumer": Break("there is a partition for everybody", text=("partitions = 2", "partitions = 3")),
+    "offset-is-next-to-read": Break("a commit names the record read last", a_commit_names_the_record_read_last),
+    "poll-too-slow": Break(
+        "the application may take its time", text=('"earliest" }', '"earliest", "max.poll.interval.ms" = 360000 }')
+    ),
+    "two-groups": Break("all groups share their offsets", all_groups_share_their_offsets),
+    "two-heartbeats-lost": Break(
+        "the session is too short", text=('"session.timeout.ms" = 10000', '"session.timeout.ms" = 8000')
+    ),
+}
+
+UNBREAKABLE = {
+    "reference-l": "a load for measuring: it expects nothing",
+    "reference-m": "a load for measuring: it expects nothing",
+    "reference-s": "a load for measuring: it expects nothing",
+}
+
+
+def test_every_scenario_is_broken() -> None:
+    assert sorted([*BREAKS, *UNBREAKABLE]) == library()
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_a_broken_rule_is_noticed(name: str, monkeypatch: Patch) -> None:
+    broken = BREAKS[name]
+    there, instead = broken.text
+    text = load(name).text
+    assert there in text
+    scenario = parse_scenario(text.replace(there, instead, 1), name)
+    plan = make_plan(scenario, until_us=None if broken.until_s is None else broken.until_s * 1_000_000)
+    broken.patch(monkeypatch)
+    results = fly(plan).expectations
+    assert [each for each in results if each["ok"] is False], f"{broken.words}: nothing notices"

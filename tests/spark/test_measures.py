@@ -1,0 +1,158 @@
+"""Percentiles, peaks, areas, incidents, recoveries and storms, against plain Python over the fold's own series."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from pyspark.sql import Row, SparkSession
+
+from recordings.reader import Recording
+from recordings.spark.instants import every_second, last_before
+from recordings.spark.lag import lag_by_partition
+from recordings.spark.lag_measures import BASELINE_SECONDS, incidents, lag_by_group, lag_measures, recoveries
+from recordings.spark.rebalances import attendance, rebalances, storms
+from recordings.spark.tables import Tables
+from tests.spark.folded import SECOND_US, Folded
+
+pytestmark = pytest.mark.slow  # a Java virtual machine
+
+Truths = Mapping[str, Folded]
+Points = dict[int, tuple[int, int]]  # second → lag, time lag
+
+
+def series(truth: Folded) -> dict[str, Points]:
+    """Each group's lag and time lag at each second."""
+    groups: dict[str, Points] = defaultdict(dict)
+    for (group, _, second), lag in truth.lag.items():
+        total, oldest = groups[group].get(second, (0, 0))
+        groups[group][second] = total + lag.lag, max(oldest, lag.time_lag_us)
+    return groups
+
+
+def percentile(values: Sequence[int], share: float) -> float:
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    low, rest = int(place), place % 1
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * rest
+
+
+def test_the_measures_of_a_group(tables: Tables, truths: Truths) -> None:
+    rows = lag_measures(lag_by_group(lag_by_partition(tables)), ["group"]).collect()
+    assert len(rows) == sum(len(truth.view.groups) for truth in truths.values())
+    for row in rows:
+        points = series(truths[row["run_id"]])[row["group"]]
+        lags = [lag for lag, _ in points.values()]
+        ages = [age for _, age in points.values()]
+        for name, share in {"p50": 0.5, "p95": 0.95, "p99": 0.99}.items():
+            assert row[f"lag_{name}"] == pytest.approx(percentile(lags, share))
+            assert row[f"time_lag_{name}_us"] == pytest.approx(percentile(ages, share))
+        assert row["lag_peak"] == max(lags)
+        assert row["lag_peak_second"] == min(second for second, (lag, _) in points.items() if lag == max(lags))
+        assert row["time_lag_peak_us"] == max(ages)
+        assert row["lag_area"] == sum(lags)
+        assert row["lag_end"] == points[max(points)][0]
+
+
+def test_incidents_are_the_commands_that_did_something(tables: Tables, eventful: Path) -> None:
+    recording = Recording(eventful)
+    commands = [line for line in recording.survey().commands if not line.command.startswith("mark ")]
+    rows = incidents(tables).where(f"run_id = '{recording.header.run_id}'").orderBy("incident").collect()
+    assert [(row["at_us"], row["text"], row["source"]) for row in rows] == [
+        (line.at_us, line.command, line.source) for line in commands
+    ]
+    assert [row["next_us"] for row in rows] == [line.at_us for line in commands[1:]] + [90_500_000]
+    mended = {row["text"]: row["mended_us"] for row in rows}
+    assert mended["kill billing-2"] == 28_000_000
+    assert mended["stall billing-1 for 8s"] == 78_000_000
+    assert mended["scale audit to 4"] is None
+
+
+def test_what_an_incident_did_to_lag(tables: Tables, truths: Truths) -> None:
+    found = {
+        (row["run_id"], row["incident"], row["group"]): row
+        for row in recoveries(lag_by_group(lag_by_partition(tables)), incidents(tables)).collect()
+    }
+    happened = incidents(tables).collect()
+    assert len(happened) > 20
+    for incident in happened:
+        for group, points in series(truths[incident["run_id"]]).items():
+            row = found.get((incident["run_id"], incident["incident"], group))
+            assert (row is None) == (_expected(incident, points) is None)
+            if row is not None:
+                got = (row["baseline"], row["peak"], row["peak_second"], row["time_lag_peak_us"], row["recovered_us"])
+                assert got == _expected(incident, points)
+
+
+def _expected(incident: Row, points: Points) -> tuple[int, int, int, int, int | None] | None:
+    at = incident["at_us"] // SECOND_US
+    until = max(incident["next_us"] // SECOND_US, at + 1)
+    before = [points[second][0] for second in range(at - BASELINE_SECONDS, at + 1) if second in points]
+    during = [second for second in range(at + 1, until + 1) if second in points]
+    if not during:
+        return None
+    baseline = max(before, default=0)
+    peak = max(points[second][0] for second in during)
+    peak_second = next(second for second in during if points[second][0] == peak)
+    calm = next((second for second in sorted(points) if second > peak_second and points[second][0] <= baseline), None)
+    recovered_us = None if calm is None else calm * SECOND_US - incident["at_us"]
+    return baseline, peak, peak_second, max(points[second][1] for second in during), recovered_us
+
+
+def test_everybody_who_joined_a_rebalance_is_in_its_attendance(tables: Tables, eventful: Path) -> None:
+    run_id = Recording(eventful).header.run_id
+    mine = rebalances(tables).where(f"run_id = '{run_id}' and group = 'billing'")
+    [expired] = mine.where("cause = 'session expired'").collect()
+    rows = attendance(tables, mine.where(f"rebalance = {expired['rebalance']}")).collect()
+    assert {row["member"] for row in rows} == {"billing-1", "billing-3"}
+    for row in rows:
+        assert not row["newcomer"]
+        assert expired["started_us"] <= row["stopped_us"] < row["joined_us"] < row["synced_us"] <= row["ready_us"]
+        assert row["joined_us"] <= expired["closed_us"]
+    assert expired["stopped_member_us"] == sum(row["ready_us"] - row["stopped_us"] for row in rows)
+
+
+def test_phases_of_a_rebalance_are_in_order(tables: Tables) -> None:
+    rows = rebalances(tables).where("ends = 'Stable' and assigned_us is not null").collect()
+    assert len(rows) > 10
+    for row in rows:
+        assert row["started_us"] <= row["closed_us"] <= row["assigned_us"] <= row["ended_us"]
+
+
+def test_storms_are_rebalances_one_upon_the_other(spark: SparkSession) -> None:
+    def row(rebalance: int, at_s: int, cause: str = "member joined", group: str = "g") -> tuple[object, ...]:
+        return ("run", group, rebalance, at_s * SECOND_US, at_s * SECOND_US + 5, cause, 10, 1)
+
+    names = "run_id string, group string, rebalance int, started_us long, ended_us long, cause string"
+    columns = f"{names}, stopped_partition_us long, reread long"
+    rows = [row(1, 0), row(2, 59), row(3, 100, "member left"), row(4, 161), row(5, 162, "partitions revoked")]
+    rows += [row(1, 0, group="calm"), row(2, 61, group="calm"), row(3, 122, group="calm")]
+    [storm] = storms(spark.createDataFrame(rows, columns)).collect()
+    assert (storm["group"], storm["rebalances"]) == ("g", 3)
+    assert (storm["from_us"], storm["until_us"]) == (0, 100 * SECOND_US + 5)
+    assert storm["causes"] == ["member joined", "member joined", "member left"]
+    assert (storm["stopped_partition_us"], storm["reread"]) == (30, 3)
+
+
+def test_what_stands_at_a_second_includes_its_own_instant(spark: SparkSession) -> None:
+    flights = spark.createDataFrame([("run", 3_500_000)], "run_id string, virtual_us long")
+    changes = spark.createDataFrame(
+        [("run", "k", 1, 0, 10, "a"), ("run", "k", 2, 1_000_000, 11, None), ("run", "k", 3, 1_000_001, None, "b")],
+        "run_id string, key string, seq long, at_us long, number int, text string",
+    )
+    rows = every_second(changes, flights, ["key"], ["number", "text"]).orderBy("second").collect()
+    assert [(row["second"], row["number"], row["text"]) for row in rows] == [
+        (0, 10, "a"), (1, 11, "a"), (2, 11, "b"), (3, 11, "b"), (4, 11, "b"),
+    ]  # fmt: skip
+
+
+def test_the_last_fact_before_is_strictly_before(spark: SparkSession) -> None:
+    asked = spark.createDataFrame(
+        [("run", "k", 5, "x"), ("run", "k", 1, "y")], "run_id string, key string, seq long, ask string"
+    )
+    facts = spark.createDataFrame(
+        [("run", "k", 1, 1), ("run", "k", 4, 4), ("run", "k", 5, 5)], "run_id string, key string, seq long, fact int"
+    )
+    rows = {row["ask"]: row["fact"] for row in last_before(asked, facts, ["key"]).collect()}
+    assert rows == {"x": 4, "y": None}

@@ -1,0 +1,171 @@
+"""A report that cannot be made says so in one message and leaves nothing behind, whatever kept it from its end."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from recordings.spark import report as reporting
+from recordings.spark.errors import ReportError
+from recordings.spark.report import HTML, JSON, report
+from tests.spark.machines import FLIGHTDECK, ROOT, left_over, without_java
+
+pytestmark = pytest.mark.timeout(300)  # a machine that may be busy
+
+NO_JAVA_AT_ALL = "from recordings.spark import java; java.PIP_JAVA = 'no_such_java'"
+FULL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
+MAIN = "from console.cli import main; main()"
+
+
+def failed(
+    tmp_path: Path, recording: Path, out: Path, *, environment: dict[str, str] | None = None, before: str = "pass"
+) -> list[str]:
+    """What the command says on stderr when it fails as it should: with 2, in order, leaving no temporary files."""
+    environment = environment or without_java(tmp_path / "machine")
+    answer = subprocess.run(
+        [sys.executable, "-c", f"{before}; {MAIN}", "report", str(recording), "--out", str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env=environment,
+    )
+    assert (answer.returncode, answer.stdout) == (2, ""), answer.stderr
+    assert "Traceback" not in answer.stderr
+    assert left_over(environment) == []
+    return answer.stderr.splitlines()
+
+
+def test_without_any_java_it_says_what_to_install(rare: Path, tmp_path: Path) -> None:
+    [said] = failed(tmp_path, rare, tmp_path / "out", before=NO_JAVA_AT_ALL)
+    assert said.startswith("flightdeck: Spark needs Java 17 or newer")
+    assert "pip install" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
+    said = failed(tmp_path, tmp_path / "nothing", tmp_path / "out")
+    assert said[-1].startswith("flightdeck: ")
+    assert "no recording" in said[-1]
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("make", "place", "reason"),
+    [
+        (Path.touch, "way", "is not a directory"),
+        (Path.touch, "way/below", "is not a directory"),
+        (lambda way: (way / HTML).mkdir(parents=True), "way", f"{HTML} is a directory"),
+    ],
+    ids=["a file", "below a file", "a directory of its name"],
+)
+def test_a_place_that_cannot_be_written_is_refused_at_once(
+    make: Callable[[Path], None], place: str, reason: str, rare: Path, tmp_path: Path
+) -> None:
+    make(tmp_path / "way")
+    [said] = failed(tmp_path, rare, tmp_path / place)
+    assert said.startswith(f"flightdeck: cannot write a report to {tmp_path / place}: ")
+    assert reason in said
+
+
+def test_a_directory_that_may_only_be_read_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: object) -> None:
+        raise OSError(30, "Read-only file system")  # to root no mode of a directory says that
+
+    monkeypatch.setattr(reporting, "TemporaryFile", refuse)
+    with pytest.raises(ReportError, match=r"may not be written \(Read-only file system\)"):
+        report([tmp_path / "not looked at"], tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_is_full_before_spark_starts_is_told(eventful: Path, tmp_path: Path) -> None:
+    said = failed(tmp_path, eventful, tmp_path / "out", before=FULL_DISK)
+    assert said[:-1] == ["  0 %  reading the recordings"]
+    assert said[-1].startswith("flightdeck: cannot ")
+    assert "File too large" in said[-1]
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("fails", "which", "older"),
+    [
+        ("write_bytes", JSON, False),
+        ("write_bytes", JSON, True),
+        ("write_bytes", HTML, False),
+        ("write_bytes", HTML, True),
+        ("replace", JSON, False),
+        ("replace", JSON, True),
+        ("replace", HTML, False),
+    ],
+)
+def test_a_disk_that_fills_at_the_end_leaves_what_was_there(
+    fails: str, which: str, older: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "deep" / "out"
+    if older:
+        out.mkdir(parents=True)
+        for name in (JSON, HTML):
+            (out / name).write_text("older")
+    before = {path: path.read_text() for path in tmp_path.rglob("*.*")}
+    whole = getattr(Path, fails)
+
+    def until_full(self: Path, argument: object) -> object:
+        if which in self.name:
+            raise OSError(28, "No space left on device")
+        return whole(self, argument)
+
+    monkeypatch.setattr(Path, fails, until_full)
+    with pytest.raises(ReportError, match="No space left"):
+        reporting._write(out, {JSON: b"new", HTML: b"new"})
+    monkeypatch.undo()
+    assert {path: path.read_text() for path in tmp_path.rglob("*.*")} == before
+    assert out.exists() == older
+
+
+def test_an_interrupt_between_the_two_names_comes_too_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace = Path.replace
+
+    def interrupt(self: Path, target: Path) -> Path:
+        signal.raise_signal(signal.SIGINT)
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", interrupt)
+    before = signal.getsignal(signal.SIGINT)
+    reporting._write(tmp_path, {JSON: b"new", HTML: b"new"})
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {JSON: b"new", HTML: b"new"}
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_cluster_is_not_sent_to_look_for_local_files(rare: Path, tmp_path: Path) -> None:
+    with pytest.raises(ReportError, match="flightdeck export"):
+        report([rare], tmp_path / "out", master="spark://elsewhere:7077")
+
+
+slow = pytest.mark.slow  # Java virtual machines, started to be stopped
+
+
+@pytest.mark.parametrize(
+    "stage",
+    ["reading the recordings", pytest.param("starting Spark", marks=slow), pytest.param("analysing:", marks=slow)],
+)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_an_interrupted_report_ends_in_words_and_leaves_nothing(
+    number: signal.Signals, stage: str, eventful: Path, tmp_path: Path
+) -> None:
+    environment, out = without_java(tmp_path / "machine"), tmp_path / "out"
+    command = [*FLIGHTDECK, "report", str(eventful), "--out", str(out)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment
+    ) as process:
+        assert process.stderr is not None
+        assert any(stage in line for line in process.stderr)
+        process.send_signal(number)
+        said, complained = process.communicate(timeout=120)  # Java has our stdout too: it has ended as well
+    assert (process.returncode, said) == (2, ""), complained
+    assert complained.splitlines()[-1] == f"flightdeck: the report was interrupted; nothing was written to {out}"
+    assert "Traceback" not in complained
+    assert not out.exists()
+    assert left_over(environment) == []
