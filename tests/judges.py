@@ -175,9 +175,12 @@ class Reading:
         if not self._living:
             return []
         name, known = self._spec.name, self._known
+        all_at_work = len(self._at_work) == len(self._living)
         if known is None:
-            return [] if len(self._at_work) == len(self._living) else [f"{name} is unknown to its coordinator"]
+            return [] if all_at_work else [f"{name} is unknown to its coordinator"]
         members = [client for client, _, _ in known.members.values()]
+        if known.state == "Empty" and all_at_work:  # all left for max.poll.interval.ms, and join with the next poll()
+            return []
         if known.state != "Stable":
             waits = known.state == "PreparingRebalance" and any(client in self._at_work for client in members)
             return [] if waits else [f"{name} is {known.state} with {members}"]

@@ -10,8 +10,10 @@ from cluster import events as e
 from cluster.assignors import ASSIGNORS
 from cluster.broker.producer_state import ProducerStates
 from cluster.broker.replica import Replica
+from cluster.clients.consumer import Consumer
 from cluster.clients.fetcher import Fetcher
 from cluster.commands import parse, text_of
+from cluster.config import Value
 from cluster.coordinators import group_coordinator
 from cluster.coordinators.decision import Call, Decision
 from cluster.coordinators.group_context import GroupContext
@@ -179,6 +181,32 @@ def test_a_consumer_that_skips_records_is_caught(monkeypatch: pytest.MonkeyPatch
         Fetcher, "assign", lambda fetcher, found: assign(fetcher, {n: at + 3 for n, at in found.items()})
     )
     assert caught(spec((10, "kill g-1 for 8s")), "acknowledged records of orders-0")
+
+
+def slow_application(max_poll_records: int) -> ScenarioSpec:
+    """From 30 s on each record takes a second, and poll() is due every five."""
+    flown = spec((30, "slow g-1 to 1s"), (30, "slow g-2 to 1s"))
+    group = flown.groups[0]
+    config: dict[str, Value] = {"max.poll.interval.ms": 5_000, "max.poll.records": max_poll_records}
+    return msgspec.structs.replace(flown, groups=(msgspec.structs.replace(group, config=group.config | config),))
+
+
+def test_nobody_complains_about_a_group_whose_members_are_all_too_slow_for_their_poll_interval() -> None:
+    landed = fly(slow_application(500), 1)
+    assert landed.document["groups"]["g"]["state"] == "Empty"
+    landed.check()
+
+
+def test_a_member_that_left_for_its_slow_poll_and_never_joins_again_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave = Consumer.leave_for_slow_poll
+
+    def for_good(consumer: Consumer) -> None:
+        leave(consumer)
+        consumer.membership.joining.drop(consumer.owned, lost=True)
+        consumer.membership._dead = True
+
+    monkeypatch.setattr(Consumer, "leave_for_slow_poll", for_good)
+    assert caught(slow_application(8), "g is Empty with []")
 
 
 @pytest.mark.parametrize(
