@@ -7,7 +7,7 @@ cluster must have *converged*: expectations of the scenario say so, so that the 
 draws from a stream of its own: leaving one out changes no other.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from random import Random
 
 import msgspec
@@ -15,6 +15,7 @@ import msgspec
 from cluster.commands import AddPartitions, Crash, parse, text_of
 from cluster.config import Value
 from cluster.config_keys import DEFAULT_ASSIGNORS
+from cluster.fault_classes import FAULTS, victims
 from cluster.randomness import random_stream
 from cluster.spec import (
     ApplicationSpec,
@@ -194,100 +195,17 @@ ASSIGNOR_LISTS: tuple[tuple[str, ...], ...] = (
 # --- faults -----------------------------------------------------------------------------------------------------------
 
 
-class _Names(msgspec.Struct):
-    """Whom a fault may strike; `lasting` ends a command's text at random with how long it lasts."""
-
-    luck: Random
-    brokers: list[str]
-    members: list[str]
-    producers: list[str]
-    groups: list[str]
-    partitions: list[str]
-    topics: list[str]
-
-    def anybody(self) -> str:
-        """A process."""
-        return self.luck.choice([*self.brokers, *self.brokers, *self.members, *self.producers])
-
-    def ends(self) -> tuple[str, str]:
-        """A broker and another process: the two ends of a link."""
-        first = self.luck.choice(self.brokers)
-        others = [*self.brokers, *self.members, *self.producers]
-        return first, self.luck.choice([name for name in others if name != first])
-
-    def one(self, names: list[str]) -> str:
-        """One of these."""
-        return self.luck.choice(names)
-
-
-APIS = (
-    "Produce", "Produce", "Fetch", "OffsetCommit", "JoinGroup", "SyncGroup", "Heartbeat", "FindCoordinator",
-    "InitProducerId", "EndTxn", "AddPartitionsToTxn",
-)  # fmt: skip
-
-FAULTS: dict[str, tuple[Callable[[_Names], str], bool]] = {
-    "kill brokers": (lambda names: f"kill {names.one(names.brokers)}", True),
-    "kill members": (lambda names: f"kill {names.one(names.members)}", True),
-    "kill producers": (lambda names: f"kill {names.one(names.producers)}", True),
-    "crash": (lambda names: f"crash {names.one(names.brokers)}", True),
-    "stop": (lambda names: f"stop {names.anybody()}", True),
-    "restart": (lambda names: f"restart {names.anybody()}", False),
-    "pause": (lambda names: f"pause {names.anybody()}", True),
-    "pause heartbeats": (lambda names: f"pause heartbeats of {names.one(names.members)}", True),
-    "stall": (lambda names: f"stall {names.one(names.members)}", True),
-    "cut": (lambda names: "cut {} {}".format(*names.ends()), True),
-    "cut one way": (lambda names: "cut {} -> {}".format(*_either(names)), True),
-    "slow link": (lambda names: "slow {} {} to {}ms".format(*names.ends(), names.luck.choice((50, 600))), True),
-    "hold": (lambda names: "hold {} {}".format(*names.ends()), True),
-    "isolate": (lambda names: f"isolate {names.one(names.brokers)}", True),
-    "lose responses": (
-        lambda names: (
-            f"lose next {names.luck.randint(1, 3)} responses of {names.luck.choice(APIS)} from"
-            f" {names.one(names.brokers)}"
-        ),
-        False,
-    ),
-    "slow disk": (lambda names: f"slow disk of {names.one(names.brokers)} to {names.luck.choice((2, 40))}ms", True),
-    "full disk": (lambda names: f"fill disk of {names.one(names.brokers)} for 3s", False),
-    "scale": (lambda names: f"scale {names.one(names.groups)} to {names.luck.randint(0, 5)}", False),
-    "rolling restart": (lambda names: f"rolling restart {names.one(names.groups)} every 2s down 1s", False),
-    "preferred election": (lambda names: f"elect preferred {names.one(names.partitions)}", False),
-    "unclean election": (lambda names: f"elect unclean {names.one(names.partitions)}", False),
-    "controller": (lambda _: "fail over controller", False),
-    "coordinator": (lambda names: f"move coordinator of {names.one(names.groups)}", False),
-    "delete records": (
-        lambda names: f"delete records {names.one(names.partitions)} before {names.luck.randint(1, 60)}",
-        False,
-    ),
-    "add partitions": (lambda names: f"add partitions {names.one(names.topics)} to {names.luck.randint(5, 6)}", False),
-}
-"""Each class of faults: the text of one, and whether it lasts for a while."""
-
-
-def _either(names: _Names) -> tuple[str, str]:
-    first, second = names.ends()
-    return (first, second) if names.luck.random() < 0.5 else (second, first)
-
-
 def _trouble(seed: int, spec: ScenarioSpec, faults: tuple[str, ...], healed_us: int) -> list[StepSpec]:
     steps = []
     for name in faults:
         luck = random_stream(seed, f"swarm/fault/{name}")
         text, lasts = FAULTS[name]
-        names = _Names(
-            luck,
-            [broker.name for broker in spec.brokers],
-            [member for group in spec.groups for member in group.instances()],
-            [name for producer in spec.producers for name in producer.instances()],
-            [group.name for group in spec.groups],
-            [f"{topic.name}-{number}" for topic in spec.topics for number in range(topic.partitions)],
-            [topic.name for topic in spec.topics],
-        )
+        there = victims(luck, spec.names())
         for _ in range(luck.randint(1, 3)):
             at_us = luck.randrange(TROUBLE_BEGINS_US, healed_us - 4 * SECOND_US, 1_000)
             for_ms = luck.choice((300, 2_000, 7_000, 10_000))
             ends = lasts and luck.random() < 0.7 and at_us + for_ms * 1_000 < healed_us
-            steps.append(_step(at_us, text(names) + (f" for {for_ms}ms" if ends else "")))
+            steps.append(_step(at_us, text(there) + (f" for {for_ms}ms" if ends else "")))
     return steps
 
 

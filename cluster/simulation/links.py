@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from cluster import commands as c
 from cluster.connection import Call
 from cluster.network import Action, Cut, Hold, Injury, Network, Place, Slow
-from cluster.protocol import messages
+from cluster.protocol import messages, transaction_messages
 from cluster.protocol.messages import Request
 from cluster.simulation.faults import FaultBook, FaultKey
 from cluster.simulation.refusing import Refused
@@ -109,7 +109,8 @@ class LinkOperations:
         self._injure(key, command, command.for_us, Slow(both_ways(command.a, command.b), command.to_us))
 
     def _lose(self, command: c.LoseResponses) -> None:
-        request = getattr(messages, f"{command.api}Request", None)
+        name = f"{command.api}Request"
+        request = getattr(messages, name, None) or getattr(transaction_messages, name, None)
         if request is None:
             raise Refused(f"nobody sends {command.api} yet")
         key = ("lose", command.broker, command.client or "anybody", command.api)

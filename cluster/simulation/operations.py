@@ -23,6 +23,7 @@ from cluster.simulation.disks import DiskOperations
 from cluster.simulation.faults import Fault, FaultBook, FaultKey
 from cluster.simulation.in_flight import Cluster, change
 from cluster.simulation.links import LinkOperations
+from cluster.simulation.nemesis import Nemesis
 from cluster.simulation.refusing import Refused
 from cluster.simulation.transaction_operations import TransactionOperations
 from cluster.spec import MOST_MEMBERS
@@ -38,6 +39,7 @@ class Fleet(Cluster, Protocol):
     timeline: Timeline
     network: Network
     control: ControlPlane
+    seed: int
     nursery: trio.Nursery
     topics: dict[str, int]
 
@@ -53,6 +55,9 @@ class Fleet(Cluster, Protocol):
 
     def names(self) -> Names:
         """Every name that a command may use now."""
+
+    def give(self, command: c.Command, source: str) -> None:
+        """Journal a command and carry it out."""
 
     def members_up_to(self, group: str, count: int) -> list[str]:
         """The first members of a group, declared if they never were."""
@@ -89,6 +94,7 @@ class Operations:
             **LinkOperations(simulation, self._book).handlers,
             **TransactionOperations(simulation, self._book).handlers,
             **DiskOperations(simulation, self._book, self._launch).handlers,
+            **Nemesis(simulation, self._book).handlers,
         }
         self._handlers |= BrokerOperations(
             simulation, living=self._living, mended=self._mended, injure=self._injure, launch=self._launch

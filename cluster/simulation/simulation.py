@@ -47,7 +47,7 @@ from cluster.network import Network
 from cluster.protocol.names import coordinator_partition
 from cluster.randomness import random_stream
 from cluster.simulation.operations import Operations
-from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
+from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
 from cluster.telling import Pipeline, Sink
 from cluster.timeline import Timeline
 from cluster.view import ClusterView
@@ -147,10 +147,11 @@ class Simulation:
         if self.on_command is not None:
             self.on_command(cast(Command, command), "operator", turn, at_us, self.seq)
 
-    def _step(self, step: StepSpec) -> None:
+    def give(self, command: Command, source: str) -> None:
+        """Journal a command and carry it out; `source`: `scenario` or `nemesis`, which a rerun brings by itself."""
         if self.on_command is not None:
-            self.on_command(step.command, "scenario", self.timeline.turn, self.timeline.now_us, self.seq)
-        self._operations.execute(step.command)
+            self.on_command(command, source, self.timeline.turn, self.timeline.now_us, self.seq)
+        self._operations.execute(command)
 
     # --- who is there -----------------------------------------------------------------------------------------------
 
@@ -208,7 +209,7 @@ class Simulation:
             for name in producer.instances():
                 self.timeline.call_at(producer.start_us, self.producers[name].launch, self.nursery)
         for step in self.spec.steps:
-            self.timeline.call_at(step.at_us, self._step, step)
+            self.timeline.call_at(step.at_us, self.give, step.command, "scenario")
 
     def _start_brokers(self) -> None:
         for spec in self.spec.brokers:

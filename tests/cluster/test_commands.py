@@ -20,6 +20,7 @@ from cluster.commands import (
     parse,
     text_of,
 )
+from cluster.unbuilt import UNBUILT
 
 NAMES = Names(
     brokers=("broker-1", "broker-2", "broker-3"),
@@ -83,6 +84,7 @@ BUILT = {
     commands.Crash, commands.Elect, commands.FailOverController, commands.MoveCoordinator,
     commands.Set, commands.Seek,
     commands.DeleteRecords, commands.AddPartitions, commands.AbandonTransaction, commands.AbortHangingTransaction,
+    commands.Nemesis,
 }  # fmt: skip
 
 
@@ -159,8 +161,10 @@ def test_check_finds_unknown_names_of_every_kind() -> None:
             check(parse(text), NAMES)
 
 
-def test_what_is_not_built_is_refused_by_name() -> None:
+def test_what_is_not_built_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {kind for kind in get_args(Command) if is_built(kind)} == BUILT
+    monkeypatch.setitem(UNBUILT, "command nemesis", "nemesis")
+    assert {kind for kind in get_args(Command) if is_built(kind)} == BUILT - {commands.Nemesis}
     with pytest.raises(CommandError, match=r"^not built yet: nemesis$"):
         parse("nemesis on", NAMES)
 
@@ -179,7 +183,7 @@ def test_what_is_not_built_is_refused_by_name() -> None:
         ("kill billing-1 ", ["for"]),
         ("kill billing-1 for 5s ", []),
         ("cut broker-1 -", ["->"]),
-        ("nemes", []),
+        ("nemes", ["nemesis"]),
         ('mark "', []),
         ("no such thing ", []),
     ],

@@ -171,3 +171,18 @@ def test_a_hanging_transaction_is_ended_by_hand_in_its_partition(version: int) -
 def test_what_is_not_there_cannot_be_abandoned_or_ended(text: str, reason: str) -> None:
     flight = flown(spec((25.5, text), until_s=26))
     assert [one.reason for one in flight.all(e.CommandRefused)] == [reason]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("api", ["InitProducerId", "AddPartitionsToTxn", "EndTxn"])
+def test_a_lost_answer_of_a_transactions_request_is_asked_for_again(api: str, version: int) -> None:
+    steps = [
+        (0.0 if api == "InitProducerId" else 5.0, f"lose next 1 responses of {api} from broker-{n}") for n in (1, 2, 3)
+    ]
+    flight = flown(spec(*steps, version=version, until_s=60))
+    assert len(flight.all(e.FaultEnded)) == 1  # under version 2 the partition's leader adds it (KIP-890)
+    assert not flight.all(e.CommandRefused)
+    transaction = flight.document["transactions"]["pay-1"]
+    assert (transaction["aborted"], transaction["fenced"]) == (0, 0)
+    assert flight.document["delivery"]["by_group"]["committed"]["delivered"] == 400
+    assert flight.document["delivery"]["by_group"]["committed"]["duplicated"] == 0

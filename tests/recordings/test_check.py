@@ -8,12 +8,13 @@ import msgspec
 import pytest
 
 from cluster.broker.replica import Replica
+from cluster.fault_classes import FAULTS
 from console.cli import main
 from recordings import check as checking
 from recordings.check import check
 from recordings.flight import fly, make_plan
 from recordings.scenario import load, parse_scenario
-from recordings.swarm import FAULTS, FEATURES, SHORTEST_US, draw
+from recordings.swarm import FEATURES, SHORTEST_US, draw
 from tests.mutants import MUTANTS
 
 MINUTE_US = 60_000_000

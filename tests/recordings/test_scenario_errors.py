@@ -211,7 +211,6 @@ def test_errors_of_groups(addition: str, line: int, reason: str) -> None:
         ('[[at]]\ntime = "1"\ndo = "heal"', 13, "time: '1' has no unit"),
         ('[[at]]\ntime = "6m"\ndo = "heal"', 13, "time: it is after the end of the flight"),
         ('[[at]]\ntime = "1s"\ndo = "kill billing-3"', 14, "is named billing-3 (did you mean billing-1?)"),
-        ('[[at]]\ntime = "1s"\ndo = "nemesis on"', 14, "do: not built yet: nemesis"),
         (
             '[[at]]\ntime = "1s"\ndo = "set billing session.timout.ms 9000"',
             14,
@@ -257,6 +256,12 @@ def test_errors_of_steps_and_expectations(addition: str, line: int, reason: str)
 )
 def test_what_is_not_toml_is_an_error_with_its_line(text: str, error: str) -> None:
     assert errors_of(text) == [error]
+
+
+def test_a_step_that_is_not_built_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(UNBUILT, "command nemesis", "nemesis")
+    errors = errors_of(f'{MINIMAL}[[at]]\ntime = "1s"\ndo = "nemesis on"\n')
+    assert_error(errors, 14, "do: not built yet: nemesis")
 
 
 def test_every_unbuilt_thing_has_words() -> None:
