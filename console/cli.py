@@ -13,6 +13,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, NoReturn
@@ -22,7 +23,7 @@ from cyclopts import App, Parameter
 
 from console.complaints import BAD_INPUT, HELD, NOT_HELD, UsageError, complain, explain, print_last_events, warn
 from console.options import duration_of, settings_of, speed_of
-from console.printing import OutputError, draws_nothing, say, write, write_nothing_more
+from console.printing import OutputError, draws_nothing, open_what_is_closed, say, write, write_nothing_more
 from recordings.version import VERSION
 
 app = App(
@@ -120,12 +121,14 @@ def run(  # noqa: PLR0913 - options
     plan = make_plan(
         load(scenario), seed=seed, until_us=until_us, settings=changes, forever=forever, invariants=invariants
     )
-    log_to = sys.stderr.write if json else partial(write, at_once=False)
+    log_to = partial(write, at_once=False, to=sys.stderr if json else sys.stdout)
     progress = None if log else output.progress_on(sys.stderr, plan.settings.until_us)
     kafka_log = KafkaLog(lambda line: log_to(line + "\n")) if log else None
-    result = fly(plan, speed=pace, record=record, log=kafka_log, progress=progress)
-    if progress is not None:
-        progress.clear()
+    try:
+        result = fly(plan, speed=pace, record=record, log=kafka_log, progress=progress)
+    finally:
+        if progress is not None:
+            progress.clear()
     print_last_events(result.last_events)
     say(_json(result.report()) if json else output.of_flight(result, record))
     return HELD if result.held else NOT_HELD
@@ -174,11 +177,13 @@ def rerun(
 
     signal.signal(signal.SIGTERM, _terminated)
     progress = output.progress_on(sys.stderr, until_us)
-    result = rerun_recording(
-        recording, settings=changes, until_us=until_us, record=record, salvage=salvage, progress=progress
-    )
-    if progress is not None:
-        progress.clear()
+    try:
+        result = rerun_recording(
+            recording, settings=changes, until_us=until_us, record=record, salvage=salvage, progress=progress
+        )
+    finally:
+        if progress is not None:
+            progress.clear()
     warn(result.warnings)
     say(_json(result.report()) if json else output.of_rerun(result, record))
     return HELD if result.held else NOT_HELD
@@ -314,6 +319,8 @@ LATER = {
 }
 """Commands of the plan that this release does not have yet."""
 
+HELP = frozenset({"--help", "-h", "--version"})
+
 COMMANDS = ("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "doctor", *LATER)
 
 
@@ -331,6 +338,7 @@ for _name, _summary in LATER.items():
 
 def main(tokens: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
+    open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that knows no ✔ gets a ?
@@ -340,7 +348,8 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
 def _run(tokens: Sequence[str] | None) -> int:
     """The exit code, after whatever had to be said."""
     try:
-        code = app(tokens, exit_on_error=False, print_error=False)
+        words = sys.argv[1:] if tokens is None else tokens
+        code = _answer(words)
         write("")
         return code if isinstance(code, int) else HELD
     except BrokenPipeError:  # whoever read our output has seen enough
@@ -355,6 +364,19 @@ def _run(tokens: Sequence[str] | None) -> int:
         if os.environ.get("FLIGHTDECK_DEBUG"):
             raise
         return explain(error, COMMANDS)
+
+
+def _answer(words: Sequence[str]) -> object:
+    """Carry out a command line. Help goes the way of all that is printed, so that trouble there is told alike."""
+    if HELP.isdisjoint(words):
+        return app(words, exit_on_error=False, print_error=False)
+    from rich.console import Console
+
+    text = StringIO()
+    paper = Console(file=text, force_terminal=sys.stdout.isatty())
+    code = app(words, console=paper, exit_on_error=False, print_error=False)
+    write(text.getvalue())
+    return code
 
 
 def _json(value: object) -> str:

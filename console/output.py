@@ -1,5 +1,6 @@
 """What the commands print for people: flights, reruns, tables, the library. Text in, text out: nothing here prints."""
 
+import contextlib
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -200,40 +201,55 @@ def _delivery(delivery: dict[str, Any]) -> str:
     return "records: " + ", ".join(f"{delivery[key]:,} {key}" for key in keys)
 
 
-class StageProgress:
-    """What a long command is doing, and how far the whole is: one line that is rewritten, or a line for each stage."""
+class ProgressLine:
+    """One line on a stream that is rewritten, and leaves no trace."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._stage = ""
         self._width = 0
+
+    def _rewrite(self, line: str) -> None:
+        self._write("\r" + line.ljust(self._width))
+        self._width = len(line)
+
+    def _write(self, text: str) -> None:
+        """Progress is a courtesy: where the stream takes nothing the work goes on."""
+        with contextlib.suppress(OSError):
+            self._stream.write(text)
+            self._stream.flush()
+
+    def clear(self) -> None:
+        """The line has served its purpose."""
+        if self._width:
+            self._write("\r" + " " * self._width + "\r")
+            self._width = 0
+
+
+class StageProgress(ProgressLine):
+    """What a long command is doing, and how far the whole is: on a terminal in its line, else a line for each stage."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._stage = ""
 
     def __call__(self, stage: str, share: float) -> None:
         """Tell the stage and its share of the whole (0 to 1)."""
         line = f"{share * 100:3.0f} %  {stage}"
         if self._stream.isatty():
-            self._stream.write("\r" + line.ljust(self._width))
-            self._width = len(line)
+            self._rewrite(line)
         elif stage != self._stage:
-            self._stream.write(line + "\n")
+            self._write(line + "\n")
         self._stage = stage
-        self._stream.flush()
-
-    def clear(self) -> None:
-        """The line has served its purpose."""
-        if self._width:
-            self._stream.write("\r" + " " * self._width + "\r")
-            self._stream.flush()
 
 
-class Progress:
-    """One line on a terminal that tells how far a flight is; at most ten times a second."""
+class Progress(ProgressLine):
+    """How far a flight is; told at most ten times a second."""
 
     def __init__(self, stream: TextIO, until_us: int | None) -> None:
-        self._stream, self._until_us = stream, until_us
+        super().__init__(stream)
+        self._until_us = until_us
         self._began = time.monotonic()
         self._told = 0.0
-        self._width = 0
 
     def __call__(self, now_us: int) -> None:
         """Tell, unless it was told a moment ago."""
@@ -243,16 +259,7 @@ class Progress:
         self._told = now
         share = f" of {format_duration(self._until_us)}" if self._until_us else ""
         speed = now_us / SECOND_US / max(now - self._began, 0.001)
-        line = f"flown {now_us // SECOND_US} s{share}  ×{speed:,.0f}"
-        self._stream.write("\r" + line.ljust(self._width))
-        self._stream.flush()
-        self._width = len(line)
-
-    def clear(self) -> None:
-        """Leave no trace."""
-        if self._width:
-            self._stream.write("\r" + " " * self._width + "\r")
-            self._stream.flush()
+        self._rewrite(f"flown {now_us // SECOND_US} s{share}  ×{speed:,.0f}")
 
 
 def progress_on(stream: TextIO, until_us: int | None) -> Progress | None:

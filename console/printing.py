@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import TextIO
 
 DUMB = ("", "dumb", "unknown")
 """Values of TERM that promise nothing but lines."""
@@ -16,12 +17,13 @@ def say(text: str) -> None:
     write(text + "\n")
 
 
-def write(text: str, *, at_once: bool = True) -> None:
-    """Write to stdout. Raises OutputError when it takes nothing (a full disk, say)."""
+def write(text: str, *, at_once: bool = True, to: TextIO | None = None) -> None:
+    """Write to stdout, or to another stream. Raises OutputError when it takes nothing (a full disk, say)."""
+    stream = to or sys.stdout
     try:
-        sys.stdout.write(text)
+        stream.write(text)
         if at_once:
-            sys.stdout.flush()
+            stream.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -31,6 +33,24 @@ def write(text: str, *, at_once: bool = True) -> None:
 def write_nothing_more() -> None:
     """What is still buffered for stdout is not to be tried again when the process ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def open_what_is_closed() -> None:
+    """Give whoever started us without some of the standard streams (`>&-`) what takes nothing, or what nobody reads.
+
+    Otherwise the next file that is opened, a recording's say, would get their number, and what is printed with it.
+    """
+    null = os.open(os.devnull, os.O_RDWR)
+    while null <= 2:
+        null = os.open(os.devnull, os.O_RDWR)
+    os.close(null)
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(0)
+    if sys.stdout is None:
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 1)  # so that nobody takes what is said nowhere for said
+        sys.stdout = os.fdopen(1, "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w")
 
 
 def draws_nothing() -> bool:

@@ -342,6 +342,48 @@ def test_output_that_cannot_be_written_is_told_in_one_line(small: str, how: list
     assert (done.returncode, done.stderr) == (2, "flightdeck: cannot write output: No space left on device\n")
 
 
+@pytest.mark.parametrize("words", [["scenarios"], ["show", "first-join"], ["doctor"], ["--version"], ["run", "--help"]])
+@pytest.mark.parametrize("how", [">/dev/full", ">&-"])
+def test_every_command_that_prints_says_that_it_cannot(words: list[str], how: str) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f'exec "$@" {how}', "bash", *command(*words)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    reason = "No space left on device" if how == ">/dev/full" else "Bad file descriptor"
+    assert (done.returncode, done.stderr) == (2, f"flightdeck: cannot write output: {reason}\n")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["scenarios"], ["run", "--help"]])
+def test_help_that_nobody_reads_to_its_end_is_no_error(words: list[str]) -> None:
+    """`| head -1`: whoever reads is gone before anything is written."""
+    read, written = os.pipe()
+    os.close(read)
+    done = subprocess.run(command(*words), cwd=ROOT, stdout=written, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(written)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("how", ["2>/dev/full", "2>&-"])
+def test_progress_that_cannot_be_told_ends_nothing(small: str, tmp_path: Path, how: str) -> None:
+    line = f'"$@" check --seeds 1 --virtual 45s {how} && "$@" run {small} --record {tmp_path / "a.flight"} {how}'
+    done = subprocess.run(
+        ["bash", "-c", line, "bash", *command()], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert "0 failed" in done.stdout
+    assert "1 of 1 expectations held" in done.stdout
+
+
+def test_a_log_that_cannot_be_written_beside_json_is_bad_output(small: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        words = command("run", small, "--json", "--log")
+        done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=full, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
 def test_a_seed_is_the_same_flight_in_every_process(small: str) -> None:
     reports = [json.loads(in_a_process("run", small, "--json", PYTHONHASHSEED=seed).out) for seed in ("1", "2")]
     assert reports[0]["journal_sha256"] == reports[1]["journal_sha256"]
