@@ -22,14 +22,14 @@ def case_file(view: ClusterView, group: GroupView, key: str, width: int) -> list
     if one is None:
         return [line(("This rebalance is not known any more.", MUTED))]
     width = min(width, 100)
-    result: list[Line] = [*_cause(view, group, one, width), ()]
+    result: list[Line] = [*_cause(view, one, width), ()]
     result += [_heading("what happened"), *_chain(view, group, one, width), ()]
     result += [_heading("waited for"), *_waiting(one, width), ()]
     result += [_heading("what moved"), *_moves(one, width), ()]
     result += [_heading("what it cost"), *_cost(group, one, width), ()]
-    remedy = causes.REMEDIES.get(one.cause)
-    if remedy:
-        result += [_heading("what would have helped"), *wrapped(line("  ", remedy), width, indent=2)]
+    cause = causes.CAUSES.get(one.cause)
+    if cause is not None:
+        result += [_heading("what would have helped"), *wrapped(line("  ", cause.remedy), width, indent=2)]
     return result
 
 
@@ -37,11 +37,11 @@ def _heading(words: str) -> Line:
     return line((words, ACCENT))
 
 
-def _cause(view: ClusterView, group: GroupView, one: RebalanceView, width: int) -> list[Line]:
+def _cause(view: ClusterView, one: RebalanceView, width: int) -> list[Line]:
     who = f" ({one.trigger})" if one.trigger else ""
     title = line((f"{one.cause}{who}", STRONG), (f"  generation {one.generation}", MUTED))
     when = f"from {clock(one.started_us, 3)} to {clock(one.stable_us, 3)}, {duration(one.took_us)}"
-    rows = [title, *wrapped(line((causes.story(view, group, one), PLAIN)), width), line((when, MUTED))]
+    rows = [title, *wrapped(line((causes.story(view, one), PLAIN)), width), line((when, MUTED))]
     if one.detail:
         rows += wrapped(line(("in the coordinator's log: ", MUTED), one.detail), width, indent=2)
     return rows

@@ -1,6 +1,6 @@
 """Why groups rebalance, in words: each cause with its rule, what it did to this group, and the setting that helps."""
 
-from collections.abc import Callable
+from typing import NamedTuple
 
 from cluster.view.state import NEVER, ClusterView, GroupView, MemberView, RebalanceView
 from console.presenters.numbers import count, duration, setting
@@ -8,174 +8,114 @@ from console.presenters.numbers import count, duration, setting
 COOPERATIVE = "cooperative-sticky"
 """Kafka's only assignor under which members keep what does not move (KIP-429)."""
 
-GLOSSES: dict[str, str] = {
-    "member joined": "a consumer joined: partitions are shared out anew",
-    "member left": "a consumer closed and said so (LeaveGroup)",
-    "session expired": "no heartbeat came for session.timeout.ms: the coordinator gave the member up",
-    "poll interval exceeded": "poll() was not called for max.poll.interval.ms: the member left by itself",
-    "subscription changed": "a member subscribes to other topics than before",
-    "metadata changed": "the leader saw other partitions than before and asked for a new assignment",
-    "leader rejoined": "the leader joined again, which forces a new assignment",
-    "static member replaced": "another process came with the same group.instance.id",
-    "sync timed out": "a member did not send SyncGroup in time",
-    "coordinator moved": "the coordinator's broker changed while members were joining",
-    "partitions revoked": "the second round of a cooperative rebalance: what was given back is shared out",
-}
-REMEDIES: dict[str, str] = {
-    "member joined": "Start consumers together: group.initial.rebalance.delay.ms gathers them into one rebalance. "
-    "With cooperative-sticky, members keep what does not move.",
-    "member left": "A restart with group.instance.id (static membership) leaves no group: nothing is rebalanced if "
-    "the member is back within session.timeout.ms.",
-    "session expired": "A shorter session.timeout.ms finds a dead member sooner; a longer one rides out pauses. "
-    "A clean close() needs neither.",
-    "poll interval exceeded": "Fewer records for each poll() (max.poll.records), a longer max.poll.interval.ms, or "
-    "processing on another thread.",
-    "subscription changed": "Change subscriptions of all members in one deploy, or give each topic its own group.",
-    "metadata changed": "Add partitions when a rebalance hurts least: every reader of the topic goes through one.",
-    "leader rejoined": "The leader's restart costs a rebalance; group.instance.id spares it.",
-    "static member replaced": "One group.instance.id for each process: twins fence each other.",
-    "sync timed out": "Look for what held the member up between JoinGroup and SyncGroup: a pause or the network.",
-    "coordinator moved": "Nothing on the client's side: members find the new coordinator and join again.",
-    "partitions revoked": "This round is the price of cooperative rebalancing; what did not move was read on.",
-}
 
-Story = Callable[[ClusterView, GroupView, RebalanceView, str], str]
+class Cause(NamedTuple):
+    """What set a rebalance off and which of Kafka's rules made it one, and what would have helped.
+
+    `story` may name what `_facts` knows of this rebalance: `{who}`, `{session}`, `{interval}`, `{topics}`, …
+    """
+
+    story: str
+    remedy: str
 
 
-def story(view: ClusterView, group: GroupView, one: RebalanceView) -> str:
-    """What set this rebalance off and which of Kafka's rules made it one."""
-    tell = STORIES.get(one.cause)
-    who = one.trigger or "a member"
-    return tell(view, group, one, who) if tell is not None else GLOSSES.get(one.cause, one.cause)
-
-
-def _member(view: ClusterView, name: str) -> MemberView | None:
-    return view.members.get(name)
-
-
-def _limit(view: ClusterView, name: str, key: str) -> str:
-    """A member's own setting in brackets: ` (45 s)`; nothing for a name that no member has."""
-    member = _member(view, name)
-    return f" ({setting(getattr(member, key))})" if member is not None else ""
-
-
-def _joined(view: ClusterView, group: GroupView, one: RebalanceView, who: str) -> str:
-    del view, group
-    if one.initial:
-        return (
-            f"{who} was the first to join an empty group. The coordinator kept the barrier open for "
-            "group.initial.rebalance.delay.ms, so that others could join the same rebalance."
-        )
-    return (
-        f"{who} sent JoinGroup: a member that the group did not have. Every other member has to come to the barrier "
-        "again before anything is shared out."
-    )
-
-
-def _left(view: ClusterView, group: GroupView, one: RebalanceView, who: str) -> str:
-    del view, group, one
-    return (
-        f"{who} closed its consumer, which commits and sends LeaveGroup: the coordinator took it out at once, "
-        "without waiting for its session to end."
-    )
-
-
-def _expired(view: ClusterView, group: GroupView, one: RebalanceView, who: str) -> str:
-    del group
-    member = _member(view, who)
-    static = member is not None and member.instance_id
-    told = "It is a static member: whatever ended it, nobody was told, and it was not back in time. " if static else ""
-    before = f" Until then nobody had read its partitions: {duration(one.unowned_before_us)}, summed over them."
-    return (
-        f"{told}No heartbeat of {who} reached the coordinator for session.timeout.ms"
-        f"{_limit(view, who, 'session_timeout_ms')}, so it was given up.{before if one.unowned_before_us else ''}"
-    )
-
-
-def _too_slow(view: ClusterView, group: GroupView, one: RebalanceView, who: str) -> str:
-    del group, one
-    return (
-        f"{who} did not call poll() for max.poll.interval.ms{_limit(view, who, 'max_poll_interval_ms')}. Its heartbeat "
+CAUSES: dict[str, Cause] = {
+    "member joined": Cause(
+        "{who} sent JoinGroup: a member that the group did not have. Every other member has to come to the barrier "
+        "again before anything is shared out.",
+        "Start consumers together: group.initial.rebalance.delay.ms gathers them into one rebalance. "
+        "With cooperative-sticky, members keep what does not move.",
+    ),
+    "member left": Cause(
+        "{who} closed its consumer, which commits and sends LeaveGroup: the coordinator took it out at once, "
+        "without waiting for its session to end.",
+        "A restart with group.instance.id (static membership) leaves no group: nothing is rebalanced if "
+        "the member is back within session.timeout.ms.",
+    ),
+    "session expired": Cause(
+        "{static}No heartbeat of {who} reached the coordinator for session.timeout.ms{session}, so it was given up."
+        "{before}",
+        "A shorter session.timeout.ms finds a dead member sooner; a longer one rides out pauses. "
+        "A clean close() needs neither.",
+    ),
+    "poll interval exceeded": Cause(
+        "{who} did not call poll() for max.poll.interval.ms{interval}. Its heartbeat "
         "thread, which had kept its session alive, left the group for it (LeaveGroup): others read its partitions "
-        "while it still works on its records, and its next commit is refused."
-    )
-
-
-def _subscribed(view: ClusterView, group: GroupView, one: RebalanceView, who: str) -> str:
-    del group, one
-    member = _member(view, who)
-    topics = f" ({', '.join(member.topics)})" if member is not None and member.topics else ""
-    return (
-        f"{who} sent JoinGroup with another subscription than before{topics}: what it wants now, and what it "
-        "wants no more, has to be shared out anew."
-    )
-
-
-def _metadata(view: ClusterView, group: GroupView, one: RebalanceView, who: str) -> str:
-    del view, group, one
-    return (
-        f"{who} leads the group. When it refreshed its metadata it saw other partitions than those it had shared out, "
-        "and joined again to share out all of them. Only the leader looks: nobody reads a new partition before that."
-    )
-
-
-def _leader(view: ClusterView, group: GroupView, one: RebalanceView, who: str) -> str:
-    del view, group, one
-    return (
-        f"{who}, the group's leader, sent JoinGroup again. A leader may have news of any kind, so the coordinator "
-        "rebalances; another member that came with nothing new would only be told its generation again."
-    )
-
-
-def _replaced(view: ClusterView, group: GroupView, one: RebalanceView, who: str) -> str:
-    del view, group, one
-    return (
-        f"a process came with {who}'s group.instance.id. It takes over the place of the old member id, which is fenced "
+        "while it still works on its records, and its next commit is refused.",
+        "Fewer records for each poll() (max.poll.records), a longer max.poll.interval.ms, or "
+        "processing on another thread.",
+    ),
+    "subscription changed": Cause(
+        "{who} sent JoinGroup with another subscription than before{topics}: what it wants now, and what it "
+        "wants no more, has to be shared out anew.",
+        "Change subscriptions of all members in one deploy, or give each topic its own group.",
+    ),
+    "metadata changed": Cause(
+        "{who} leads the group. When it refreshed its metadata it saw other partitions than those it had shared out, "
+        "and joined again to share out all of them. Only the leader looks: nobody reads a new partition before that.",
+        "Add partitions when a rebalance hurts least: every reader of the topic goes through one.",
+    ),
+    "leader rejoined": Cause(
+        "{who}, the group's leader, sent JoinGroup again. A leader may have news of any kind, so the coordinator "
+        "rebalances; another member that came with nothing new would only be told its generation again.",
+        "The leader's restart costs a rebalance; group.instance.id spares it.",
+    ),
+    "static member replaced": Cause(
+        "a process came with {who}'s group.instance.id. It takes over the place of the old member id, which is fenced "
         "(FENCED_INSTANCE_ID). A Stable group goes on without a rebalance then, unless the newcomer changes what the "
-        "members voted for; a group that is about to share out has to begin again."
-    )
-
-
-def _unsynced(view: ClusterView, group: GroupView, one: RebalanceView, who: str) -> str:
-    del group, one
-    return (
-        f"{who} joined but did not send SyncGroup before the rebalance timed out "
-        f"(max.poll.interval.ms{_limit(view, who, 'max_poll_interval_ms')}): the coordinator dropped it, and asks "
-        "everybody else again."
-    )
-
-
-def _moved(view: ClusterView, group: GroupView, one: RebalanceView, who: str) -> str:
-    del view, group, who
-    where = f", now broker-{one.coordinator}," if one.coordinator != NEVER else ""
-    return (
-        f"the group's coordinator{where} moved while members were joining. What they had sent was in the old one's "
+        "members voted for; a group that is about to share out has to begin again.",
+        "One group.instance.id for each process: twins fence each other.",
+    ),
+    "sync timed out": Cause(
+        "{who} joined but did not send SyncGroup before the rebalance timed out (the longest max.poll.interval.ms "
+        "of its members): the coordinator dropped it, and asks everybody else again.",
+        "Look for what held the member up between JoinGroup and SyncGroup: a pause or the network.",
+    ),
+    "coordinator moved": Cause(
+        "the group's coordinator{broker} moved while members were joining. What they had sent was in the old one's "
         "memory only: they find the new one (NOT_COORDINATOR, FindCoordinator) and join again. A Stable group would "
-        "not have noticed."
-    )
-
-
-def _revoked(view: ClusterView, group: GroupView, one: RebalanceView, who: str) -> str:
-    del view, group, one
-    return (
-        f"the second round of a cooperative rebalance. In the first, {who} was told to give up what others are to "
-        "have; it did, and joined again. Only what was given back is handed out now."
-    )
-
-
-STORIES: dict[str, Story] = {
-    "member joined": _joined,
-    "member left": _left,
-    "session expired": _expired,
-    "poll interval exceeded": _too_slow,
-    "subscription changed": _subscribed,
-    "metadata changed": _metadata,
-    "leader rejoined": _leader,
-    "static member replaced": _replaced,
-    "sync timed out": _unsynced,
-    "coordinator moved": _moved,
-    "partitions revoked": _revoked,
+        "not have noticed.",
+        "Nothing on the client's side: members find the new coordinator and join again.",
+    ),
+    "partitions revoked": Cause(
+        "the second round of a cooperative rebalance. In the first, {who} was told to give up what others are to "
+        "have; it did, and joined again. Only what was given back is handed out now.",
+        "This round is the price of cooperative rebalancing; what did not move was read on.",
+    ),
 }
+FIRST_JOIN = (
+    "{who} was the first to join an empty group. The coordinator kept the barrier open for "
+    "group.initial.rebalance.delay.ms, so that others could join the same rebalance."
+)
+
+
+def story(view: ClusterView, one: RebalanceView) -> str:
+    """What set this rebalance off; a cause that this console does not know is told as it is."""
+    cause = CAUSES.get(one.cause)
+    if cause is None:
+        return one.cause
+    text = FIRST_JOIN if one.cause == "member joined" and one.initial else cause.story
+    return text.format_map(_facts(one, view.members.get(one.trigger)))
+
+
+def _facts(one: RebalanceView, member: MemberView | None) -> dict[str, str]:
+    """What a story may name; what is not known, or not worth a word, is empty."""
+    facts = dict.fromkeys(("session", "interval", "topics", "static", "broker", "before"), "")
+    facts["who"] = one.trigger or "a member"
+    if member is not None:
+        facts["session"] = f" ({setting(member.session_timeout_ms)})"
+        facts["interval"] = f" ({setting(member.max_poll_interval_ms)})"
+        if member.topics:
+            facts["topics"] = f" ({', '.join(member.topics)})"
+        if member.instance_id:
+            facts["static"] = "It is a static member: whatever ended it, nobody was told, and it was not back in time. "
+    if one.coordinator != NEVER:
+        facts["broker"] = f", now broker-{one.coordinator},"
+    if one.unowned_before_us:
+        facts["before"] = (
+            f" Until then nobody had read its partitions: {duration(one.unowned_before_us)}, summed over them."
+        )
+    return facts
 
 
 def is_cooperative(assignors: tuple[str, ...]) -> bool:
