@@ -1,7 +1,7 @@
 """Everything on a broker that coordinates or serves transactions and groups, and its connections to other brokers."""
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, cast
+from typing import Protocol
 
 from cluster.broker.coordination import CoordinatorHost
 from cluster.broker.group_coordination import OFFSETS_TOPIC, GroupCoordination
@@ -30,7 +30,7 @@ class HostedCoordinators:
         self._peers = Peers(host)
         self.groups = GroupCoordination(host, config, new_uuid)
         self.transactions = TransactionCoordination(host, config, new_producer_id, self._peers)
-        self.requests = TransactionalRequests(host, self._peers, cast(int, config["transaction.version"]))
+        self.requests = TransactionalRequests(host, self._peers, config)
 
     def handlers(self) -> dict[type[Request], Callable[[Call], None]]:
         """Which requests they serve."""

@@ -46,16 +46,25 @@ class ProducerEntry:
         self.batches = []
 
 
-class ProducerStates:
-    """Every producer id that wrote to one log.
+class Verification:
+    """A transaction that is being verified with its coordinator (KIP-890): the lowest sequence that waits for it.
 
-    `verifying` are producer ids whose transaction is being verified with its coordinator (KIP-890): the lowest
-    sequence that came meanwhile, and its epoch.
+    It lasts until the transaction's first batch here, or its marker: what was verified before a marker came is not
+    verified any more (Kafka's verification guard, compared by identity).
     """
+
+    __slots__ = ("epoch", "lowest_sequence")
+
+    def __init__(self, epoch: int, sequence: int) -> None:
+        self.epoch, self.lowest_sequence = epoch, sequence
+
+
+class ProducerStates:
+    """Every producer id that wrote to one log, and whose transaction is being verified at present."""
 
     def __init__(self) -> None:
         self.entries: dict[int, ProducerEntry] = {}
-        self.verifying: dict[int, tuple[int, int]] = {}
+        self.verifying: dict[int, Verification] = {}
 
     def check(self, batch: RecordBatch) -> tuple[ErrorCode, int]:
         """What a leader says to a client's batch: (error, offset of the earlier copy or -1).
@@ -103,8 +112,8 @@ class ProducerStates:
 
     def _while_verifying(self, batch: RecordBatch) -> ErrorCode:
         """While a transaction is being verified, what came first must be appended first (KIP-890)."""
-        lowest, epoch = self.verifying.get(batch.producer_id, (NO_SEQUENCE, NO_SEQUENCE))
-        if lowest != NO_SEQUENCE and batch.epoch == epoch and batch.base_sequence > lowest:
+        verification = self.verifying.get(batch.producer_id)
+        if verification is not None and batch.base_sequence > verification.lowest_sequence:
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         return ErrorCode.NONE
 
@@ -119,39 +128,47 @@ class ProducerStates:
             return ErrorCode.TRANSACTION_COORDINATOR_FENCED
         return ErrorCode.NONE
 
-    def verification_started(self, producer_id: int, epoch: int, sequence: int) -> None:
-        """The leader asks the coordinator whether the transaction is ongoing; keep the lowest sequence that waits."""
-        lowest, known_epoch = self.verifying.get(producer_id, (sequence, epoch))
-        if epoch > known_epoch:
-            lowest = sequence
-        self.verifying[producer_id] = min(lowest, sequence) if epoch >= known_epoch else lowest, max(epoch, known_epoch)
+    def in_transaction(self, batch: RecordBatch) -> bool:
+        """Whether the batch's producer has a transaction open here, in the batch's epoch."""
+        entry = self.entries.get(batch.producer_id)
+        return entry is not None and entry.first_offset >= 0 and entry.epoch == batch.epoch
 
-    def update(self, batch: RecordBatch) -> int:
-        """A batch was appended, on a leader or a follower; a marker returns where its transaction began, else -1."""
+    def verification_started(self, producer_id: int, epoch: int, sequence: int) -> Verification:
+        """The leader asks the coordinator whether the transaction is ongoing; keep the lowest sequence that waits."""
+        verification = self.verifying.get(producer_id)
+        if verification is None:
+            verification = self.verifying[producer_id] = Verification(epoch, sequence)
+        elif epoch > verification.epoch:
+            verification.epoch, verification.lowest_sequence = epoch, sequence
+        elif epoch == verification.epoch:
+            verification.lowest_sequence = min(verification.lowest_sequence, sequence)
+        return verification
+
+    def may_begin(self, batch: RecordBatch, verification: Verification) -> bool:
+        """Whether a batch that was verified still belongs to the transaction that it was verified for."""
+        return self.in_transaction(batch) or self.verifying.get(batch.producer_id) is verification
+
+    def update(self, batch: RecordBatch) -> None:
+        """A batch or a marker was appended, on a leader or a follower."""
         entry = self.entries.get(batch.producer_id)
         if entry is None:
             entry = self.entries[batch.producer_id] = ProducerEntry(batch.epoch)
         elif batch.epoch != entry.epoch:
             entry.begin_epoch(batch.epoch)
         entry.last_us = batch.append_us
-        if batch.marker:
-            return self._end(entry, batch)
         if batch.transactional:
             self.verifying.pop(batch.producer_id, None)
-            if entry.first_offset < 0:
-                entry.first_offset = batch.base_offset
+        if batch.marker:
+            entry.first_offset = -1
+            entry.coordinator_epoch = max(entry.coordinator_epoch, batch.coordinator_epoch)
+            return
+        if batch.transactional and entry.first_offset < 0:
+            entry.first_offset = batch.base_offset
         batches = entry.batches
         if batch.base_sequence != NO_SEQUENCE:
             batches.append(Appended(batch.base_sequence, batch.last_sequence, batch.base_offset))
             if len(batches) > BATCHES_REMEMBERED:
                 del batches[0]
-        return -1
-
-    @staticmethod
-    def _end(entry: ProducerEntry, marker: RecordBatch) -> int:
-        first_offset, entry.first_offset = entry.first_offset, -1
-        entry.coordinator_epoch = max(entry.coordinator_epoch, marker.coordinator_epoch)
-        return first_offset
 
     def late(self, now_us: int, late_us: int) -> list[int]:
         """Producer ids whose transaction is open and has not been written to for so long that it hangs (KIP-664)."""

@@ -11,10 +11,11 @@ from typing import Protocol
 
 from cluster.broker.controller import PRODUCER_IDS_IN_BLOCK
 from cluster.broker.group_coordination import GroupCoordination
+from cluster.broker.producer_state import Verification
 from cluster.broker.purgatory import DelayedProduce, Timeouts
 from cluster.broker.replica import Replica
 from cluster.broker.transaction_coordination import TransactionCoordination
-from cluster.broker.transactional_requests import TransactionalRequests
+from cluster.broker.transactional_requests import TransactionalRequests, as_produce_error
 from cluster.connection import Call, Connection
 from cluster.events import Event, ProducerEpochRefused, RecordsLost
 from cluster.protocol import messages as m
@@ -101,14 +102,14 @@ class Requests:
             if replica is None or not replica.is_leader:
                 results.append(m.ProduceResult(batch.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER))
                 continue
-            if request.acks == ALL_IN_SYNC and len(replica.metadata.isr) < replica.min_insync_replicas:
-                results.append(m.ProduceResult(batch.partition, ErrorCode.NOT_ENOUGH_REPLICAS))
-                continue
             if request.transactional_id is not None and server.transactional.needs_verification(replica, batch):
                 results.append(m.ProduceResult(batch.partition, ErrorCode.NONE))
-                settle = delayed.waits_for(index)
-                verified = partial(self._verified, request.transactional_id, replica, batch, results[index], settle)
-                server.transactional.verify(request.transactional_id, batch, verified)
+                waiting = results[index], delayed.waits_for(index)
+                verified = partial(self._verified, request.transactional_id, replica, batch, waiting)
+                server.transactional.verify(request.transactional_id, replica, batch, verified)
+                continue
+            if request.acks == ALL_IN_SYNC and len(replica.metadata.isr) < replica.min_insync_replicas:
+                results.append(m.ProduceResult(batch.partition, ErrorCode.NOT_ENOUGH_REPLICAS))
                 continue
             error, offset = replica.log.producers.check(batch)
             results.append(m.ProduceResult(batch.partition, error, offset, offset >= 0))
@@ -133,16 +134,24 @@ class Requests:
         transactional_id: str,
         replica: Replica,
         batch: RecordBatch,
-        result: m.ProduceResult,
-        settle: Callable[[ErrorCode], None],
+        waiting: tuple[m.ProduceResult, Callable[[ErrorCode], None]],
         error: ErrorCode,
+        verification: Verification,
     ) -> None:
-        """The transaction's coordinator has spoken: append its first batch here, or refuse it."""
+        """The transaction's coordinator has spoken: append its first batch here, or refuse it.
+
+        The checks are those of any batch, in Kafka's order, and one more: its marker must not have come meanwhile.
+        """
+        result, settle = waiting
+        error, offset = as_produce_error(error), -1
         if error is ErrorCode.NONE and not replica.is_leader:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        offset = -1
-        if error is ErrorCode.NONE:
+        elif error is ErrorCode.NONE and len(replica.metadata.isr) < replica.min_insync_replicas:
+            error = ErrorCode.NOT_ENOUGH_REPLICAS
+        elif error is ErrorCode.NONE:
             error, offset = replica.log.producers.check(batch)
+            if offset < 0 and not replica.log.producers.may_begin(batch, verification):
+                error = ErrorCode.INVALID_TXN_STATE
         if error is ErrorCode.INVALID_PRODUCER_EPOCH:
             self._fenced(transactional_id, batch)
         if error is not ErrorCode.NONE:

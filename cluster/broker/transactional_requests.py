@@ -1,21 +1,22 @@
 """What a partition's leader does for transactions: verify them before their first record, and append their markers.
 
 The first record of a transaction in a partition is appended only when the transaction's coordinator says that the
-transaction is ongoing there (KIP-890, part 1); under `transaction.version` 2 asking also adds the partition. What comes
-while it is asked waits with it. Source: `ReplicaManager.handleProduceAppend`, `AddPartitionsToTxnManager`,
-`KafkaApis.handleWriteTxnMarkersRequest`.
+transaction is ongoing there (KIP-890, part 1); under `transaction.version` 2 asking also adds the partition. What was
+verified before the transaction's marker came is not appended behind it. Source: `ReplicaManager.handleProduceAppend`,
+`AddPartitionsToTxnManager`, `KafkaApis.handleWriteTxnMarkersRequest`.
 """
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Protocol, cast
 
 from cluster.broker.group_coordination import OFFSETS_TOPIC, GroupCoordination
 from cluster.broker.peers import Peers
+from cluster.broker.producer_state import Verification
 from cluster.broker.purgatory import Timeouts
 from cluster.broker.replica import Replica
 from cluster.broker.transaction_coordination import TransactionCoordination
 from cluster.connection import Call
-from cluster.coordinators.group_context import coordinator_error
+from cluster.coordinators.transaction_end import WITH_EPOCHS
 from cluster.events import Event, HangingTransactionAborted, ProducerEpochRefused
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
@@ -25,16 +26,16 @@ from cluster.timeline import Timeline
 
 MARKER_BYTES = RECORD_BATCH_OVERHEAD_BYTES + 17  # key: version and type; value: version and coordinator epoch
 COMMIT, ABORT = "COMMIT", "ABORT"
-_TRY_AGAIN = {
-    ErrorCode.NETWORK_EXCEPTION: ErrorCode.NETWORK_EXCEPTION,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.NOT_ENOUGH_REPLICAS,
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: ErrorCode.NOT_ENOUGH_REPLICAS,
-    ErrorCode.NOT_COORDINATOR: ErrorCode.NOT_ENOUGH_REPLICAS,
-    ErrorCode.CONCURRENT_TRANSACTIONS: ErrorCode.CONCURRENT_TRANSACTIONS,
-    ErrorCode.PRODUCER_FENCED: ErrorCode.INVALID_PRODUCER_EPOCH,
-}
-"""How the coordinator's refusal is told to the producer (`maybeSendPartitionsToTransactionCoordinator`)."""
+_UNVERIFIED = (
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+    ErrorCode.NETWORK_EXCEPTION,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
 
+Verified = Callable[[ErrorCode, Verification], object]
+"""What is done with the coordinator's word: its error, and what was verified."""
 
 Settled = Callable[[str, ErrorCode], object]
 """What is done when the fate of a partition's marker is known."""
@@ -53,11 +54,24 @@ class TransactionServer(Protocol):
     transactions: TransactionCoordination
 
 
-class TransactionalRequests:
-    """Verification and markers of one broker. `version` is the cluster's `transaction.version`."""
+def as_produce_error(error: ErrorCode) -> ErrorCode:
+    """How a verification that failed is told to a producer: what may pass becomes an error that every client retries.
 
-    def __init__(self, server: TransactionServer, peers: Peers, version: int) -> None:
-        self._server, self._peers, self._version = server, peers, version
+    Source: `ReplicaManager.handleProduceAppend`; NOT_ENOUGH_REPLICAS, as it costs no refresh of the metadata.
+    """
+    return ErrorCode.NOT_ENOUGH_REPLICAS if error in _UNVERIFIED else error
+
+
+class TransactionalRequests:
+    """Verification and markers of one broker, as its configuration asks for them.
+
+    Without `transaction.partition.verification.enable` nothing is verified; version 2 adds partitions all the same.
+    """
+
+    def __init__(self, server: TransactionServer, peers: Peers, config: Mapping[str, object]) -> None:
+        self._server, self._peers = server, peers
+        self._adds_partitions = cast(int, config["transaction.version"]) >= WITH_EPOCHS
+        self._asks = self._adds_partitions or bool(config["transaction.partition.verification.enable"])
 
     def handlers(self) -> dict[type[m.Request], Callable[[Call], None]]:
         """Which requests these are."""
@@ -65,31 +79,32 @@ class TransactionalRequests:
 
     def needs_verification(self, replica: Replica, batch: RecordBatch) -> bool:
         """Whether this is the first batch of its transaction in the partition."""
-        entry = replica.log.producers.entries.get(batch.producer_id)
-        return entry is None or entry.first_offset < 0 or entry.epoch != batch.epoch
+        return self._asks and not replica.log.producers.in_transaction(batch)
 
-    def verify(self, transactional_id: str, batch: RecordBatch, answer: Callable[[ErrorCode], None]) -> None:
-        """Ask the transaction's coordinator whether it is ongoing in the batch's partition; version 2 makes it so."""
+    def verify(self, transactional_id: str, replica: Replica, batch: RecordBatch, answer: Verified) -> None:
+        """Ask the transaction's coordinator whether it is ongoing in the batch's partition; version 2 makes it so.
+
+        A fence is told as INVALID_PRODUCER_EPOCH (`AddPartitionsToTxnHandler`).
+        """
         server = self._server
+        verification = replica.log.producers.verification_started(batch.producer_id, batch.epoch, batch.base_sequence)
         leader = server.image[server.transactions.partition_of(transactional_id)].leader
         if leader < 0:
-            answer(ErrorCode.NOT_ENOUGH_REPLICAS)
+            answer(ErrorCode.COORDINATOR_NOT_AVAILABLE, verification)
             return
-        replica = server.replicas.get(batch.partition)
-        if replica is not None:
-            replica.log.producers.verification_started(batch.producer_id, batch.epoch, batch.base_sequence)
         request = t.AddPartitionsToTxnRequest(
             transactional_id,
             batch.producer_id,
             batch.epoch,
             (batch.partition,),
-            verify_only=self._version < 2,
+            verify_only=not self._adds_partitions,
             from_broker=True,
         )
 
         def answered(response: t.AddPartitionsToTxnResponse | None) -> None:
             error = ErrorCode.NETWORK_EXCEPTION if response is None else response.errors[batch.partition]
-            answer(_TRY_AGAIN.get(error, error))
+            fenced = error is ErrorCode.PRODUCER_FENCED
+            answer(ErrorCode.INVALID_PRODUCER_EPOCH if fenced else error, verification)
 
         self._peers.ask(leader, request, answered)
 
@@ -97,22 +112,28 @@ class TransactionalRequests:
         """TxnOffsetCommit (API 28); under version 2 the group's partition joins the transaction first."""
         request: t.TxnOffsetCommitRequest = call.request
         groups = self._server.coordination
-        partition = groups.partition_of(request.group)
-        batch = RecordBatch(partition, "", request.producer_id, request.epoch, -1, -1, 0, 0, 0)
+        hosted = groups.hosted.get(groups.partition_of(request.group))
+        if hosted is None:
+            groups.commit_in_transaction(call)  # which says NOT_COORDINATOR
+            return
+        replica = hosted.replica
+        batch = RecordBatch(replica.partition, "", request.producer_id, request.epoch, -1, -1, 0, 0, 0)
 
-        def verified(error: ErrorCode) -> None:
+        def verified(error: ErrorCode, verification: Verification) -> None:
+            if error is ErrorCode.NONE and not replica.log.producers.may_begin(batch, verification):
+                error = ErrorCode.INVALID_TXN_STATE
             if error is ErrorCode.NONE:
                 groups.commit_in_transaction(call)
             else:
                 self._refuse_offsets(call, request, error)
 
-        if partition in groups.hosted:
-            self.verify(request.transactional_id, batch, verified)
+        if self.needs_verification(replica, batch):
+            self.verify(request.transactional_id, replica, batch, verified)
         else:
-            groups.commit_in_transaction(call)  # which says NOT_COORDINATOR
+            groups.commit_in_transaction(call)
 
     def _refuse_offsets(self, call: Call, request: t.TxnOffsetCommitRequest, error: ErrorCode) -> None:
-        """As `GroupCoordinatorService.commitTransactionalOffsets` tells what verification said."""
+        """As `CoordinatorOperationExceptionHelper` tells what verification said."""
         if error is ErrorCode.INVALID_PRODUCER_EPOCH:
             self._server.tell(
                 ProducerEpochRefused(
@@ -124,8 +145,6 @@ class TransactionalRequests:
             )
         elif error is ErrorCode.NETWORK_EXCEPTION:
             error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS  # asked again without a look for the coordinator
-        else:
-            error = coordinator_error(error)
         call.reply(m.OffsetCommitResponse(dict.fromkeys(request.offsets, error)))
 
     # --- markers ------------------------------------------------------------------------------------------------------
@@ -160,9 +179,9 @@ class TransactionalRequests:
         if replica is None or not replica.is_leader:
             settled(name, ErrorCode.NOT_LEADER_OR_FOLLOWER)
             return
-        error = replica.log.producers.check_marker(request.producer_id, request.epoch, request.coordinator_epoch)
-        if error is ErrorCode.NONE and len(replica.metadata.isr) < replica.min_insync_replicas:
-            error = ErrorCode.NOT_ENOUGH_REPLICAS
+        error = ErrorCode.NOT_ENOUGH_REPLICAS
+        if len(replica.metadata.isr) >= replica.min_insync_replicas:
+            error = replica.log.producers.check_marker(request.producer_id, request.epoch, request.coordinator_epoch)
         if error is not ErrorCode.NONE:
             settled(name, error)
             return

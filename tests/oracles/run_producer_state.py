@@ -118,7 +118,7 @@ OPS: dict[str, Callable[[Bench, dict[str, Any]], str]] = {
 def _check_after(bench: Bench, producer_id: int, after: dict[str, Any]) -> None:
     for field, wanted in after.items():
         if field == "lowest_seq":
-            found: object = bench.states.verifying.get(producer_id, (-1, -1))[0]
+            found: object = bench.states.verifying[producer_id].lowest_sequence
         else:
             entry = bench.states.entries[producer_id]
             newest = entry.batches[-1] if entry.batches else None

@@ -1,0 +1,282 @@
+"""What a partition's leader makes of its transaction coordinator's word, and of markers that come while it waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from cluster.broker.partition_log import PartitionLog
+from cluster.broker.requests import ALL_IN_SYNC, Requests
+from cluster.broker.transactional_requests import TransactionalRequests, as_produce_error
+from cluster.config import resolve
+from cluster.events import ProducerEpochRefused
+from cluster.protocol import messages as m
+from cluster.protocol import transaction_messages as t
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.record_batch import RecordBatch
+
+PRODUCER, EPOCH = 7, 3
+NONE = ErrorCode.NONE
+
+
+def batch(sequence: int = 0, partition: str = "orders-0") -> RecordBatch:
+    return RecordBatch(partition, "pay-1", PRODUCER, EPOCH, sequence, sequence, 1, 100, 0, transactional=True)
+
+
+class FakeReplica:
+    """A leader without followers: what is appended is committed."""
+
+    def __init__(self, partition: str) -> None:
+        self.partition, self.log = partition, PartitionLog(partition)
+        self.is_leader, self.min_insync_replicas = True, 2
+        self.metadata = m.PartitionMetadata(1, 5, (1, 2), (1, 2))
+        self.append(RecordBatch(partition, "", -1, -1, -1, -1, 1, 100, 0), 0)
+
+    def append(self, one: RecordBatch, now_us: int) -> RecordBatch:
+        placed = RecordBatch(
+            one.partition,
+            one.producer,
+            one.producer_id,
+            one.epoch,
+            one.base_sequence,
+            one.first_serial,
+            one.count,
+            one.bytes,
+            now_us,
+            base_offset=self.log.log_end,
+            leader_epoch=5,
+            append_us=now_us,
+            transactional=one.transactional,
+            marker=one.marker,
+            coordinator_epoch=one.coordinator_epoch,
+        )
+        self.log.append_as_leader(placed)
+        return placed
+
+    @staticmethod
+    def when_committed(_: int, committed: Callable[[ErrorCode], object]) -> None:
+        committed(NONE)
+
+
+class FakeCall:
+    """A request whose connection nobody looks at."""
+
+    def __init__(self, request: object) -> None:
+        self.request, self.connection, self.done = request, self, False
+        self.response: Any = None
+
+    def reply(self, response: object) -> None:
+        self.response, self.done = response, True
+
+
+class Leader:
+    """A broker that leads orders-0 and __consumer_offsets-0; `asked` are its questions to the coordinator."""
+
+    def __init__(self, version: int = 2, coordinator: int = 2, **config: bool) -> None:
+        self.asked: list[tuple[t.AddPartitionsToTxnRequest, Callable[[Any], object]]] = []
+        self.told: list[Any] = []
+        self.committed: list[Any] = []
+        names = ("orders-0", "__consumer_offsets-0")
+        self.replicas: dict[str, Any] = {name: FakeReplica(name) for name in names}
+        hosted = SimpleNamespace(replica=self.replicas["__consumer_offsets-0"])
+        groups = SimpleNamespace(
+            partition_of=lambda _: "__consumer_offsets-0",
+            hosted={"__consumer_offsets-0": hosted},
+            commit_in_transaction=self.committed.append,
+            transaction_ended=lambda *_, **__: None,
+        )
+        server: Any = SimpleNamespace(
+            id=1,
+            tell=self.told.append,
+            timeline=SimpleNamespace(now_us=0),
+            timeouts=SimpleNamespace(give_up_at=lambda *_: None),
+            replicas=self.replicas,
+            image={"__transaction_state-0": m.PartitionMetadata(coordinator, 0, (1, 2), (1, 2))},
+            transactions=SimpleNamespace(partition_of=lambda _: "__transaction_state-0"),
+            coordination=groups,
+        )
+        settings = resolve("broker", {"transaction.version": version, **config})
+        self.transactional = TransactionalRequests(server, cast(Any, self), settings)
+        server.transactional = self.transactional
+        self.requests = Requests(server)
+
+    def ask(self, broker: int, request: t.AddPartitionsToTxnRequest, answered: Callable[[Any], object]) -> None:
+        assert broker == 2
+        self.asked.append((request, answered))
+
+    def coordinator_says(self, error: ErrorCode | None) -> None:
+        """The oldest question is answered; None: the connection broke."""
+        request, answered = self.asked.pop(0)
+        answered(None if error is None else t.AddPartitionsToTxnResponse(dict.fromkeys(request.partitions, error)))
+
+    def produce(self, *batches: RecordBatch) -> FakeCall:
+        call = FakeCall(m.ProduceRequest(ALL_IN_SYNC, 30_000, list(batches), "pay"))
+        self.requests.produce(cast(Any, call))
+        return call
+
+    def commit_offsets(self) -> FakeCall:
+        request = t.TxnOffsetCommitRequest("pay", "g", PRODUCER, EPOCH, 1, "g-1", None, {"orders-0": (5, -1, "")})
+        call = FakeCall(request)
+        self.transactional.commit_offsets(cast(Any, call))
+        return call
+
+    def mark(self, partition: str = "orders-0", epoch: int = EPOCH, coordinator_epoch: int = 0) -> ErrorCode:
+        request = t.WriteTxnMarkersRequest(PRODUCER, epoch, coordinator_epoch, False, (partition,))
+        call = FakeCall(request)
+        self.transactional.write_markers(cast(Any, call))
+        error: ErrorCode = call.response.errors[partition]
+        return error
+
+
+def fate(call: FakeCall) -> ErrorCode:
+    error: ErrorCode = call.response.results[0].error
+    return error
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (NONE, NONE),
+        (None, ErrorCode.NOT_ENOUGH_REPLICAS),
+        (ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.NOT_ENOUGH_REPLICAS),
+        (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_ENOUGH_REPLICAS),
+        (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_ENOUGH_REPLICAS),
+        (ErrorCode.NOT_COORDINATOR, ErrorCode.NOT_ENOUGH_REPLICAS),
+        (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH),
+        (ErrorCode.TRANSACTION_ABORTABLE, ErrorCode.TRANSACTION_ABORTABLE),
+        (ErrorCode.INVALID_PRODUCER_ID_MAPPING, ErrorCode.INVALID_PRODUCER_ID_MAPPING),
+    ],
+)
+def test_a_producer_hears_of_a_verification_as_kafka_tells_it(said: ErrorCode | None, told: ErrorCode) -> None:
+    leader = Leader()
+    call = leader.produce(batch())
+    assert not call.done
+    leader.coordinator_says(said)
+    assert fate(call) is told
+    assert leader.replicas["orders-0"].log.log_end == (2 if told is NONE else 1)
+    assert [type(event) for event in leader.told] == (
+        [ProducerEpochRefused] if told is ErrorCode.INVALID_PRODUCER_EPOCH else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (None, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+        (ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.CONCURRENT_TRANSACTIONS),
+        (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+        (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.NOT_COORDINATOR, ErrorCode.NOT_COORDINATOR),
+        (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH),
+        (ErrorCode.TRANSACTION_ABORTABLE, ErrorCode.TRANSACTION_ABORTABLE),
+    ],
+)
+def test_offsets_in_a_transaction_are_refused_with_the_coordinators_own_error(
+    said: ErrorCode | None, told: ErrorCode
+) -> None:
+    leader = Leader()
+    call = leader.commit_offsets()
+    leader.coordinator_says(said)
+    assert call.response.errors == {"orders-0": told}
+    assert leader.committed == []
+
+
+def test_without_a_transaction_coordinator_nothing_is_asked() -> None:
+    leader = Leader(coordinator=-1)
+    assert fate(leader.produce(batch())) is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert leader.commit_offsets().response.errors == {"orders-0": ErrorCode.COORDINATOR_NOT_AVAILABLE}
+    assert leader.asked == []
+
+
+def test_only_the_first_batch_of_a_transaction_is_verified() -> None:
+    leader = Leader()
+    first = leader.produce(batch())
+    leader.coordinator_says(NONE)
+    assert fate(leader.produce(batch(1))) is fate(first) is NONE
+    assert leader.asked == []
+
+
+def test_only_the_first_offsets_of_a_transaction_are_verified() -> None:
+    leader = Leader()
+    leader.commit_offsets()
+    leader.coordinator_says(NONE)
+    leader.replicas["__consumer_offsets-0"].append(batch(-1, "__consumer_offsets-0"), 0)
+    leader.commit_offsets()
+    assert leader.asked == []
+    assert len(leader.committed) == 2
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_what_was_verified_before_the_marker_is_not_appended_behind_it(version: int) -> None:
+    leader = Leader(version)
+    late, offsets = leader.produce(batch()), leader.commit_offsets()
+    assert leader.mark() is leader.mark("__consumer_offsets-0") is NONE
+    leader.coordinator_says(NONE)
+    leader.coordinator_says(NONE)
+    assert fate(late) is ErrorCode.INVALID_TXN_STATE
+    assert offsets.response.errors == {"orders-0": ErrorCode.INVALID_TXN_STATE}
+    assert leader.replicas["orders-0"].log.transactions.open == {}
+    assert leader.committed == []
+
+
+def test_a_verification_of_the_former_transaction_does_not_count_for_the_next() -> None:
+    leader = Leader(version=1)
+    late = leader.produce(batch())
+    leader.mark()
+    leader.coordinator_says(NONE)
+    again = leader.produce(batch())
+    assert fate(late) is ErrorCode.INVALID_TXN_STATE
+    leader.coordinator_says(ErrorCode.TRANSACTION_ABORTABLE)
+    assert fate(again) is ErrorCode.TRANSACTION_ABORTABLE
+
+
+def test_two_copies_of_a_first_batch_wait_for_the_same_transaction() -> None:
+    leader = Leader()
+    first = leader.produce(batch())
+    leader.requests._producing.clear()  # the copy comes over another connection
+    copy = leader.produce(batch())
+    leader.coordinator_says(NONE)
+    leader.coordinator_says(NONE)
+    assert fate(first) is fate(copy) is NONE
+    assert copy.response.results[0].duplicate
+    assert copy.response.results[0].base_offset == first.response.results[0].base_offset
+
+
+def test_the_in_sync_replicas_count_when_the_batch_is_appended() -> None:
+    leader = Leader()
+    call = leader.produce(batch())
+    leader.replicas["orders-0"].metadata = m.PartitionMetadata(1, 5, (1, 2), (1,))
+    leader.coordinator_says(NONE)
+    assert fate(call) is ErrorCode.NOT_ENOUGH_REPLICAS
+
+
+def test_a_marker_is_refused_for_want_of_replicas_before_anybody_looks_at_its_epoch() -> None:
+    leader = Leader()
+    leader.produce(batch())
+    leader.coordinator_says(NONE)
+    assert leader.mark(epoch=EPOCH - 1) is ErrorCode.INVALID_PRODUCER_EPOCH
+    leader.replicas["orders-0"].metadata = m.PartitionMetadata(1, 5, (1, 2), (1,))
+    assert leader.mark(epoch=EPOCH - 1) is ErrorCode.NOT_ENOUGH_REPLICAS
+
+
+@pytest.mark.parametrize(("version", "asks"), [(1, 0), (2, 1)])
+def test_verification_can_be_turned_off_but_version_2_has_to_add_the_partition(version: int, asks: int) -> None:
+    leader = Leader(version, **{"transaction.partition.verification.enable": False})
+    call = leader.produce(batch())
+    assert len(leader.asked) == asks
+    assert call.done == (asks == 0)
+
+
+def test_version_1_verifies_and_version_2_adds() -> None:
+    for version in (1, 2):
+        leader = Leader(version)
+        leader.produce(batch())
+        assert leader.asked[0][0].verify_only == (version == 1)
+        assert leader.asked[0][0].from_broker
+
+
+def test_an_error_that_does_not_pass_is_told_as_it_is() -> None:
+    assert as_produce_error(ErrorCode.INVALID_TXN_STATE) is ErrorCode.INVALID_TXN_STATE
