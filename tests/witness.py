@@ -132,6 +132,7 @@ class Witness:
         self._archived: defaultdict[str, int] = defaultdict(int)  # up to this offset
         self.sent_batches: dict[BatchKey, RecordBatch] = {}
         self._on_the_wire: set[BatchKey] = set()
+        self._too_late: set[BatchKey] = set()  # given up: whatever is answered does not count
         self._accumulators: dict[int, tuple[str, Accumulator]] = {}
         self._born: Born = defaultdict(list)
         self._sends = 0
@@ -166,10 +167,10 @@ class Witness:
     def _response_arrives(self, call: Call) -> None:
         request: ProduceRequest = call.request
         for batch, result in zip(request.batches, call.response.results, strict=True):
-            if result.error is ErrorCode.NONE:
+            key = (batch.producer, batch.partition, batch.first_serial)
+            if result.error is ErrorCode.NONE and key not in self._too_late:
                 self.counters[call.client].acked += batch.count
                 self.acked[batch.partition] += batch.count
-                key = (batch.producer, batch.partition, batch.first_serial)
                 self.acked_batches[batch.partition][key] = batch.count
                 if result.base_offset >= 0:
                     self.acked_at[key] = result.base_offset
@@ -190,6 +191,7 @@ class Witness:
         key = (producer, batch.partition, batch.first_serial)
         if key in self.acked_batches[batch.partition]:
             return
+        self._too_late.add(key)
         self.counters[producer].failed += batch.count
         if key not in self._on_the_wire:
             self.produced[batch.partition] += batch.count

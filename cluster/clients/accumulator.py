@@ -29,6 +29,7 @@ class ProducerBatch:
         "keys",
         "not_before_us",
         "origins",
+        "over",
         "partition",
         "reserved",
     )
@@ -43,7 +44,7 @@ class ProducerBatch:
         self.bytes, self.count, self.attempts = RECORD_BATCH_OVERHEAD_BYTES, 0, 0
         self.base_sequence = self.first_sent_us = self.epoch = UNSENT
         self.not_before_us = 0
-        self.full = False
+        self.full = self.over = False  # over: acknowledged, or given up
         self.fills_itself = False  # records will fill it before linger ends, and that wakes the sender
         self.keys: list[int] = []
         self.origins: list[Origin] = []
@@ -164,4 +165,5 @@ class Accumulator:
 
     def release(self, batch: ProducerBatch) -> None:
         """A batch is over: its memory is free again."""
+        batch.over = True
         self.free_bytes += batch.reserved

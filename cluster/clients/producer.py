@@ -212,7 +212,7 @@ class Producer(Process):
     def fenced(self, reason: str) -> None:
         """Somebody else uses the transactional id, or the coordinator does not know this producer: it stops sending."""
         self.sending.closing = True
-        self.sender.abandon_unsent()
+        self.sender.abandon("TransactionAbortedException", also_sent=True)
         self.set_state("Fenced", reason)
 
     def batch_ready(self, at_us: int) -> None:

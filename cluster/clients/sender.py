@@ -158,14 +158,6 @@ class Sender(SenderBooks):
         self._sequences = Sequences()
         self._identify(producer_id, epoch)
 
-    def abandon_unsent(self) -> None:
-        """The transaction is aborted: what is not on its way need not go."""
-        queues, self._accumulator.queues = self._accumulator.queues, {}
-        for queue in queues.values():
-            for batch in queue:
-                self._failed(batch, "TransactionAbortedException")
-        self._host.transaction_moved()
-
     def _identify(self, producer_id: int, epoch: int) -> None:
         self.producer_id, self.epoch = producer_id, epoch
         self._sequences.epoch = epoch
@@ -185,6 +177,7 @@ class Sender(SenderBooks):
             if self._host.transactions is None:
                 self._begin_epoch()
             else:
+                self._host.transactions.must_bump = True
                 self._host.transaction_failed()
         next_us = NEVER_US
         self._held_back, self._drained_open, self._left_us = False, False, NEVER_US
@@ -232,6 +225,8 @@ class Sender(SenderBooks):
             ):
                 self._held_back = True  # its predecessors are still on their way, to the old leader maybe
                 continue
+            if count and self._max_in_flight == 1:
+                continue  # one at a time keeps the order without idempotence, wherever the leader is now
             if batches and size + batch.bytes > self._max_request_size:
                 continue
             if transactions is not None and not transactions.may_send_to(name):
@@ -253,7 +248,10 @@ class Sender(SenderBooks):
         retried: dict[str, int] = {}
         wire = []
         counters, transactions = self.counters, self._host.transactions
+        young_us = now_us - self._old_us
         for batch in batches:
+            if batch.created_us < young_us:
+                self._host.after(batch.created_us + self._delivery_us - now_us, partial(self._expire_in_flight, batch))
             if batch.first_sent_us == UNSENT:
                 batch.first_sent_us = now_us
                 records[batch.partition] = batch.count
@@ -278,6 +276,18 @@ class Sender(SenderBooks):
             written = ProduceResponse([ProduceResult(batch.partition, ErrorCode.NONE) for batch in wire])
         connection.send(request, partial(self._answered, leader, batches), unanswered=written)
 
+    def _expire_in_flight(self, batch: ProducerBatch) -> None:
+        """The time of a batch that was sent late is up: whatever is answered now comes too late.
+
+        Its sequence is in doubt only if it had been sent before (`ProducerBatch.inRetry`).
+        """
+        if batch.over or batch in self._accumulator.queues.get(batch.partition, ()):
+            return
+        self._landed(batch)
+        self._failed(batch, "TimeoutException", in_doubt=batch.attempts > 0)
+        self._host.transaction_moved()
+        self.wake()
+
     # --- answers ------------------------------------------------------------------------------------------------------
 
     def _answered(self, leader: int, batches: list[ProducerBatch], response: ProduceResponse | None) -> None:
@@ -285,18 +295,13 @@ class Sender(SenderBooks):
         again: list[tuple[ProducerBatch, ErrorCode]] = []
         self._draining, self._asked = True, False
         for place, batch in enumerate(batches):
-            target, count = self._in_flight_to[batch.partition]
-            if count == 1:
-                del self._in_flight_to[batch.partition]
-            else:
-                self._in_flight_to[batch.partition] = (target, count - 1)
+            if batch.over:  # its time was up before
+                continue
+            self._landed(batch)
             result = response.results[place] if response is not None else _BROKEN
             if result.error is ErrorCode.NONE:
                 self._acknowledged(batch, result.base_offset, result.duplicate)
-            elif result.error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
-                self._sequences.out_of_order(batch)
-                again.append((batch, result.error))
-            elif result.error.retriable and batch.attempts < self._retries:
+            elif self._can_retry(batch, result.error):
                 again.append((batch, result.error))
             else:
                 self._stale = self._stale or result.error in LOOK_ELSEWHERE
@@ -315,6 +320,13 @@ class Sender(SenderBooks):
             or self.closing
         ):
             self.wake()
+
+    def _can_retry(self, batch: ProducerBatch, error: ErrorCode) -> bool:
+        """Whether a refused batch is sent again. Source: `Sender.canRetry`, `TransactionManager.canRetry`."""
+        helps = error.retriable
+        if error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:  # a new epoch helps, which no transaction survives
+            helps = not self._sequences.out_of_order(batch) or self._host.transactions is None
+        return helps and batch.attempts < self._retries
 
     def _begin_epoch(self) -> None:
         """Raise the epoch for partitions that need it and have nothing in flight."""

@@ -1,6 +1,7 @@
 """A producer's books: its configuration, what is in flight, and what became of each batch.
 
-Source: `Sender.completeBatch`, `failBatch`, `reenqueueBatch`, `RecordAccumulator.expiredBatches`.
+Source: `Sender.completeBatch`, `failBatch`, `reenqueueBatch`, `getExpiredInflightBatches`,
+`RecordAccumulator.expiredBatches`, `abortUndrainedBatches`.
 """
 
 from collections import deque
@@ -47,6 +48,9 @@ class SenderBooks:
         self._retries: int = config["retries"]
         self._request_timeout_ms: int = config["request.timeout.ms"]
         self._delivery_us: int = config["delivery.timeout.ms"] * MS
+        # A batch this old when it is sent may still be in flight when its time is up: younger ones are answered, or
+        # their request has timed out, before.
+        self._old_us = self._delivery_us - self._request_timeout_ms * MS
         self._max_in_flight: int = config["max.in.flight.requests.per.connection"]
         self._max_request_size: int = config["max.request.size"]
         self._metadata_age_us: int = config["metadata.max.age.ms"] * MS
@@ -75,12 +79,21 @@ class SenderBooks:
         )
         self._host.memory_is_free()
 
-    def _failed(self, batch: ProducerBatch, error: str) -> None:
+    def _landed(self, batch: ProducerBatch) -> None:
+        """A batch is not in flight any more."""
+        broker, count = self._in_flight_to[batch.partition]
+        if count == 1:
+            del self._in_flight_to[batch.partition]
+        else:
+            self._in_flight_to[batch.partition] = (broker, count - 1)
+
+    def _failed(self, batch: ProducerBatch, error: str, *, in_doubt: bool = True) -> None:
+        """A batch is given up. `in_doubt`: if it was sent, nobody knows what became of its sequence."""
         self._accumulator.release(batch)
         self.counters["failed"] += batch.count
         self.last_error = error
         sent = batch.first_sent_us != UNSENT
-        if sent and self._idempotent:
+        if sent and in_doubt and self._idempotent:
             self._sequences.gave_up(batch)
         self._host.tell(
             e.BatchFailed(
@@ -136,6 +149,19 @@ class SenderBooks:
                 self._failed(queue.popleft(), "TimeoutException")
             if not queue:
                 del self._accumulator.queues[name]
+
+    def abandon(self, error: str, *, also_sent: bool) -> None:
+        """Give up what is buffered; what was sent before and waits for its next attempt only if `also_sent`."""
+        kept: dict[str, deque[ProducerBatch]] = {}
+        queues, self._accumulator.queues = self._accumulator.queues, kept
+        for name, queue in queues.items():
+            stays = deque(batch for batch in queue if batch.first_sent_us != UNSENT and not also_sent)
+            if stays:
+                kept[name] = stays
+            for batch in queue:
+                if batch not in stays:
+                    self._failed(batch, error)
+        self._host.transaction_moved()
 
     def _settled(self, partition: str) -> bool:
         """Whether no batch of a partition is under way, or to be sent again."""

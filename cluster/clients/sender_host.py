@@ -7,7 +7,7 @@ from cluster import events as e
 from cluster.clients.transactions import Transactions
 from cluster.connection import Connection
 from cluster.protocol.messages import Request
-from cluster.timeline import Timeline, Waiter
+from cluster.timeline import Timeline, Timer, Waiter
 
 
 class SenderHost(Protocol):
@@ -48,6 +48,9 @@ class SenderHost(Protocol):
 
     async def sleep(self, duration_us: int) -> None:
         """Let time pass."""
+
+    def after(self, duration_us: int, action: Callable[[], object]) -> Timer:
+        """Do something after a while: later when it is frozen by then, never when it is dead."""
 
     async def refresh_metadata(self, topics: tuple[str, ...]) -> None:
         """Learn who leads the topics' partitions."""

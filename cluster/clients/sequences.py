@@ -28,7 +28,7 @@ class Sequences:
 
     def __init__(self) -> None:
         self.epoch = UNSENT
-        self.unresolved: dict[str, None] = {}
+        self.unresolved: dict[str, int] = {}  # … → the sequence behind the last such batch
         self.to_rewrite: dict[str, None] = {}  # partitions that need a new epoch
         self._of: dict[str, Sequence] = {}
 
@@ -58,19 +58,22 @@ class Sequences:
             sequence.acknowledged = max(sequence.acknowledged, (batch.base_sequence + batch.count) & SEQUENCES)
 
     def gave_up(self, batch: ProducerBatch) -> None:
-        """A batch that had been sent has failed for good."""
-        self.unresolved[batch.partition] = None
+        """A batch that had been sent has failed for good. Source: `markSequenceUnresolved`."""
+        behind = (batch.base_sequence + batch.count) & SEQUENCES
+        self.unresolved[batch.partition] = max(behind, self.unresolved.get(batch.partition, 0))
 
-    def out_of_order(self, batch: ProducerBatch) -> None:
+    def out_of_order(self, batch: ProducerBatch) -> bool:
         """The leader refused its sequence, so it has neither this batch nor any after it.
 
-        Sent again is enough if it only came before its predecessors; else its partition needs a new epoch.
+        Sent again is enough if it only came before its predecessors; else its partition needs a new epoch. Returns
+        whether it does not help that sequence: it is the next one, or nobody knows what became of those before it.
         Source: `TransactionManager.canRetry`.
         """
         sequence = self._of[batch.partition]
-        first = batch.partition in self.unresolved or batch.base_sequence == sequence.acknowledged
+        first = batch.base_sequence == self.unresolved.get(batch.partition, sequence.acknowledged)
         if first and batch.epoch == sequence.epoch:
             self.to_rewrite[batch.partition] = None
+        return first or batch.partition in self.unresolved
 
     def resolve(self, settled: Callable[[str], bool]) -> None:
         """Of partitions of which nothing is under way any more: was the batch that was given up appended?

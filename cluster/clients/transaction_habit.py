@@ -114,7 +114,7 @@ class TransactionHabit:
     async def _abort(self) -> None:
         sender, transactions = self._host.sender, self._transactions
         transactions.move(_S.ABORTING_TRANSACTION)
-        sender.abandon_unsent()
+        sender.abandon("TransactionAbortedException", also_sent=False)
         await self._until(lambda: sender.idle)
         if self._spec.on_abort == "retry":
             self._again.extend(self._sent)
@@ -154,8 +154,5 @@ class TransactionHabit:
 
     def batch_failed(self) -> None:
         """A batch of the transaction failed, or its sequence is in doubt: only an abort is left."""
-        transactions = self._transactions
-        if transactions.state in (_S.IN_TRANSACTION, _S.COMMITTING_TRANSACTION):
-            transactions.must_bump = True
-            transactions.failed()
-            self.wake()
+        self._transactions.batch_failed()
+        self.wake()

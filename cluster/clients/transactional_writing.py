@@ -79,10 +79,7 @@ class TransactionalWriter(Writer):
 
     def transaction_failed(self) -> None:
         """A batch of the transaction failed, or its sequence is in doubt: only an abort is left."""
-        transactions = self.transactions
-        if transactions.state in (_S.IN_TRANSACTION, _S.COMMITTING_TRANSACTION):
-            transactions.must_bump = True
-            transactions.failed()
+        self.transactions.batch_failed()
         self._wake()
 
     async def _wait(self, member: Process, why: str) -> None:
@@ -129,7 +126,7 @@ class TransactionalWriter(Writer):
         """abortTransaction: what is not on its way is dropped. Raises Refused."""
         self.transactions.move(_S.ABORTING_TRANSACTION)
         self.accumulator.flushing = False
-        self.sender.abandon_unsent()
+        self.sender.abandon("TransactionAbortedException", also_sent=False)
         while self._adding or not self.sender.idle:
             await self._wait(member, "what it has sent to be settled")
         await self.transactions.end(commit=False)

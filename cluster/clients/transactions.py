@@ -163,6 +163,12 @@ class Transactions:
             await self._ask(request)
         self.partitions[offsets] = None
 
+    def batch_failed(self) -> None:
+        """A batch of the transaction failed: only an abort is left, and a new epoch after it."""
+        if self.state in (_S.IN_TRANSACTION, _S.COMMITTING_TRANSACTION):
+            self.must_bump = True
+            self.failed()
+
     def failed(self) -> None:
         """A batch or an offset commit failed: only an abort is left."""
         if self.state in VALID_SOURCES[_S.ABORTABLE_ERROR]:
