@@ -60,10 +60,9 @@ class Controller:
         return not registration.fenced and not registration.shutting_down
 
     def create(self, partition: str, replicas: tuple[int, ...]) -> None:
-        """A new partition: every replica of a live broker is in sync, the first of them leads."""
+        """A new partition: every replica of a live broker is in sync, the first of them leads. One is live at least."""
         live = tuple(broker for broker in replicas if self._eligible(broker))
-        leader = live[0] if live else NO_LEADER
-        self._elected(partition, PartitionMetadata(leader, 0, replicas, live or replicas), "created")
+        self._elected(partition, PartitionMetadata(live[0], 0, replicas, live), "created")
 
     def _elected(self, partition: str, metadata: PartitionMetadata, reason: str) -> None:
         self.partitions[partition] = metadata

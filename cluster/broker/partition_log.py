@@ -126,8 +126,14 @@ class PartitionLog:
         return max(next(young, self.log_end), self.log_start)
 
     def truncate_to(self, offset: int) -> int:
-        """Drop every batch that reaches beyond `offset`; returns how many records went."""
+        """Drop every batch that reaches beyond `offset`; returns how many records went.
+
+        Below the start, the start goes back to it: nothing is there any more (`UnifiedLog.truncateTo`).
+        """
         before = self.log_end
+        below_start = offset < self.log_start
+        if below_start:
+            self.log_start = offset
         while self.batches and self.batches[-1].next_offset > offset:
             batch = self.batches.pop()
             self._bases.pop()
@@ -137,6 +143,8 @@ class PartitionLog:
                 self.appended_records -= batch.count
             if batch.base_offset < self.log_start:  # what is left lies below the start
                 self.drop_before(self.log_end)
+        if below_start and not self.batches:
+            self.log_end = offset
         if self.log_end != before:
             self.flushed = min(self.flushed, self.log_end)
             self._dirty_ends = deque((min(end, offset) for end in self._dirty_ends), maxlen=_LOOKS_UNTIL_WRITTEN)

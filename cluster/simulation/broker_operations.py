@@ -108,6 +108,4 @@ class BrokerOperations:
             raise Refused(f"INVALID_PARTITIONS: {command.topic} has {known} partitions already")
         if command.to > MOST_PARTITIONS:
             raise Refused(f"a topic has at most {MOST_PARTITIONS:,} partitions here")
-        if not control.controller.live():
-            raise Refused("INVALID_REPLICATION_FACTOR: no broker is live")
         control.publish(self._simulation.add_partitions(command.topic, command.to))

@@ -154,8 +154,12 @@ class Operations:
         self._mended(name)
         process = self._process(name)
         if isinstance(process, Consumer) and process.spec.application.restart_after_us is not None:
-            delay_us = process.spec.application.restart_after_us
-            self._come_back[name] = self._timeline.call_later(delay_us, self._launch, name)
+            self._comes_back(name, process.spec.application.restart_after_us)
+
+    def _comes_back(self, name: str, delay_us: int) -> None:
+        """It is started in a while, unless it is before, or its group is scaled down."""
+        self._stays_down(name)
+        self._come_back[name] = self._timeline.call_later(delay_us, self._launch, name)
 
     def _stays_down(self, name: str) -> None:
         timer = self._come_back.pop(name, None)
@@ -166,7 +170,7 @@ class Operations:
         process = self._living(command.target)
         if command.for_us is not None:
             delay_us = command.for_us
-            process.when_gone = lambda: self._timeline.call_later(delay_us, self._launch, command.target)
+            process.when_gone = lambda: self._comes_back(command.target, delay_us)
         self._close(process)
 
     @staticmethod
@@ -195,7 +199,7 @@ class Operations:
             self._launch(command.target)
             return
         delay_us = command.for_us or 0
-        process.when_gone = lambda: self._timeline.call_later(delay_us, self._launch, command.target)
+        process.when_gone = lambda: self._comes_back(command.target, delay_us)
         self._close(process)
 
     def _launch(self, name: str) -> None:
@@ -288,6 +292,8 @@ class Operations:
         for name in simulation.members_above(command.group, command.to):
             process = self._process(name)
             self._stays_down(name)
+            self._over(("down", name))
+            process.when_gone = None  # a restart under way is a stop now
             if process.alive:
                 self._close(process)
 
@@ -305,7 +311,7 @@ class Operations:
         if not process.alive:
             return  # somebody killed it meanwhile: who mends that, starts it
         back_us = self._timeline.now_us + down_us
-        process.when_gone = lambda: self._timeline.call_at(max(back_us, self._timeline.now_us), self._launch, name)
+        process.when_gone = lambda: self._comes_back(name, max(back_us - self._timeline.now_us, 0))
         self._close(process)
 
     def _subscribe(self, command: c.Subscribe) -> None:

@@ -47,6 +47,7 @@ from cluster.network import Network
 from cluster.protocol.names import coordinator_partition
 from cluster.randomness import random_stream
 from cluster.simulation.operations import Operations
+from cluster.simulation.refusing import Refused
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
 from cluster.telling import Pipeline, Sink
 from cluster.timeline import Timeline
@@ -265,24 +266,35 @@ class Simulation:
         self._place(topic.name, 0, topic.partitions)
 
     def _place(self, name: str, first: int, count: int) -> list[str]:
-        """Replica k of partition p of the topic at `place` lives on the broker at place (topic + p + k) mod n."""
-        brokers = sorted(self.brokers)
-        place, topic = self._created[name]
+        topic = self._created[name][1]
         config = topic.topic_config(self.spec.config)
         min_insync = min(cast(int, config["min.insync.replicas"]), topic.replication)
         retention = None if name in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC} else retention_of(config)
         self.topics[name] = count
         created = [f"{name}-{number}" for number in range(first, count)]
         for number, partition in enumerate(created, first):
-            replicas = tuple(brokers[(place + number + k) % len(brokers)] for k in range(topic.replication))
+            replicas = self._replicas(name, number)
             for broker in replicas:
                 host = self.brokers[broker]
                 host.replicas[partition] = Replica(host, make_log(partition, config), min_insync, retention)
             self.controller.create(partition, replicas)
         return created
 
+    def _replicas(self, name: str, number: int) -> tuple[int, ...]:
+        """Replica k of partition p of the topic at `place` lives on the broker at place (topic + p + k) mod n."""
+        brokers = sorted(self.brokers)
+        place, topic = self._created[name]
+        return tuple(brokers[(place + number + k) % len(brokers)] for k in range(topic.replication))
+
     def add_partitions(self, topic: str, to: int) -> list[str]:
-        """Give a topic more partitions, placed as the first ones were; returns their names."""
+        """Give a topic more partitions, placed as the first ones were; returns their names.
+
+        Raises Refused when one of them would have no live replica (`ReplicationControlManager.createPartitions`).
+        """
+        live = self.controller.live()
+        for number in range(self.topics[topic], to):
+            if not any(broker in live for broker in self._replicas(topic, number)):
+                raise Refused(f"INVALID_REPLICATION_FACTOR: every broker of {topic}-{number} is fenced")
         self.tell(e.PartitionsAdded(topic=topic, partitions=to))
         return self._place(topic, self.topics[topic], to)
 

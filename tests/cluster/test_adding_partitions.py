@@ -1,5 +1,6 @@
 """add partitions: where they go, who learns of them when, and that keys move."""
 
+import msgspec
 import pytest
 
 from cluster import events as e
@@ -73,6 +74,16 @@ def test_a_down_broker_gets_its_new_replicas_when_it_is_back() -> None:
     (created, *_) = flight.all(e.LeaderElected, partition="orders-1")
     assert (created.leader, created.isr, created.replicas) == (3, (3, 1), (2, 3, 1))
     assert flight.document["partitions"]["orders-1"]["isr"] == [1, 2, 3]
+
+
+def test_a_partition_whose_brokers_are_all_fenced_is_refused() -> None:
+    one_copy = cluster((5, "kill broker-2"), (20, "add partitions orders to 3"), until_s=22)
+    one_copy = msgspec.structs.replace(
+        one_copy, topics=tuple(msgspec.structs.replace(topic, replication=1) for topic in one_copy.topics)
+    )
+    flight = flown(one_copy)
+    assert refusals(flight) == ["INVALID_REPLICATION_FACTOR: every broker of orders-1 is fenced"]
+    assert not flight.all(e.PartitionsAdded)
 
 
 @pytest.mark.parametrize("to", [1, 20_000])

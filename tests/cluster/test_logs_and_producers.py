@@ -50,6 +50,23 @@ def test_a_log_is_cut_at_a_batch_and_forgets_the_epochs_and_producers_behind_it(
     assert log.truncate_to(3) == 0
 
 
+def test_a_log_that_is_cut_below_its_start_begins_there() -> None:
+    """Its leader lost more than this follower deleted (`UnifiedLog.truncateTo`)."""
+    log = filled(3, 2, 5)
+    log.advance_start(4)
+    assert log.truncate_to(2) == 8
+    assert (log.log_start, log.log_end, log.batches, log.bytes, log.flushed) == (2, 2, [], 0, 2)
+    emptied = filled(3)
+    emptied.drop_before(3)
+    assert emptied.truncate_to(1) == 2
+    assert (emptied.log_start, emptied.log_end) == (1, 1)
+    within = filled(3, 2)
+    within.drop_before(3)
+    within.advance_start(5)
+    assert within.truncate_to(3) == 2
+    assert (within.log_start, within.log_end) == (3, 3)
+
+
 def test_a_batch_has_to_follow_the_logs_end() -> None:
     with pytest.raises(AssertionError, match="5 after 3"):
         filled(3).append(batch(0, offset=5))

@@ -84,6 +84,22 @@ def test_cut_one_way_both_ways_and_heal() -> None:
     assert cut(fly((10, "cut broker-1 broker-2"), (10.5, "heal"), until_s=11)) == [False, False]
 
 
+@pytest.mark.parametrize(
+    "under_way", ["kill g-2 for 5s", "stop g-2 for 5s", "restart g-2 for 5s", "rolling restart g every 1s down 5s"]
+)
+def test_who_is_scaled_away_does_not_come_back(under_way: str) -> None:
+    flight = fly((10, under_way), (12, "scale g to 1"))
+    assert not alive(flight.simulation, "g-2")
+    assert flight.simulation._operations.faults == {}
+    assert alive(fly((10, under_way), (12, "scale g to 1"), (20, "scale g to 2")).simulation, "g-2")
+
+
+def test_who_is_scaled_away_while_it_closes_to_be_restarted_stays_away() -> None:
+    flight = fly((10, "pause g-2"), (10.5, "restart g-2"), (11, "scale g to 1"), (12, "resume g-2"))
+    assert [stopped.member for stopped in flight.all(e.MemberStopped)] == ["g-2"]
+    assert not alive(flight.simulation, "g-2")
+
+
 def test_scale_starts_new_members_and_stops_the_highest() -> None:
     more = fly((10, "scale g to 4"))
     assert [name for name in more.simulation.consumers if alive(more.simulation, name)] == ["g-1", "g-2", "g-3", "g-4"]
