@@ -4,7 +4,8 @@ Theory of operation (swarm testing, Groce et al. 2012: leaving features out find
 draws which features and which classes of faults it has. Faults happen in the *safety phase*, in which only invariants
 are asked. It ends with everything mended, restarted and scaled back; producers stop some seconds later; at the end the
 cluster must have *converged*: expectations of the scenario say so, so that the file alone shows a failure. Every class
-draws from a stream of its own: leaving one out changes no other.
+draws from a stream of its own: leaving one out changes no other. Faults are in `swarm_faults`, what must be at the end
+in `convergence`.
 """
 
 from collections.abc import Sequence
@@ -12,10 +13,8 @@ from random import Random
 
 import msgspec
 
-from cluster.commands import AddPartitions, Crash, parse, text_of
 from cluster.config import Value
 from cluster.config_keys import DEFAULT_ASSIGNORS
-from cluster.fault_classes import FAULTS, victims
 from cluster.randomness import random_stream
 from cluster.spec import (
     ApplicationSpec,
@@ -27,23 +26,23 @@ from cluster.spec import (
     KeysKind,
     KeysSpec,
     NetworkSpec,
+    PoisonSpec,
     ProducerSpec,
     ScenarioSpec,
-    StepSpec,
     TopicSpec,
     TransactionsSpec,
 )
+from recordings.convergence import converged
+from recordings.swarm_faults import CLASSES, TROUBLE_BEGINS_US, healing, trouble
 
 SECOND_US = 1_000_000
-TROUBLE_BEGINS_US = 5 * SECOND_US
 HEALING_US = 34 * SECOND_US  # what a cluster may take from its last fault until it is whole and read to the end
-PRODUCERS_STOP_US = (16 * SECOND_US, 10 * SECOND_US)  # before the end; twice, because a fault's end may start one again
-STARTED_MS = (200, 8_000, 16_000)  # again, and again: a clean stop that the trouble held up ends late
 SHORTEST_US = TROUBLE_BEGINS_US + HEALING_US + 6 * SECOND_US
 
 FEATURES = (
     "transactions", "read_committed", "static", "assignors", "acks", "not_idempotent", "keys", "slow_processing",
     "small_batches", "two_groups", "far_apart", "commit_policy", "unclean", "short_session", "version_1",
+    "exactly_once", "writes", "sink", "poison",
 )  # fmt: skip
 
 
@@ -63,14 +62,13 @@ def draw(seed: int, virtual_us: int, features: Sequence[str] = ()) -> Swarm:
     chosen = tuple(name for name in FEATURES if (luck.random() < 0.4) | (name in features))
     spec = _cluster(seed, virtual_us, chosen)
     luck = random_stream(seed, "swarm/faults")
-    faults = tuple(name for name in FAULTS if luck.random() < 0.3)
+    faults = tuple(name for name in CLASSES if luck.random() < 0.3)
     healed_us = virtual_us - HEALING_US
-    steps = sorted(_trouble(seed, spec, faults, healed_us) + _healing(spec, healed_us), key=lambda step: step.at_us)
-    spec = msgspec.structs.replace(spec, steps=tuple(steps))
-    expectations = tuple(
-        ExpectationSpec(that=that, at_us=virtual_us) for that in _whole(spec, lossless=_lossless(spec, chosen, faults))
-    )
-    return Swarm(msgspec.structs.replace(spec, expectations=expectations), chosen, faults, healed_us)
+    spec = msgspec.structs.replace(spec, steps=tuple(trouble(seed, spec, faults, healed_us)))
+    spec = _audited(spec, random_stream(seed, "swarm/audit"))
+    ends = tuple(ExpectationSpec(that=that, at_us=virtual_us) for that in converged(spec))
+    steps = sorted((*spec.steps, *healing(spec, healed_us)), key=lambda step: step.at_us)
+    return Swarm(msgspec.structs.replace(spec, steps=tuple(steps), expectations=ends), chosen, faults, healed_us)
 
 
 # --- the cluster ------------------------------------------------------------------------------------------------------
@@ -83,6 +81,8 @@ def _cluster(seed: int, virtual_us: int, features: tuple[str, ...]) -> ScenarioS
     count = luck.randint(1, 2)
     producers = tuple(_producer(luck, number, topics, features) for number in range(count))
     groups = tuple(_group(luck, number, topics, features) for number in range(2 if "two_groups" in features else 1))
+    luck = random_stream(seed, "swarm/applications")
+    groups = tuple(_with_application(luck, group, features, first=group is groups[0]) for group in groups)
     config: dict[str, Value] = {
         "offsets.topic.num.partitions": luck.choice((1, 3)),
         "transaction.state.log.num.partitions": luck.choice((1, 2)),
@@ -183,6 +183,51 @@ def _group(luck: Random, number: int, topics: tuple[TopicSpec, ...], features: t
     )
 
 
+def _with_application(luck: Random, group: GroupSpec, features: tuple[str, ...], *, first: bool) -> GroupSpec:
+    """What else its application does: it writes (with a transaction or without), to topics or elsewhere, or chokes."""
+    application, config = group.application, dict(group.config)
+    if "sink" in features:
+        application = msgspec.structs.replace(application, sink="store")
+    if "poison" in features and luck.random() < 0.7:
+        crashes = luck.random() < 0.4
+        poison = PoisonSpec(str(luck.choice((1, 7, 40))), crashes=crashes)
+        application = msgspec.structs.replace(application, poison=poison)
+    if application.poison is not None or luck.random() < 0.3:
+        application = msgspec.structs.replace(application, restart_after_us=luck.choice((500_000, 3_000_000)))
+    if first and "exactly_once" in features:
+        application = msgspec.structs.replace(
+            application, commit="transaction", writes=OUT if luck.random() < 0.8 else None
+        )
+        config["max.poll.records"] = luck.choice((50, 500))
+    elif first and "writes" in features:
+        application = msgspec.structs.replace(application, writes=OUT)
+    return msgspec.structs.replace(group, application=application, config=config)
+
+
+def _audited(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
+    """With what the first group writes to, if it does, and its reader, whom no fault strikes."""
+    if all(group.application.writes is None for group in spec.groups):
+        return spec
+    brokers = len(spec.brokers)
+    out = TopicSpec(OUT, luck.randint(1, 3), min(3, brokers), {"min.insync.replicas": min(2, brokers)})
+    return msgspec.structs.replace(spec, topics=(*spec.topics, out), groups=(*spec.groups, AUDIT))
+
+
+OUT = "out"
+AUDIT = GroupSpec(
+    "audit",
+    topics=(OUT,),
+    assignors=DEFAULT_ASSIGNORS,
+    config={
+        "auto.offset.reset": "earliest",
+        "auto.commit.interval.ms": 1_000,
+        "isolation.level": "read_committed",
+        "metadata.max.age.ms": 5_000,
+    },
+)
+"""Who reads what the first group writes: undisturbed, so that what it meets twice was written twice."""
+
+
 ASSIGNOR_LISTS: tuple[tuple[str, ...], ...] = (
     ("range",),
     ("roundrobin",),
@@ -190,78 +235,3 @@ ASSIGNOR_LISTS: tuple[tuple[str, ...], ...] = (
     ("cooperative-sticky",),
     ("cooperative-sticky",),
 )
-
-
-# --- faults -----------------------------------------------------------------------------------------------------------
-
-
-def _trouble(seed: int, spec: ScenarioSpec, faults: tuple[str, ...], healed_us: int) -> list[StepSpec]:
-    steps = []
-    for name in faults:
-        luck = random_stream(seed, f"swarm/fault/{name}")
-        text, lasts = FAULTS[name]
-        there = victims(luck, spec.names())
-        for _ in range(luck.randint(1, 3)):
-            at_us = luck.randrange(TROUBLE_BEGINS_US, healed_us - 4 * SECOND_US, 1_000)
-            for_ms = luck.choice((300, 2_000, 7_000, 10_000))
-            ends = lasts and luck.random() < 0.7 and at_us + for_ms * 1_000 < healed_us
-            steps.append(_step(at_us, text(there) + (f" for {for_ms}ms" if ends else "")))
-    return steps
-
-
-def _healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
-    """Everything is mended, thawed, scaled back and started; then the producers stop."""
-    members = [member for group in spec.groups for member in group.instances()]
-    producers = [name for producer in spec.producers for name in producer.instances()]
-    brokers = [broker.name for broker in spec.brokers]
-    texts = [(0, "heal")]
-    texts += [(100, f"resume {name}") for name in (*brokers, *members, *producers)]
-    for after_ms in STARTED_MS:
-        texts += [(after_ms, f"start {name}") for name in brokers]
-        texts += [(after_ms + 100, f"start {name}") for name in (*members, *producers)]
-    texts += [(3_000, f"scale {group.name} to {group.members}") for group in spec.groups]
-    steps = [_step(healed_us + after_ms * 1_000, text) for after_ms, text in texts]
-    return steps + [
-        _step(spec.until_us - before_us, f"stop {name}") for before_us in PRODUCERS_STOP_US for name in producers
-    ]
-
-
-def _step(at_us: int, text: str) -> StepSpec:
-    command = parse(text)
-    return StepSpec(at_us, command, text_of(command))
-
-
-# --- what must be at the end ------------------------------------------------------------------------------------------
-
-
-def _lossless(spec: ScenarioSpec, features: tuple[str, ...], faults: tuple[str, ...]) -> bool:
-    """Whether nothing that was drawn may legally cost an acknowledged record, or lets a group pass one."""
-    legal = ("acks", "unclean", "crash", "unclean election", "delete records", "full disk")
-    if any(name in (*features, *faults) for name in legal):
-        return False
-    return all(group.application.commit != "before-processing" for group in spec.groups)
-
-
-def _whole(spec: ScenarioSpec, *, lossless: bool) -> list[str]:
-    """V1 (liveness after heal): brokers up, replicas in sync, groups Stable and read to the end, nothing left open."""
-    # A marker at the end of a log is passed and not committed. A crash may take commits and transactions' states that
-    # were stored. A static leader that was away when partitions were added does not learn of them (KIP-814).
-    commits_all = all(producer.transactions is None for producer in spec.producers)
-    crashes = any(isinstance(step.command, Crash) for step in spec.steps)
-    commits_all = commits_all and not crashes
-    commits_all = commits_all and not any(isinstance(step.command, AddPartitions) for step in spec.steps)
-    said = [f'brokers["{broker.id}"].up' for broker in spec.brokers]
-    topics = [f'topics["{each.name}"]' for each in spec.topics]
-    said += [f"{topic}.leaderless == 0 && {topic}.under_replicated == 0" for topic in topics]
-    for group in spec.groups:
-        said.append(f'groups["{group.name}"].state == "Stable" && groups["{group.name}"].members == {group.members}')
-        said += [f'members["{name}"].lag == 0 && members["{name}"].alive' for name in group.instances()]
-        if commits_all:
-            said.append(f'groups["{group.name}"].lag == 0')
-    for producer in spec.producers:
-        said += [f'producers["{name}"].buffered_bytes == 0' for name in producer.instances()]
-        if producer.transactions is not None and not crashes:
-            for number in range(1, producer.count + 1):
-                where = f'transactions["{producer.transactions.id_of(number)}"].state'
-                said.append(f'{where} in ["Empty", "CompleteCommit", "CompleteAbort"]')
-    return [*said, "delivery.lost == 0"] if lossless else said

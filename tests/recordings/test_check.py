@@ -8,13 +8,13 @@ import msgspec
 import pytest
 
 from cluster.broker.replica import Replica
-from cluster.fault_classes import FAULTS
 from console.cli import main
 from recordings import check as checking
 from recordings.check import check
 from recordings.flight import fly, make_plan
 from recordings.scenario import load, parse_scenario
 from recordings.swarm import FEATURES, SHORTEST_US, draw
+from recordings.swarm_faults import CLASSES
 from tests.mutants import MUTANTS
 
 MINUTE_US = 60_000_000
@@ -33,7 +33,7 @@ def test_sound_clusters_break_nothing_and_become_whole() -> None:
 def test_a_seed_draws_some_features_and_faults_and_every_one_is_drawn_by_some_seed() -> None:
     drawn = [draw(seed, MINUTE_US) for seed in range(60)]
     assert {name for each in drawn for name in each.features} == set(FEATURES)
-    assert {name for each in drawn for name in each.faults} == set(FAULTS)
+    assert {name for each in drawn for name in each.faults} == set(CLASSES)
     assert all(len(each.features) < len(FEATURES) for each in drawn)
     assert draw(7, MINUTE_US) == draw(7, MINUTE_US)
     assert "transactions" in draw(7, MINUTE_US, ("transactions",)).features
@@ -43,7 +43,7 @@ def test_nothing_is_injured_after_the_healing_has_begun() -> None:
     for seed in range(30):
         swarm = draw(seed, MINUTE_US)
         words = {step.text.partition(" ")[0] for step in swarm.spec.steps if step.at_us >= swarm.healed_us}
-        assert words <= {"heal", "resume", "start", "scale", "stop"}
+        assert words <= {"heal", "resume", "slow", "start", "restart", "scale", "subscribe", "stop"}
 
 
 @pytest.mark.parametrize("name", QUICK)

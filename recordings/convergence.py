@@ -1,0 +1,192 @@
+"""What must be true of a healed cluster (V1): the strictest that its configuration and its faults allow.
+
+Everything is up, in sync, decided and read to the end. What a fault may legally cost for good is left out, and only
+there: a commit that is as old as a crash of its host, a record that was acknowledged by less than the cluster's
+promise, a position that an operator moved. Each exception below says whose rule makes it legal.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from cluster.commands import AddPartitions, Crash, DeleteRecords, Elect, Seek, Subscribe, text_of
+from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec
+
+C = TypeVar("C")
+
+AUDIT = "audit"
+_INTERNAL = ("__consumer_offsets", "__transaction_state")
+
+
+def converged(spec: ScenarioSpec) -> list[str]:
+    """Expressions that must hold at the end; `spec` has the steps of the trouble, not those of the healing."""
+    said = [f'brokers["{broker.id}"].up' for broker in spec.brokers]
+    topics = (*(topic.name for topic in spec.topics), *_INTERNAL)
+    said += [f'topics["{each}"].leaderless == 0 && topics["{each}"].under_replicated == 0' for each in topics]
+    crashed = _may_crash_away(spec)
+    for name, end in () if crashed else _decided_partitions(spec):
+        said.append(f'partitions["{name}"].last_stable_offset == partitions["{name}"].{end}')
+    for name in () if crashed else _transactional_ids(spec):
+        said.append(f'transactions["{name}"].state in ["Empty", "CompleteCommit", "CompleteAbort", "Dead"]')
+    for group in spec.groups:
+        said += _group(spec, group)
+    for producer in spec.producers:
+        said += [f'producers["{name}"].buffered_bytes == 0' for name in producer.instances()]
+    return [*said, *_exactly_once(spec)]
+
+
+def _decided_partitions(spec: ScenarioSpec) -> Iterator[tuple[str, str]]:
+    """Partitions in which no transaction may be open: all that are declared, and those that keep groups' offsets.
+
+    Up to their log's end, or, where a group's commit may just be under way, up to the high watermark.
+    (A crash that takes a transaction's state from every disk leaves it open: a hanging one.)
+    """
+    for topic in spec.topics:
+        yield from ((f"{topic.name}-{number}", "log_end") for number in range(topic.partitions))
+    count = spec.broker_config(spec.brokers[0])["offsets.topic.num.partitions"]
+    assert isinstance(count, int)
+    yield from ((f"__consumer_offsets-{number}", "high_watermark") for number in range(count))
+
+
+def _transactional_ids(spec: ScenarioSpec) -> Iterator[str]:
+    for producer in spec.producers:
+        if producer.transactions is not None:
+            yield from (producer.transactions.id_of(number) for number in range(1, producer.count + 1))
+    for group in spec.groups:
+        if group.application.commit == "transaction":
+            yield from group.instances()
+
+
+def _group(spec: ScenarioSpec, group: GroupSpec) -> Iterator[str]:
+    """What must be of one group; one whose members choke on a record for ever has only its promise."""
+    where, counts = f'groups["{group.name}"]', f'delivery.by_group["{group.name}"]'
+    if _lossless(spec, group):
+        yield f"{counts}.lost == 0"
+    if _chokes(group):
+        return
+    yield f'{where}.state == "Stable" && {where}.members == {group.members}'
+    for name in group.instances():
+        yield f'members["{name}"].lag == 0 && members["{name}"].alive && members["{name}"].state == "Stable"'
+    if not _reads_elsewhere(spec, group) and _learns_of_partitions(spec, group) and _commits_last(spec, group):
+        yield f"{counts}.unread == 0"
+        passes_markers = group.application.commit == "auto" and not _may_crash_away(spec)
+        if passes_markers or not _transactional(spec, group):
+            yield f"{where}.lag == 0"
+
+
+def _chokes(group: GroupSpec) -> bool:
+    """Its members die of a record again and again, and nobody passes it."""
+    return group.application.poison is not None and group.application.poison.crashes
+
+
+def _reads_elsewhere(spec: ScenarioSpec, group: GroupSpec) -> bool:
+    """What a group once subscribed to and reads no more stays in its lag."""
+    return any(
+        command.member in group.instances() and any(topic not in group.topics for topic in command.topics)
+        for command in _commands(spec, Subscribe)
+    )
+
+
+def _learns_of_partitions(spec: ScenarioSpec, group: GroupSpec) -> bool:
+    """A static leader that was away when partitions were added does not learn of them (KIP-814)."""
+    return not (group.static and any(command.topic in group.topics for command in _commands(spec, AddPartitions)))
+
+
+def _commits_last(spec: ScenarioSpec, group: GroupSpec) -> bool:
+    """Whether its last commit says how far it has read.
+
+    One that commits what poll() returned says nothing of a position that was moved since (by a seek, or because the log
+    does not reach it), and does not repeat a commit that a crashed host took.
+    """
+    if group.application.commit == "auto":
+        return True
+    moved = any(command.group == group.name for command in _commands(spec, Seek))
+    moved = moved or bool(_commands(spec, DeleteRecords)) or bool(_commands(spec, Crash))
+    return not (moved or _may_be_cut(spec, group))
+
+
+# --- what may be lost -------------------------------------------------------------------------------------------------
+
+
+def _lossless(spec: ScenarioSpec, group: GroupSpec) -> bool:
+    """Whether every acknowledged record of its topics must stay, and no commit of the group may pass one unfinished."""
+    poison, name = group.application.poison, group.name
+    if group.application.commit == "before-processing" or (poison is not None and not poison.crashes):
+        return False
+    if any(command.group == name for command in _commands(spec, Seek)):
+        return False
+    if any(command.topic in group.topics for command in _commands(spec, DeleteRecords)):
+        return False
+    if _version(spec) == 1 and _transactional(spec, group):  # a late EndTxn ends another transaction (KIP-890)
+        return False
+    return not (_may_be_cut(spec, group) or _may_crash_away(spec))
+
+
+def _may_be_cut(spec: ScenarioSpec, group: GroupSpec) -> bool:
+    """Whether logs of the group's topics may lose what was acknowledged or read, by configuration."""
+    topics = [topic for topic in spec.topics if topic.name in group.topics]
+    if any(topic.config.get("unclean.leader.election.enable") for topic in topics):
+        return True
+    if any(command.kind == "unclean" and command.topic in group.topics for command in _commands(spec, Elect)):
+        return True
+    return any(str(each.config.get("acks", "all")) in ("0", "1") for each in _producers(spec, group))
+
+
+def _may_crash_away(spec: ScenarioSpec) -> bool:
+    """Whether crashed hosts may take the only copy of something.
+
+    Not when it is one host alone, and nothing else befalls the other brokers: they hold all that is committed. Without
+    eligible leader replicas (KIP-966) any other fault may have made the one that crashes the last in sync.
+    """
+    crashed = {command.broker for command in _commands(spec, Crash)}
+    if not crashed:
+        return False
+    others = [broker.name for broker in spec.brokers if broker.name not in crashed]
+    struck = any(name in text_of(step.command).split() for step in spec.steps for name in others)
+    return len(crashed) > 1 or struck or any(topic.replication == 1 for topic in spec.topics) or len(spec.brokers) == 1
+
+
+# --- exactly once -----------------------------------------------------------------------------------------------------
+
+
+def _exactly_once(spec: ScenarioSpec) -> Iterator[str]:
+    """What an undisturbed reader of committed data finds of what the first group wrote."""
+    writer = spec.groups[0] if spec.groups else None
+    if writer is None or writer.application.writes is None:
+        return
+    audit = next(group for group in spec.groups if group.name == AUDIT)
+    safe = not (_commands(spec, Crash) or _may_be_cut(spec, writer) or _may_be_cut(spec, audit))
+    moved = any(command.group == writer.name for command in _commands(spec, Seek))
+    if not safe or moved:
+        return
+    counts = f'delivery.by_group["{AUDIT}"]'
+    once = all(each.producer_config()["enable.idempotence"] for each in _producers(spec, writer))
+    if writer.application.commit == "transaction" and once and _version(spec) >= 2:
+        yield f"{counts}.duplicated == 0"
+    if writer.application.commit in ("transaction", "after-each-poll") and not _chokes(writer):
+        yield f'{counts}.delivered == delivery.by_group["{writer.name}"].delivered'
+
+
+# --- what there is ----------------------------------------------------------------------------------------------------
+
+
+def _commands(spec: ScenarioSpec, kind: type[C]) -> list[C]:
+    return [step.command for step in spec.steps if isinstance(step.command, kind)]
+
+
+def _producers(spec: ScenarioSpec, group: GroupSpec) -> Iterable[ProducerSpec]:
+    return [each for each in spec.producers if any(topic in group.topics for topic in each.topics)]
+
+
+def _transactional(spec: ScenarioSpec, group: GroupSpec) -> bool:
+    """Whether somebody writes to its topics in transactions."""
+    if any(each.transactions is not None for each in _producers(spec, group)):
+        return True
+    return any(
+        each.application.commit == "transaction" and each.application.writes in group.topics for each in spec.groups
+    )
+
+
+def _version(spec: ScenarioSpec) -> int:
+    version = spec.broker_config(spec.brokers[0])["transaction.version"]
+    assert isinstance(version, int)
+    return version

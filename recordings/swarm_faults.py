@@ -1,0 +1,90 @@
+"""What a random flight is injured by, and what mends it: classes of faults, of which a seed draws some.
+
+Every class draws from a stream of its own. What is drawn without an end lasts until the healing.
+"""
+
+from collections.abc import Callable
+from random import Random
+
+from cluster.commands import SlowDisk, SlowMember, Subscribe, parse, text_of
+from cluster.fault_classes import FAULTS, Victims, victims
+from cluster.randomness import random_stream
+from cluster.spec import ScenarioSpec, StepSpec
+
+SECOND_US = 1_000_000
+TROUBLE_BEGINS_US = 5 * SECOND_US
+PRODUCERS_STOP_US = (16 * SECOND_US, 10 * SECOND_US)  # before the end; twice, because a fault's end may start one again
+RESTARTED_MS = 12_000
+STARTED_MS = (200, 8_000, 16_000)  # again, and again: a clean stop that the trouble held up ends late
+
+
+CLASSES: dict[str, tuple[Callable[[Victims], str], bool]] = {
+    **FAULTS,
+    "slow member": (lambda there: f"slow {there.one(there.members)} to {there.luck.choice((5, 20))}ms", True),
+    "subscribe": (
+        lambda there: f"subscribe {there.one(there.members)} to {','.join(_some(there.luck, there.topics))}",
+        False,
+    ),
+    "seek": (
+        lambda there: f"seek {there.one(there.groups)} {there.one(there.partitions)} to {there.luck.randint(0, 90)}",
+        False,
+    ),
+    "abandon": (lambda there: f"abandon transaction of {there.one(there.producers)}", False),
+}
+"""What a nemesis may do, and what needs an operator's hand afterwards."""
+
+
+def _some(luck: Random, names: list[str]) -> list[str]:
+    return sorted(luck.sample(names, luck.randint(1, len(names))))
+
+
+def trouble(seed: int, spec: ScenarioSpec, faults: tuple[str, ...], healed_us: int) -> list[StepSpec]:
+    """One to three injuries of each of these classes; what has an end, ends before the healing."""
+    steps = []
+    for name in faults:
+        luck = random_stream(seed, f"swarm/fault/{name}")
+        text, lasts = CLASSES[name]
+        there = victims(luck, spec.names())
+        for _ in range(luck.randint(1, 3)):
+            at_us = luck.randrange(TROUBLE_BEGINS_US, healed_us - 4 * SECOND_US, 1_000)
+            for_ms = luck.choice((300, 2_000, 7_000, 10_000))
+            ends = lasts and luck.random() < 0.7 and at_us + for_ms * 1_000 < healed_us
+            steps.append(_step(at_us, text(there) + (f" for {for_ms}ms" if ends else "")))
+    return steps
+
+
+def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
+    """Everything is mended, thawed, scaled back and started, everybody reads what he did; then the producers stop.
+
+    `spec` has the steps of the trouble. A static member may have been fenced for good (its coordinator moved before its
+    new id was written): the operator restarts static ones, which a Stable group does not notice.
+    """
+    members = [member for group in spec.groups for member in group.instances()]
+    producers = [name for producer in spec.producers for name in producer.instances()]
+    brokers = [broker.name for broker in spec.brokers]
+    commands = {type(step.command) for step in spec.steps}
+    texts = [(0, "heal")]
+    texts += [(100, f"resume {name}") for name in (*brokers, *members, *producers)]
+    if SlowDisk in commands:
+        texts += [(100, f"slow disk of {name} to 0ms") for name in brokers]
+    for after_ms in STARTED_MS:
+        texts += [(after_ms, f"start {name}") for name in brokers]
+        texts += [(after_ms + 100, f"start {name}") for name in (*members, *producers)]
+    for group in spec.groups:
+        texts.append((3_000, f"scale {group.name} to {group.members}"))
+        if group.static:
+            texts += [(RESTARTED_MS, f"restart {name}") for name in group.instances()]
+        if SlowMember in commands:
+            texts += [(100, f"slow {name} to {group.application.per_record_us}us") for name in group.instances()]
+        if Subscribe in commands:
+            back = f"to {','.join(sorted(group.topics))}"
+            texts += [(3_100, f"subscribe {name} {back}") for name in group.instances()]
+    steps = [_step(healed_us + after_ms * 1_000, text) for after_ms, text in texts]
+    return steps + [
+        _step(spec.until_us - before_us, f"stop {name}") for before_us in PRODUCERS_STOP_US for name in producers
+    ]
+
+
+def _step(at_us: int, text: str) -> StepSpec:
+    command = parse(text)
+    return StepSpec(at_us, command, text_of(command))
