@@ -244,6 +244,21 @@ class RecordsLost(Event, frozen=True, kw_only=True):
     first_serial: int
 
 
+class RecordsSurvived(Event, frozen=True, kw_only=True):
+    """Ground truth: records that `RecordsLost` named are in `broker`'s log after all, at `first_offset`.
+
+    Their leader's disk lost them while they were on their way to this follower, which had not heard of it yet.
+    """
+
+    partition: str
+    broker: int
+    first_offset: int
+    records: int
+    leader_epoch: int
+    producer: str
+    first_serial: int
+
+
 # --- producers -------------------------------------------------------------------------------------------------
 
 

@@ -31,6 +31,14 @@ class LogIndex:
             self.keys.add((batch.producer, batch.partition, batch.first_serial))
         return cut
 
+    def has(self, key: BatchKey, records: int) -> bool:
+        """Whether the log holds a batch, or deleted it on purpose, be it between two looks."""
+        if key in self.keys:
+            return True
+        producer, _, first = key
+        deleted = self._replica.log.deleted.get(producer)
+        return deleted is not None and deleted.covered(first, first + records) == records
+
 
 class Vanished:
     """Acknowledged batches of one partition that no replica's log holds."""
@@ -48,7 +56,7 @@ class Vanished:
         for key, records in acknowledged.items():
             if key in self._checked:
                 continue
-            if any(key in index.keys for index in self._indexes):
+            if any(index.has(key, records) for index in self._indexes):
                 self._checked.add(key)
             elif key in judged:
                 gone += records

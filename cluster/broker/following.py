@@ -5,7 +5,7 @@ fetches. Both ends name the leader epoch that they know; one that is behind is a
 Source: `ReplicaFetcherThread`, `AbstractFetcherThread`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from cluster.broker.disk import Disk
@@ -13,9 +13,10 @@ from cluster.broker.followers import Pushed
 from cluster.broker.leader_epochs import EpochEnd, follower_truncation
 from cluster.broker.lost_records import vanished
 from cluster.broker.partition_log import PartitionLog
-from cluster.events import Event, LogTruncated, RecordsLost
+from cluster.events import Event, LogTruncated, RecordsLost, RecordsSurvived
 from cluster.network import Link
 from cluster.protocol.messages import PartitionMetadata
+from cluster.protocol.record_batch import RecordBatch
 
 REPLICA_FETCH_BACKOFF_US = 1_000_000
 REPLICA_FETCH_WAIT_US = 500_000
@@ -70,7 +71,10 @@ class FollowersHost(Protocol):
 
 
 class FollowingReplica:
-    """What a replica has and does while it follows. `fetching`: its log is its leader's, as far as it goes."""
+    """What a replica has and does while it follows. `fetching`: its log is its leader's, as far as it goes.
+
+    `may_rescue`: another replica dropped records that may still be on their way to this one.
+    """
 
     def __init__(self, host: FollowersHost, log: PartitionLog) -> None:
         self.host = host
@@ -79,7 +83,7 @@ class FollowingReplica:
         self.metadata = PartitionMetadata(-1, -1, (), ())
         self.session = 0
         self.source: Leader | None = None
-        self.fetching = False
+        self.fetching = self.may_rescue = False
         self._acknowledge: Link | None = None
 
     def _followers_high_watermark(self) -> int:
@@ -99,7 +103,7 @@ class FollowingReplica:
     def _begin_to_follow(self, leader: int) -> None:
         """Whom to follow from now on; nobody while there is no leader."""
         self.session += 1
-        self.source, self.fetching = None, False
+        self.source, self.fetching, self.may_rescue = None, False, False
         if leader >= 0 and leader != self.host.id:
             self.source = self.host.replica_on(leader, self.partition)
             self._acknowledge = self.host.link_to(leader)
@@ -160,6 +164,8 @@ class FollowingReplica:
             log.start_over(batches[0].base_offset)  # its start is inside a batch (`UnexpectedAppendOffsetException`)
         for batch in batches:
             log.append(batch)
+        if self.may_rescue:
+            self._tell_rescued(batches)
         if high_watermark > self.high_watermark:
             self.high_watermark = min(high_watermark, log.log_end)
         if log_start > log.log_start:
@@ -205,6 +211,16 @@ class FollowingReplica:
                 appended=log.appended_records,
             )
         )
-        copies = [host.replica_on(broker, self.partition).log for broker in self.metadata.replicas]
-        for run in vanished(dropped, copies):
+        replicas = self._replicas()
+        for run in vanished(dropped, [replica.log for replica in replicas]):
             host.tell(RecordsLost(partition=self.partition, broker=host.id, **run._asdict()))
+            for replica in replicas:
+                replica.may_rescue = True
+
+    def _tell_rescued(self, batches: Sequence[RecordBatch]) -> None:
+        """Say which of the batches that came just now were in no log any more."""
+        for run in vanished(batches, [replica.log for replica in self._replicas() if replica is not self]):
+            self.host.tell(RecordsSurvived(partition=self.partition, broker=self.host.id, **run._asdict()))
+
+    def _replicas(self) -> list["FollowingReplica"]:
+        return [self.host.replica_on(broker, self.partition) for broker in self.metadata.replicas]

@@ -195,6 +195,13 @@ def records_lost(view: ClusterView, event: e.RecordsLost) -> None:
     note(view, event.at_us, "fault", event.partition, words)
 
 
+def records_survived(view: ClusterView, event: e.RecordsSurvived) -> None:
+    partition = view.partitions[event.partition]
+    partition.vanished[event.producer].remove(event.first_serial, event.first_serial + event.records)
+    words = f"{event.records} of {event.producer}'s records to {event.partition} were on their way to a follower"
+    note(view, event.at_us, "mended", event.partition, f"{words}: broker-{event.broker} has them")
+
+
 def high_watermark_advanced(view: ClusterView, event: e.HighWatermarkAdvanced) -> None:
     partition = view.partitions[event.partition]
     if event.leader_epoch >= partition.taken_epoch:  # else a deposed leader that does not know it yet

@@ -132,26 +132,35 @@ def _finished(tables: Tables) -> DataFrame:
 def _lost_from_logs(tables: Tables) -> DataFrame:
     """Acknowledged records that no log holds any more: `run_id`, `partition`, `lost_from_log`.
 
-    A batch is known by its producer and first serial number; one that was sent and appended again lives again.
+    A batch is known by its producer and first serial number; one that was sent and appended again lives again, and so
+    does one that a follower was still to get.
     """
     name = ["run_id", "partition", "producer"]
-    gone = tables["records_lost"].select(
-        *name,
-        sf.col("seq").alias("lost_seq"),
-        sf.col("first_serial").alias("gone_from"),
-        (sf.col("first_serial") + sf.col("records")).alias("gone_to"),
-    )
     batch = [*name, "first_serial"]
-    within = (sf.col("first_serial") >= sf.col("gone_from")) & (sf.col("first_serial") < sf.col("gone_to"))
-    lost = (
-        tables["batch_acknowledged"]
-        .select(*batch, "records")
-        .join(sf.broadcast(gone), name)
-        .where(within)
-        .groupBy(*batch, "records")
-        .agg(sf.max("lost_seq").alias("lost_seq"))
+
+    def told(table: str, seq: str) -> DataFrame:
+        """The acknowledged batches within the runs of records of a table, each with the last `seq` that says so."""
+        runs = tables[table].select(
+            *name,
+            sf.col("seq").alias(seq),
+            sf.col("first_serial").alias("run_from"),
+            (sf.col("first_serial") + sf.col("records")).alias("run_to"),
+        )
+        return (
+            tables["batch_acknowledged"]
+            .select(*batch, "records")
+            .join(sf.broadcast(runs), name)
+            .where((sf.col("first_serial") >= sf.col("run_from")) & (sf.col("first_serial") < sf.col("run_to")))
+            .groupBy(*batch, "records")
+            .agg(sf.max(seq).alias(seq))
+        )
+
+    lost = told("records_lost", "lost_seq")
+    again = (
+        tables["records_appended"]
+        .select(*batch, sf.col("seq").alias("again_seq"))
+        .unionByName(told("records_survived", "again_seq").select(*batch, "again_seq"))
     )
-    again = tables["records_appended"].select(*batch, sf.col("seq").alias("again_seq"))
     return (
         lost.join(again, batch, "left")
         .groupBy(*batch, "records", "lost_seq")

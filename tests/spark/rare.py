@@ -1,11 +1,13 @@
 """A short flight written by hand, of things that seldom happen and must be counted right all the same.
 
-A batch is acknowledged, read by nobody, and lost; a leader that was deposed goes on talking; a coordinator resigns
-after its successor is at work; an assignment arrives when the next rebalance has begun; two members hold a partition.
+A batch is acknowledged, read by nobody, and lost; another is lost and yet reaches a follower; a leader that was deposed
+goes on talking; a coordinator resigns after its successor is at work; an assignment arrives when the next rebalance has
+begun; two members hold a partition.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -86,19 +88,7 @@ def _log() -> Iterator[tuple[float, e.Event]]:
     yield 1.5, e.OffsetsCommitted(group="g", member="b", generation=2, offsets={P: 10}, session_deadline_us=-1)
     yield 2, _appended(10, 5, 0)
     yield 2.1, e.HighWatermarkAdvanced(partition=P, offset=15, leader_epoch=0)
-    yield (
-        2.2,
-        e.BatchAcknowledged(
-            producer="p-1",
-            partition=P,
-            base_offset=10,
-            records=5,
-            freed_bytes=0,
-            latency_us=1,
-            duplicate=False,
-            first_serial=10,
-        ),
-    )
+    yield 2.2, _acknowledged(10, 5)
     yield 3.5, _taken(2, 1, 10)  # the five are not in its log
     yield 3.6, e.HighWatermarkAdvanced(partition=P, offset=15, leader_epoch=0)  # says who was deposed
     yield 3.7, _appended(10, 2, 0)
@@ -106,6 +96,10 @@ def _log() -> Iterator[tuple[float, e.Event]]:
     yield 4.5, _appended(10, 3, 1)
     yield 4.6, e.HighWatermarkAdvanced(partition=P, offset=13, leader_epoch=1)
     yield 4.7, _lost(10, 5)  # they are in no log any more, neither at their place nor elsewhere
+    yield 4.75, _appended(20, 2, 1)
+    yield 4.8, _acknowledged(20, 2)
+    yield 4.85, _lost(20, 2)
+    yield 4.9, e.RecordsSurvived(**_run(20, 2) | {"broker": 2})  # a follower had them still to come
     yield 6.2, e.MemberStopped(group="g", member="b", how="kill")  # a still holds it, and owns it again
     yield 7, e.PositionsReset(group="g", member="a", positions={P: 4}, reason="committed")
     yield 7.5, e.PartitionsRevoked(group="g", member="a", partitions=(P,), lost=True)
@@ -143,8 +137,31 @@ def _taken(broker: int, epoch: int, log_end: int) -> e.Event:
 
 
 def _lost(base: int, records: int) -> e.Event:
-    return e.RecordsLost(
-        partition=P, broker=1, first_offset=base, records=records, leader_epoch=0, producer="p-1", first_serial=base
+    return e.RecordsLost(**_run(base, records))
+
+
+def _run(base: int, records: int) -> dict[str, Any]:
+    return {
+        "partition": P,
+        "broker": 1,
+        "first_offset": base,
+        "records": records,
+        "leader_epoch": 0,
+        "producer": "p-1",
+        "first_serial": base,
+    }
+
+
+def _acknowledged(base: int, records: int) -> e.Event:
+    return e.BatchAcknowledged(
+        producer="p-1",
+        partition=P,
+        base_offset=base,
+        records=records,
+        freed_bytes=0,
+        latency_us=1,
+        duplicate=False,
+        first_serial=base,
     )
 
 
