@@ -34,7 +34,8 @@ class FlightdeckApp(Travel):
     """Flies a scenario (a name of the library or a file) and shows it. `return_code` is 2 for bad input.
 
     `until_us`, `seed`: the scenario's own unless given; `settings`: (scope, key, value) for each `--set`; `record`: the
-    recording's directory. `source`: where events come from instead of a simulation.
+    recording's directory. `invariants`: whether what must always hold is looked at. `source`: where events come from
+    instead of a simulation.
     """
 
     COMMANDS: ClassVar[set["type[Provider] | Callable[[], type[Provider]]"]] = {_palette_provider}

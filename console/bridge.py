@@ -14,27 +14,27 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cluster.commands import Command, text_of
+from cluster.commands import Command
 from cluster.events import EVENT_KINDS, Event
 from cluster.names import Names
 from cluster.view import ClusterView, fold
 from console.clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, Clock
+from console.flight import BROKEN
 from console.traces import Traces
 
 if TYPE_CHECKING:
     import trio
 
     from cluster.simulation import Simulation
-    from recordings.flight import Plan
+    from recordings.flight import CommandNote, Plan
     from recordings.journal import Recorder
 
 Setting = tuple[str | None, str, str]
-CommandNote = tuple[Command, str, int, int, int]
-"""A command that was executed: its source, its turn and µs, the last event before it."""
 
 QUEUED = 20_000  # events that may wait for the console before the simulation waits for it
 CHUNK = 250  # events folded between two looks at the time
 JOIN_SECONDS = 2.0
+LAST_EVENTS = 50  # that are shown when something went wrong
 
 
 class Bridge:
@@ -49,9 +49,10 @@ class Bridge:
         settings: Sequence[Setting] = (),
         record: str | Path | None = None,
         speed: float = 1.0,
+        invariants: bool = True,
     ) -> None:
         self._scenario, self._seed, self._until_us, self._settings = scenario, seed, until_us, settings
-        self._record, self._speed = record, speed
+        self._record, self._speed, self._invariants = record, speed, invariants
         self._queue: deque[Event] = deque()
         self.clock = Clock(speed=speed)  # where the flight stood when it was last asked
         self.names = Names()  # what commands may name
@@ -72,7 +73,7 @@ class Bridge:
         self._watched: type[Event] | None = None
         self._seen = False
         self._copying = False
-        self._last: deque[Event] = deque(maxlen=50)
+        self._last: deque[Event] = deque(maxlen=LAST_EVENTS)
 
     # --- what the console reads -------------------------------------------------------------------------------------
 
@@ -81,6 +82,11 @@ class Bridge:
         """The recording's path while one is under way."""
         recorder = self._recorder
         return str(recorder.path) if recorder is not None and not self.clock.over else ""
+
+    @property
+    def last_events(self) -> list[Event]:
+        """The last events that were told, whether folded here or not; of a flight that is over."""
+        return [*self._last, *self._queue][-LAST_EVENTS:]
 
     @property
     def landed(self) -> bool:
@@ -230,7 +236,13 @@ class Bridge:
 
         try:
             scenario = load(self._scenario)
-            plan = make_plan(scenario, seed=self._seed, until_us=self._until_us, settings=self._settings)
+            plan = make_plan(
+                scenario,
+                seed=self._seed,
+                until_us=self._until_us,
+                settings=self._settings,
+                invariants=self._invariants,
+            )
             if self._record is not None:
                 header = new_header(plan.scenario, plan.text, plan.settings)
                 self._recorder = Recorder(Path(self._record), header)
@@ -246,6 +258,7 @@ class Bridge:
     def _fly(self, plan: "Plan") -> None:
         import trio  # noqa: PLC0415
 
+        from cluster.invariants import Invariants  # noqa: PLC0415
         from cluster.simulation import Simulation  # noqa: PLC0415
 
         simulation = Simulation(plan.spec, plan.settings.seed, sinks=[self._take], speed=self._speed, live=True)
@@ -253,6 +266,8 @@ class Bridge:
         simulation.on_command = self._note_command
         if self._recorder is not None:
             simulation.sinks.append(self._recorder)
+        if plan.invariants:  # last, so that whoever listens has the event that broke one
+            simulation.sinks.append(Invariants(plan.spec, simulation.view))
         simulation.timeline.hold = self._is_behind
         complete = False
         try:
@@ -300,10 +315,12 @@ class Bridge:
         until_us = plan.settings.until_us
         self.clock = Clock(timeline.position_us, timeline.speed, timeline.actual_speed, phase, until_us)
 
-    def _note_command(self, *note: *CommandNote) -> None:
-        self._commands.append(note)
+    def _note_command(self, command: Command, source: str, turn: int, at_us: int, after_seq: int) -> None:
+        from recordings.flight import journal_command  # noqa: PLC0415 - there already: this thread has loaded it
+
+        self._commands.append((command, source, turn, at_us, after_seq))
         if self._recorder is not None:
-            _journal(self._recorder, note)
+            journal_command(self._recorder, self._commands[-1])
 
     def _close_recorder(self, simulation: "Simulation", *, complete: bool) -> None:
         if self._recorder is not None:
@@ -317,11 +334,13 @@ class Bridge:
         arguments = (plan, recorder, simulation.seq, list(self._commands))
         threading.Thread(target=self._copy, args=arguments, name="recording", daemon=True).start()
 
-    def _copy(self, plan: "Plan", recorder: "Recorder", seq: int, commands: list[CommandNote]) -> None:
+    def _copy(self, plan: "Plan", recorder: "Recorder", seq: int, commands: "list[CommandNote]") -> None:
+        from recordings.flight import fly_again, journal_command  # noqa: PLC0415
+
         try:
             journaled = fly_again(plan, recorder, seq, commands)
             for note in commands[journaled:]:
-                _journal(recorder, note)
+                journal_command(recorder, note)
         except Exception as error:  # noqa: BLE001 - the flight goes on; the recording does not
             self._copying = False
             self.notice = f"the recording failed: {type(error).__name__}: {error}"
@@ -332,7 +351,7 @@ class Bridge:
         assert simulation is not None
         if self.clock.phase == ENDED:
             self._close_recorder(simulation, complete=True)
-        simulation.sinks.append(recorder)
+        simulation.sinks.insert(0, recorder)  # before the invariants: it gets the event that breaks one
         self._copying = False
         self.notice = f"recording to {recorder.path}, from the beginning"
         self._soon(self._read_clock)
@@ -344,55 +363,34 @@ class Bridge:
             error = error.exceptions[0]
         simulation, plan = self._simulation, self._plan
         if simulation is not None and plan is not None:
+            from cluster.invariants import InvariantViolated  # noqa: PLC0415
             from recordings.flight import FlightError  # noqa: PLC0415
 
             timeline = simulation.timeline
-            self.trouble = str(FlightError(error, plan, timeline.now_us, timeline.turn, list(self._last)))
-            self.clock = self.clock._replace(now_us=timeline.now_us)
+            self.clock = self.clock._replace(now_us=timeline.now_us, phase=FAILED, actual_speed=0.0)
+            if isinstance(error, InvariantViolated):
+                self.trouble = f"{BROKEN}: {error}"
+                self._wake()
+                self._keep(simulation, plan)
+            else:
+                self.trouble = str(FlightError(error, plan, timeline.now_us, timeline.turn, []))
         else:
             self.trouble = f"the cluster could not be built: {type(error).__name__}: {error}"
         self.clock = self.clock._replace(phase=FAILED, actual_speed=0.0)
 
+    def _keep(self, simulation: "Simulation", plan: "Plan") -> None:
+        """See to it that there is a recording of what broke an invariant, and say where."""
+        from recordings.flight import keep_violation  # noqa: PLC0415
+        from recordings.format import RecordingError  # noqa: PLC0415
 
-def fly_again(plan: "Plan", recorder: "Recorder", seq: int, commands: Sequence[CommandNote]) -> int:
-    """Fly a plan with an operator's commands up to an event, into a recorder; how many commands it journaled."""
-    import trio  # noqa: PLC0415
-
-    from cluster.simulation import Simulation  # noqa: PLC0415
-    from recordings.flight import LastEvent  # noqa: PLC0415
-
-    if seq == 0:
-        return 0
-    journaled = 0
-
-    def note(*one: *CommandNote) -> None:
-        nonlocal journaled
-        journaled += 1
-        _journal(recorder, one)
-
-    def stop(event: Event) -> None:
-        if event.seq == seq:
-            raise LastEvent
-
-    simulation = Simulation(plan.spec, plan.settings.seed, sinks=[recorder, stop])
-    simulation.on_command = note
-    given = [(turn, at_us, command) for command, source, turn, at_us, _ in commands if source == "operator"]
-    simulation.timeline.replay = list(given)
-
-    async def main() -> None:
         try:
-            async with simulation.running():
-                await simulation.timeline.fly(plan.settings.until_us or float("inf"))
-        except* LastEvent:
-            pass
-
-    trio.run(main, clock=simulation.timeline)
-    return journaled
-
-
-def _journal(recorder: "Recorder", note: CommandNote) -> None:
-    command, source, turn, at_us, after_seq = note
-    recorder.command(text_of(command), source, turn, at_us, after_seq)
+            path = self._recorder.path if self._recorder is not None else None
+            path = path or keep_violation(plan, simulation.seq, self._commands)
+        except (RecordingError, OSError) as error:
+            self.notice = f"what was flown could not be recorded: {error}"
+            return
+        self.trouble += f"\nit is recorded in {path}; `flightdeck rerun {path}` shows it again"
+        self.notice = f"recorded in {path}"
 
 
 def _nobody() -> None:

@@ -51,6 +51,9 @@ Sets = Annotated[
 ]
 Record = Annotated[Path | None, Parameter(help="Write a recording to this new directory.")]
 Json = Annotated[bool, Parameter(help="Print one JSON object instead of a summary.", negative="")]
+Invariants = Annotated[
+    bool, Parameter(help="Look at every event for what must always hold; without it a flight is a little faster.")
+]
 Salvage = Annotated[bool, Parameter(help="Read a damaged recording up to the damage.", negative="")]
 
 
@@ -64,6 +67,7 @@ def console(
     record: Record = None,
     web: Annotated[bool, Parameter(help="In a browser on this machine.", negative="")] = False,
     plain: Annotated[bool, Parameter(help="Lines instead of screens.", negative="")] = False,
+    invariants: Invariants = True,
 ) -> int:
     """Without a command: open the console on a live flight."""
     if web:
@@ -79,11 +83,13 @@ def console(
 
         if not plain:
             say(f"TERM={os.environ.get('TERM', '')}: this terminal draws no screens, so the flight is told in lines")
-        source = Bridge(scenario, seed=seed, until_us=until_us, settings=changes, record=record)
+        source = Bridge(scenario, seed=seed, until_us=until_us, settings=changes, record=record, invariants=invariants)
         return fly_in_lines(source, say, sys.stdin.fileno())
     from console.app import FlightdeckApp
 
-    flightdeck = FlightdeckApp(scenario, seed=seed, until_us=until_us, settings=changes, record=record)
+    flightdeck = FlightdeckApp(
+        scenario, seed=seed, until_us=until_us, settings=changes, record=record, invariants=invariants
+    )
     flightdeck.run()
     return flightdeck.return_code or HELD
 
@@ -103,9 +109,7 @@ def run(  # noqa: PLR0913 - options
     record: Record = None,
     log: Annotated[bool, Parameter(help="Print the flight in the words of Kafka's own logs.", negative="")] = False,
     forever: Annotated[bool, Parameter(help="Fly until Ctrl-C.", negative="")] = False,
-    invariants: Annotated[
-        bool, Parameter(help="Look at every event for what must always hold; without it a run is a little faster.")
-    ] = True,
+    invariants: Invariants = True,
     json: Json = False,
 ) -> int:
     """Fly a scenario without a console."""

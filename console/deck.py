@@ -52,6 +52,7 @@ class Deck(App[None]):
         settings: Sequence[Setting] = (),
         record: str | Path | None = None,
         speed: float = 1.0,
+        invariants: bool = True,
         source: Source | None = None,
     ) -> None:
         super().__init__()
@@ -59,8 +60,18 @@ class Deck(App[None]):
             self.register_theme(theme)
         self.theme = MONO if self.no_color else DARK
         self.flight = Flight(
-            source or Bridge(scenario, seed=seed, until_us=until_us, settings=settings, record=record, speed=speed)
+            source
+            or Bridge(
+                scenario,
+                seed=seed,
+                until_us=until_us,
+                settings=settings,
+                record=record,
+                speed=speed,
+                invariants=invariants,
+            )
         )
+        self.invariants = invariants  # for whatever is flown next, too
         self._beats = 0
         self._asked_to_leave = False
         self._told_failure = False
@@ -159,7 +170,7 @@ class Deck(App[None]):
             self.notify(text, severity="warning")
         if source.trouble and not self._told_failure:
             self._told_failure = True
-            self.push_screen(FailureScreen(source.trouble))
+            self.push_screen(FailureScreen(source))
 
     # --- themes -----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,14 @@ from console.clock import BUILDING, ENDED, FAILED, PAUSED, Clock
 from console.traces import Traces
 
 NO_INJURY = "a recording cannot be injured (forking it comes later)"
+BROKEN = "an invariant does not hold"  # how trouble begins when what must always hold did not
+FAILURE = "the simulation failed"
 ONLY_RECORDED = "only a recording can be gone through back and forth, and this flight is live"
+
+
+def what_failed(trouble: str) -> str:
+    """What ended a flight before its time, in a few words; `trouble` says it at length."""
+    return BROKEN if trouble.startswith(BROKEN) else FAILURE
 
 
 class Source(Protocol):
@@ -149,7 +156,7 @@ class Flight:
         if self.clock.phase == ENDED and self.past is None:
             return "the flight has ended; what you see is its final state"
         if self.clock.phase == FAILED:
-            return "the simulation failed; what you see is the last that it told"
+            return f"{what_failed(self.source.trouble)}; what you see is the last that it told"
         return None
 
     def cannot_injure(self) -> str | None:

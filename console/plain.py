@@ -10,6 +10,8 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
+import msgspec
+
 from cluster.command_grammar import CommandError
 from cluster.view.document import group_lag
 from cluster.view.state import ClusterView
@@ -17,7 +19,7 @@ from console import command_text
 from console.bridge import Bridge
 from console.clock import BUILDING, ENDED, FAILED
 from console.complaints import HELD, NOT_HELD, UsageError
-from console.flight import Flight
+from console.flight import BROKEN, FAILURE, Flight
 from console.instants import At
 from console.leaving import WayOut
 from console.presenters.moments import told
@@ -88,9 +90,14 @@ class Lines:
     def _end(self) -> int:
         self.flight.advance(DRAIN_SECONDS)
         self.frame()
+        while self.flight.source.trouble and not self.flight.source.landed and not self._left:
+            self._woken.wait(FRAME_SECONDS)  # what broke an invariant is being recorded
         trouble = self.flight.source.trouble
         if trouble:
-            self.tell(f"the simulation failed: {trouble}")
+            self.tell(trouble if trouble.startswith((BROKEN, FAILURE)) else f"{FAILURE}: {trouble}")
+            self.tell("the last events:")
+            for event in getattr(self.flight.source, "last_events", ()):
+                self.tell(msgspec.json.encode(event).decode())
             return NOT_HELD
         ended = self.flight.clock.phase == ENDED
         self.tell(f"{clock(self.flight.now_us, 3)}  {'the flight has ended' if ended else 'left'}")

@@ -70,7 +70,7 @@ class Travel(Deck):
 
     def start_scenario(self, scenario: str) -> None:
         """Leave this flight, and fly a scenario live."""
-        self._fly(Bridge(scenario))
+        self._fly(Bridge(scenario, invariants=self.invariants))
 
     def play_recording(self, path: Path) -> None:
         """Leave this flight, and play a recording; one that cannot be opened is said, and this flight stays."""

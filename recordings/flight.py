@@ -32,6 +32,8 @@ from recordings.scenario import Scenario, SettingError, apply_settings
 SECOND_US = 1_000_000
 
 Setting = tuple[str | None, str, str]
+CommandNote = tuple[Command, str, int, int, int]
+"""A command that was executed: its source, its turn and µs, the last event before it."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,7 +168,7 @@ class _Flight:
         self.expectations = Expectations(plan.spec)
         self.simulation = Simulation(plan.spec, plan.settings.seed, sinks=[journal], speed=speed)
         if isinstance(journal, Recorder):
-            self.simulation.on_command = _command_journaler(journal)
+            self.simulation.on_command = lambda *note: journal_command(journal, note)
             journal.watch(self.simulation.view)
         self.simulation.timeline.replay = list(replay.by_turn)
         self.simulation.timeline.replay_by_time = list(replay.by_time)
@@ -273,11 +275,61 @@ class _Flight:
         )
 
 
-def _command_journaler(recorder: Recorder) -> Callable[[Command, str, int, int, int], None]:
-    def journal(command: Command, source: str, turn: int, at_us: int, after_seq: int) -> None:
-        recorder.command(text_of(command), source, turn, at_us, after_seq)
+def journal_command(recorder: Recorder, note: CommandNote) -> None:
+    """Write down a command that was executed."""
+    command, source, turn, at_us, after_seq = note
+    recorder.command(text_of(command), source, turn, at_us, after_seq)
 
-    return journal
+
+def given_by_operator(commands: Sequence[CommandNote]) -> list[tuple[int, int, Command]]:
+    """Those that nobody brings again by himself, with their turns and µs."""
+    return [(turn, at_us, command) for command, source, turn, at_us, _ in commands if source == "operator"]
+
+
+def fly_again(plan: Plan, recorder: Recorder, seq: int, commands: Sequence[CommandNote]) -> int:
+    """Fly a plan with an operator's commands up to an event, into a recorder; how many commands it journaled."""
+    if seq == 0:
+        return 0
+    journaled = 0
+
+    def note(*one: *CommandNote) -> None:
+        nonlocal journaled
+        journaled += 1
+        journal_command(recorder, one)
+
+    def stop(event: Event) -> None:
+        if event.seq == seq:
+            raise LastEvent
+
+    simulation = Simulation(plan.spec, plan.settings.seed, sinks=[recorder, stop])
+    simulation.on_command = note
+    simulation.timeline.replay = list(given_by_operator(commands))
+
+    async def main() -> None:
+        try:
+            async with simulation.running():
+                await simulation.timeline.fly(plan.settings.until_us or float("inf"))
+        except* LastEvent:
+            pass
+
+    trio.run(main, clock=simulation.timeline)
+    return journaled
+
+
+def keep_violation(plan: Plan, seq: int, commands: Sequence[CommandNote]) -> Path:
+    """Record, in a new directory below the current one, the flight that broke an invariant with event `seq`.
+
+    Raises RecordingError or OSError where nothing can be written.
+    """
+    stem = f"violation-{Path(plan.scenario).stem}-{plan.settings.seed}"
+    paths = (
+        Path(f"{stem}{number}.flight")
+        for number in itertools.chain(("",), (f"-{count}" for count in itertools.count(2)))
+    )
+    path = next(path for path in paths if not path.exists())
+    replay = Replay(by_turn=tuple(given_by_operator(commands)), stop_at_seq=seq)
+    fly(msgspec.structs.replace(plan, invariants=False), record=path, replay=replay)
+    return path
 
 
 def _origin(error: BaseException) -> str:

@@ -2,12 +2,17 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from cluster.commands import COMMANDS, is_built
+from cluster.events import Event
 from console import command_text
 from console.commands import ACTIONS, LISTS, MOVES, SECTIONS
+from console.flight import FAILURE
 from console.presenters import states
 from console.presenters.faults import Fault, Thing
 from console.presenters.listing import Listing
+from console.presenters.numbers import clock
 from console.presenters.text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, Line, fit, line, wrapped
 
 
@@ -96,10 +101,15 @@ def _usage(usage: str, hint: str) -> Line:
     return line((f"  {usage:<46} ", PLAIN), (hint, MUTED))
 
 
-def failure_lines(trouble: str, width: int) -> list[Line]:
-    """The simulation's failure in words."""
-    lines = [line(("✖ The flight is over: the simulation failed.", ERROR)), ()]
+def failure_lines(trouble: str, width: int, what: str = FAILURE, last: Sequence[Event] = ()) -> list[Line]:
+    """Why a flight is over, in a few words (`what`) and at length, and the last events that it told."""
+    lines = [line((f"✖ The flight is over: {what}.", ERROR)), ()]
     for paragraph in trouble.splitlines():
         lines += wrapped(line(paragraph), width - 4)
     lines += [(), line(("The screens show the last that it told. q leaves; nothing else is lost.", MUTED))]
+    if last:
+        lines += [(), line((f"the last {len(last)} events", ACCENT))]
+        for event in last:
+            fields = msgspec.json.encode(event).decode()
+            lines += wrapped(line((f"{clock(event.at_us, 6)}  ", MUTED), (fields, PLAIN)), width - 4)
     return lines

@@ -9,9 +9,11 @@ from textual.containers import Container
 from textual.screen import ModalScreen
 
 from console.cockpit import Cockpit
+from console.flight import Source, what_failed
 from console.presenters.faults import Fault, Thing
 from console.presenters.listing import Listing
 from console.presenters.menus import FaultsListing, LinesListing, failure_lines, help_lines
+from console.presenters.text import Line
 from console.widgets.command_line import CommandLine
 from console.widgets.panel import Panel
 
@@ -122,7 +124,12 @@ class HelpScreen(Overlay):
 
 
 class FailureScreen(Overlay):
-    """Why the simulation failed."""
+    """Why the flight is over before its time; `source` may come to know more while this is read."""
 
-    def __init__(self, trouble: str) -> None:
-        super().__init__(lambda width: LinesListing("failure", failure_lines(trouble, width), width))
+    def __init__(self, source: Source) -> None:
+        last = getattr(source, "last_events", ())
+
+        def lines(width: int) -> Sequence[Line]:
+            return failure_lines(source.trouble, width, what_failed(source.trouble), last)
+
+        super().__init__(lambda width: LinesListing("failure", lines(width), width))

@@ -42,6 +42,7 @@ class StillFlight:
         self.recording = ""
         self.landed = True
         self.trouble = trouble
+        self.last_events: list[Event] = []
         self.asked: list[str] = []
         self.refusal = ""
         self._waiting = list(events or _events(seconds))

@@ -443,6 +443,28 @@ def test_a_failure_is_shown_in_words_over_the_last_state() -> None:
     assert app.return_code == 1
 
 
+def test_a_broken_invariant_is_shown_with_the_last_events_and_where_they_are_recorded() -> None:
+    async def script(seat: Seat) -> None:
+        await seat.settle()
+        screen = seat.app.screen
+        assert isinstance(screen, FailureScreen)
+        shown = screen.panel.plain_text()
+        assert "The flight is over: an invariant does not hold." in shown
+        assert "G2 NoDoubleOwner" in shown
+        assert "the last 3 events" in shown
+        source.trouble += "\nit is recorded in a.flight"
+        screen.paint()
+        assert "it is recorded in a.flight" in screen.panel.plain_text()
+        await seat.press("escape", "space")
+        assert any("an invariant does not hold; what you see" in notice for notice in seat.notices())
+        await seat.pilot.press("q")
+
+    trouble = "an invariant does not hold: G2 NoDoubleOwner at 20 s (event 7): billing-1 and billing-2 hold orders-0"
+    source = StillFlight(phase="failed", trouble=trouble)
+    source.last_events = list(synthetic.events(20.0))[-3:]
+    assert sit(script, app=FlightdeckApp(source=source)).return_code == 1
+
+
 def test_clicks_select_and_twice_opens() -> None:
     async def script(seat: Seat) -> None:
         screen = seat.app.flight_screen()

@@ -10,14 +10,17 @@ import pytest
 import console.bridge as bridge_module
 from cluster.commands import Kill
 from cluster.events import Event
+from cluster.invariants import SENTENCES
 from cluster.view import ClusterView, document
 from console.bridge import Bridge
 from console.clock import ENDED, FAILED, LIVE, PAUSED
 from console.traces import Traces
-from recordings.flight import make_plan
+from recordings.flight import fly, make_plan
+from recordings.format import RecordingError
 from recordings.reader import Recording
 from recordings.rerun import rerun
 from recordings.scenario import load
+from tests.mutants import MUTANTS
 
 SCENARIO = """
 title = "Two members"
@@ -73,6 +76,12 @@ class Console:
 
     def phase(self, phase: str) -> Callable[[], bool]:
         return lambda: self.bridge.clock.phase == phase
+
+    def landed(self) -> bool:
+        return self.bridge.landed
+
+    def recording(self) -> bool:
+        return bool(self.bridge.recording)
 
     def drained(self) -> bool:
         return not self.bridge.drain(self.view, self.traces, 1.0)
@@ -275,7 +284,7 @@ def test_a_recording_that_begins_late_is_whole_all_the_same(
     console.until(lambda: console.bridge.clock.now_us > 13_000_000)
     assert console.bridge.record(str(path)) == ""
     assert "is being recorded already" in console.bridge.record(str(path))
-    console.until(lambda: bool(console.bridge.recording))
+    console.until(console.recording)
     assert "from the beginning" in console.bridge.notice
     console.bridge.set_speed(FLAT_OUT)
     console.until(console.phase(ENDED))
@@ -305,3 +314,92 @@ def test_a_place_that_is_taken_is_not_recorded_to(
     console = consoles(scenario, speed=FLAT_OUT).start()
     console.until(console.phase(ENDED))
     assert "exists already" in console.bridge.record(str(tmp_path))
+
+
+# --- what must always hold --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A cluster that acknowledges too early, and a directory of one's own to fly it in."""
+    MUTANTS["acknowledges_before_the_high_watermark"].breaks(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_broken_invariant_stops_the_flight_says_which_and_saves_a_recording(
+    scenario: Path, consoles: Callable[..., Console], broken: Path
+) -> None:
+    console = consoles(scenario, speed=FLAT_OUT).start()
+    console.until(console.phase(FAILED))
+    console.until(console.landed)
+    trouble = console.bridge.trouble
+    assert trouble.startswith("an invariant does not hold: A1 AckedIsCommitted at ")
+    assert SENTENCES["A1"].words in trouble
+    assert "`flightdeck rerun violation-two-3.flight` shows it again" in trouble
+    assert console.drained()
+    last = console.bridge.last_events
+    assert [event.seq for event in last] == list(range(console.view.seq - 49, console.view.seq + 1))
+    survey = Recording(broken / "violation-two-3.flight").survey()
+    assert survey.totals.events == console.view.seq
+    alone = fly(make_plan(load(scenario)))
+    assert alone.invariants["violations"][0]["seq"] == console.view.seq
+    assert alone.journal_sha256 == survey.totals.journal_sha256
+    again = rerun(broken / "violation-two-3.flight")
+    assert again.matches
+    assert not again.held
+
+
+def test_the_recording_under_way_has_the_event_that_broke_an_invariant(
+    scenario: Path, consoles: Callable[..., Console], broken: Path
+) -> None:
+    """Recorded from the beginning, and from the middle on; neither is overwritten by one more."""
+    for name, early in (("a.flight", True), ("b.flight", False)):
+        console = consoles(scenario, record=name if early else None, speed=FLAT_OUT if early else 0.01).start()
+        if not early:
+            console.until(console.phase(LIVE))
+            assert console.bridge.record(name) == ""
+            console.until(console.recording)
+            console.bridge.set_speed(FLAT_OUT)
+        console.until(console.phase(FAILED))
+        console.until(console.landed)
+        assert console.drained()
+        assert f"it is recorded in {name}" in console.bridge.trouble
+        assert Recording(broken / name).survey().totals.events == console.view.seq
+    assert not list(broken.glob("violation*"))
+
+
+def test_a_second_violation_does_not_overwrite_the_first(
+    scenario: Path, consoles: Callable[..., Console], broken: Path
+) -> None:
+    for _ in range(2):
+        console = consoles(scenario, speed=FLAT_OUT).start()
+        console.until(console.phase(FAILED))
+        console.until(console.landed)
+    assert sorted(path.name for path in broken.glob("*.flight")) == [
+        "violation-two-3-2.flight",
+        "violation-two-3.flight",
+    ]
+
+
+def test_a_violation_that_cannot_be_recorded_is_told_all_the_same(
+    scenario: Path, consoles: Callable[..., Console], broken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise RecordingError("cannot write there: No space left on device")
+
+    monkeypatch.setattr("recordings.flight.Recorder", full)
+    console = consoles(scenario, speed=FLAT_OUT).start()
+    console.until(console.phase(FAILED))
+    console.until(console.landed)
+    assert console.bridge.trouble.startswith("an invariant does not hold: A1")
+    assert "No space left on device" in console.bridge.notice
+
+
+def test_without_invariants_a_broken_cluster_flies_on(
+    scenario: Path, consoles: Callable[..., Console], broken: Path
+) -> None:
+    console = consoles(scenario, speed=FLAT_OUT, invariants=False).start()
+    console.until(console.phase(ENDED))
+    assert console.bridge.trouble == ""
+    assert not list(broken.glob("*.flight"))

@@ -12,6 +12,7 @@ from console.flight import Flight
 from console.plain import Lines, fly_in_lines, state_words
 from tests.console import synthetic
 from tests.console.still import StillFlight
+from tests.mutants import MUTANTS
 
 SMALL = """
 title = "Small"
@@ -84,3 +85,18 @@ def test_what_is_wrong_is_in_the_line() -> None:
 def test_bad_input_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="did you mean first-flight"):
         fly_in_lines(Bridge("first-fligth"), print)
+
+
+def test_a_broken_invariant_ends_it_with_the_last_events_and_where_they_are_recorded(
+    small: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    MUTANTS["deals_every_partition_to_everybody"].breaks(monkeypatch)
+    lines: list[str] = []
+    assert fly_in_lines(Bridge(small, speed=float("inf")), lines.append) == 1
+    broken = next(place for place, line in enumerate(lines) if line.startswith("an invariant does not hold: G1"))
+    assert "it is recorded in violation-small-1.flight" in lines[broken]
+    assert lines[broken + 1] == "the last events:"
+    assert len(lines[broken + 2 :]) == 50
+    assert '"kind"' in lines[-1]
+    assert fly_in_lines(Bridge(small, speed=float("inf"), invariants=False), lines.append) == 0
