@@ -16,6 +16,7 @@ __all__ = [
     "ConfigKey",
     "Scope",
     "Value",
+    "broker_number",
     "coerce",
     "cross_errors",
     "defaults",
@@ -77,6 +78,13 @@ def in_flight_keys(scope: Scope) -> tuple[str, ...]:
 def defaults(scope: Scope) -> dict[str, Value]:
     """Kafka's default for every key of a scope."""
     return {key.name: key.default for key in _BY_SCOPE[scope].values()}
+
+
+def broker_number(config: Mapping[str, object], name: str) -> int:
+    """A broker key that is a whole number, of a configuration that may lack it: then it is Kafka's default."""
+    value = config.get(name, _BY_SCOPE["broker"][name].default)
+    assert isinstance(value, int)
+    return value
 
 
 def resolve(scope: Scope, overrides: Mapping[str, Value]) -> dict[str, Value]:

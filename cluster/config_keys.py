@@ -192,6 +192,7 @@ COORDINATOR_KEYS = (
     _groups.number("offsets.retention.minutes", 10_080, 1, unit="min"),
     _groups.ms("offsets.retention.check.interval.ms", 600_000, 1),
     _groups.size("offset.metadata.max.bytes", 4_096),
+    _groups.ms("offsets.commit.timeout.ms", 5_000, 1),
     _groups.ms("group.coordinator.append.linger.ms", -1, -1),
     _groups.words("group.coordinator.rebalance.protocols", _PROTOCOLS[:2], _PROTOCOLS, fixed=True),
     _transaction_log.number("transaction.state.log.num.partitions", 50, 1, 10_000, fixed=True),

@@ -84,7 +84,7 @@ class DelayedDecision:
             self._go_on(error)
 
     def expire(self) -> None:
-        """They were not committed within `offsets.commit.timeout.ms`."""
+        """They were not committed in time."""
         self.settle(ErrorCode.REQUEST_TIMED_OUT)
 
 
@@ -94,8 +94,8 @@ class Coordination(ABC, Generic[Kind]):
     topic: str
     record_bytes = 120
 
-    def __init__(self, broker: CoordinatorHost, partitions: int, commit_timeout_us: int) -> None:
-        self._broker, self.partitions, self._commit_timeout_us = broker, partitions, commit_timeout_us
+    def __init__(self, broker: CoordinatorHost, partitions: int) -> None:
+        self._broker, self.partitions = broker, partitions
         self.hosted: dict[str, Hosted[Kind]] = {}
         self._names: dict[str, str] = {}
 
@@ -124,6 +124,10 @@ class Coordination(ABC, Generic[Kind]):
     def _append_error(self, error: ErrorCode) -> ErrorCode:
         """How the coordinator is told that its records could not be written."""
         return error
+
+    @abstractmethod
+    def _append_timeout_us(self, records: tuple[Record, ...]) -> int:
+        """How long a decision waits for its records to be committed."""
 
     def _send_markers(self, hosted: "Hosted[Kind]", markers: list[Markers]) -> None:
         """Bring transaction markers to their partitions."""
@@ -162,7 +166,7 @@ class Coordination(ABC, Generic[Kind]):
             elif placed is None:
                 self._then(hosted, decision.then, ErrorCode.NOT_ENOUGH_REPLICAS)
             else:
-                self._wait(hosted, decision.then, placed, decision.late)
+                self._wait(hosted, decision.then, placed, decision)
         self._arm(hosted)
 
     def _tell(self, decision: Decision) -> None:
@@ -191,18 +195,19 @@ class Coordination(ABC, Generic[Kind]):
         hosted: Hosted[Kind],
         then: Callable[[ErrorCode, int], Decision],
         placed: RecordBatch,
-        late: Callable[[], Decision] | None,
+        decision: Decision,
     ) -> None:
         wait = DelayedDecision(lambda error: self._then(hosted, then, error))
 
         def known(error: ErrorCode) -> None:
-            if wait.over and late is not None and error is ErrorCode.NONE:
-                self._run(hosted, late())
+            if wait.over and decision.late is not None and error is ErrorCode.NONE:
+                self._run(hosted, decision.late())
             wait.settle(error)
 
         hosted.replica.when_committed(placed.next_offset, known)
         if not wait.over:
-            self._broker.timeouts.give_up_at(self._broker.now_us + self._commit_timeout_us, wait)
+            deadline_us = self._broker.now_us + self._append_timeout_us(decision.records)
+            self._broker.timeouts.give_up_at(deadline_us, wait)
 
     def _then(self, hosted: Hosted[Kind], then: Callable[[ErrorCode, int], Decision], error: ErrorCode) -> None:
         self._run(hosted, then(self._append_error(error), self._broker.now_us))

@@ -31,8 +31,8 @@ class GroupCoordination(Coordination[GroupCoordinator]):
     topic = OFFSETS_TOPIC
 
     def __init__(self, broker: GroupHost, config: Mapping[str, object], new_uuid: Callable[[], str]) -> None:
-        timeout_us = cast(int, config.get("offsets.commit.timeout.ms", 5_000)) * 1000
-        super().__init__(broker, cast(int, config["offsets.topic.num.partitions"]), timeout_us)
+        super().__init__(broker, cast(int, config["offsets.topic.num.partitions"]))
+        self._commit_timeout_us = cast(int, config["offsets.commit.timeout.ms"]) * 1000
         self._config, self._new_uuid = config, new_uuid
         self._held = broker.control.groups_held
 
@@ -100,6 +100,9 @@ class GroupCoordination(Coordination[GroupCoordinator]):
             coordinator.replay(cast(GroupRecord, record))
         if batch.marker and coordinator.loading:
             coordinator.end_transaction(batch.producer_id, batch.marker == "COMMIT", self._broker.now_us)
+
+    def _append_timeout_us(self, _: tuple[Record, ...]) -> int:
+        return self._commit_timeout_us
 
     def _batch(self, partition: str, records: tuple[Record, ...], now_us: int) -> RecordBatch:
         """Offsets of a transaction go in the name of its producer, so that its marker ends them too."""

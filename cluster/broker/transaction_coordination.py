@@ -14,11 +14,11 @@ import msgspec
 
 from cluster.broker.coordination import Coordination, CoordinatorHost, Hosted
 from cluster.broker.group_coordination import OFFSETS_TOPIC
-from cluster.broker.peers import Peers
+from cluster.broker.peers import REQUEST_TIMEOUT_US, Peers
 from cluster.connection import Call
-from cluster.coordinators.decision import Markers
+from cluster.coordinators.decision import Markers, Record, coordinator_error
 from cluster.coordinators.transaction_coordinator import TransactionCoordinator, refusal
-from cluster.coordinators.transaction_records import TransactionRecord
+from cluster.coordinators.transaction_records import TransactionMetadata, TransactionRecord
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
@@ -27,11 +27,6 @@ from cluster.protocol.record_batch import RecordBatch
 
 TRANSACTIONS_TOPIC = "__transaction_state"
 MARKER_RETRY_US = 100_000  # TransactionMarkerChannelManager: retried with the next round of its thread
-APPEND_TIMEOUT_US = 30_000_000  # request.timeout.ms of the broker
-_SETTLED = (
-    ErrorCode.NONE,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,  # the partition is gone, and its records with it
-)
 _FENCED = (ErrorCode.TRANSACTION_COORDINATOR_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH)
 
 
@@ -47,8 +42,7 @@ class TransactionCoordination(Coordination[TransactionCoordinator]):
         new_producer_id: Callable[[], int],
         peers: Peers,
     ) -> None:
-        partitions = cast(int, config["transaction.state.log.num.partitions"])
-        super().__init__(broker, partitions, APPEND_TIMEOUT_US)
+        super().__init__(broker, cast(int, config["transaction.state.log.num.partitions"]))
         self._config, self._new_producer_id, self._peers = config, new_producer_id, peers
         self._group_partitions = cast(int, config["offsets.topic.num.partitions"])
 
@@ -78,19 +72,16 @@ class TransactionCoordination(Coordination[TransactionCoordinator]):
             coordinator.replay(cast(TransactionRecord, record))
 
     def _append_error(self, error: ErrorCode) -> ErrorCode:
-        """Source: `TransactionStateManager.appendTransactionToLog`."""
-        match error:
-            case (
-                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                | ErrorCode.NOT_ENOUGH_REPLICAS
-                | ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
-                | ErrorCode.REQUEST_TIMED_OUT
-            ):
-                return ErrorCode.COORDINATOR_NOT_AVAILABLE
-            case ErrorCode.NOT_LEADER_OR_FOLLOWER:
-                return ErrorCode.NOT_COORDINATOR
-            case _:
-                return error
+        return coordinator_error(error)
+
+    def _append_timeout_us(self, records: tuple[Record, ...]) -> int:
+        """A move waits as long as its transaction may last, a tombstone as long as a request.
+
+        Source: `TransactionStateManager` (`appendTransactionToLog`, `writeTombstonesForExpiredTransactionalIds`).
+        """
+        return min(
+            one.timeout_ms * 1000 if isinstance(one, TransactionMetadata) else REQUEST_TIMEOUT_US for one in records
+        )
 
     # --- markers ------------------------------------------------------------------------------------------------------
 
@@ -125,7 +116,7 @@ class TransactionCoordination(Coordination[TransactionCoordinator]):
         again: list[str] = []
         for name in names:
             error = ErrorCode.NETWORK_EXCEPTION if response is None else response.errors[name]
-            if error in _SETTLED:
+            if error is ErrorCode.NONE:
                 now_us = self._broker.now_us
                 of = markers.transactional_id, markers.producer_id, markers.epoch
                 self._run(hosted, hosted.coordinator.marked(*of, name, now_us))

@@ -7,7 +7,7 @@ runs it in this order:
 2. send every reply (a reply is for the call that the request came with, which may have been parked long before);
 3. tell every event;
 4. if there are records, wait until all of them are below the high watermark (acks=all), or the leader has resigned,
-   or `offsets.commit.timeout.ms` has passed; if there are none, do not wait. Then run what `then` answers.
+   or their time is up; if there are none, do not wait. Then run what `then` answers.
 
 Whatever must not be said before its records are safe (a commit's answer, an assignment) is therefore in `then`.
 Source: Kafka's `CoordinatorResult` (records, response, append future) and `CoordinatorRuntime`.
@@ -195,3 +195,22 @@ class Deadlines:
         self._heap = [(at_us, name) for name, at_us in self._at_us.items()]
         heapify(self._heap)
         self._queued_us = dict(self._at_us)
+
+
+def coordinator_error(error: ErrorCode) -> ErrorCode:
+    """How a failed append to a coordinator's own partition is told to a client; NONE stays NONE.
+
+    Source: `CoordinatorOperationExceptionHelper`, `TransactionStateManager.appendTransactionToLog`.
+    """
+    match error:
+        case (
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            | ErrorCode.NOT_ENOUGH_REPLICAS
+            | ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+            | ErrorCode.REQUEST_TIMED_OUT
+        ):
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        case ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            return ErrorCode.NOT_COORDINATOR
+        case _:
+            return error

@@ -3,8 +3,8 @@
 Source: Kafka's `GroupMetadataManager.describeGroups`, `listGroups`, `GroupCoordinatorShard.deleteGroups`.
 """
 
-from cluster.coordinators.decision import Call, Decision, Draft
-from cluster.coordinators.group_context import GroupContext, coordinator_error
+from cluster.coordinators.decision import Call, Decision, Draft, coordinator_error
+from cluster.coordinators.group_context import GroupContext
 from cluster.coordinators.group_retention import bury
 from cluster.coordinators.group_states import GroupState
 from cluster.protocol.errors import ErrorCode

@@ -1,12 +1,13 @@
 """What the rules of one group coordinator share: its settings, its groups, their deadlines."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
+from cluster.config import broker_number
 from cluster.coordinators.decision import Call, Deadlines, Draft
 from cluster.coordinators.group import NOT_ARMED, SESSION, ClassicGroup, Member
 from cluster.events import MemberRemoved
-from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import Response
 
 UUID_LENGTH = 36
@@ -30,19 +31,16 @@ class GroupSettings(NamedTuple):
     @classmethod
     def of(cls, config: Mapping[str, object]) -> "GroupSettings":
         """Read a configuration that may lack keys; durations in it are in the unit of the key's name."""
-
-        def number(key: str, default: int) -> int:
-            return int(str(config.get(key, default)))
-
+        number = partial(broker_number, config)
         return cls(
-            min_session_timeout_ms=number("group.min.session.timeout.ms", 6_000),
-            max_session_timeout_ms=number("group.max.session.timeout.ms", 1_800_000),
-            max_size=number("group.max.size", 2_147_483_647),
-            initial_rebalance_delay_us=1_000 * number("group.initial.rebalance.delay.ms", 3_000),
+            min_session_timeout_ms=number("group.min.session.timeout.ms"),
+            max_session_timeout_ms=number("group.max.session.timeout.ms"),
+            max_size=number("group.max.size"),
+            initial_rebalance_delay_us=1_000 * number("group.initial.rebalance.delay.ms"),
             new_member_join_timeout_us=300_000_000,  # GroupCoordinator.NewMemberJoinTimeoutMs: not configurable
-            offset_metadata_max_bytes=number("offset.metadata.max.bytes", 4_096),
-            offsets_retention_us=60_000_000 * number("offsets.retention.minutes", 10_080),
-            retention_check_interval_us=1_000 * number("offsets.retention.check.interval.ms", 600_000),
+            offset_metadata_max_bytes=number("offset.metadata.max.bytes"),
+            offsets_retention_us=60_000_000 * number("offsets.retention.minutes"),
+            retention_check_interval_us=1_000 * number("offsets.retention.check.interval.ms"),
         )
 
 
@@ -100,22 +98,3 @@ def client_of(member_id: str) -> str:
     """The client id (or instance id) in a member id that the coordinator does not hold: `billing-1-<uuid>`; else ""."""
     name, dash = member_id[: -UUID_LENGTH - 1], member_id[-UUID_LENGTH - 1 : -UUID_LENGTH]
     return name if dash == "-" else ""
-
-
-def coordinator_error(error: ErrorCode) -> ErrorCode:
-    """How a failed append to `__consumer_offsets` is told to a client; NONE stays NONE.
-
-    Source: `GroupMetadataManager.appendGroupMetadataErrorToResponseError`, `CoordinatorOperationExceptionHelper`.
-    """
-    match error:
-        case (
-            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            | ErrorCode.NOT_ENOUGH_REPLICAS
-            | ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
-            | ErrorCode.REQUEST_TIMED_OUT
-        ):
-            return ErrorCode.COORDINATOR_NOT_AVAILABLE
-        case ErrorCode.NOT_LEADER_OR_FOLLOWER:
-            return ErrorCode.NOT_COORDINATOR
-        case _:
-            return error

@@ -3,10 +3,10 @@
 Source: Kafka's `GroupMetadataManager` (classicGroupJoin…), KIP-394 (handed-out ids), KIP-345 (static membership).
 """
 
-from cluster.coordinators.decision import Call, Decision, Draft
+from cluster.coordinators.decision import Call, Decision, Draft, coordinator_error
 from cluster.coordinators.group import SESSION, ClassicGroup, Member, same_protocols
 from cluster.coordinators.group_causes import GROUP_FULL, lost_its_coordinator, newcomer, rejoin
-from cluster.coordinators.group_context import ALREADY_ANSWERED, GroupContext, coordinator_error
+from cluster.coordinators.group_context import ALREADY_ANSWERED, GroupContext
 from cluster.coordinators.group_rebalance import close_if_all_joined, join_answer, join_received, rebalance_or_close
 from cluster.coordinators.group_records import GroupMetadata
 from cluster.coordinators.group_states import GroupState

@@ -3,10 +3,10 @@
 Source: Kafka's `GroupMetadataManager` (classicGroupHeartbeat…, classicGroupLeave…, expireClassicGroupMemberHeartbeat).
 """
 
-from cluster.coordinators.decision import Call, Decision, Draft
+from cluster.coordinators.decision import Call, Decision, Draft, coordinator_error
 from cluster.coordinators.group import NOT_ARMED, ClassicGroup
 from cluster.coordinators.group_causes import SESSION_EXPIRED, cause_of_leaving, expired, left
-from cluster.coordinators.group_context import GroupContext, answer_parked, client_of, coordinator_error
+from cluster.coordinators.group_context import GroupContext, answer_parked, client_of
 from cluster.coordinators.group_rebalance import close_if_all_joined, rebalance_or_close
 from cluster.coordinators.group_states import GroupState
 from cluster.events import HeartbeatAnswered

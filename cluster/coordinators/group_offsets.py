@@ -8,9 +8,9 @@ Source: Kafka's `OffsetMetadataManager`, `ClassicGroup.validateOffsetCommit`.
 
 from functools import partial
 
-from cluster.coordinators.decision import Call, Decision
+from cluster.coordinators.decision import Call, Decision, coordinator_error
 from cluster.coordinators.group import NOT_ARMED, ClassicGroup, CommitUnderWay
-from cluster.coordinators.group_context import GroupContext, client_of, coordinator_error
+from cluster.coordinators.group_context import GroupContext, client_of
 from cluster.coordinators.group_offset_fetch import answer_parked_fetches
 from cluster.coordinators.group_records import NO_PRODUCER_ID, CommittedOffset
 from cluster.coordinators.group_states import GroupState

@@ -5,10 +5,10 @@ Source: Kafka's `GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJ
 `ClassicGroup.replaceStaticMember`.
 """
 
-from cluster.coordinators.decision import Call, Draft
+from cluster.coordinators.decision import Call, Draft, coordinator_error
 from cluster.coordinators.group import ClassicGroup, Member
 from cluster.coordinators.group_causes import static_replaced
-from cluster.coordinators.group_context import GroupContext, answer_parked, coordinator_error
+from cluster.coordinators.group_context import GroupContext, answer_parked
 from cluster.coordinators.group_rebalance import join_answer, join_received, rebalance_or_close
 from cluster.coordinators.group_states import GroupState
 from cluster.events import StaticMemberReplaced

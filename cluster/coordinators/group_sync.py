@@ -3,10 +3,10 @@
 Source: Kafka's `GroupMetadataManager` (classicGroupSync…, expirePendingSync).
 """
 
-from cluster.coordinators.decision import Call, Decision, Draft
+from cluster.coordinators.decision import Call, Decision, Draft, coordinator_error
 from cluster.coordinators.group import SYNC, ClassicGroup, Member
 from cluster.coordinators.group_causes import SYNC_TIMED_OUT, never_synced, not_stored
-from cluster.coordinators.group_context import GroupContext, coordinator_error
+from cluster.coordinators.group_context import GroupContext
 from cluster.coordinators.group_rebalance import close_if_all_joined, prepare_rebalance
 from cluster.coordinators.group_states import GroupEvent, GroupState
 from cluster.events import GroupStabilized, SyncReceived

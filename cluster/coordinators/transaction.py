@@ -42,7 +42,7 @@ class Transaction:
         assert self.pending is None, f"{to.transactional_id}: {to.state} while {self.pending} is under way"
         check_move(self.metadata.state, to.state, to.version)
         self.pending = to.state
-        return to
+        return replace(to, previous_producer_id=self.metadata.producer_id)
 
     def prepare_next_epoch(
         self, timeout_ms: int, expected_epoch: int | None, now_us: int
@@ -77,7 +77,6 @@ class Transaction:
             producer_id,
             epoch,
             last_epoch,
-            previous_producer_id=self.metadata.producer_id,
             timeout_ms=timeout_ms,
             update_us=now_us,
             version=self.metadata.version,
@@ -123,16 +122,15 @@ class Transaction:
     def prepare_complete(self, now_us: int) -> TransactionMetadata:
         """Every partition has its marker: CompleteCommit or CompleteAbort, and over to the next producer id if any."""
         now = self.metadata
-        producer_id, epoch, previous = now.producer_id, now.epoch, now.previous_producer_id
+        producer_id, epoch = now.producer_id, now.epoch
         if now.next_producer_id != NO_PRODUCER_ID:
-            producer_id, epoch, previous = now.next_producer_id, 0, now.producer_id
+            producer_id, epoch = now.next_producer_id, 0
         return self._prepare(
             replace(
                 now,
                 state=_S.COMPLETE_COMMIT if now.state is _S.PREPARE_COMMIT else _S.COMPLETE_ABORT,
                 producer_id=producer_id,
                 epoch=epoch,
-                previous_producer_id=previous,
                 next_producer_id=NO_PRODUCER_ID,
                 partitions=(),
                 update_us=now_us,

@@ -1,8 +1,10 @@
 """What the rules of one transaction coordinator share: its settings, its transactional ids, and how it writes."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
+from cluster.config import broker_number
 from cluster.coordinators.decision import Deadlines, Draft, Markers
 from cluster.coordinators.transaction import Transaction
 from cluster.coordinators.transaction_records import TransactionMetadata
@@ -31,16 +33,13 @@ class TransactionSettings(NamedTuple):
     @classmethod
     def of(cls, config: Mapping[str, object]) -> "TransactionSettings":
         """Read a configuration that may lack keys."""
-
-        def number(key: str, default: int) -> int:
-            return int(str(config.get(key, default)))
-
+        number = partial(broker_number, config)
         return cls(
-            max_timeout_ms=number("transaction.max.timeout.ms", 900_000),
-            timeout_scan_us=1_000 * number("transaction.abort.timed.out.transaction.cleanup.interval.ms", 10_000),
-            id_expiration_us=1_000 * number("transactional.id.expiration.ms", 604_800_000),
-            expiration_scan_us=1_000 * number("transaction.remove.expired.transaction.cleanup.interval.ms", 3_600_000),
-            version=number("transaction.version", 2),
+            max_timeout_ms=number("transaction.max.timeout.ms"),
+            timeout_scan_us=1_000 * number("transaction.abort.timed.out.transaction.cleanup.interval.ms"),
+            id_expiration_us=1_000 * number("transactional.id.expiration.ms"),
+            expiration_scan_us=1_000 * number("transaction.remove.expired.transaction.cleanup.interval.ms"),
+            version=number("transaction.version"),
         )
 
 
@@ -55,7 +54,7 @@ class TransactionContext:
         self.deadlines = Deadlines()
 
     def write(self, transaction: Transaction, record: TransactionMetadata, outcome: Outcome, draft: Draft) -> None:
-        """Write a prepared move; `outcome` hears of its fate after the transaction has made it, or forgotten it.
+        """Write a prepared move; `outcome` hears of its fate when it has been made or forgotten.
 
         One that was forgotten because nobody knew of its fate in time is made when its record is committed after all.
         """

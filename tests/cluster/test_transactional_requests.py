@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import pytest
 
-from cluster.broker.partition_log import PartitionLog
 from cluster.broker.requests import ALL_IN_SYNC, Requests
 from cluster.broker.transactional_requests import TransactionalRequests, as_produce_error
 from cluster.config import resolve
@@ -17,6 +16,7 @@ from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import RecordBatch
+from tests.cluster.fake_replica import FakeReplica
 
 PRODUCER, EPOCH = 7, 3
 NONE = ErrorCode.NONE
@@ -24,41 +24,6 @@ NONE = ErrorCode.NONE
 
 def batch(sequence: int = 0, partition: str = "orders-0") -> RecordBatch:
     return RecordBatch(partition, "pay-1", PRODUCER, EPOCH, sequence, sequence, 1, 100, 0, transactional=True)
-
-
-class FakeReplica:
-    """A leader without followers: what is appended is committed."""
-
-    def __init__(self, partition: str) -> None:
-        self.partition, self.log = partition, PartitionLog(partition)
-        self.is_leader, self.min_insync_replicas = True, 2
-        self.metadata = m.PartitionMetadata(1, 5, (1, 2), (1, 2))
-        self.append(RecordBatch(partition, "", -1, -1, -1, -1, 1, 100, 0), 0)
-
-    def append(self, one: RecordBatch, now_us: int) -> RecordBatch:
-        placed = RecordBatch(
-            one.partition,
-            one.producer,
-            one.producer_id,
-            one.epoch,
-            one.base_sequence,
-            one.first_serial,
-            one.count,
-            one.bytes,
-            now_us,
-            base_offset=self.log.log_end,
-            leader_epoch=5,
-            append_us=now_us,
-            transactional=one.transactional,
-            marker=one.marker,
-            coordinator_epoch=one.coordinator_epoch,
-        )
-        self.log.append_as_leader(placed)
-        return placed
-
-    @staticmethod
-    def when_committed(_: int, committed: Callable[[ErrorCode], object]) -> None:
-        committed(NONE)
 
 
 class FakeCall:

@@ -404,3 +404,15 @@ def test_an_expiration_that_is_committed_late_takes_the_id_away() -> None:
     assert decision.late is not None
     desk.run(decision.late())
     assert ID not in desk.coordinator.transactions
+
+
+def test_a_producer_id_that_was_used_up_is_nobodys_after_the_next_move() -> None:
+    desk = Desk()
+    desk.given(S.ONGOING, epoch=LAST_EPOCH)
+    given = desk.end(commit=True, epoch=LAST_EPOCH)
+    desk.mark()
+    assert desk.init(PRODUCER_ID, LAST_EPOCH).error is NONE  # as after an answer that was lost
+    desk.ask(t.AddPartitionsToTxnRequest(ID, given.producer_id, desk.metadata.epoch, ("orders-0",)))
+    assert desk.state() is S.ONGOING
+    assert desk.end(commit=True, epoch=LAST_EPOCH).error is ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    assert desk.init(PRODUCER_ID, LAST_EPOCH).error is FENCED

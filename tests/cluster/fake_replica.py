@@ -1,0 +1,48 @@
+"""A partition's leader that does nothing but keep a log."""
+
+from collections.abc import Callable
+
+from cluster.broker.partition_log import PartitionLog
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.messages import PartitionMetadata
+from cluster.protocol.record_batch import RecordBatch
+
+
+class FakeReplica:
+    """A leader without followers: what is appended is committed at once, or waits for ever while it is `slow`."""
+
+    def __init__(self, partition: str) -> None:
+        self.partition, self.log = partition, PartitionLog(partition)
+        self.is_leader, self.min_insync_replicas = True, 2
+        self.metadata = PartitionMetadata(1, 5, (1, 2), (1, 2))
+        self.waiting: list[tuple[int, Callable[[ErrorCode], object]]] = []
+        self.slow = False
+        self.append(RecordBatch(partition, "", -1, -1, -1, -1, 1, 100, 0), 0)
+
+    def append(self, one: RecordBatch, now_us: int) -> RecordBatch:
+        placed = RecordBatch(
+            one.partition,
+            one.producer,
+            one.producer_id,
+            one.epoch,
+            one.base_sequence,
+            one.first_serial,
+            one.count,
+            one.bytes,
+            now_us,
+            base_offset=self.log.log_end,
+            leader_epoch=5,
+            append_us=now_us,
+            payload=one.payload,
+            transactional=one.transactional,
+            marker=one.marker,
+            coordinator_epoch=one.coordinator_epoch,
+        )
+        self.log.append_as_leader(placed)
+        return placed
+
+    def when_committed(self, offset: int, committed: Callable[[ErrorCode], object]) -> None:
+        if self.slow:
+            self.waiting.append((offset, committed))
+        else:
+            committed(ErrorCode.NONE)
