@@ -804,6 +804,33 @@ class ProducerEpochRefused(Event, frozen=True, kw_only=True):
     partition: str = ""
 
 
+class TransactionFenced(Event, frozen=True, kw_only=True):
+    """A coordinator raises the epoch of an ongoing transaction (PrepareEpochFence) to abort it; its producer is fenced.
+
+    `epoch` counts from now on, and nobody has it. `reason`: `timeout` (open for longer than transaction.timeout.ms) or
+    `InitProducerId` (a producer with the same transactional id begins).
+    """
+
+    transactional_id: str
+    broker: int
+    producer_id: int
+    epoch: int
+    reason: str
+
+
+class TransactionOffsetsRefused(Event, frozen=True, kw_only=True):
+    """TxnOffsetCommit came from who is no member of this generation (any more): the transaction can only be aborted.
+
+    `error` as Kafka names it: UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID (KIP-447).
+    """
+
+    transactional_id: str
+    group: str
+    member_id: str
+    generation: int
+    error: str
+
+
 class HangingTransactionAborted(Event, frozen=True, kw_only=True):
     """An administrator ends a producer's open transaction in one partition: an ABORT follows, which nobody decided."""
 

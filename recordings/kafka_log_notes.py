@@ -81,6 +81,8 @@ class Notes:
         self.pending: dict[str, None] = {}  # member ids that were handed out and did not come back yet
         self.min_insync: dict[str, int] = {}
         self.transactional_ids: dict[str, str] = {}
+        self.transaction_partitions = 50
+        self.timed_out: dict[str, None] = {}  # transactional ids whose transaction is aborted for its age
         self.controller = -1
         self.coordinating: dict[str, None] = {}  # internal partitions that some group of the scenario depends on
 

@@ -72,6 +72,8 @@ def controller_elected(notes: Notes, event: e.ControllerElected) -> list[Line]:
 
 def topic_created(notes: Notes, event: e.TopicCreated) -> list[Line]:
     notes.min_insync[event.topic] = event.min_insync_replicas
+    if event.topic == "__transaction_state":
+        notes.transaction_partitions = event.partitions
     return []
 
 
@@ -219,14 +221,29 @@ def command_refused(_notes: Notes, event: e.CommandRefused) -> list[Line]:
 # --- transactions --------------------------------------------------------------------------------------------------
 
 
-def transaction_state_changed(_notes: Notes, event: e.TransactionStateChanged) -> list[Line]:
-    """Only a producer's initialisation is said at level INFO; the rest of a transaction's life is not."""
-    if event.state != "Empty" or event.loaded:
+def transaction_fenced(notes: Notes, event: e.TransactionFenced) -> list[Line]:
+    """Said when the abort is written, and only if it is for the transaction's age."""
+    if event.reason == "timeout":
+        notes.timed_out[event.transactional_id] = None
+    return []
+
+
+def transaction_state_changed(notes: Notes, event: e.TransactionStateChanged) -> list[Line]:
+    """A producer's initialisation and an abort for a transaction's age: the rest is not said at level INFO."""
+    if event.loaded:
         return []
-    message = (
-        f"Initialized transactionalId {event.transactional_id} with producerId {event.producer_id} and producer epoch"
-        f" {event.epoch} on partition __transaction_state-{coordinator_partition(event.transactional_id, 50)}"
-    )
+    if event.state == "PrepareAbort" and notes.timed_out.pop(event.transactional_id, event) is None:
+        message = (
+            f"Completed rollback of ongoing transaction for transactionalId {event.transactional_id} due to timeout"
+        )
+    elif event.state == "Empty":
+        message = (
+            f"Initialized transactionalId {event.transactional_id} with producerId {event.producer_id} and producer"
+            f" epoch {event.epoch} on partition __transaction_state-"
+            f"{coordinator_partition(event.transactional_id, notes.transaction_partitions)}"
+        )
+    else:
+        return []
     return [Line("INFO", f"[TransactionCoordinator id={event.broker}] ", message, TRANSACTIONS)]
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from cluster.coordinators.transaction_records import TransactionMetadata
+from cluster.coordinators.transaction_records import TransactionMetadata, TransactionTombstone
 from cluster.protocol.record_batch import RecordBatch
 
 UNDER_WAY = ("Ongoing", "PrepareCommit", "PrepareAbort")
@@ -56,6 +56,8 @@ def transactions(logs: Sequence[tuple[Sequence[RecordBatch], int]], fenced: Coun
             for record in batch.payload:
                 if isinstance(record, TransactionMetadata):
                     _write(found, record, now_us)
+                elif isinstance(record, TransactionTombstone):
+                    found[record.transactional_id].update(state="Dead", open_ms=0)
     for transactional_id, count in fenced.items():
         if transactional_id in found:
             found[transactional_id]["fenced"] = count

@@ -9,6 +9,7 @@ from cluster.broker.replica import Replica
 from cluster.connection import Call
 from cluster.coordinators.decision import Record
 from cluster.coordinators.group_coordinator import GroupCoordinator, refusal
+from cluster.coordinators.group_offsets import Producer
 from cluster.coordinators.group_records import CommittedOffset, GroupRecord
 from cluster.events import GroupDeleted
 from cluster.protocol import messages as m
@@ -65,7 +66,7 @@ class GroupCoordination(Coordination[GroupCoordinator]):
         commit = m.OffsetCommitRequest(
             request.group, request.generation, request.member_id, request.instance_id, request.offsets
         )
-        producer = request.producer_id, request.epoch
+        producer = Producer(request.producer_id, request.epoch, request.transactional_id)
         self._run(hosted, hosted.coordinator.commit_in_transaction(commit, producer, call, self._broker.now_us))
 
     def transaction_ended(self, partition: str, producer_id: int, *, committed: bool) -> None:

@@ -23,7 +23,7 @@ from cluster.coordinators.group_join import join
 from cluster.coordinators.group_liveness import heartbeat, leave, session_deadline
 from cluster.coordinators.group_offset_fetch import fetch
 from cluster.coordinators.group_offset_log import replay_marker, replay_offset, replay_offset_tombstone
-from cluster.coordinators.group_offsets import commit, commit_in_transaction
+from cluster.coordinators.group_offsets import Producer, commit, commit_in_transaction
 from cluster.coordinators.group_rebalance import barrier_deadline, close_if_all_joined, prepare_rebalance
 from cluster.coordinators.group_records import (
     CommittedOffset,
@@ -105,11 +105,11 @@ class GroupCoordinator:
         return handler(self._context, request, call, now_us)
 
     def commit_in_transaction(
-        self, request: OffsetCommitRequest, producer: tuple[int, int], call: Call, now_us: int
+        self, request: OffsetCommitRequest, producer: Producer, call: Call, now_us: int
     ) -> Decision:
         """TxnOffsetCommit (API 28): offsets that count once `end_transaction` says that the transaction committed.
 
-        `producer` is the producer id and epoch of the transaction.
+        `producer` is the transaction's.
         """
         if self.loading or self.resigned:
             return self._unavailable(request, call)

@@ -7,6 +7,7 @@ Source: Kafka's `OffsetMetadataManager`, `ClassicGroup.validateOffsetCommit`.
 """
 
 from functools import partial
+from typing import NamedTuple
 
 from cluster.coordinators.decision import Call, Decision, coordinator_error
 from cluster.coordinators.group import NOT_ARMED, ClassicGroup, CommitUnderWay
@@ -14,9 +15,21 @@ from cluster.coordinators.group_context import GroupContext, client_of
 from cluster.coordinators.group_offset_fetch import answer_parked_fetches
 from cluster.coordinators.group_records import NO_PRODUCER_ID, CommittedOffset
 from cluster.coordinators.group_states import GroupState
-from cluster.events import OffsetCommitRefused, OffsetsCommitted
+from cluster.events import OffsetCommitRefused, OffsetsCommitted, TransactionOffsetsRefused
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import NO_MEMBER, OffsetCommitRequest, OffsetCommitResponse
+
+
+class Producer(NamedTuple):
+    """Whose records a commit's are: of a transaction's producer, or of nobody in particular."""
+
+    producer_id: int
+    epoch: int
+    transactional_id: str = ""
+
+
+NOBODY = Producer(NO_PRODUCER_ID, -1)
+_FENCED = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID)
 
 
 def commit(context: GroupContext, request: OffsetCommitRequest, call: Call, now_us: int) -> Decision:
@@ -42,7 +55,7 @@ def commit(context: GroupContext, request: OffsetCommitRequest, call: Call, now_
         group = context.groups[request.group] = ClassicGroup(request.group, now_us)
     if member is not None and (group.state is GroupState.STABLE or group.state is GroupState.PREPARING_REBALANCE):
         wanted.renewed_us = now_us + member.session_timeout_ms * 1000
-    wanted.records, wanted.errors = _records(context, request, now_us, (NO_PRODUCER_ID, -1))
+    wanted.records, wanted.errors = _records(context, request, now_us, NOBODY)
     if not wanted.records:
         return _without_records(context, group, wanted)
     group.commits_under_way.append(wanted)
@@ -51,7 +64,7 @@ def commit(context: GroupContext, request: OffsetCommitRequest, call: Call, now_
 
 
 def commit_in_transaction(
-    context: GroupContext, request: OffsetCommitRequest, producer: tuple[int, int], call: Call, now_us: int
+    context: GroupContext, request: OffsetCommitRequest, producer: Producer, call: Call, now_us: int
 ) -> Decision:
     """TxnOffsetCommit (API 28): the offsets count when the transaction commits.
 
@@ -60,7 +73,8 @@ def commit_in_transaction(
     """
     error = refuse_commit(context.groups.get(request.group), request, transactional=True)
     if error is not ErrorCode.NONE:
-        return Decision((), [(call, OffsetCommitResponse(dict.fromkeys(request.offsets, error)))])
+        response = OffsetCommitResponse(dict.fromkeys(request.offsets, error))
+        return Decision((), [(call, response)], [_fenced(request, producer, error)] if error in _FENCED else [])
     records, errors = _records(context, request, now_us, producer)
     if not records:
         return Decision((), [(call, OffsetCommitResponse(errors))])
@@ -71,6 +85,16 @@ def commit_in_transaction(
         return Decision((), [(call, OffsetCommitResponse(errors))])
 
     return Decision(tuple(records), [], [], settle)
+
+
+def _fenced(request: OffsetCommitRequest, producer: Producer, error: ErrorCode) -> TransactionOffsetsRefused:
+    return TransactionOffsetsRefused(
+        transactional_id=producer.transactional_id,
+        group=request.group,
+        member_id=request.member_id,
+        generation=request.generation,
+        error=error.name,
+    )
 
 
 def refuse_commit(group: ClassicGroup | None, request: OffsetCommitRequest, *, transactional: bool) -> ErrorCode:
@@ -95,7 +119,7 @@ def refuse_commit(group: ClassicGroup | None, request: OffsetCommitRequest, *, t
 
 
 def _records(
-    context: GroupContext, request: OffsetCommitRequest, now_us: int, producer: tuple[int, int]
+    context: GroupContext, request: OffsetCommitRequest, now_us: int, producer: Producer
 ) -> tuple[list[CommittedOffset], dict[str, ErrorCode]]:
     """A record for each partition whose metadata text is not too long; the errors of all, NONE for these."""
     limit = context.settings.offset_metadata_max_bytes
@@ -106,7 +130,8 @@ def _records(
             errors[partition] = ErrorCode.OFFSET_METADATA_TOO_LARGE
         else:
             errors[partition] = ErrorCode.NONE
-            records.append(CommittedOffset(request.group, partition, offset, leader_epoch, metadata, now_us, *producer))
+            of = producer.producer_id, producer.epoch
+            records.append(CommittedOffset(request.group, partition, offset, leader_epoch, metadata, now_us, *of))
     return records, errors
 
 

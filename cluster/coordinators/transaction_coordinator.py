@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from msgspec.structs import replace
+
 from cluster.coordinators.decision import Call, Decision, Draft
 from cluster.coordinators.transaction import Transaction
 from cluster.coordinators.transaction_context import (
@@ -24,7 +26,7 @@ from cluster.coordinators.transaction_context import (
     refusal,
     state_changed,
 )
-from cluster.coordinators.transaction_end import end, end_from_coordinator, marked
+from cluster.coordinators.transaction_end import end, fence, marked
 from cluster.coordinators.transaction_init import init_producer_id
 from cluster.coordinators.transaction_partitions import add_offsets, add_partitions, describe
 from cluster.coordinators.transaction_records import TransactionMetadata, TransactionRecord, TransactionTombstone
@@ -139,8 +141,7 @@ class TransactionCoordinator:
             if transaction.pending is not None or metadata.state is not TransactionState.ONGOING:
                 continue
             if metadata.start_us + metadata.timeout_ms * 1000 < draft.now_us:
-                transaction.fence()
-                end_from_coordinator(self._context, transaction, lambda _error, _draft: None, draft)
+                fence(self._context, transaction, "timeout", lambda _error, _draft: None, draft)
 
     def _scan_expired(self, draft: Draft) -> None:
         unused_us = draft.now_us - self._context.settings.id_expiration_us
@@ -154,17 +155,23 @@ class TransactionCoordinator:
                 draft.when_late(partial(self._expired_late, transactional_id, transaction))
 
     def _expired(self, transactional_id: str, transaction: Transaction) -> Callable[[ErrorCode, Draft], None]:
-        def outcome(error: ErrorCode, _: Draft) -> None:
+        def outcome(error: ErrorCode, later: Draft) -> None:
             if error is not ErrorCode.NONE:
                 transaction.forget()
-            elif self.transactions.get(transactional_id) is transaction:
-                del self.transactions[transactional_id]
+            else:
+                self._dead(transactional_id, transaction, later)
 
         return outcome
 
-    def _expired_late(self, transactional_id: str, transaction: Transaction, _: Draft) -> None:
-        if self.transactions.get(transactional_id) is transaction and transaction.pending is None:
+    def _expired_late(self, transactional_id: str, transaction: Transaction, later: Draft) -> None:
+        if transaction.pending is None:
+            self._dead(transactional_id, transaction, later)
+
+    def _dead(self, transactional_id: str, transaction: Transaction, later: Draft) -> None:
+        """Its tombstone is committed: nobody knows the transactional id any more."""
+        if self.transactions.get(transactional_id) is transaction:
             del self.transactions[transactional_id]
+            later.tell(state_changed(replace(transaction.metadata, state=TransactionState.DEAD), self._context.broker))
 
     # --- the log -----------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from cluster.coordinators.decision import Call, Draft
 from cluster.coordinators.transaction import Transaction
 from cluster.coordinators.transaction_context import Outcome, TransactionContext
 from cluster.coordinators.transaction_records import LAST_EPOCH, NO_PRODUCER_ID, TransactionMetadata
+from cluster.events import TransactionFenced
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.transaction_messages import EndTxnRequest, EndTxnResponse
 from cluster.transaction_states import TransactionState
@@ -57,8 +58,24 @@ def end(context: TransactionContext, request: EndTxnRequest, call: Call, draft: 
     _prepare(context, transaction, (request.committed, request.version), prepared, draft)
 
 
-def end_from_coordinator(context: TransactionContext, transaction: Transaction, outcome: Outcome, draft: Draft) -> None:
-    """Abort a transaction whose producer was just fenced; a fence that cannot be written is remembered as failed."""
+def fence(context: TransactionContext, transaction: Transaction, reason: str, outcome: Outcome, draft: Draft) -> None:
+    """Raise the epoch of an ongoing transaction and abort it; a fence that cannot be written is remembered as failed.
+
+    `reason`: `timeout` or `InitProducerId`.
+    """
+    before = transaction.metadata.epoch
+    transaction.fence()
+    now = transaction.metadata
+    if now.epoch != before:
+        draft.tell(
+            TransactionFenced(
+                transactional_id=now.transactional_id,
+                broker=context.broker,
+                producer_id=now.producer_id,
+                epoch=now.epoch,
+                reason=reason,
+            )
+        )
 
     def prepared(error: ErrorCode, later: Draft) -> None:
         if error is not ErrorCode.NONE:

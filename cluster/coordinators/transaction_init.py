@@ -6,7 +6,7 @@ Source: `TransactionCoordinator.handleInitProducerId`, `prepareInitProducerIdTra
 from cluster.coordinators.decision import Call, Draft
 from cluster.coordinators.transaction import Transaction
 from cluster.coordinators.transaction_context import TransactionContext
-from cluster.coordinators.transaction_end import end_from_coordinator
+from cluster.coordinators.transaction_end import fence
 from cluster.coordinators.transaction_records import LAST_EPOCH, NO_EPOCH, TransactionMetadata
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import InitProducerIdRequest, InitProducerIdResponse
@@ -56,13 +56,12 @@ def _next(
     if error is not ErrorCode.NONE:
         draft.reply(call, InitProducerIdResponse(error))
     elif now.state is TransactionState.ONGOING:
-        transaction.fence()
 
         def aborting(failure: ErrorCode, later: Draft) -> None:
             retry = ErrorCode.CONCURRENT_TRANSACTIONS if failure is ErrorCode.NONE else failure
             later.reply(call, InitProducerIdResponse(retry))
 
-        end_from_coordinator(context, transaction, aborting, draft)
+        fence(context, transaction, "InitProducerId", aborting, draft)
     else:
         _give(context, transaction, request, call, draft)
 

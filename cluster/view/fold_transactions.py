@@ -7,21 +7,61 @@ from cluster.view.state import ClusterView, TransactionView
 _UNDER_WAY = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort"})
 
 
-def transaction_state_changed(view: ClusterView, event: e.TransactionStateChanged) -> None:
-    transaction = view.transactions.get(event.transactional_id)
+def _transaction(view: ClusterView, transactional_id: str) -> TransactionView:
+    transaction = view.transactions.get(transactional_id)
     if transaction is None:
-        transaction = view.transactions[event.transactional_id] = TransactionView(event.transactional_id)
+        transaction = view.transactions[transactional_id] = TransactionView(transactional_id)
+    return transaction
+
+
+def transaction_state_changed(view: ClusterView, event: e.TransactionStateChanged) -> None:
+    transaction = _transaction(view, event.transactional_id)
     before, now = transaction.state, event.state
     if now != before:
         transaction.begun += now == "Ongoing"
         transaction.committed += now == "CompleteCommit"
         transaction.aborted += now == "CompleteAbort"
-    if now == "PrepareAbort" and before != now:
-        note(view, event.at_us, "transaction", event.transactional_id, f"{event.transactional_id} is aborted")
+    words = _words(transaction, event)
+    if words and not event.loaded:
+        note(view, event.at_us, "transaction", event.transactional_id, f"{event.transactional_id}{words}")
+    transaction.fencing = False
     transaction.state, transaction.coordinator = now, event.broker
     transaction.producer_id, transaction.epoch = event.producer_id, event.epoch
     transaction.timeout_ms, transaction.partitions = event.timeout_ms, event.partitions
     transaction.start_us = event.start_us if now in _UNDER_WAY else -1
+
+
+def _words(before: TransactionView, event: e.TransactionStateChanged) -> str:
+    """What a move is worth to be told; most are not."""
+    match event.state:
+        case "PrepareAbort" if before.state != event.state:
+            return " is aborted"
+        case "Empty" if event.producer_id == before.producer_id and event.epoch > before.epoch:
+            return f" begins anew with epoch {event.epoch}: every earlier epoch is fenced"
+        case "Empty" if before.producer_id >= 0 and event.producer_id != before.producer_id:
+            return f" begins anew as producer id {event.producer_id}: {before.producer_id} is fenced"
+        case "Dead":
+            return " is Dead: unused for transactional.id.expiration.ms"
+    return ""
+
+
+_FENCED_BECAUSE = {
+    "timeout": "open for longer than transaction.timeout.ms",
+    "InitProducerId": "another producer has its transactional.id",
+}
+
+
+def transaction_fenced(view: ClusterView, event: e.TransactionFenced) -> None:
+    transaction = _transaction(view, event.transactional_id)
+    transaction.fencing = True
+    why = _FENCED_BECAUSE[event.reason]
+    words = f"{event.transactional_id} epoch {event.epoch - 1} is fenced: {why}"
+    note(view, event.at_us, "fault", event.transactional_id, words)
+
+
+def transaction_offsets_refused(view: ClusterView, event: e.TransactionOffsetsRefused) -> None:
+    words = f"{event.group}'s coordinator refused offsets of {event.transactional_id}: {event.error}"
+    note(view, event.at_us, "fault", event.transactional_id, words)
 
 
 def hanging_transaction_aborted(view: ClusterView, event: e.HangingTransactionAborted) -> None:
@@ -30,10 +70,7 @@ def hanging_transaction_aborted(view: ClusterView, event: e.HangingTransactionAb
 
 
 def producer_epoch_refused(view: ClusterView, event: e.ProducerEpochRefused) -> None:
-    transaction = view.transactions.get(event.transactional_id)
-    if transaction is None:
-        transaction = view.transactions[event.transactional_id] = TransactionView(event.transactional_id)
-    transaction.fenced += 1
+    _transaction(view, event.transactional_id).fenced += 1
     where = f"the leader of {event.partition}" if event.partition else "its coordinator"
     error = "INVALID_PRODUCER_EPOCH" if event.partition else "PRODUCER_FENCED"
     words = f"{where} refused epoch {event.epoch} of {event.transactional_id}: {error}"

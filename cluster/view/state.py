@@ -316,7 +316,8 @@ class GroupView(msgspec.Struct, gc=False):
 class TransactionView(msgspec.Struct, gc=False):
     """A transactional id as its coordinator holds it; `begun`, `committed`, `aborted` count transactions.
 
-    `start_us` is -1 while none is under way; `fenced` counts requests that were refused for their epoch.
+    `start_us` is -1 while none is under way; `fenced` counts requests that were refused for their epoch; `fencing`: the
+    epoch is raised (PrepareEpochFence), and the abort that follows is not committed yet.
     """
 
     transactional_id: str
@@ -331,6 +332,7 @@ class TransactionView(msgspec.Struct, gc=False):
     committed: int = 0
     aborted: int = 0
     fenced: int = 0
+    fencing: bool = False
 
 
 class FaultView(msgspec.Struct, gc=False):

@@ -13,6 +13,7 @@ from console.presenters.text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, 
 
 NONE_DECLARED = line(("no producer of this flight has a transactional.id", MUTED))
 ONGOING = TransactionState.ONGOING.value
+FENCE = TransactionState.PREPARE_EPOCH_FENCE.value
 UNDER_WAY = (ONGOING, TransactionState.PREPARE_COMMIT.value, TransactionState.PREPARE_ABORT.value)
 
 TRANSACTION_COLUMNS = (
@@ -60,10 +61,11 @@ class TransactionsListing(Listing):
     def rows(self, key: str) -> tuple[Line]:
         """One transactional id."""
         one = self.view.transactions[key]
-        state = states.transaction(one.state)
+        name = stands_at(one)
+        state = states.transaction(name)
         cells: list[Line | Span | str] = [
             (middle(key, self.layout.width_of(0)), STRONG),
-            line((f"{state.glyph} {_short(one.state) or UNKNOWN}", state.tone)),
+            line((f"{state.glyph} {_short(name) or UNKNOWN}", state.tone)),
             _known(one.producer_id),
             _known(one.epoch),
             f"broker-{one.coordinator}" if one.coordinator != NEVER else ((UNKNOWN, FAINT),),
@@ -78,9 +80,14 @@ class TransactionsListing(Listing):
         return (self.layout.row(cells),)
 
 
+def stands_at(one: TransactionView) -> str:
+    """Its state; PrepareEpochFence, which is only in its coordinator's memory, until the abort is committed."""
+    return FENCE if one.fencing else one.state
+
+
 def _short(state: str) -> str:
     """Kafka's name, but for the one that is too long for its column."""
-    return "EpochFence" if state == TransactionState.PREPARE_EPOCH_FENCE.value else state
+    return "EpochFence" if state == FENCE else state
 
 
 def _known(number: int) -> Line:
@@ -205,7 +212,7 @@ class StatesListing(Listing):
         self.layout = layout(STATE_COLUMNS, width)
         self.here: dict[str, list[str]] = {}
         for one in view.transactions.values():
-            self.here.setdefault(one.state, []).append(one.transactional_id)
+            self.here.setdefault(stands_at(one), []).append(one.transactional_id)
 
     def note(self) -> Line:
         """What version 2 adds to the table."""

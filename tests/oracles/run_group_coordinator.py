@@ -13,6 +13,7 @@ from typing import Any
 from cluster import events as e
 from cluster.coordinators.group import ClassicGroup, Member
 from cluster.coordinators.group_coordinator import answer_while_loading, refusal
+from cluster.coordinators.group_offsets import Producer
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
     DeleteGroupsRequest,
@@ -247,7 +248,7 @@ class Scenario:
     def _txn_offset_commit(self, step: dict[str, Any]) -> None:
         request = self._commit_request(step, self._current() if step.get("member_id") else -1)
         call, desk = Call(request), self.stage.desk
-        desk.run(desk.coordinator.commit_in_transaction(request, (step.get("pid", 1), 0), call, desk.now_us))
+        desk.run(desk.coordinator.commit_in_transaction(request, Producer(step.get("pid", 1), 0), call, desk.now_us))
         self._judge(step, call.response, self._actor(step))
 
     def _txn_marker(self, step: dict[str, Any]) -> None:

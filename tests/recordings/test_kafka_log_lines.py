@@ -438,6 +438,35 @@ def test_in_sync_replicas_by_leader_and_by_controller() -> None:
     assert lines_of(changed((1, 3), "shrink: broker-2 broker fenced", "__consumer_offsets-9"))
 
 
+def test_a_transactional_id_begins_and_is_aborted_for_its_age() -> None:
+    def stands(state: str, epoch: int) -> Event:
+        return e.TransactionStateChanged(
+            transactional_id="pay-1",
+            broker=2,
+            state=state,
+            producer_id=7,
+            epoch=epoch,
+            timeout_ms=60_000,
+            start_us=0,
+            partitions=(),
+        )
+
+    def fenced(reason: str) -> Event:
+        return e.TransactionFenced(transactional_id="pay-1", broker=2, producer_id=7, epoch=1, reason=reason)
+
+    at = "[TransactionCoordinator id=2] "
+    topic = e.TopicCreated(
+        topic="__transaction_state", partitions=1, replication_factor=3, min_insync_replicas=2, internal=True
+    )
+    begun = f"{at}Initialized transactionalId pay-1 with producerId 7 and producer epoch 0 on partition __transaction_state-0"
+    assert lines_of(topic, stands("Empty", 0)) == [begun]
+    aborted = f"{at}Completed rollback of ongoing transaction for transactionalId pay-1 due to timeout"
+    assert lines_of(stands("Ongoing", 0), fenced("timeout"), stands("PrepareAbort", 2), stands("PrepareAbort", 2)) == [
+        aborted
+    ]
+    assert lines_of(stands("Ongoing", 0), fenced("InitProducerId"), stands("PrepareAbort", 2)) == []
+
+
 def test_elections_and_truncation() -> None:
     unclean = e.LeaderElected(
         partition="orders-0", leader=3, leader_epoch=2, replicas=(1, 2, 3), isr=(3,), reason="unclean"

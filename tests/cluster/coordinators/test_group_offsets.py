@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cluster import events as e
+from cluster.coordinators.group_offsets import Producer
 from cluster.coordinators.group_records import CommittedOffset
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
@@ -36,7 +37,7 @@ def commit_in_transaction(
 ) -> ErrorCode:
     request = OffsetCommitRequest(GROUP, generation, member_id, None, {partition: (offset, 0, "")})
     call = Call(request)
-    desk.run(desk.coordinator.commit_in_transaction(request, (producer_id, 0), call, desk.now_us))
+    desk.run(desk.coordinator.commit_in_transaction(request, Producer(producer_id, 0, "tx"), call, desk.now_us))
     return error_of(call)
 
 
@@ -255,7 +256,7 @@ def test_a_marker_overtakes_a_commit_that_is_under_way(desk: Desk) -> None:
     request = OffsetCommitRequest(GROUP, -1, "", None, {"orders-0": (1, 0, "")})
     desk.send(request)
     later = OffsetCommitRequest(GROUP, -1, "", None, {"orders-0": (2, 0, "")})
-    desk.run(desk.coordinator.commit_in_transaction(later, (7, 0), Call(later), desk.now_us))
+    desk.run(desk.coordinator.commit_in_transaction(later, Producer(7, 0), Call(later), desk.now_us))
     end(desk)
     assert committed(desk) == (NONE, 2)
     desk.settle()
@@ -270,13 +271,19 @@ def test_a_transaction_is_fenced_by_the_groups_metadata(desk: Desk) -> None:
     assert commit_in_transaction(desk, 1, generation=2, member_id=a.member_id) is ErrorCode.ILLEGAL_GENERATION
     assert commit_in_transaction(desk, 1, generation=1, member_id="x") is ErrorCode.UNKNOWN_MEMBER_ID
     assert commit_in_transaction(desk, 1) is NONE  # a producer from before KIP-447
+    told = desk.told(e.TransactionOffsetsRefused)
+    assert [(one.transactional_id, one.group, one.generation, one.member_id) for one in told] == [
+        ("tx", GROUP, 2, a.member_id),
+        ("tx", GROUP, 1, "x"),
+    ]
+    assert [one.error for one in told] == ["ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"]
 
 
 def test_a_transactional_commit_is_answered_when_it_is_safe(desk: Desk) -> None:
     desk.commits = False
     request = OffsetCommitRequest(GROUP, -1, "", None, {"orders-0": (1, 0, "")})
     call = Call(request)
-    desk.run(desk.coordinator.commit_in_transaction(request, (7, 0), call, desk.now_us))
+    desk.run(desk.coordinator.commit_in_transaction(request, Producer(7, 0), call, desk.now_us))
     assert call.pending
     desk.settle(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     assert error_of(call) is ErrorCode.NOT_COORDINATOR

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from cluster.coordinators.decision import Decision, Markers
 from cluster.coordinators.transaction_coordinator import TransactionCoordinator
 from cluster.coordinators.transaction_records import LAST_EPOCH, TransactionMetadata, TransactionRecord
+from cluster.events import Event, TransactionFenced, TransactionStateChanged
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
@@ -32,6 +33,7 @@ class Desk:
         self.markers: list[Markers] = []
         self.append_error = ErrorCode.NONE
         self.held: list[Decision] | None = None
+        self.told: list[Event] = []
         self._next_producer_id = 100
         self.coordinator = self._new()
         self.run(self.coordinator.loaded(self.now_us))
@@ -67,6 +69,7 @@ class Desk:
         while decision is not None:
             answers += [response for to, response in decision.replies if to is call]
             self.markers += decision.markers
+            self.told += decision.events
             if self.append_error is ErrorCode.NONE:
                 for record in decision.records:
                     assert isinstance(record, TransactionRecord)
@@ -217,9 +220,20 @@ def test_a_transaction_beyond_its_timeout_is_fenced_and_aborted_at_a_scan() -> N
             desk.deadline()
         assert 60 * SECOND_US < desk.now_us - began_us <= 70 * SECOND_US
         assert desk.metadata.epoch == EPOCH + raised
+        (fenced,) = [event for event in desk.told if isinstance(event, TransactionFenced)]
+        assert (fenced.epoch, fenced.reason) == (EPOCH + 1, "timeout")
         assert desk.end(commit=True).error is FENCED
         desk.mark()
         assert desk.state() is S.COMPLETE_ABORT
+
+
+def test_a_fence_that_cannot_be_written_is_told_once() -> None:
+    desk = Desk()
+    desk.given(S.ONGOING)
+    desk.append_error = ErrorCode.NOT_ENOUGH_REPLICAS
+    for _ in range(3):
+        desk.init()
+    assert [event.epoch for event in desk.told if isinstance(event, TransactionFenced)] == [EPOCH + 1]
 
 
 def test_a_successor_fences_the_open_transaction_then_gets_an_epoch_of_its_own() -> None:
@@ -279,6 +293,8 @@ def test_an_unused_transactional_id_expires() -> None:
     while ID in desk.coordinator.transactions:
         desk.deadline()
     assert 2 * 3_600 * SECOND_US <= desk.now_us <= 3 * 3_600 * SECOND_US + 2 * SECOND_US
+    assert isinstance(desk.told[-1], TransactionStateChanged)
+    assert desk.told[-1].state == "Dead"
     assert desk.add("orders-0") is ErrorCode.INVALID_PRODUCER_ID_MAPPING
 
 
@@ -404,6 +420,8 @@ def test_an_expiration_that_is_committed_late_takes_the_id_away() -> None:
     assert decision.late is not None
     desk.run(decision.late())
     assert ID not in desk.coordinator.transactions
+    assert isinstance(desk.told[-1], TransactionStateChanged)
+    assert desk.told[-1].state == "Dead"
 
 
 def test_a_producer_id_that_was_used_up_is_nobodys_after_the_next_move() -> None:
