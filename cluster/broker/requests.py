@@ -10,34 +10,23 @@ from functools import partial
 from typing import Protocol
 
 from cluster.broker.controller import PRODUCER_IDS_IN_BLOCK
-from cluster.broker.group_coordination import GroupCoordination
 from cluster.broker.producer_state import Verification
-from cluster.broker.purgatory import DelayedProduce, Timeouts
+from cluster.broker.purgatory import DelayedProduce
 from cluster.broker.replica import Replica
-from cluster.broker.transaction_coordination import TransactionCoordination
-from cluster.broker.transactional_requests import TransactionalRequests, as_produce_error
+from cluster.broker.transactional_requests import TransactionalRequests, TransactionServer, as_produce_error
 from cluster.connection import Call, Connection
-from cluster.events import Event, ProducerEpochRefused, RecordsLost
+from cluster.events import ProducerEpochRefused, RecordsLost
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import RecordBatch
-from cluster.timeline import Timeline
 
 ALL_IN_SYNC = -1
 
 
-class Server(Protocol):
+class Server(TransactionServer, Protocol):
     """The broker whose requests these are."""
 
-    id: int
-    tell: Callable[[Event], None]
-    timeline: Timeline
-    timeouts: Timeouts
-    replicas: dict[str, Replica]
-    image: dict[str, m.PartitionMetadata]
     live: tuple[int, ...]
-    coordination: GroupCoordination
-    transactions: TransactionCoordination
     transactional: TransactionalRequests
 
     def new_producer_ids(self) -> int:
