@@ -19,6 +19,11 @@ NOT_READ_YET: tuple[str, ...] = (
     "client.rack",
     "compression.type",
     "partitioner.availability.timeout.ms",
+    "group.coordinator.append.linger.ms",
+    "group.coordinator.rebalance.protocols",
+    "default.replication.factor",
+    "num.partitions",
+    "auto.create.topics.enable",
     "replica.fetch.min.bytes",
     "replica.fetch.max.bytes",
     "log.cleanup.policy",
@@ -26,6 +31,10 @@ NOT_READ_YET: tuple[str, ...] = (
     "message.max.bytes",
     "flush.ms",
     "cleanup.policy",
+    "log.cleaner.delete.retention.ms",
+    "log.cleaner.min.cleanable.ratio",
+    "delete.retention.ms",
+    "min.cleanable.dirty.ratio",
     "max.message.bytes",
 )
 """Configuration keys that nothing obeys yet: they may be given Kafka's own default, and no other value."""

@@ -17,13 +17,12 @@ from cluster.broker.partition_log import WRITEBACK_EVERY_US
 from cluster.broker.purgatory import Timeouts
 from cluster.broker.replica import Replica
 from cluster.broker.requests import Requests
+from cluster.broker.upkeep import LogUpkeep
 from cluster.connection import Call, Connection
 from cluster.events import BrokerPaused, BrokerResumed, BrokerStarted, BrokerStopped, Event
 from cluster.network import Link
 from cluster.protocol.messages import PartitionMetadata
 from cluster.spec import BrokerSpec
-
-FIRST_RETENTION_CHECK_US = 30_000_000  # LogManager's initial task delay
 
 
 class Broker:
@@ -59,7 +58,9 @@ class Broker:
         self._heartbeat_us = cast(int, config["broker.heartbeat.interval.ms"]) * 1000
         self.lifecycle = Lifecycle(self, self._heartbeat_us)
         self.lag_us = cast(int, config["replica.lag.time.max.ms"]) * 1000
-        self._retention_check_us = cast(int, config["log.retention.check.interval.ms"]) * 1000
+        self.fetch_wait_us = cast(int, config["replica.fetch.wait.max.ms"]) * 1000
+        self.producer_expiration_us = cast(int, config["producer.id.expiration.ms"]) * 1000
+        self._upkeep = LogUpkeep(self, config)
         self._requests = Requests(self)
         self._coordinators = HostedCoordinators(self, config, new_uuid, self._requests.new_producer_id)
         self.coordination, self.transactions = self._coordinators.groups, self._coordinators.transactions
@@ -165,12 +166,7 @@ class Broker:
         places = max(1, len(self.control.brokers))
         self.after(self._heartbeat_us * self.id // places, self.lifecycle.beat, None)
         self.after(self.lag_us // 2, self._check_isr, None)
-        self.after(FIRST_RETENTION_CHECK_US, self._check_retention, None)
-
-    def _check_retention(self, _: None) -> None:
-        for replica in self.replicas.values():
-            replica.delete_old_segments()
-        self.after(self._retention_check_us, self._check_retention, None)
+        self._upkeep.start()
 
     def end(self, how: str) -> None:
         """The process is gone (`how`: stop, kill, crash): memory is lost, sockets reset.

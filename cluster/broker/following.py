@@ -19,7 +19,6 @@ from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.record_batch import RecordBatch
 
 REPLICA_FETCH_BACKOFF_US = 1_000_000
-REPLICA_FETCH_WAIT_US = 500_000
 
 
 class Leader(Protocol):
@@ -45,10 +44,14 @@ class Leader(Protocol):
 
 
 class FollowersHost(Protocol):
-    """The broker that a following replica lives on; `stopped_us` is -1 while its process lives."""
+    """The broker that a following replica lives on; `stopped_us` is -1 while its process lives.
+
+    `fetch_wait_us` is `replica.fetch.wait.max.ms`.
+    """
 
     id: int
     disk: Disk
+    fetch_wait_us: int
     running: bool
     stopped_us: int
     tell: Callable[[Event], None]
@@ -87,7 +90,7 @@ class FollowingReplica:
         self._acknowledge: Link | None = None
 
     def _followers_high_watermark(self) -> int:
-        """The high watermark that this replica knows: the one it was sent last, or its leader's of half a second ago.
+        """The high watermark that this replica knows: the one it was sent last, or its leader's of a fetch ago.
 
         Kafka's idle fetches bring it every `replica.fetch.wait.max.ms`; as nobody reads it before an election, it is
         looked up here instead of being sent.
@@ -96,7 +99,7 @@ class FollowingReplica:
         if source is None or not source.is_leader or not self.fetching:
             return self.high_watermark  # also when its own log may still differ from its leader's
         seen_us = self.host.now_us if source.host.stopped_us < 0 else source.host.stopped_us
-        if seen_us - source.high_watermark_us >= REPLICA_FETCH_WAIT_US:
+        if seen_us - source.high_watermark_us >= self.host.fetch_wait_us:
             return max(self.high_watermark, min(source.high_watermark, self.log.log_end))
         return self.high_watermark
 

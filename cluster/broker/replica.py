@@ -29,9 +29,10 @@ Committed = Callable[[ErrorCode], object]
 
 
 class Host(FollowersHost, Protocol):
-    """The broker that a replica lives on. `lag_us`: `replica.lag.time.max.ms`."""
+    """The broker that a replica lives on: `replica.lag.time.max.ms`, `producer.id.expiration.ms`."""
 
     lag_us: int
+    producer_expiration_us: int
 
     def link_from(self, broker: int) -> Link:
         """The link from another broker."""
@@ -100,6 +101,7 @@ class Replica(FollowingReplica):
         self.is_leader, self.alter_pending, self.source = True, False, None
         self.session += 1
         self.log.recall_producers()
+        self.expire_producers()
         self.log.transactions.high_watermark_at(self.high_watermark)
         self.log.epochs.assign(metadata.leader_epoch, self.log.log_end)
         self.epoch_start = self.log.log_end
@@ -271,6 +273,10 @@ class Replica(FollowingReplica):
             self.admit_followers(follower)
 
     # --- the log's start --------------------------------------------------------------------------------------------
+
+    def expire_producers(self) -> None:
+        """As leader: forget producers that have not written for `producer.id.expiration.ms`."""
+        self.log.producers.expire(self.host.now_us, self.host.producer_expiration_us)
 
     def advance_log_start(self, offset: int, reason: str) -> None:
         """As leader: nobody reads below `offset` any more. Followers learn of it with the answer to their fetch."""

@@ -1,10 +1,12 @@
 """Kafka's defaults, the reading of values, and the refusals that Kafka itself makes."""
 
 import re
+from pathlib import Path
 from typing import get_args
 
 import pytest
 
+import cluster
 from cluster.config import (
     CONFIG_KEYS,
     ConfigError,
@@ -18,6 +20,8 @@ from cluster.config import (
     resolve_topic,
     scopes_of,
 )
+from cluster.config_keys import TOPIC_FALLBACK
+from cluster.unbuilt import NOT_READ_YET, UNBUILT
 
 # What stands in kafka-behaviours.md §1.1-1.3, with the mistakes of §0 put right.
 KAFKA: dict[Scope, dict[str, Value]] = {
@@ -72,6 +76,7 @@ KAFKA: dict[Scope, dict[str, Value]] = {
         "offsets.retention.minutes": 10_080,
         "offsets.retention.check.interval.ms": 600_000,
         "offset.metadata.max.bytes": 4_096,
+        "offsets.commit.timeout.ms": 5_000,
         "transaction.state.log.num.partitions": 50,
         "transaction.state.log.replication.factor": 3,
         "transaction.state.log.min.isr": 2,
@@ -126,6 +131,24 @@ def test_every_default_is_a_legal_value_of_its_key() -> None:
         assert coerce(key.scope, key.name, key.default) == key.default
     for scope in get_args(Scope):
         assert resolve(scope, {}) == defaults(scope)
+
+
+def test_a_key_is_obeyed_or_refused() -> None:
+    source = "".join(
+        path.read_text()
+        for path in sorted(Path(cluster.__file__).parent.rglob("*.py"))
+        if path.name not in {"config.py", "config_keys.py", "unbuilt.py"}
+    )
+    read_for_topics = {"log.retention.ms", "log.retention.hours", "log.roll.hours"}
+    for topic_key, broker_key in TOPIC_FALLBACK.items():
+        if f'"{topic_key}"' in source:
+            read_for_topics.add(broker_key)
+    for key in CONFIG_KEYS:
+        stem = key.name.removesuffix(".max.ms").removesuffix(".ms")  # the backoffs are read by their stem
+        read = f'"{key.name}"' in source or (stem.endswith(("backoff", "setup.timeout")) and f'"{stem}"' in source)
+        read = read or key.name in read_for_topics
+        refused = key.name in NOT_READ_YET or f"{key.name}=consumer" in UNBUILT
+        assert read or refused, f"{key.scope} key {key.name}"
 
 
 def test_a_key_stands_once_in_a_scope_and_names_its_unit_and_source() -> None:

@@ -1,0 +1,46 @@
+"""What a broker does with its logs from time to time: old segments go, and producers that write no more are forgotten.
+
+Source: `LogManager.cleanupLogs`, `UnifiedLog.removeExpiredProducers`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from cluster.broker.replica import Replica
+from cluster.config import broker_number
+
+FIRST_RETENTION_CHECK_US = 30_000_000  # LogManager's initial task delay
+
+
+class UpkeepHost(Protocol):
+    """The broker whose logs these are."""
+
+    replicas: dict[str, Replica]
+
+    def after(self, delay_us: int, action: Callable[[Any], object], argument: object) -> None:
+        """Do something in a while, unless this life of the process is over by then."""
+
+
+class LogUpkeep:
+    """One broker's."""
+
+    def __init__(self, host: UpkeepHost, config: Mapping[str, object]) -> None:
+        self._host = host
+        self._retention_check_us = 1_000 * broker_number(config, "log.retention.check.interval.ms")
+        self._expiration_check_us = 1_000 * broker_number(config, "producer.id.expiration.check.interval.ms")
+
+    def start(self) -> None:
+        """The process is up."""
+        self._host.after(FIRST_RETENTION_CHECK_US, self._check_retention, None)
+        self._host.after(self._expiration_check_us, self._expire_producers, None)
+
+    def _check_retention(self, _: None) -> None:
+        for replica in self._host.replicas.values():
+            replica.delete_old_segments()
+        self._host.after(self._retention_check_us, self._check_retention, None)
+
+    def _expire_producers(self, _: None) -> None:
+        for replica in self._host.replicas.values():
+            if replica.is_leader:  # a follower looks when it takes over: nobody asks it before
+                replica.expire_producers()
+        self._host.after(self._expiration_check_us, self._expire_producers, None)
