@@ -192,7 +192,8 @@ def _with_application(luck: Random, group: GroupSpec, features: tuple[str, ...],
         crashes = luck.random() < 0.4
         poison = PoisonSpec(str(luck.choice((1, 7, 40))), crashes=crashes)
         application = msgspec.structs.replace(application, poison=poison)
-    if application.poison is not None or luck.random() < 0.3:
+    supervised = application.poison is not None or (first and "exactly_once" in features)  # else nobody starts it again
+    if supervised or luck.random() < 0.3:
         application = msgspec.structs.replace(application, restart_after_us=luck.choice((500_000, 3_000_000)))
     if first and "exactly_once" in features:
         application = msgspec.structs.replace(

@@ -6,8 +6,9 @@ turn is over. A full disk fails the first append, and with its only log director
 Source: `LogManager.handleLogDirFailure`; reading is from the page cache and waits for nothing.
 """
 
+from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from cluster.protocol.messages import (
     InitProducerIdRequest,
@@ -46,6 +47,14 @@ def appends_of(request: Request) -> int:
     return 1 if isinstance(request, _WRITE_ONE) else 0
 
 
+class Write(NamedTuple):
+    """Something that waits for the disk: how many appends it is, and what is done after them."""
+
+    appends: int
+    action: Action
+    argument: object
+
+
 class Disk:
     """One broker's disk. `bad`: it is slow, or full, or still has a queue; `failed` is called when a write fails."""
 
@@ -53,13 +62,17 @@ class Disk:
         self._timeline, self._failed = timeline, failed
         self._append_us = 0
         self._free_us = 0
-        self._waiting = 0
-        self._life = 0
+        self._queue: deque[Write] = deque()
+        self._life = 0  # what was posted in an earlier one is void
         self.bad = self.full = False
 
     def slow_down(self, append_us: int) -> None:
-        """Each append takes this long from now on; 0: none takes any, once the queue is empty."""
+        """Each append takes this long from now on, also those that wait; 0: none takes any."""
         self._append_us = append_us
+        self._life += 1
+        self._free_us = self._timeline.now_us
+        for write in self._queue:
+            self._post(write)
         self._judge()
 
     def fill(self, *, full: bool) -> None:
@@ -68,30 +81,34 @@ class Disk:
         self._judge()
 
     def _judge(self) -> None:
-        self.bad = self.full or self._append_us > 0 or self._waiting > 0
+        self.bad = self.full or self._append_us > 0 or bool(self._queue)
 
     def append(self, appends: int, action: Action, argument: object) -> None:
         """Do this when so many appends are done, after everything that waits already."""
         if self.full and appends:
             self._failed()
             return
-        now_us = self._timeline.now_us
-        self._free_us = max(self._free_us, now_us) + appends * self._append_us
-        self._waiting += 1
-        self._timeline.post(self._free_us, self._done, (self._life, action, argument))
+        self._free_us = max(self._free_us, self._timeline.now_us)
+        write = Write(appends, action, argument)
+        self._queue.append(write)
+        self._post(write)
 
-    def _done(self, write: tuple[int, Action, object]) -> None:
-        life, action, argument = write
+    def _post(self, write: Write) -> None:
+        self._free_us += write.appends * self._append_us
+        self._timeline.post(self._free_us, self._done, (self._life, write))
+
+    def _done(self, posted: tuple[int, Write]) -> None:
+        life, write = posted
         if life != self._life:
             return
-        self._waiting -= 1
-        if self._waiting == 0:
+        self._queue.popleft()
+        if not self._queue:
             self._judge()
-        action(argument)
+        write.action(write.argument)
 
     def host_process_died(self) -> None:
         """The process is gone, with everything it waited for."""
         self._life += 1
-        self._waiting = 0
+        self._queue.clear()
         self._free_us = 0
         self._judge()

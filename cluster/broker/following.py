@@ -132,6 +132,8 @@ class FollowingReplica:
         cut = follower_truncation(self.log.epochs, end, self.log.log_end, self.high_watermark)
         if cut.offset < self.log.log_end:
             self._drop_from(cut.offset, "diverged")
+        else:
+            self.log.truncate_to(cut.offset)
         if not cut.complete:
             self._ask(session)
             return

@@ -128,7 +128,8 @@ class PartitionLog:
     def truncate_to(self, offset: int) -> int:
         """Drop every batch that reaches beyond `offset`; returns how many records went.
 
-        Below the start, the start goes back to it: nothing is there any more (`UnifiedLog.truncateTo`).
+        Below the start, the start goes back to it: nothing is there any more. An epoch that began at the end goes in
+        any case: this broker was elected, and another one before it wrote anything (`UnifiedLog.truncateTo`).
         """
         before = self.log_end
         below_start = offset < self.log_start
@@ -145,11 +146,11 @@ class PartitionLog:
                 self.drop_before(self.log_end)
         if below_start and not self.batches:
             self.log_end = offset
+        self.epochs.truncate_from_end(self.log_end)
+        self._epoch = -1
         if self.log_end != before:
             self.flushed = min(self.flushed, self.log_end)
             self._dirty_ends = deque((min(end, offset) for end in self._dirty_ends), maxlen=_LOOKS_UNTIL_WRITTEN)
-            self.epochs.truncate_from_end(self.log_end)
-            self._epoch = -1
             self.producers, self.transactions, self._recalled = ProducerStates(), TransactionIndex(), 0
         return before - self.log_end
 

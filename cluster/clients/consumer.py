@@ -119,7 +119,7 @@ class Consumer(Member):
 
     def _crashed(self, reason: str) -> None:
         self._gone("crash", reason)
-        if self.when_crashed is not None:
+        if self.when_crashed is not None and not self._closing:  # who was to end, has ended
             self.when_crashed()
 
     def _gone(self, how: str, reason: str = "") -> None:

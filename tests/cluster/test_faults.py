@@ -225,6 +225,12 @@ def test_a_disk_takes_one_append_after_the_other() -> None:
     assert slowest_ms(flight, "orders-0", 12, 25) >= 1_000  # more comes than it can take: there is a queue
 
 
+def test_what_waits_for_a_slow_disk_waits_no_longer_when_it_is_mended() -> None:
+    flight = fly((10, "slow disk of broker-1 to 2s"), (14, "slow disk of broker-1 to 0ms"), until_s=20, rate=20.0)
+    assert slowest_ms(flight, "orders-0", 14, 14.1) >= 1_500
+    assert slowest_ms(flight, "orders-0", 14.1, 20) < 20
+
+
 def test_a_broker_with_a_full_disk_halts_at_its_first_append_and_returns_when_there_is_room() -> None:
     flight = fly((10, "fill disk of broker-1 for 20s"), until_s=80)
     (stopped,) = flight.all(e.BrokerStopped)

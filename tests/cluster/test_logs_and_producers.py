@@ -50,6 +50,14 @@ def test_a_log_is_cut_at_a_batch_and_forgets_the_epochs_and_producers_behind_it(
     assert log.truncate_to(3) == 0
 
 
+def test_an_epoch_in_which_nothing_was_written_goes_with_a_cut_that_drops_nothing() -> None:
+    log = filled(3, 2)
+    written = log.epochs.latest_epoch
+    log.epochs.assign(7, log.log_end)
+    assert log.truncate_to(5) == 0
+    assert log.epochs.latest_epoch == written
+
+
 def test_a_log_that_is_cut_below_its_start_begins_there() -> None:
     """Its leader lost more than this follower deleted (`UnifiedLog.truncateTo`)."""
     log = filled(3, 2, 5)

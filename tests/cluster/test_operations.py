@@ -1,9 +1,11 @@
 """Each command of the console on a small cluster: what it does, what it refuses, and what `for` undoes."""
 
+import msgspec
 import pytest
 
 from cluster import events as e
 from cluster.simulation import Simulation
+from cluster.spec import ApplicationSpec, KeysSpec, PoisonSpec
 from tests.cluster.test_timing_facts import SECOND_US, Flown, flown, spec
 
 
@@ -98,6 +100,19 @@ def test_who_is_scaled_away_while_it_closes_to_be_restarted_stays_away() -> None
     flight = fly((10, "pause g-2"), (10.5, "restart g-2"), (11, "scale g to 1"), (12, "resume g-2"))
     assert [stopped.member for stopped in flight.all(e.MemberStopped)] == ["g-2"]
     assert not alive(flight.simulation, "g-2")
+
+
+def test_who_dies_while_it_is_to_end_does_not_come_back() -> None:
+    """The record that it works on when it is told to stop is followed by one that it chokes on."""
+    base = spec((9, "stop g-1"), members=1, initial_delay_ms=500, until_s=20)
+    application = ApplicationSpec(400_000, poison=PoisonSpec("0"), restart_after_us=100_000)
+    keyed = msgspec.structs.replace(base.producers[0], keys=KeysSpec("uniform", distinct=3))
+    group = msgspec.structs.replace(base.groups[0], application=application)
+    flight = flown(msgspec.structs.replace(base, producers=(keyed,), groups=(group,)))
+    last = flight.all(e.MemberStopped)[-1]
+    assert last.how == "crash"
+    assert last.at_us > 9 * SECOND_US
+    assert not alive(flight.simulation, "g-1")
 
 
 def test_scale_starts_new_members_and_stops_the_highest() -> None:
