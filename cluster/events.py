@@ -683,6 +683,18 @@ class PositionsReset(Event, frozen=True, kw_only=True):
     reason: str
 
 
+class PositionsGivenUp(Event, frozen=True, kw_only=True):
+    """The application aborted its transaction for `reason` and goes back to what its group has committed.
+
+    It has no positions in `partitions` until its coordinator has said where that is.
+    """
+
+    group: str
+    member: str
+    partitions: tuple[str, ...]
+    reason: str
+
+
 class PositionOutOfRange(Event, frozen=True, kw_only=True):
     """The log does not reach the consumer's position (any more): it has none until `reset` has found another one.
 

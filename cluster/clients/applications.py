@@ -91,7 +91,7 @@ class Application:
             except Refused as fatal:
                 self._fatal(consumer, writer, fatal)
                 return
-            consumer.back_to_committed(back)
+            consumer.back_to_committed(back, refused.error.name)
 
     @staticmethod
     def _fatal(consumer: Member, writer: TransactionalWriter, refused: Refused) -> None:

@@ -338,9 +338,9 @@ class Consumer(Member):
             if name in self.owned:
                 self.membership.positions.seek(name, offset)
 
-    def back_to_committed(self, otherwise: dict[str, int]) -> None:
+    def back_to_committed(self, otherwise: dict[str, int], reason: str) -> None:
         """The application forgets what it has read since its last commit, of what it still holds."""
-        self.membership.positions.back_to_committed(otherwise)
+        self.membership.positions.back_to_committed(otherwise, reason)
         self.want_attention()
 
     def seek(self, partition: str, offset: int) -> None:

@@ -252,7 +252,7 @@ class Member(Process):
         """The application seeks to these positions, of what it still holds, before it polls again."""
 
     @abstractmethod
-    def back_to_committed(self, otherwise: dict[str, int]) -> None:
+    def back_to_committed(self, otherwise: dict[str, int], reason: str) -> None:
         """The application forgets what it has read since its last commit; `otherwise`: where nothing is committed."""
 
     @abstractmethod

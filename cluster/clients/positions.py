@@ -68,13 +68,16 @@ class Positions:
                 )
             )
 
-    def back_to_committed(self, otherwise: dict[str, int]) -> None:
-        """Go on at the committed offsets of what is owned; where there is none, at these."""
+    def back_to_committed(self, otherwise: dict[str, int], reason: str) -> None:
+        """Go on at the committed offsets of what is owned, for `reason`; where there is none, at these."""
         consumer = self._consumer
         names = [name for name in otherwise if name in consumer.owned]
         self._unknown |= dict.fromkeys(names)
         self._otherwise |= {name: otherwise[name] for name in names}
         consumer.fetcher.revoke(tuple(names))
+        consumer.tell(
+            e.PositionsGivenUp(group=consumer.group, member=consumer.name, partitions=tuple(names), reason=reason)
+        )
 
     def seek(self, partition: str, offset: int) -> None:
         """KafkaConsumer.seek: whether or not it had a position, this is it; the next fetch finds out what is there."""

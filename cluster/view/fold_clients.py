@@ -192,6 +192,14 @@ def _blame(group: GroupView, generation: int, reread: int) -> None:
             return
 
 
+def positions_given_up(view: ClusterView, event: e.PositionsGivenUp) -> None:
+    positions = view.members[event.member].positions
+    for name in event.partitions:
+        positions.pop(name, None)
+    words = f"aborted its transaction ({event.reason}) and goes back to what {event.group} has committed"
+    note(view, event.at_us, "member", event.member, f"{event.member} {words}")
+
+
 def position_out_of_range(view: ClusterView, event: e.PositionOutOfRange) -> None:
     view.members[event.member].positions.pop(event.partition, None)
     words = f"position {event.position} of {event.partition} is not in the log: {event.reset} decides"
