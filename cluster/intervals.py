@@ -47,7 +47,7 @@ class IntervalSet(msgspec.Struct, gc=False):
         """Take first … end-1 out, as far as they are in."""
         kept = [
             piece
-            for start, stop in zip(self.starts, self.ends, strict=True)
+            for start, stop in self.ranges()
             for piece in ((start, min(stop, first)), (max(start, end), stop))
             if piece[0] < piece[1]
         ]
@@ -76,6 +76,14 @@ class IntervalSet(msgspec.Struct, gc=False):
             at = self.ends[index]
         if at < end:
             yield at, end
+
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        """The ranges (first, end), in order."""
+        return zip(self.starts, self.ends, strict=True)
+
+    def shared(self, other: "IntervalSet", first: int, end: int) -> int:
+        """How many of first … end-1 are in both sets."""
+        return sum(other.covered(max(first, start), min(end, stop)) for start, stop in self.ranges())
 
     def covered(self, first: int, end: int) -> int:
         """How many of first … end-1 are in the set."""

@@ -15,7 +15,7 @@ from cluster.events import GroupDeleted
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES, RecordBatch
+from cluster.protocol.record_batch import COMMIT, RECORD_BATCH_OVERHEAD_BYTES, RecordBatch
 
 OFFSETS_TOPIC = "__consumer_offsets"
 
@@ -100,7 +100,7 @@ class GroupCoordination(Coordination[GroupCoordinator]):
         for record in batch.payload:
             coordinator.replay(cast(GroupRecord, record))
         if batch.marker and coordinator.loading:
-            coordinator.end_transaction(batch.producer_id, batch.marker == "COMMIT", self._broker.now_us)
+            coordinator.end_transaction(batch.producer_id, batch.marker == COMMIT, self._broker.now_us)
 
     def _append_timeout_us(self, _: tuple[Record, ...]) -> int:
         return self._commit_timeout_us

@@ -21,11 +21,10 @@ from cluster.events import Event, HangingTransactionAborted, ProducerEpochRefuse
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES, RecordBatch
+from cluster.protocol.record_batch import ABORT, COMMIT, RECORD_BATCH_OVERHEAD_BYTES, RecordBatch
 from cluster.timeline import Timeline
 
 MARKER_BYTES = RECORD_BATCH_OVERHEAD_BYTES + 17  # key: version and type; value: version and coordinator epoch
-COMMIT, ABORT = "COMMIT", "ABORT"
 _UNVERIFIED = (
     ErrorCode.CONCURRENT_TRANSACTIONS,
     ErrorCode.NETWORK_EXCEPTION,

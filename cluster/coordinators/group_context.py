@@ -8,7 +8,7 @@ from cluster.config import broker_number
 from cluster.coordinators.decision import Call, Deadlines, Draft
 from cluster.coordinators.group import NOT_ARMED, SESSION, ClassicGroup, Member
 from cluster.events import MemberRemoved
-from cluster.protocol.messages import Response
+from cluster.protocol.messages import HeartbeatRequest, OffsetCommitRequest, Response
 
 UUID_LENGTH = 36
 
@@ -94,7 +94,9 @@ def answer_parked(draft: Draft, call: Call, response: Response) -> None:
         draft.reply(call, response)
 
 
-def client_of(member_id: str) -> str:
-    """The client id (or instance id) in a member id that the coordinator does not hold: `billing-1-<uuid>`; else ""."""
-    name, dash = member_id[: -UUID_LENGTH - 1], member_id[-UUID_LENGTH - 1 : -UUID_LENGTH]
+def sender_of(request: HeartbeatRequest | OffsetCommitRequest) -> str:
+    """The client id of whoever sends a request; else what its member id begins with (`billing-1-<uuid>`); or ""."""
+    if request.client_id:
+        return request.client_id
+    name, dash = request.member_id[: -UUID_LENGTH - 1], request.member_id[-UUID_LENGTH - 1 : -UUID_LENGTH]
     return name if dash == "-" else ""

@@ -18,7 +18,7 @@ from cluster.coordinators.decision import Call, Decision, Draft
 from cluster.coordinators.group import JOIN_BARRIER, NOT_ARMED, RETENTION, SESSION, ClassicGroup
 from cluster.coordinators.group_admin import delete_groups, describe, list_groups
 from cluster.coordinators.group_causes import over_capacity
-from cluster.coordinators.group_context import GroupContext, GroupSettings, answer_parked, client_of
+from cluster.coordinators.group_context import GroupContext, GroupSettings, answer_parked, sender_of
 from cluster.coordinators.group_join import join
 from cluster.coordinators.group_liveness import heartbeat, leave, session_deadline
 from cluster.coordinators.group_offset_fetch import fetch
@@ -229,7 +229,7 @@ class GroupCoordinator:
             decision.events.append(
                 HeartbeatAnswered(
                     group=request.group,
-                    member=request.client_id or client_of(request.member_id),
+                    member=sender_of(request),
                     member_id=request.member_id,
                     error=answer.error.name,
                     session_deadline_us=NOT_ARMED,

@@ -6,7 +6,7 @@ Source: Kafka's `GroupMetadataManager` (classicGroupHeartbeat…, classicGroupLe
 from cluster.coordinators.decision import Call, Decision, Draft, coordinator_error
 from cluster.coordinators.group import NOT_ARMED, ClassicGroup
 from cluster.coordinators.group_causes import SESSION_EXPIRED, cause_of_leaving, expired, left
-from cluster.coordinators.group_context import GroupContext, answer_parked, client_of
+from cluster.coordinators.group_context import GroupContext, answer_parked, sender_of
 from cluster.coordinators.group_rebalance import close_if_all_joined, rebalance_or_close
 from cluster.coordinators.group_states import GroupState
 from cluster.events import HeartbeatAnswered
@@ -33,10 +33,10 @@ def heartbeat(context: GroupContext, request: HeartbeatRequest, call: Call, now_
     deadline_us = NOT_ARMED
     if group is None:
         error = ErrorCode.UNKNOWN_MEMBER_ID if request.group else ErrorCode.INVALID_GROUP_ID
-        name = request.client_id or client_of(request.member_id)
+        name = sender_of(request)
     else:
         member = group.members.get(request.member_id)
-        name = (request.client_id or client_of(request.member_id)) if member is None else member.client_id
+        name = sender_of(request) if member is None else member.client_id
         error = group.refuse(request.member_id, request.instance_id)
         if error is not ErrorCode.NONE or member is None:
             pass

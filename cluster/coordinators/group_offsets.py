@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cluster.coordinators.decision import Call, Decision, coordinator_error
 from cluster.coordinators.group import NOT_ARMED, ClassicGroup, CommitUnderWay
-from cluster.coordinators.group_context import GroupContext, client_of
+from cluster.coordinators.group_context import GroupContext, sender_of
 from cluster.coordinators.group_offset_fetch import answer_parked_fetches
 from cluster.coordinators.group_records import NO_PRODUCER_ID, CommittedOffset
 from cluster.coordinators.group_states import GroupState
@@ -206,8 +206,7 @@ def _renew(context: GroupContext, group: ClassicGroup, wanted: CommitUnderWay) -
 
 
 def _name(wanted: CommitUnderWay) -> str:
-    request = wanted.request
-    return (request.client_id or client_of(request.member_id)) if wanted.member is None else wanted.member.client_id
+    return sender_of(wanted.request) if wanted.member is None else wanted.member.client_id
 
 
 def _committed(wanted: CommitUnderWay, deadline_us: int) -> OffsetsCommitted:

@@ -127,9 +127,7 @@ class LogInvariants:
         log, offset, epoch = self.logs[event.partition], event.offset, event.leader_epoch
         if offset > log.told:
             log.told = offset
-        if (
-            epoch < log.taken
-        ):  # a deposed leader that does not know it yet: its readers are right, and it commits nothing
+        if epoch < log.taken:  # a deposed leader that does not know it: its readers are right, and it commits nothing
             if log.transactional and not log.open and offset > log.stable:
                 log.stable = offset
             return
@@ -190,10 +188,7 @@ class LogInvariants:
         acked, gone = partition.acked_serials.get(producer), partition.vanished.get(producer)
         if acked is None or gone is None:
             return
-        lost = sum(
-            acked.covered(max(first, start), min(first + records, end))
-            for start, end in zip(gone.starts, gone.ends, strict=True)
-        )
+        lost = gone.shared(acked, first, first + records)
         if lost:
             broken("R10", event, f"{name}: {lost} acknowledged records of {producer} are in no log")
 

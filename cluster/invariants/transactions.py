@@ -3,9 +3,10 @@
 from cluster import events as e
 from cluster.invariants.log_state import LogState
 from cluster.invariants.sentences import broken
+from cluster.protocol.record_batch import ABORT, COMMIT
 from cluster.view import ClusterView
 
-_DECISIONS = {"PrepareCommit": "COMMIT", "PrepareAbort": "ABORT"}
+_DECISIONS = {"PrepareCommit": COMMIT, "PrepareAbort": ABORT}
 
 
 class TransactionInvariants:

@@ -11,6 +11,9 @@ RECORD_BATCH_OVERHEAD_BYTES = 61  # DefaultRecordBatch.RECORD_BATCH_OVERHEAD
 RECORD_OVERHEAD_BYTES = 8  # a typical DefaultRecord header: length, attributes, deltas, key and value lengths
 
 
+COMMIT, ABORT = "COMMIT", "ABORT"
+"""What a marker says of its transaction."""
+
 Origin = tuple[str, str, int, int]
 """A run of inputs: producer, partition, first serial number, how many."""
 
@@ -21,7 +24,7 @@ class RecordBatch(msgspec.Struct, frozen=True, gc=False):
     `base_offset`, `leader_epoch` and `append_us` are -1 in a request: the leader stores a copy that has them.
     `payload` holds the records of an internal topic (group metadata, offsets); it is empty for user topics.
     `keys` holds a key number for each record (-1: none), and is empty when the records have no key.
-    `marker` makes it a control batch, which ends a transaction ("COMMIT" or "ABORT") in the name of the transaction
+    `marker` makes it a control batch, which ends a transaction (COMMIT or ABORT) in the name of the transaction
     coordinator with `coordinator_epoch`.
     `created_us` is the first record's timestamp (virtual microseconds).
     `origins` are the identities of the inputs for which an application wrote these records; empty when there are none.

@@ -95,13 +95,8 @@ def lost_records(view: ClusterView, group: GroupView) -> int:
 
 def _aborted_acknowledged(partition: PartitionView, first: int, end: int) -> int:
     """Acknowledged records of a range that were aborted: nobody misses them."""
-    if partition.transactions is None:
-        return 0
-    aborted = partition.transactions.aborted
-    return sum(
-        partition.acknowledged.covered(max(first, start), min(end, stop))
-        for start, stop in zip(aborted.starts, aborted.ends, strict=True)
-    )
+    known = partition.transactions
+    return known.aborted.shared(partition.acknowledged, first, end) if known is not None else 0
 
 
 def unread_records(view: ClusterView, group: GroupView) -> int:

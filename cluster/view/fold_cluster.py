@@ -2,6 +2,7 @@
 
 from cluster import events as e
 from cluster.intervals import IntervalSet
+from cluster.protocol.record_batch import COMMIT
 from cluster.view.state import (
     NEVER,
     BrokerView,
@@ -173,7 +174,7 @@ def _in_transaction(partition: PartitionView, event: e.RecordsAppended) -> None:
     if known is None:
         known = partition.transactions = PartitionTransactions()
     if event.marker:
-        committed = event.marker == "COMMIT"
+        committed = event.marker == COMMIT
         known.marked(event.producer_id, event.base_offset, committed=committed, log_start=partition.log_start)
     else:
         known.appended(event.producer_id, event.base_offset, event.base_offset + event.count)

@@ -97,7 +97,7 @@ class PartitionView(msgspec.Struct, gc=False):
             acked.covered(first, end)
             for producer, gone in self.vanished.items()
             if (acked := self.acked_serials.get(producer)) is not None
-            for first, end in zip(gone.starts, gone.ends, strict=True)
+            for first, end in gone.ranges()
         )
 
     @property
@@ -147,8 +147,8 @@ class Beat(msgspec.Struct, gc=False):
 class MemberView(msgspec.Struct, gc=False):
     """A consumer as its own process sees itself, beside what the coordinator knows of its session.
 
-    `polling_since_us` is when the current poll() (or idle stretch of polls) began, NEVER while the application works
-    on records; `last_poll_us` when poll() last ran before that.
+    `polling`: poll() (or an idle stretch of polls) is under way, the application works on nothing; `last_poll_us`: when
+    it last returned records, or the process started.
     """
 
     member: str
@@ -178,7 +178,6 @@ class MemberView(msgspec.Struct, gc=False):
     polls: int = 0
     last_heartbeat_us: int = NEVER
     last_heartbeat_error: str = ""
-    session_deadline_us: int = NEVER
     lane: list[LaneSpan] = []
     beats: list[Beat] = []
 
@@ -305,7 +304,6 @@ class GroupView(msgspec.Struct, gc=False):
     duplicated: int = 0
     skipped: int = 0
     out_of_order_keys: int = 0
-    reread: int = 0
     readers: dict[str, ReaderView] = {}
     previous_owners: dict[str, str] = {}
     last_given: dict[str, int] = {}

@@ -43,7 +43,7 @@ class PartitionTransactions(msgspec.Struct, gc=False):
         records = self.open.pop(producer_id)
         self.ended[offset] = EndedTransaction(producer_id, first, committed, records)
         if not committed:
-            for start, end in zip(records.starts, records.ends, strict=True):
+            for start, end in records.ranges():
                 self.aborted.add(start, end)
 
     def high_watermark_at(self, offset: int) -> None:
@@ -60,7 +60,7 @@ class PartitionTransactions(msgspec.Struct, gc=False):
             self.index.open[again.producer_id] = again.first_offset
             self.open[again.producer_id] = again.records
             if not again.committed:
-                for start, end in zip(again.records.starts, again.records.ends, strict=True):
+                for start, end in again.records.ranges():
                     self.aborted.remove(start, end)
         self.index.truncate_to(log_end)
         for producer_id, records in list(self.open.items()):

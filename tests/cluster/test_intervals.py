@@ -34,3 +34,14 @@ def test_truncate_drops_what_lies_behind(ranges: list[tuple[int, int]], end: int
     intervals, plain = filled(ranges)
     assert intervals.truncate(end) == len({number for number in plain if number >= end})
     assert intervals.covered(0, 100) == len({number for number in plain if number < end})
+
+
+def test_what_two_sets_share_is_counted_within_a_range() -> None:
+    one, other = IntervalSet(), IntervalSet()
+    for first, end in ((0, 4), (10, 20)):
+        one.add(first, end)
+    other.add(2, 15)
+    assert list(one.ranges()) == [(0, 4), (10, 20)]
+    assert one.shared(other, 0, 100) == other.shared(one, 0, 100) == 7
+    assert one.shared(other, 3, 12) == 3
+    assert one.shared(other, 4, 10) == 0
