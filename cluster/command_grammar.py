@@ -229,8 +229,12 @@ def _explain(forms: tuple[Form, ...], tokens: list[Token], failures: list[Match]
         return CommandError(f"something is missing: {usages}", end)
     token = tokens[furthest]
     words = [match.wanted for match in there if isinstance(match.wanted, str)]
-    said = next((match for match in there if isinstance(match.wanted, Slot)), there[0])
-    return CommandError(said.reason, token.column, nearest(token.text, words))
+    said = next((match for match in there if isinstance(match.wanted, Slot)), None)
+    if said is None and len(set(words)) > 1:
+        one_of, usages = "` or `".join(dict.fromkeys(words)), " or ".join(match.form.usage for match in there)
+        reason = f"expected `{one_of}` here, not `{token.text}`: {usages}"
+        return CommandError(reason, token.column, nearest(token.text, words))
+    return CommandError((said or there[0]).reason, token.column, nearest(token.text, words))
 
 
 def write(form: Form, values: dict[str, object], defaults: dict[str, object]) -> str:

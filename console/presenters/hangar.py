@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from recordings.shelf import Shelved
 
 SCENARIO_COLUMNS = (
-    Column("scenario", 16, grow=1, most=24),
+    Column("scenario", 24, grow=1, most=34),
     Column("module", 12, rank=1),
     Column("flies", 5, right=True),
-    Column("title", 24, grow=5, rank=2),
+    Column("title", 16, grow=3, rank=2),
 )
 RECORDING_COLUMNS = (
     Column("recording", 20, grow=3, most=44),

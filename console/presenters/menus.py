@@ -15,6 +15,14 @@ from console.presenters.listing import Listing
 from console.presenters.numbers import clock
 from console.presenters.text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, Line, fit, line, wrapped
 
+STATES = {
+    "states of a group": states.GROUP,
+    "states of a member": states.MEMBER,
+    "states of a producer": states.PRODUCER,
+    "states of a transactional id": states.TRANSACTION,
+    "states of a broker": states.BROKER,
+}
+
 
 class FaultsListing(Listing):
     """What can be done to a thing; what cannot stays, with its reason."""
@@ -23,7 +31,7 @@ class FaultsListing(Listing):
         super().__init__(width)
         self.title = f"{thing.kind} {thing.name}"
         self.faults = {fault.text: fault for fault in faults}
-        self.column = max((len(fault.text) for fault in faults), default=0) + 2
+        self.column = max((len(fault.text) for fault in faults), default=0) + 1
 
     def note(self) -> Line:
         """How to use it."""
@@ -38,9 +46,9 @@ class FaultsListing(Listing):
         fault = self.faults[key]
         room = max(10, min(self.column, self.width * 55 // 100))
         if fault.reason:
-            words = line("  ", *fit(line((key, FAINT)), room), ("✖ ", FAINT), (fault.reason, MUTED))
+            words = line("  ", *fit(line((key, FAINT)), room), (" ✖ ", FAINT), (fault.reason, MUTED))
         else:
-            words = line("  ", *fit(line((key, PLAIN)), room), (fault.effect, MUTED))
+            words = line("  ", *fit(line((key, PLAIN)), room), " ", (fault.effect, MUTED))
         return (fit(words, self.width),)
 
 
@@ -88,7 +96,7 @@ def help_lines(keys: dict[str, str]) -> list[Line]:
     lines += [_usage(usage, hint) for usage, hint in command_text.USAGES.values()]
     lines += [(), line(("commands to the cluster; scenarios use the same text", ACCENT))]
     lines += [_usage(form.usage, form.hint) for form in COMMANDS if is_built(form.command)]  # type: ignore[arg-type]
-    for title, table in (("states of a group", states.GROUP), ("states of a member", states.MEMBER)):
+    for title, table in STATES.items():
         lines += [(), line((title, ACCENT))]
         lines += [
             line((f"  {state.glyph} ", state.tone), (f"{name:<22}", PLAIN), (state.gloss, MUTED))

@@ -6,6 +6,7 @@ from cluster.transaction_states import VALID_PREVIOUS, TransactionState
 from cluster.view.state import NEVER, ClusterView, PartitionView, TransactionView
 from console.presenters import states
 from console.presenters.listing import BUILDING, Listing
+from console.presenters.members import ranges
 from console.presenters.moments import MomentsListing
 from console.presenters.numbers import UNKNOWN, count, countdown, duration
 from console.presenters.table import Column, layout
@@ -17,7 +18,7 @@ FENCE = TransactionState.PREPARE_EPOCH_FENCE.value
 UNDER_WAY = (ONGOING, TransactionState.PREPARE_COMMIT.value, TransactionState.PREPARE_ABORT.value)
 
 TRANSACTION_COLUMNS = (
-    Column("transactional id", 10, grow=1, most=20),
+    Column("id", 12, grow=1, most=20),
     Column("state", 16),
     Column("pid", 4, right=True),
     Column("epoch", 5, right=True),
@@ -75,7 +76,7 @@ class TransactionsListing(Listing):
             line((count(one.committed), PLAIN if one.committed else FAINT)),
             line((count(one.aborted), WARN if one.aborted else FAINT)),
             line((count(one.fenced), ERROR if one.fenced else FAINT)),
-            line((", ".join(one.partitions) or UNKNOWN, MUTED if one.partitions else FAINT)),
+            line((ranges(list(one.partitions)) or UNKNOWN, MUTED if one.partitions else FAINT)),
         ]
         return (self.layout.row(cells),)
 
@@ -98,10 +99,15 @@ def times_out(one: TransactionView, now_us: int) -> Line:
     """When `transaction.timeout.ms` is over; only an Ongoing transaction is ended for it, by the scan after that."""
     if one.state != ONGOING or one.start_us == NEVER:
         return line((UNKNOWN, FAINT))
-    left_us = one.start_us + 1_000 * one.timeout_ms - now_us
+    left_us = left_of_timeout_us(one, now_us)
     if left_us <= 0:
         return line(("▲ overdue", ERROR))
     return line((f"in {countdown(left_us)}", WARN if left_us < 10_000_000 else PLAIN))
+
+
+def left_of_timeout_us(one: TransactionView, now_us: int) -> int:
+    """How much of `transaction.timeout.ms` is left to an open transaction; negative when it is over."""
+    return one.start_us + 1_000 * one.timeout_ms - now_us
 
 
 def transaction_of(view: ClusterView, producer_id: int) -> TransactionView | None:
@@ -185,13 +191,12 @@ class HeldBackListing(Listing):
             words = f", {_short(one.state)} but still open here: it hangs"
             return NEVER, line((one.transactional_id, ERROR), (words, ERROR))
         state = states.transaction(one.state)
-        ending = self._ending(one)
-        return one.start_us, line((one.transactional_id, state.tone), (f", {one.state}", state.tone), *ending)
-
-    def _ending(self, one: TransactionView) -> Line:
+        words = line((f"{one.transactional_id}, {one.state}", state.tone))
         if one.state != ONGOING:
-            return line((": its markers are on their way", MUTED))
-        return line((", times out ", MUTED), *times_out(one, self.now_us))
+            return one.start_us, line(*words, (": its markers are on their way", MUTED))
+        left_us = left_of_timeout_us(one, self.now_us)
+        ending = ("▲ overdue", ERROR) if left_us <= 0 else (f"{countdown(left_us)} left", PLAIN)
+        return one.start_us, line(*words, (", ", MUTED), ending)
 
 
 STATE_COLUMNS = (
@@ -234,11 +239,20 @@ class StatesListing(Listing):
         state = states.transaction(name)
         cells: list[Line | Span | str] = [
             line((f"{state.glyph} {name}", state.tone if ids else FAINT)),
-            line((", ".join(goes_to(TransactionState(name))) or "nowhere", PLAIN if ids else FAINT)),
+            line((_listed(goes_to(TransactionState(name)), self.layout.width_of(1)), PLAIN if ids else FAINT)),
             line((f"◀ {', '.join(ids)}" if ids else "", ACCENT)),
             line((state.gloss, MUTED if ids else FAINT)),
         ]
         return (self.layout.row(cells),)
+
+
+def _listed(names: list[str], width: int) -> str:
+    """Names one after the other; where there is no room, what they begin with is said once: `PrepareCommit, …Abort`."""
+    said = ", ".join(names)
+    if len(said) <= width or not names:
+        return said or "nowhere"
+    first, *others = names
+    return ", ".join([first, *(name.replace("Prepare", "…") for name in others)])
 
 
 def goes_to(state: TransactionState) -> list[str]:

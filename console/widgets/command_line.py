@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from console.presenters.text import ACCENT, ERROR, FAINT, MUTED, PLAIN, Line, joined, line
+from console.presenters.text import ACCENT, ERROR, FAINT, MUTED, PLAIN, Line, joined, length, line, wrapped
 from console.widgets.canvas import Canvas
 
 
@@ -21,6 +21,15 @@ class Complaint(Exception):  # noqa: N818 - it is shown, not raised through
     def __init__(self, message: str, column: int) -> None:
         super().__init__(message)
         self.message, self.column = message, column
+
+
+def complaint_lines(complaint: Complaint, width: int) -> list[Line]:
+    """A caret under the wrong word and what is wrong beside it, or below where it does not fit there."""
+    caret: Line = line(" " * (3 + complaint.column), ("▲ ", ERROR))
+    beside = line(*caret, (complaint.message, ERROR))
+    if length(beside) <= width:
+        return [beside]
+    return [caret, *wrapped(line("   ", (complaint.message, ERROR)), width - 1, indent=3)]
 
 
 class Helper(NamedTuple):
@@ -145,11 +154,16 @@ class CommandLine(Widget):
             hint = (*hint, ("   ", FAINT), (usage, FAINT))
         self.hints.paint([line(" ", *(line(("tab ", FAINT)) if shown else ()), *hint)])
         complaint = self._complaint
+        self._room_for(1 if complaint is None else len(complaint_lines(complaint, self.size.width)))
         if complaint is None:
             self.complaint.paint([()])
         else:
-            lead = " " * (3 + complaint.column)
-            self.complaint.paint([line(lead, ("▲ ", ERROR), (complaint.message, ERROR))])
+            self.complaint.paint(complaint_lines(complaint, self.size.width))
+
+    def _room_for(self, lines: int) -> None:
+        """Complaints may be longer than a line."""
+        if self.complaint.size.height != lines:
+            self.complaint.styles.height, self.styles.height = lines, 2 + lines
 
     def complain(self, complaint: Complaint) -> None:
         """Say what is wrong, under the word that is."""

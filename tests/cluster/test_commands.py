@@ -138,6 +138,12 @@ def test_other_ways_to_write_it_become_the_canonical_one(text: str, canonical: s
         ("scale billing to -1", 17, None, "not a whole number"),
         ("cut broker-1 brokr-2", 13, "broker-2", "no broker, member or producer is named brokr-2"),
         ("slow billing-1 to fast", 18, None, "is not a duration"),
+        (
+            "elect other orders-0",
+            6,
+            None,
+            "expected `preferred` or `unclean` here, not `other`: elect preferred TOPIC-P",
+        ),
         ("mark hello", 5, None, "in quotation marks"),
         ('mark "hello', 5, None, "never closed"),
     ],

@@ -8,7 +8,9 @@ from textual.binding import Binding
 from console.app import FlightdeckApp
 from console.commands import ACTIONS, SECTIONS, Action, bindings, find
 from console.palette import ThingsProvider
-from console.presenters.menus import help_lines
+from console.presenters import states
+from console.presenters.faults import Fault, Thing
+from console.presenters.menus import FaultsListing, help_lines
 from console.presenters.text import plain
 from console.screens.overlays import FaultMenu, HelpScreen
 from console.widgets.panel import Panel
@@ -49,6 +51,21 @@ def test_every_binding_has_an_id_to_be_remapped_by() -> None:
         for one in scope.BINDINGS:
             assert isinstance(one, Binding)
             assert one.id, one
+
+
+def test_help_explains_every_state_that_screens_show() -> None:
+    said = "\n".join(plain(row) for row in help_lines({action.id: action.shown for action in ACTIONS}))
+    for table in (states.GROUP, states.MEMBER, states.PRODUCER, states.TRANSACTION, states.BROKER):
+        for name, state in table.items():
+            assert f"{state.glyph} {name}" in said
+            assert state.gloss in said
+
+
+def test_a_command_that_is_cut_in_the_fault_menu_stays_apart_from_its_effect() -> None:
+    fault = Fault("lose next 1 responses of Heartbeat from broker-3 to billing-1", "its heartbeat goes unanswered")
+    for one, words in ((fault, " its heartbeat"), (fault._replace(reason="not now"), " ✖ not now")):
+        row = plain(FaultsListing(Thing("member", "billing-1"), [one], 76).rows(one.text)[0])
+        assert f"…{words}" in row
 
 
 def test_help_and_footer_come_from_the_table() -> None:

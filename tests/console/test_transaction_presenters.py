@@ -37,7 +37,7 @@ def test_a_row_says_where_a_transactional_id_stands() -> None:
     row = ids_at(10.0)["pay-2"]
     assert row.split()[:9] == ["pay-2", "▶", "Ongoing", "2000", "0", "broker-2", "7.0", "s", "in"]
     assert "in 23 s" in row  # begun at 3 s, transaction.timeout.ms = 30 s
-    assert "orders-0, orders-1" in row
+    assert "orders 0-1" in row
     done = ids_at(10.0)["pay-1"].split()
     assert done[:6] == ["pay-1", "●", "CompleteCommit", "1000", "0", "broker-2"]
     assert done[6:12] == ["–", "–", "2", "2", "0", "0"]  # not open, no timeout; begun, committed, aborted, fenced
@@ -53,7 +53,7 @@ def test_readers_of_committed_data_wait_for_the_one_that_holds_them_back() -> No
     held = held_at(10.0)
     assert list(held) == ["orders-0", "orders-1"]
     assert held["orders-0"].split()[:6] == ["orders-0", "41", "82", "41", "7.0", "s"]
-    assert "pay-2, Ongoing, times out in 23 s" in held["orders-0"]
+    assert "pay-2, Ongoing, 23 s left" in held["orders-0"]
     assert held["orders-1"].split()[1:4] == ["0", "10", "10"]
     assert "pay-2, PrepareAbort: its markers are on their way" in held_at(38.05)["orders-0"]
 
@@ -98,6 +98,19 @@ def test_moves_follow_kafkas_table() -> None:
             assert state in VALID_PREVIOUS[TransactionState(to)]
     assert goes_to(TransactionState.PREPARE_EPOCH_FENCE) == ["PrepareAbort"]
     assert goes_to(TransactionState.DEAD) == []
+
+
+def test_on_a_narrow_terminal_nothing_that_matters_is_cut() -> None:
+    view, width = synthetic_transactions.view_at(10.0), 80
+    one = view.transactions.pop("pay-2")
+    view.transactions["settlement-1"] = one
+    one.transactional_id = "settlement-1"
+    assert "settlement-1" in rows_of(TransactionsListing(view, us(10.0), width))["settlement-1"]
+    assert "settlement-1, Ongoing, 23 s left" in rows_of(HeldBackListing(view, us(10.0), width))["orders-0"]
+    states_there = rows_of(StatesListing(view, width))
+    assert "PrepareCommit, …Abort, …EpochFence" in states_there["#Ongoing"]
+    assert "Empty, Ongoing, Dead" in states_there["#CompleteAbort"]
+    assert "nowhere" in states_there["#Dead"]
 
 
 def test_every_state_has_a_look() -> None:
