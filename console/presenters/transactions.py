@@ -191,12 +191,12 @@ class HeldBackListing(Listing):
             words = f", {_short(one.state)} but still open here: it hangs"
             return NEVER, line((one.transactional_id, ERROR), (words, ERROR))
         state = states.transaction(one.state)
-        words = line((f"{one.transactional_id}, {one.state}", state.tone))
+        holder = line((f"{one.transactional_id}, {one.state}", state.tone))
         if one.state != ONGOING:
-            return one.start_us, line(*words, (": its markers are on their way", MUTED))
+            return one.start_us, line(*holder, (": its markers are on their way", MUTED))
         left_us = left_of_timeout_us(one, self.now_us)
         ending = ("▲ overdue", ERROR) if left_us <= 0 else (f"{countdown(left_us)} left", PLAIN)
-        return one.start_us, line(*words, (", ", MUTED), ending)
+        return one.start_us, line(*holder, (", ", MUTED), ending)
 
 
 STATE_COLUMNS = (
