@@ -52,6 +52,13 @@ def batch_retried(notes: Notes, event: e.BatchRetried) -> list[Line]:
     return lines
 
 
+def batch_split(notes: Notes, event: e.BatchSplit) -> list[Line]:
+    message = (
+        f"Got error produce response on topic-partition {event.partition}, splitting and retrying. Error: {event.error}"
+    )
+    return [_producer(notes, event.producer, message, SENDER, "WARN")]
+
+
 def batch_failed(notes: Notes, event: e.BatchFailed) -> list[Line]:
     """The producer hands the error to its application; this is what Kafka's own command-line tools do with it."""
     topic = event.partition.rpartition("-")[0]

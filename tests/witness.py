@@ -132,6 +132,8 @@ class Witness:
         self._archived: defaultdict[str, int] = defaultdict(int)  # up to this offset
         self.sent_batches: dict[BatchKey, RecordBatch] = {}
         self._on_the_wire: set[BatchKey] = set()
+        self._in_pieces: set[tuple[str, str, int, int]] = set()  # batches that were split and are given back next
+        self._pieces: set[BatchKey] = set()  # of a batch that was too large: its records have left already
         self._too_late: set[BatchKey] = set()  # given up: whatever is answered does not count
         self._accumulators: dict[int, tuple[str, Accumulator]] = {}
         self._born: Born = defaultdict(list)
@@ -155,8 +157,12 @@ class Witness:
         counters.requests += 1
         for batch in request.batches:
             key = (batch.producer, batch.partition, batch.first_serial)
-            if key in self._on_the_wire:
+            if key in self._on_the_wire or key in self._pieces:
                 counters.retries += 1
+                if key in self._pieces:
+                    self._pieces.remove(key)
+                    self._on_the_wire.add(key)
+                    self.sent_batches[key] = batch
                 continue
             self._on_the_wire.add(key)
             self.sent_batches[key] = batch
@@ -191,10 +197,19 @@ class Witness:
         key = (producer, batch.partition, batch.first_serial)
         if key in self.acked_batches[batch.partition]:
             return
+        if (*key, batch.count) in self._in_pieces:
+            self._in_pieces.remove((*key, batch.count))
+            return
         self._too_late.add(key)
         self.counters[producer].failed += batch.count
-        if key not in self._on_the_wire:
+        if key not in self._on_the_wire and key not in self._pieces:
             self.produced[batch.partition] += batch.count
+
+    def _split(self, pieces: list[ProducerBatch], accumulator: Accumulator, big: ProducerBatch) -> None:
+        """A batch is over without an end of its own: its pieces go on."""
+        producer, _ = self._accumulators[id(accumulator)]
+        self._in_pieces.add((producer, big.partition, big.first_serial, big.count))
+        self._pieces |= {(producer, piece.partition, piece.first_serial) for piece in pieces}
 
     # --- brokers ------------------------------------------------------------------------------------------------------
 
@@ -308,6 +323,7 @@ def _watch_producers(patch: pytest.MonkeyPatch, witness: Witness) -> None:
 
     _wrapped(patch, Producer, "__init__", after=made)
     _wrapped(patch, Accumulator, "add", before=witness._sent)
+    _wrapped(patch, Accumulator, "split", after=witness._split)
     _wrapped(patch, Accumulator, "release", before=witness._memory_given_back)
 
     def gave_up(producer: Producer, *_: object) -> None:

@@ -281,6 +281,12 @@ def batch_retried(view: ClusterView, event: e.BatchRetried) -> None:
     view.producers[event.producer].last_error = event.error
 
 
+def batch_split(view: ClusterView, event: e.BatchSplit) -> None:
+    producer = view.producers[event.producer]
+    producer.buffered_bytes -= event.freed_bytes
+    producer.last_error = event.error
+
+
 def batch_failed(view: ClusterView, event: e.BatchFailed) -> None:
     producer = view.producers[event.producer]
     producer.failed += event.records
