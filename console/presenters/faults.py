@@ -5,11 +5,17 @@ from typing import NamedTuple
 
 from cluster.command_grammar import CommandError
 from cluster.commands import parse
+from cluster.durations import format_duration
 from cluster.names import Names
-from cluster.view.state import ClusterView, GroupView
+from cluster.view.state import ClusterView, GroupView, MemberView
 from console.presenters.awaited import members_of
+from console.presenters.numbers import setting
 from console.presenters.overview import broker_state
 from console.presenters.phase import coordinator_of
+from console.presenters.transactions import held_back, transaction_of
+
+HELD_MS = 60_000
+"""For so long a menu's pauses hold, and by so much its stalls are longer than what they are to exceed."""
 
 
 class Thing(NamedTuple):
@@ -52,16 +58,23 @@ def _member(view: ClusterView, name: str) -> list[Fault]:
     dead = "" if member.alive else "its process does not run"
     alive = "it runs already" if member.alive else ""
     broker = member.coordinator if member.coordinator >= 0 else min(view.brokers, default=1)
-    session = f"{member.session_timeout_ms / 1_000:g} s"
-    poll = f"{member.max_poll_interval_ms / 1_000:g} s"
+    session = setting(member.session_timeout_ms)
+    static = bool(member.instance_id)
+    outlasts = "ends after" if member.session_timeout_ms < HELD_MS else "lasts longer:"
     return [
         Fault(f"kill {name}", f"kill -9: it says nothing, the group notices in {session}", dead),
-        Fault(f"stop {name}", "close(): commits, leaves the group and says so", dead),
-        Fault(f"start {name}", "begin again, as a new member", alive),
+        Fault(
+            f"stop {name}",
+            f"close(): commits, {'tells nobody: it is static' if static else 'leaves the group and says so'}",
+            dead,
+        ),
+        Fault(
+            f"start {name}", f"begin again, {'in its place if that is kept' if static else 'as a new member'}", alive
+        ),
         Fault(f"restart {name}", "stop and start; starts a dead one"),
         Fault(f"stall {name} for 1m", "poll() is not called; heartbeats go on", dead),
-        Fault(f"stall {name} for 6m", f"longer than max.poll.interval.ms ({poll}): it leaves by itself", dead),
-        Fault(f"pause heartbeats of {name} for 1m", f"poll() goes on; the session ends after {session}", dead),
+        _too_slow(member, dead),
+        Fault(f"pause heartbeats of {name} for 1m", f"poll() goes on; the session {outlasts} {session}", dead),
         Fault(f"slow {name} to 50ms for 1m", "each record takes 50 ms", dead),
         Fault(f"pause {name}", "the whole process freezes: a long GC, a suspended machine", dead or _if(member.paused)),
         Fault(f"resume {name}", "let it go on", dead or _if(not member.paused, "it is not frozen")),
@@ -73,6 +86,14 @@ def _member(view: ClusterView, name: str) -> list[Fault]:
         ),
         Fault(f"subscribe {name} to {','.join(member.topics)}", "edit (e): it wants exactly these topics", dead),
     ]
+
+
+def _too_slow(member: MemberView, dead: str) -> Fault:
+    """A stall that is longer than the member's poll interval; a static one sends no LeaveGroup for it."""
+    stall = format_duration(1_000 * (member.max_poll_interval_ms + HELD_MS))
+    limit = f"longer than max.poll.interval.ms ({setting(member.max_poll_interval_ms)})"
+    what = "no more heartbeats, its session ends" if member.instance_id else "it leaves by itself"
+    return Fault(f"stall {member.member} for {stall}", f"{limit}: {what}", dead)
 
 
 def _if(holds: bool, reason: str = "it is frozen already") -> str:
@@ -146,13 +167,22 @@ def _producer(view: ClusterView, name: str) -> list[Fault]:
     runs = producer.state in {"Running", "Paused"}
     dead = "" if runs else "it does not run"
     broker = min(view.brokers, default=1)
+    transaction = transaction_of(view, producer.producer_id)
+    open_now = transaction is not None and transaction.state == "Ongoing"
+    again = "initTransactions fences its former self" if transaction else "begin again with a new producer id"
+    none = "" if transaction else "it has no transactional.id"
     return [
-        Fault(f"kill {name}", "kill -9: what it had not sent is gone", dead),
+        Fault(
+            f"kill {name}",
+            f"kill -9: {'its transaction stays open' if open_now else 'what it had not sent is gone'}",
+            dead,
+        ),
         Fault(f"stop {name}", "close(): sends what it has, then ends", dead),
-        Fault(f"start {name}", "begin again with a new producer id", "it runs already" if runs else ""),
+        Fault(f"start {name}", again, "it runs already" if runs else ""),
         Fault(f"restart {name}", "stop and start; starts a dead one"),
         Fault(f"pause {name}", "freeze its process", dead or _if(producer.state == "Paused")),
         Fault(f"resume {name}", "let it go on", dead or _if(producer.state != "Paused", "it is not frozen")),
+        Fault(f"abandon transaction of {name}", "its application never ends it: only its timeout does", dead or none),
         Fault(f"cut {name} broker-{broker}", "no packets between these two", dead),
         Fault(f"heal {name} broker-{broker}", "mend that link"),
     ]
@@ -162,11 +192,14 @@ def _topic(view: ClusterView, name: str) -> list[Fault]:
     leaders = sorted({view.partitions[one].leader for one in view.partitions_by_topic.get(name, ())} - {-1})
     first = next(iter(view.partitions_by_topic.get(name, ())), f"{name}-0")
     more = view.topics[name].partitions + 2
+    held = next((one.partition for one in held_back(view) if one.partition in view.partitions_by_topic[name]), "")
+    stable = "" if held else "every last stable offset is its high watermark"
     return [
         *(Fault(f"kill broker-{broker}", f"it leads partitions of {name}") for broker in leaders),
         Fault(f"add partitions {name} to {more}", "keys go elsewhere from then on"),
         Fault(f"elect preferred {first}", "give leadership back to the first replica"),
         Fault(f"elect unclean {first}", "let a replica lead that is not in sync: records may be lost"),
+        Fault(f"abort hanging transaction {held or first}", "end by hand what holds its readers back", stable),
         Fault(f"delete records {first} before {_end(view, first)}", "the log begins there: older records are gone"),
     ]
 

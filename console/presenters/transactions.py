@@ -138,7 +138,7 @@ class HeldBackListing(Listing):
     """The partitions whose last stable offset stands below the high watermark, and who holds it there."""
 
     title = "held back"
-    vacant = line(("readers of committed data wait for nothing: every last stable offset is its high watermark", MUTED))
+    vacant = line(("no reader waits: every last stable offset is its high watermark", MUTED))
 
     def __init__(self, view: ClusterView, now_us: int, width: int) -> None:
         super().__init__(width)

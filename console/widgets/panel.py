@@ -146,10 +146,13 @@ class Panel(Canvas, can_focus=True):
         self.action_move(by * max(1, (self.size.height - 2) // height))
 
     def action_edge(self, place: int) -> None:
-        """Select the first or the last row."""
+        """Select the first or the last row; without selectable rows, scroll there."""
         keys = self._selectable()
         if keys:
             self._select(keys[place])
+        else:
+            self._top = 0 if place == 0 else len(self._keys)
+            self._draw()
 
     def action_open(self) -> None:
         """Open the selected row."""

@@ -5,6 +5,8 @@ import pytest
 
 from console import command_text
 from console.app import FlightdeckApp
+from console.presenters.menus import help_lines
+from console.presenters.text import plain
 from console.screens.case_file import CaseFileScreen
 from console.screens.frame import MIN_HEIGHT, MIN_WIDTH, FlightScreen
 from console.screens.group import GroupScreen
@@ -293,6 +295,11 @@ def test_help_is_searched_and_closed() -> None:
         await seat.type("freezes")
         await seat.press("enter", "escape")
         assert screen.panel.pattern == ""
+        await seat.press("G")
+        last = plain(help_lines(seat.app.keys_by_action())[-1]).strip()
+        assert last in screen.panel.plain_text()
+        await seat.press("g")
+        assert last not in screen.panel.plain_text()
         await seat.press("escape")
         assert isinstance(seat.app.screen, OverviewScreen)
 

@@ -13,7 +13,7 @@ from console.presenters import frame
 from console.presenters.faults import Thing, faults_of
 from console.presenters.grids import TopicsListing
 from console.presenters.listing import Listing
-from console.presenters.menus import FaultsListing, failure_lines, help_lines
+from console.presenters.menus import FaultsListing, failure_lines
 from console.presenters.moments import MomentsListing
 from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing, lag_trend
 from console.presenters.text import length, plain
@@ -236,23 +236,29 @@ def test_impossible_faults_stay_with_their_reason(monkeypatch: pytest.MonkeyPatc
     assert empty["stall billing-1 for 1m"] == "the group is Empty: no member runs"
 
 
+def test_a_menu_says_what_a_command_does_to_this_member() -> None:
+    view = synthetic.view_at(90.0)
+    member = view.members["billing-1"]
+
+    def effects() -> dict[str, str]:
+        return {fault.text: fault.effect for fault in faults_of(view, NAMES, Thing("member", "billing-1"))}
+
+    assert effects()["stall billing-1 for 6m"] == "longer than max.poll.interval.ms (5:00): it leaves by itself"
+    assert effects()["stop billing-1"] == "close(): commits, leaves the group and says so"
+    member.max_poll_interval_ms, member.session_timeout_ms, member.instance_id = 600_000, 90_000, "billing-1"
+    static = effects()
+    stalled = "longer than max.poll.interval.ms (10:00): no more heartbeats, its session ends"
+    assert static["stall billing-1 for 11m"] == stalled
+    assert static["stop billing-1"] == "close(): commits, tells nobody: it is static"
+    assert static["start billing-1"] == "begin again, in its place if that is kept"
+    assert static["pause heartbeats of billing-1 for 1m"] == "poll() goes on; the session lasts longer: 90 s"
+
+
 def test_the_menu_shows_reasons_where_effects_would_stand() -> None:
     faults = faults_of(synthetic.view_at(90.0), NAMES, Thing("member", "billing-2"))
     said = text_of(FaultsListing(Thing("member", "billing-2"), faults, 100))
     assert "kill billing-2" in said
     assert "✖ its process does not run" in said
-
-
-def test_help_explains_every_state_word() -> None:
-    said = "\n".join(plain(row) for row in help_lines(dict.fromkeys(_ids(), "x")))
-    for word in ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Revoking", "Fenced"):
-        assert word in said
-
-
-def _ids() -> list[str]:
-    from console.commands import ACTIONS  # noqa: PLC0415
-
-    return [action.id for action in ACTIONS]
 
 
 def test_a_failure_is_told_in_words() -> None:

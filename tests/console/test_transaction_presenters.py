@@ -2,9 +2,11 @@
 
 import pytest
 
+from cluster.names import Names
 from cluster.transaction_states import VALID_PREVIOUS, TransactionState
 from console.app import FlightdeckApp
 from console.presenters import states
+from console.presenters.faults import Fault, Thing, faults_of
 from console.presenters.listing import Listing
 from console.presenters.overview import ProducersListing
 from console.presenters.text import FAINT, length, plain
@@ -119,8 +121,8 @@ def test_every_state_has_a_look() -> None:
 
 def test_fencing_is_told_with_its_error_and_by_whom() -> None:
     said = "\n".join(rows_of(TransactionEventsListing(synthetic_transactions.view_at(45.0), 120)).values())
-    assert "the leader of orders-1 refused epoch 0 of pay-2: INVALID_PRODUCER_EPOCH" in said
-    assert "its coordinator refused epoch 0 of pay-2: PRODUCER_FENCED" in said
+    assert "orders-1's leader refused pay-2 epoch 0: INVALID_PRODUCER_EPOCH" in said
+    assert "its coordinator refused pay-2 epoch 0: PRODUCER_FENCED" in said
     assert "pay-2 is aborted" in said
     assert ids_at(45.0)["pay-2"].split()[-2] == "2"
 
@@ -132,6 +134,24 @@ def test_the_overview_says_a_producers_transaction_where_there_is_one() -> None:
     assert "● CompleteCommit" in rows["pay-1"]
     plainly = ProducersListing(synthetic.view_at(20.0), us(20.0), 60)
     assert "transaction" not in plain(plainly.header())
+
+
+def test_menus_offer_what_can_be_done_to_transactions() -> None:
+    names = Names(
+        producers={"pay": ("pay-1", "pay-2")}, topics={"orders": 3}, brokers=("broker-1", "broker-2", "broker-3")
+    )
+    view = synthetic_transactions.view_at(10.0)
+
+    def menu(kind: str, name: str) -> dict[str, Fault]:
+        return {fault.text: fault for fault in faults_of(view, names, Thing(kind, name))}
+
+    assert menu("producer", "pay-2")["abandon transaction of pay-2"].reason == ""
+    assert menu("producer", "pay-2")["kill pay-2"].effect == "kill -9: its transaction stays open"
+    assert menu("topic", "orders")["abort hanging transaction orders-0"].reason == ""
+    view = synthetic_transactions.view_at(0.2)
+    assert menu("producer", "pay-2")["abandon transaction of pay-2"].reason != ""
+    why_not = menu("topic", "orders")["abort hanging transaction orders-0"].reason
+    assert why_not == "every last stable offset is its high watermark"
 
 
 @pytest.mark.parametrize("width", [60, 80, 119, 120, 160, 200])

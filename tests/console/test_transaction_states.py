@@ -68,10 +68,10 @@ def test_every_state_is_seen_in_its_row_and_lit_among_the_states(version: int) -
 
 
 KINDS = {
-    "timeout": (paying((5.5, "pause pay-1")), "pay-1 epoch 5 is fenced: open for longer than transaction.timeout.ms"),
+    "timeout": (paying((5.5, "pause pay-1")), "pay-1 epoch 5 fenced: open for longer than transaction.timeout.ms"),
     "a successor, in a transaction": (
         paying((5.3, "kill pay-1 for 2s")),
-        "pay-1 epoch 5 is fenced: another producer has its transactional.id",
+        "pay-1 epoch 5 fenced: another producer has its transactional.id",
     ),
     "a successor, between transactions": (
         paying((12.0, "restart pay-1")),
@@ -83,11 +83,11 @@ KINDS = {
     ),
     "a leader": (
         paying((5.5, "pause pay-1 for 18s")),
-        "refused epoch 5 of pay-1: INVALID_PRODUCER_EPOCH",
+        "leader refused pay-1 epoch 5: INVALID_PRODUCER_EPOCH",
     ),
     "its coordinator": (
         paying((5.5, "pause pay-1 for 18s")),
-        "its coordinator refused epoch 5 of pay-1: PRODUCER_FENCED",
+        "its coordinator refused pay-1 epoch 5: PRODUCER_FENCED",
     ),
     "a coordinator that knows it no more": (
         paying((5.5, "pause pay-1 for 30s")),
