@@ -14,6 +14,8 @@ RECORD_OVERHEAD_BYTES = 8  # a typical DefaultRecord header: length, attributes,
 LAST_SEQUENCE = 0x7FFFFFFF  # after it comes 0
 
 
+NO_PRODUCER_ID = NO_EPOCH = NO_SEQUENCE = -1
+
 COMMIT, ABORT = "COMMIT", "ABORT"
 """What a marker says of its transaction."""
 

@@ -174,8 +174,7 @@ def _in_transaction(partition: PartitionView, event: e.RecordsAppended) -> None:
     if known is None:
         known = partition.transactions = PartitionTransactions()
     if event.marker:
-        committed = event.marker == COMMIT
-        known.marked(event.producer_id, event.base_offset, committed=committed, log_start=partition.log_start)
+        known.marked(event.producer_id, event.base_offset, committed=event.marker == COMMIT)
     else:
         known.appended(event.producer_id, event.base_offset, event.base_offset + event.count)
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cluster.broker.partition_log import PartitionLog
-from cluster.broker.producer_state import NO_PRODUCER_ID
-from cluster.protocol.record_batch import RecordBatch
+from cluster.protocol.record_batch import NO_PRODUCER_ID, RecordBatch
 from cluster.transaction_index import AbortedTransaction, TransactionIndex
 from tests.oracles.outcome import Skip
 
