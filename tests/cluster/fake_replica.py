@@ -13,7 +13,7 @@ class FakeReplica:
 
     def __init__(self, partition: str) -> None:
         self.partition, self.log = partition, PartitionLog(partition)
-        self.is_leader, self.min_insync_replicas = True, 2
+        self.is_leader, self.min_insync_replicas, self.max_message_bytes = True, 2, 1_048_588
         self.metadata = PartitionMetadata(1, 5, (1, 2), (1, 2))
         self.waiting: list[tuple[int, Callable[[ErrorCode], object]]] = []
         self.slow = False
