@@ -165,8 +165,8 @@ class FollowingReplica:
         if session != self.session:
             return
         log = self.log
-        if batches and not log.batches and batches[0].base_offset < log.log_end:
-            log.start_over(batches[0].base_offset)  # its start is inside a batch (`UnexpectedAppendOffsetException`)
+        if batches and batches[0].base_offset < log.log_end:
+            self._begin_inside(batches[0].base_offset)
         for batch in batches:
             log.append(batch)
         if self.may_rescue:
@@ -177,6 +177,17 @@ class FollowingReplica:
             log.advance_start(min(log_start, log.log_end))
         fetch = (host.id, session, self.metadata.leader_epoch, log.log_end)
         self._acknowledge.send(self.source.follower_fetched, fetch)  # type: ignore[union-attr]
+
+    def _begin_inside(self, base_offset: int) -> None:
+        """The leader's log starts inside a batch, and this one's end is there too (`UnexpectedAppendOffsetException`).
+
+        What this log has of the same offsets may be of an epoch whose end nobody knows any more: Kafka's fetcher gives
+        the partition up then.
+        """
+        if self.log.batches:
+            self._drop_from(base_offset, "diverged")
+        if self.log.log_end != base_offset:
+            self.log.start_over(base_offset)
 
     def start_over(self, answer: tuple[int, int]) -> None:
         """OFFSET_OUT_OF_RANGE: the leader's log begins behind this one's end. (session, the leader's log start)."""

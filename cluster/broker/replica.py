@@ -24,7 +24,6 @@ from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.record_batch import RecordBatch
 
 REPLICA_FETCH_MAX_BYTES = 1_048_576
-NO_LIMIT = 1 << 62
 
 Committed = Callable[[ErrorCode], object]
 
@@ -54,8 +53,7 @@ class Host(FollowersHost, Protocol):
 class Replica(FollowingReplica):
     """A partition on a broker. `isr` is the maximal one: additions still on their way to the controller included.
 
-    `max_message_bytes`: the largest batch that a producer may append; nobody else's is measured. `retention` is None
-    for internal topics, which are compacted.
+    `retention` is None for internal topics, which are compacted.
     """
 
     def __init__(
@@ -64,7 +62,6 @@ class Replica(FollowingReplica):
         super().__init__(host, log)
         self.host: Host = host
         self.min_insync_replicas, self.retention = min_insync_replicas, retention
-        self.max_message_bytes = NO_LIMIT
         self.high_watermark_us = 0
         self.isr: tuple[int, ...] = ()
         self.alter_pending = False

@@ -9,7 +9,8 @@ Source: `TransactionManager`, `TxnPartitionEntry`.
 from collections.abc import Callable
 
 from cluster.clients.accumulator import UNSENT, ProducerBatch
-from cluster.protocol.record_batch import LAST_SEQUENCE
+
+SEQUENCES = 0x7FFFFFFF
 
 
 class Sequence:
@@ -37,7 +38,7 @@ class Sequences:
         if sequence is None or sequence.epoch != self.epoch:
             sequence = self._of[batch.partition] = Sequence(self.epoch)
         batch.base_sequence, batch.epoch = sequence.following, sequence.epoch
-        sequence.following = (batch.base_sequence + batch.count) & LAST_SEQUENCE
+        sequence.following = (batch.base_sequence + batch.count) & SEQUENCES
 
     def must_hold(self, batch: ProducerBatch, *, in_flight: bool) -> bool:
         """Whether earlier batches of the partition must be settled before this one gets a sequence, or is sent again.
@@ -54,11 +55,11 @@ class Sequences:
         """The leader has this batch."""
         sequence = self._of[batch.partition]
         if sequence.epoch == batch.epoch:
-            sequence.acknowledged = max(sequence.acknowledged, (batch.base_sequence + batch.count) & LAST_SEQUENCE)
+            sequence.acknowledged = max(sequence.acknowledged, (batch.base_sequence + batch.count) & SEQUENCES)
 
     def gave_up(self, batch: ProducerBatch) -> None:
         """A batch that had been sent has failed for good. Source: `markSequenceUnresolved`."""
-        behind = (batch.base_sequence + batch.count) & LAST_SEQUENCE
+        behind = (batch.base_sequence + batch.count) & SEQUENCES
         self.unresolved[batch.partition] = max(behind, self.unresolved.get(batch.partition, 0))
 
     def out_of_order(self, batch: ProducerBatch) -> bool:

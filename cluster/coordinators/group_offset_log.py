@@ -6,8 +6,7 @@ as that matters. Source: Kafka's `OffsetMetadataManager.replay`, `replayEndTrans
 """
 
 from cluster.coordinators.group import ClassicGroup
-from cluster.coordinators.group_records import CommittedOffset
-from cluster.protocol.record_batch import NO_PRODUCER_ID
+from cluster.coordinators.group_records import NO_PRODUCER_ID, CommittedOffset
 
 
 def replay_offset(group: ClassicGroup, record: CommittedOffset) -> None:

@@ -8,7 +8,8 @@ Source: Kafka's `GroupMetadataValue`, `OffsetCommitValue`; a tombstone is the ke
 import msgspec
 
 from cluster.protocol.messages import MemberMetadata
-from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID
+
+NO_PRODUCER_ID = -1
 
 
 class StoredMember(msgspec.Struct, frozen=True):
@@ -59,7 +60,7 @@ class CommittedOffset(msgspec.Struct, frozen=True, gc=False):
     metadata: str
     commit_us: int
     producer_id: int = NO_PRODUCER_ID
-    producer_epoch: int = NO_EPOCH
+    producer_epoch: int = -1
 
 
 class OffsetTombstone(msgspec.Struct, frozen=True, gc=False):

@@ -9,9 +9,13 @@ Source: `TransactionMetadata` (`prepareTransitionTo`, `completeTransitionTo`).
 
 from msgspec.structs import replace
 
-from cluster.coordinators.transaction_records import FENCING_EPOCH, TransactionMetadata
+from cluster.coordinators.transaction_records import (
+    FENCING_EPOCH,
+    NO_EPOCH,
+    NO_PRODUCER_ID,
+    TransactionMetadata,
+)
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID
 from cluster.transaction_states import TransactionState, check_move
 
 _S = TransactionState
@@ -21,16 +25,18 @@ class Transaction:
     """The soft and the durable state of one transactional id.
 
     `failed_epoch_fence`: the epoch in `metadata` was raised to fence somebody, and that could not be written.
-    `unmarked` are the partitions of a prepared end that have not got their marker yet.
+    `unmarked` are the partitions of a prepared end that have not got their marker yet. `written`: the last record that
+    this coordinator wrote, committed or not.
     """
 
-    __slots__ = ("failed_epoch_fence", "metadata", "pending", "unmarked")
+    __slots__ = ("failed_epoch_fence", "metadata", "pending", "unmarked", "written")
 
     def __init__(self, metadata: TransactionMetadata) -> None:
         self.metadata = metadata
         self.pending: TransactionState | None = None
         self.failed_epoch_fence = False
         self.unmarked: dict[str, None] = {}
+        self.written: TransactionMetadata | None = None
 
     # --- moves: what would be written --------------------------------------------------------------------------------
 

@@ -56,10 +56,14 @@ class TransactionContext:
     def write(self, transaction: Transaction, record: TransactionMetadata, outcome: Outcome, draft: Draft) -> None:
         """Write a prepared move; `outcome` hears of its fate when it has been made or forgotten.
 
-        One that was forgotten because nobody knew of its fate in time is made when its record is committed after all.
+        One that was forgotten because nobody knew of its fate in time is made when its record is committed after all;
+        markers follow unless another record was written behind it: that one counts.
         """
+        before, transaction.written = transaction.written, record
 
         def committed(error: ErrorCode, later: Draft) -> None:
+            if error is not ErrorCode.NONE and later.now_us == draft.now_us:  # refused at once: it is not in the log
+                transaction.written = before
             if self.transactions.get(record.transactional_id) is not transaction:
                 outcome(ErrorCode.NOT_COORDINATOR, later)  # resigned meanwhile
                 return
@@ -74,7 +78,7 @@ class TransactionContext:
             if self.transactions.get(record.transactional_id) is transaction:
                 transaction.make_late(record)
                 later.tell(state_changed(record, self.broker))
-                if record.state in PREPARED and transaction.pending is None:
+                if record.state in PREPARED and transaction.written is record:
                     self.write_markers(transaction, later)
 
         draft.records.append(record)

@@ -174,7 +174,8 @@ def _in_transaction(partition: PartitionView, event: e.RecordsAppended) -> None:
     if known is None:
         known = partition.transactions = PartitionTransactions()
     if event.marker:
-        known.marked(event.producer_id, event.base_offset, committed=event.marker == COMMIT)
+        committed = event.marker == COMMIT
+        known.marked(event.producer_id, event.base_offset, committed=committed, log_start=partition.log_start)
     else:
         known.appended(event.producer_id, event.base_offset, event.base_offset + event.count)
 
@@ -278,12 +279,6 @@ def batch_acknowledged(view: ClusterView, event: e.BatchAcknowledged) -> None:
 
 def batch_retried(view: ClusterView, event: e.BatchRetried) -> None:
     view.producers[event.producer].last_error = event.error
-
-
-def batch_split(view: ClusterView, event: e.BatchSplit) -> None:
-    producer = view.producers[event.producer]
-    producer.buffered_bytes -= event.freed_bytes
-    producer.last_error = event.error
 
 
 def batch_failed(view: ClusterView, event: e.BatchFailed) -> None:

@@ -1,8 +1,11 @@
 """The log's start: DeleteRecords, retention by time and size, and who learns of it."""
 
+import itertools
+
 import pytest
 
 from cluster import events as e
+from cluster.broker.following import FollowingReplica
 from cluster.broker.partition_log import PartitionLog
 from cluster.broker.retention import Retention, first_kept, segments
 from cluster.config import Value
@@ -167,3 +170,28 @@ def test_a_replica_that_lost_everything_begins_again_inside_a_batch_that_records
     assert log_of(flight, 3) == log_of(flight, 1)[1:]  # the leader keeps whole segments
     assert partition(flight)["isr"] == [1, 2, 3]
     assert partition(flight)["log_start"] == 13
+
+
+class Teller:
+    """A following replica's broker, as far as cutting a log goes."""
+
+    id = 2
+
+    def __init__(self) -> None:
+        self.told: list[e.Event] = []
+        self.tell = self.told.append
+
+
+@pytest.mark.parametrize(("batches", "kept"), [((0, 40, 57), []), ((0, 52, 57), [0]), ((), [])])
+def test_a_follower_that_ends_inside_the_leaders_first_batch_takes_the_whole_batch(
+    batches: tuple[int, ...], kept: list[int]
+) -> None:
+    """The leader has deleted up to 57, in the middle of its batch from 52 on: `UnexpectedAppendOffsetException`."""
+    log = PartitionLog("orders-0")
+    if not batches:
+        log.start_over(57)
+    for base, end in itertools.pairwise(batches):
+        log.append(RecordBatch("orders-0", "p-1", -1, -1, -1, base, end - base, 100, 0, (), base, 0))
+    FollowingReplica(Teller(), log)._begin_inside(52)  # type: ignore[arg-type]
+    assert [batch.base_offset for batch in log.batches] == kept
+    log.append(RecordBatch("orders-0", "p-1", -1, -1, -1, 52, 40, 100, 0, (), 52, 1))

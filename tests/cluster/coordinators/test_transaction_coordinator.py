@@ -361,6 +361,7 @@ def _timed_out(desk: Desk, act: Callable[[Desk], object]) -> Decision:
     act(desk)
     (decision,), desk.held = desk.held, None
     assert decision.then is not None
+    desk.now_us += 60_000_000
     desk.run(decision.then(ErrorCode.COORDINATOR_NOT_AVAILABLE, desk.now_us))
     return decision
 
@@ -379,6 +380,36 @@ def test_an_end_that_timed_out_and_is_committed_after_all_is_made_then(version: 
     assert [(sent.committed, sent.partitions) for sent in desk.markers] == [(True, ("orders-0", "orders-1"))]
     desk.mark()
     assert desk.state() is S.COMPLETE_COMMIT
+
+
+def test_of_two_ends_that_timed_out_the_later_in_the_log_is_made() -> None:
+    """The producer's commit timed out, and so did the abort that its own timeout led to."""
+    desk = Desk()
+    desk.given(S.ONGOING)
+    commit = _timed_out(desk, lambda desk: desk.end(commit=True))
+    abort = _timed_out(desk, lambda desk: desk.end(commit=False))
+    assert commit.late is not None
+    assert abort.late is not None
+    desk.run(commit.late())
+    assert desk.markers == []
+    desk.run(abort.late())
+    assert [sent.committed for sent in desk.markers] == [False]
+    desk.mark()
+    assert desk.state() is S.COMPLETE_ABORT
+
+
+def test_an_end_that_timed_out_is_made_although_a_later_one_was_refused() -> None:
+    desk = Desk()
+    desk.given(S.ONGOING)
+    commit = _timed_out(desk, lambda desk: desk.end(commit=True))
+    desk.held = []
+    desk.end(commit=False)
+    (refused,), desk.held = desk.held, None
+    assert refused.then is not None
+    assert commit.late is not None
+    desk.run(refused.then(ErrorCode.COORDINATOR_NOT_AVAILABLE, desk.now_us))  # at once: it is in no log
+    desk.run(commit.late())
+    assert [sent.committed for sent in desk.markers] == [True]
 
 
 def test_a_late_record_leaves_the_markers_to_the_one_that_follows_it_in_the_log() -> None:
