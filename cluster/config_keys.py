@@ -45,10 +45,12 @@ SET_IN_FLIGHT: dict[str, tuple[str, ...]] = {
         "offset.metadata.max.bytes",
         "offsets.retention.minutes",
         "offsets.retention.check.interval.ms",
+        "message.max.bytes",
         "min.insync.replicas",
         "unclean.leader.election.enable",
     ),
     "topic": (
+        "max.message.bytes",
         "min.insync.replicas",
         "unclean.leader.election.enable",
         "retention.ms",

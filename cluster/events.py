@@ -323,6 +323,20 @@ class BatchRetried(Event, frozen=True, kw_only=True):
     attempt: int
 
 
+class BatchSplit(Event, frozen=True, kw_only=True):
+    """A leader refused a batch as larger than `max.message.bytes`: its records go again at once, in `pieces` batches.
+
+    The pieces are no part of `buffer.memory`, to which `freed_bytes` go back.
+    """
+
+    producer: str
+    partition: str
+    records: int
+    pieces: int
+    freed_bytes: int
+    error: str
+
+
 class BatchFailed(Event, frozen=True, kw_only=True):
     """The application was told that a batch failed for good; `sent`: it had been on the wire at least once."""
 
@@ -335,9 +349,9 @@ class BatchFailed(Event, frozen=True, kw_only=True):
 
 
 class SendRefused(Event, frozen=True, kw_only=True):
-    """send() failed before any batch took the record: it had waited `max.block.ms` for memory or for metadata.
+    """send() failed before any batch took the record: it had waited `max.block.ms`, or the record is too large.
 
-    `waited_for`: "memory" or "metadata".
+    `waited_for`: "memory" or "metadata"; "" when it is larger than `max.request.size` or `buffer.memory`.
     """
 
     producer: str

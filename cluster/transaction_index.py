@@ -36,7 +36,7 @@ class TransactionIndex(msgspec.Struct, gc=False):
         """A transactional batch was appended at `offset`; only the first one of a transaction counts."""
         self.open.setdefault(producer_id, offset)
 
-    def ended(self, producer_id: int, marker_offset: int, *, committed: bool, log_start: int = 0) -> None:
+    def ended(self, producer_id: int, marker_offset: int, *, committed: bool) -> None:
         """A marker was appended; without an open transaction it ends nothing."""
         first_offset = self.open.pop(producer_id, None)
         if first_offset is None:
@@ -45,7 +45,7 @@ class TransactionIndex(msgspec.Struct, gc=False):
         if not committed:
             # Where readers could go at most after this one: the earliest transaction that is still open, or the marker.
             stable = min(self.open.values(), default=marker_offset + 1)
-            self.aborted.append(AbortedTransaction(producer_id, first_offset, marker_offset, max(stable, log_start)))
+            self.aborted.append(AbortedTransaction(producer_id, first_offset, marker_offset, stable))
 
     @property
     def began_any(self) -> bool:

@@ -17,8 +17,6 @@ NOT_READ_YET: tuple[str, ...] = (
     "fetch.min.bytes",
     "default.api.timeout.ms",
     "client.rack",
-    "compression.type",
-    "partitioner.availability.timeout.ms",
     "group.coordinator.append.linger.ms",
     "group.coordinator.rebalance.protocols",
     "default.replication.factor",
@@ -28,14 +26,12 @@ NOT_READ_YET: tuple[str, ...] = (
     "replica.fetch.max.bytes",
     "log.cleanup.policy",
     "log.flush.interval.ms",
-    "message.max.bytes",
     "flush.ms",
     "cleanup.policy",
     "log.cleaner.delete.retention.ms",
     "log.cleaner.min.cleanable.ratio",
     "delete.retention.ms",
     "min.cleanable.dirty.ratio",
-    "max.message.bytes",
 )
 """Configuration keys that nothing obeys yet: they may be given Kafka's own default, and no other value."""
 

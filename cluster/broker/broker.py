@@ -326,7 +326,7 @@ class Broker:
             return False
         replica.alter_pending, replica.alter_sent_us = True, self.now_us
         replica.set_isr(tuple(one for one in replica.metadata.replicas if one in replica.isr or one in isr))
-        link.send(self.control.alter_isr, (self, replica, isr, reason))
+        link.send(self.control.alter_isr, (self, replica, replica.metadata, isr, reason))
         return True
 
     def isr_altered(self, answer: tuple[Replica, PartitionMetadata]) -> None:

@@ -50,7 +50,7 @@ class ControlledBroker(Protocol):
         """AlterPartition was answered with the controller's metadata."""
 
 
-IsrRequest = tuple[ControlledBroker, Replica, tuple[int, ...], str]
+IsrRequest = tuple[ControlledBroker, Replica, PartitionMetadata, tuple[int, ...], str]
 
 
 class ControlPlane:
@@ -207,12 +207,12 @@ class ControlPlane:
         self._link_to(broker).send(broker.may_stop, broker.life)
 
     def alter_isr(self, request: IsrRequest) -> None:
-        """AlterPartition from a leader: (broker, its replica, the new ISR, why)."""
-        broker, replica, isr, reason = request
+        """AlterPartition from a leader: (broker, its replica, the metadata that it knew, the new ISR, why)."""
+        broker, replica, known, isr, reason = request
         if self.active == NO_CONTROLLER:
             return
         name = replica.partition
-        accepted = self.controller.alter_isr(name, broker.id, replica.metadata.leader_epoch, isr, reason)
+        accepted = self.controller.alter_isr(name, broker.id, known, isr, reason)
         self._link_to(broker).send(broker.isr_altered, (replica, self.controller.partitions[name]))
         if accepted:
             self.publish([name])

@@ -226,15 +226,22 @@ class Controller:
 
     # --- in-sync replicas -----------------------------------------------------------------------------------------
 
-    def alter_isr(self, partition: str, leader: int, leader_epoch: int, isr: tuple[int, ...], reason: str) -> bool:
-        """AlterPartition from a leader: false when it does not lead (any more) or names a broker that may not be in."""
+    def alter_isr(
+        self, partition: str, leader: int, known: PartitionMetadata, isr: tuple[int, ...], reason: str
+    ) -> bool:
+        """AlterPartition from a leader that knows the partition as `known`. False when that is not how it stands.
+
+        Another leader epoch is FENCED_LEADER_EPOCH, another ISR stands for another partition epoch
+        (INVALID_UPDATE_VERSION); a broker that may not be in is INELIGIBLE_REPLICA.
+        Source: `ReplicationControlManager.validateAlterPartitionData`.
+        """
         metadata = self.partitions[partition]
-        if metadata.leader != leader or metadata.leader_epoch != leader_epoch:
+        if metadata.leader != leader or (metadata.leader_epoch, metadata.isr) != (known.leader_epoch, known.isr):
             return False
         if any(broker != leader and broker not in metadata.isr and not self._eligible(broker) for broker in isr):
             return False
         ordered = tuple(broker for broker in metadata.replicas if broker in isr)
         if ordered != metadata.isr:
-            self.partitions[partition] = PartitionMetadata(leader, leader_epoch, metadata.replicas, ordered)
+            self.partitions[partition] = PartitionMetadata(leader, known.leader_epoch, metadata.replicas, ordered)
             self._tell(IsrChanged(partition=partition, isr=ordered, reason=reason))
         return True

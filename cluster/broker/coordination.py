@@ -16,12 +16,17 @@ from cluster.coordinators.decision import Decision, Markers, Record
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.names import coordinator_partition
-from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES, RecordBatch
+from cluster.protocol.record_batch import (
+    NO_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    RECORD_BATCH_OVERHEAD_BYTES,
+    RecordBatch,
+)
 from cluster.timeline import Timeline, Timer
 
 LOAD_US = 20_000  # a new leader reads its partition before it coordinates
 LOAD_US_FOR_EACH_RECORD = 1
-NO_PRODUCER = -1
 
 
 class CoordinatorHost(Host, Protocol):
@@ -119,7 +124,9 @@ class Coordination(ABC, Generic[Kind]):
     def _batch(self, partition: str, records: tuple[Record, ...], now_us: int) -> RecordBatch:
         """The batch that holds a decision's records."""
         size = RECORD_BATCH_OVERHEAD_BYTES + self.record_bytes * len(records)
-        return RecordBatch(partition, "", NO_PRODUCER, -1, -1, -1, len(records), size, now_us, payload=records)
+        return RecordBatch(
+            partition, "", NO_PRODUCER_ID, NO_EPOCH, NO_SEQUENCE, -1, len(records), size, now_us, payload=records
+        )
 
     def _append_error(self, error: ErrorCode) -> ErrorCode:
         """How the coordinator is told that its records could not be written."""

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Protocol, cast
 
+from msgspec.structs import replace
+
 from cluster.broker.control_plane import ControlPlane
-from cluster.broker.coordination import NO_PRODUCER, Coordination, CoordinatorHost, Hosted
+from cluster.broker.coordination import Coordination, CoordinatorHost, Hosted
 from cluster.broker.replica import Replica
 from cluster.connection import Call
 from cluster.coordinators.decision import Record
@@ -15,7 +17,7 @@ from cluster.events import GroupDeleted
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.record_batch import COMMIT, RECORD_BATCH_OVERHEAD_BYTES, RecordBatch
+from cluster.protocol.record_batch import COMMIT, NO_PRODUCER_ID, RecordBatch
 
 OFFSETS_TOPIC = "__consumer_offsets"
 
@@ -107,20 +109,7 @@ class GroupCoordination(Coordination[GroupCoordinator]):
 
     def _batch(self, partition: str, records: tuple[Record, ...], now_us: int) -> RecordBatch:
         """Offsets of a transaction go in the name of its producer, so that its marker ends them too."""
-        first = records[0]
-        if not isinstance(first, CommittedOffset) or first.producer_id == NO_PRODUCER:
-            return super()._batch(partition, records, now_us)
-        size = RECORD_BATCH_OVERHEAD_BYTES + self.record_bytes * len(records)
-        return RecordBatch(
-            partition,
-            "",
-            first.producer_id,
-            first.producer_epoch,
-            -1,
-            -1,
-            len(records),
-            size,
-            now_us,
-            payload=records,
-            transactional=True,
-        )
+        batch, first = super()._batch(partition, records, now_us), records[0]
+        if not isinstance(first, CommittedOffset) or first.producer_id == NO_PRODUCER_ID:
+            return batch
+        return replace(batch, producer_id=first.producer_id, epoch=first.producer_epoch, transactional=True)

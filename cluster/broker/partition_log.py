@@ -13,9 +13,9 @@ from collections import deque
 from collections.abc import Mapping
 
 from cluster.broker.leader_epochs import LeaderEpochs
-from cluster.broker.producer_state import NO_PRODUCER_ID, ProducerStates
+from cluster.broker.producer_state import ProducerStates
 from cluster.intervals import IntervalSet
-from cluster.protocol.record_batch import COMMIT, RecordBatch
+from cluster.protocol.record_batch import COMMIT, NO_PRODUCER_ID, RecordBatch
 from cluster.transaction_index import TransactionIndex
 
 WRITEBACK_EVERY_US = 5_000_000
@@ -88,8 +88,7 @@ class PartitionLog:
     def _remember(self, batch: RecordBatch) -> None:
         self.producers.update(batch)
         if batch.marker:
-            committed = batch.marker == COMMIT
-            self.transactions.ended(batch.producer_id, batch.base_offset, committed=committed, log_start=self.log_start)
+            self.transactions.ended(batch.producer_id, batch.base_offset, committed=batch.marker == COMMIT)
         elif batch.transactional:
             self.transactions.began(batch.producer_id, batch.base_offset)
 

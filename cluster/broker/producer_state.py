@@ -9,10 +9,8 @@ Source: `ProducerStateManager`, `ProducerStateEntry`, `ProducerAppendInfo`, `Ver
 from typing import NamedTuple
 
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.record_batch import RecordBatch
+from cluster.protocol.record_batch import NO_PRODUCER_ID, NO_SEQUENCE, RecordBatch
 
-NO_PRODUCER_ID = -1
-NO_SEQUENCE = -1
 BATCHES_REMEMBERED = 5
 
 

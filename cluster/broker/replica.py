@@ -24,6 +24,7 @@ from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.record_batch import RecordBatch
 
 REPLICA_FETCH_MAX_BYTES = 1_048_576
+NO_LIMIT = 1 << 62
 
 Committed = Callable[[ErrorCode], object]
 
@@ -53,7 +54,8 @@ class Host(FollowersHost, Protocol):
 class Replica(FollowingReplica):
     """A partition on a broker. `isr` is the maximal one: additions still on their way to the controller included.
 
-    `retention` is None for internal topics, which are compacted.
+    `max_message_bytes`: the largest batch that a producer may append; nobody else's is measured. `retention` is None
+    for internal topics, which are compacted.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Replica(FollowingReplica):
         super().__init__(host, log)
         self.host: Host = host
         self.min_insync_replicas, self.retention = min_insync_replicas, retention
+        self.max_message_bytes = NO_LIMIT
         self.high_watermark_us = 0
         self.isr: tuple[int, ...] = ()
         self.alter_pending = False

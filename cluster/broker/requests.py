@@ -100,6 +100,9 @@ class Requests:
             if request.acks == ALL_IN_SYNC and len(replica.metadata.isr) < replica.min_insync_replicas:
                 results.append(m.ProduceResult(batch.partition, ErrorCode.NOT_ENOUGH_REPLICAS))
                 continue
+            if batch.bytes > replica.max_message_bytes:
+                results.append(m.ProduceResult(batch.partition, ErrorCode.MESSAGE_TOO_LARGE))
+                continue
             error, offset = replica.log.producers.check(batch)
             results.append(m.ProduceResult(batch.partition, error, offset, offset >= 0))
             if error is ErrorCode.INVALID_PRODUCER_EPOCH:
@@ -137,6 +140,8 @@ class Requests:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         elif error is ErrorCode.NONE and len(replica.metadata.isr) < replica.min_insync_replicas:
             error = ErrorCode.NOT_ENOUGH_REPLICAS
+        elif error is ErrorCode.NONE and batch.bytes > replica.max_message_bytes:
+            error = ErrorCode.MESSAGE_TOO_LARGE
         elif error is ErrorCode.NONE:
             error, offset = replica.log.producers.check(batch)
             if offset < 0 and not replica.log.producers.may_begin(batch, verification):

@@ -6,22 +6,37 @@ acknowledged or has failed. It is ready when it is full or `linger.ms` old. Sour
 
 from collections import deque
 
+from cluster.clients.compression import Compression, capacity
 from cluster.clients.workload import NEVER_US
-from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES, Origin, RecordBatch
+from cluster.protocol.names import topic_of
+from cluster.protocol.record_batch import (
+    LAST_SEQUENCE,
+    RECORD_BATCH_OVERHEAD_BYTES,
+    Origin,
+    RecordBatch,
+    origins_between,
+)
 
 UNSENT = -1
 
 
 class ProducerBatch:
-    """Records on their way to one partition. `first_sent_us` is -1 until it was drained for the first time."""
+    """Records on their way to one partition. `first_sent_us` is -1 until it was drained for the first time.
+
+    `bytes`: as the producer estimates it while records are added, then as it goes over the wire. `capacity`: how many
+    records it takes; `estimate`: what share of their size they are expected to have there. `piece`: of a batch that was
+    too large.
+    """
 
     __slots__ = (
         "attempts",
         "base_sequence",
         "bytes",
+        "capacity",
         "count",
         "created_us",
         "epoch",
+        "estimate",
         "fills_itself",
         "first_sent_us",
         "first_serial",
@@ -31,6 +46,7 @@ class ProducerBatch:
         "origins",
         "over",
         "partition",
+        "piece",
         "reserved",
     )
 
@@ -43,8 +59,9 @@ class ProducerBatch:
         )
         self.bytes, self.count, self.attempts = RECORD_BATCH_OVERHEAD_BYTES, 0, 0
         self.base_sequence = self.first_sent_us = self.epoch = UNSENT
-        self.not_before_us = 0
-        self.full = self.over = False  # over: acknowledged, or given up
+        self.not_before_us = self.capacity = 0
+        self.estimate = 1.0
+        self.full = self.over = self.piece = False  # over: acknowledged, or given up
         self.fills_itself = False  # records will fill it before linger ends, and that wakes the sender
         self.keys: list[int] = []
         self.origins: list[Origin] = []
@@ -57,6 +74,17 @@ class ProducerBatch:
                 self.origins[-1] = (producer, partition, serial, count + run[3])
                 return
         self.origins.append(run)
+
+    def cut(self, first: int, end: int) -> "ProducerBatch":
+        """Records first … end - 1 as a batch of their own, sent already, with their sequences if they have any."""
+        piece = ProducerBatch(self.partition, self.created_us, 0, self.first_serial + first)
+        piece.count, piece.first_sent_us, piece.epoch = end - first, self.first_sent_us, self.epoch
+        if self.base_sequence != UNSENT:
+            piece.base_sequence = (self.base_sequence + first) & LAST_SEQUENCE
+        piece.full = piece.piece = True
+        piece.keys = self.keys[first:end]
+        piece.origins = [run for run, _ in origins_between(self.origins, first, end)]
+        return piece
 
     def on_the_wire(self, producer: str, producer_id: int, *, transactional: bool = False) -> RecordBatch:
         """The batch as a Produce request carries it."""
@@ -79,25 +107,41 @@ class ProducerBatch:
 class Accumulator:
     """Open and waiting batches. `record_bytes` is one record with its header."""
 
-    def __init__(self, batch_size: int, buffer_memory: int, linger_us: int, record_bytes: int) -> None:
+    def __init__(
+        self, batch_size: int, buffer_memory: int, linger_us: int, record_bytes: int, codec: str = "none"
+    ) -> None:
         self.record_bytes = record_bytes
-        self.configure(batch_size, linger_us)
+        self._codec = codec
+        self._compression = Compression(codec)
+        self.configure(batch_size, linger_us, codec)
         self.free_bytes = buffer_memory
         self.flushing = False  # everything is ready now
         self.queues: dict[str, deque[ProducerBatch]] = {}
         self._serials: dict[str, int] = {}
 
-    def configure(self, batch_size: int, linger_us: int) -> None:
-        """How large batches become, and how long they wait; `batch_size` only while nothing is buffered."""
+    def configure(self, batch_size: int, linger_us: int, codec: str) -> None:
+        """How large batches become, how long they wait, how they are compressed.
+
+        `batch_size` and `codec` only while nothing is buffered.
+        """
         self.batch_size, self.linger_us = batch_size, linger_us
-        self._reserve = max(batch_size, RECORD_BATCH_OVERHEAD_BYTES + self.record_bytes)
-        self._capacity = max(1, (batch_size - RECORD_BATCH_OVERHEAD_BYTES) // self.record_bytes)
+        self._reserve = max(batch_size, self.largest_record_bytes)
+        self._capacity = capacity(self._reserve, self.record_bytes, 1.0)
+        if codec != self._codec:
+            self._codec, self._compression = codec, Compression(codec)
+        self.compresses = self._compression.compresses
+
+    @property
+    def largest_record_bytes(self) -> int:
+        """The size of a batch of one record (`AbstractRecords.estimateSizeInBytesUpperBound`)."""
+        return RECORD_BATCH_OVERHEAD_BYTES + self.record_bytes
 
     def reset(self, buffer_memory: int) -> None:
         """A new process: nothing is buffered. Serial numbers go on, they are the ground truth's."""
         self.queues = {}
         self.free_bytes = buffer_memory
         self.flushing = False
+        self._compression = Compression(self._codec)
 
     def next_serial(self, partition: str) -> int:
         """The number, for the ground truth, of the next record for this partition."""
@@ -118,6 +162,10 @@ class Accumulator:
             return None
         self.free_bytes -= self._reserve
         batch = ProducerBatch(partition, now_us, self._reserve, self.next_serial(partition))
+        batch.capacity = self._capacity
+        if self.compresses:
+            batch.estimate = self._compression.estimate(topic_of(partition))
+            batch.capacity = capacity(self._reserve, self.record_bytes, batch.estimate)
         self.queues.setdefault(partition, deque()).append(batch)
         return batch
 
@@ -136,13 +184,38 @@ class Accumulator:
 
     def room(self, batch: ProducerBatch) -> int:
         """How many more records fit into a batch."""
-        return self._capacity - batch.count
+        return batch.capacity - batch.count
 
-    def add(self, batch: ProducerBatch, count: int) -> None:
-        """Put records into a batch."""
+    def add(self, batch: ProducerBatch, count: int) -> int:
+        """Put records into a batch; returns by how many bytes it has grown, as far as the producer knows."""
         batch.count += count
-        batch.bytes += count * self.record_bytes
+        grown = count * self.record_bytes
+        if self.compresses:
+            now = RECORD_BATCH_OVERHEAD_BYTES + int(batch.count * self.record_bytes * batch.estimate)
+            grown = now - batch.bytes
+        batch.bytes += grown
         self._serials[batch.partition] = batch.first_serial + batch.count
+        return grown
+
+    def close(self, batch: ProducerBatch) -> None:
+        """A batch is sent for the first time: its records are compressed, and the producer learns how well."""
+        batch.bytes = self._compression.compressed(batch.count * self.record_bytes)
+        self._compression.learn(topic_of(batch.partition))
+
+    def split(self, big: ProducerBatch) -> list[ProducerBatch]:
+        """A batch that a broker refused as too large, in pieces of `batch.size`; a piece of one in two, if it can be.
+
+        They have the big one's records in order, its sequences and its age, and take nothing of `buffer.memory`.
+        Source: `RecordAccumulator.splitAndReenqueue` (halves since KAFKA-8350), `ProducerBatch.split`.
+        """
+        topic = topic_of(big.partition)
+        self._compression.doubt(topic)
+        limit = big.bytes // 2 if big.piece else self.batch_size
+        most = capacity(max(limit, self.largest_record_bytes), self.record_bytes, self._compression.estimate(topic))
+        pieces = [big.cut(place, min(place + most, big.count)) for place in range(0, big.count, most)]
+        for piece in pieces:
+            self.close(piece)
+        return pieces
 
     def ready_us(self, batch: ProducerBatch, *, last: bool) -> int:
         """From when on a batch may be sent: at once when it is full or another waits behind it, else after linger.

@@ -13,7 +13,7 @@ from cluster import events as e
 from cluster.clients.fetcher import Slice
 from cluster.clients.key_moves import KeyMoves, Stream
 from cluster.intervals import IntervalSet
-from cluster.protocol.record_batch import RecordBatch
+from cluster.protocol.record_batch import RecordBatch, origins_between
 
 
 class GroundTruth:
@@ -66,12 +66,8 @@ def _runs(batch: RecordBatch, first: int, end: int) -> Iterator[tuple[Stream, in
     if not batch.origins:
         yield (batch.producer, batch.partition), batch.first_serial + first, first, end - first
         return
-    place = 0
-    for producer, partition, serial, count in batch.origins:
-        start, stop = max(place, first), min(place + count, end)
-        if start < stop:
-            yield (producer, partition), serial + start - place, start, stop - start
-        place += count
+    for (producer, partition, serial, count), start in origins_between(batch.origins, first, end):
+        yield (producer, partition), serial, start, count
 
 
 def origins_of(batch: RecordBatch, first: int, end: int) -> list[tuple[str, str, int, int]]:

@@ -38,6 +38,7 @@ class Producer(Process):
             config["buffer.memory"],
             int(config["linger.ms"] * MS),
             spec.size_bytes + RECORD_OVERHEAD_BYTES,
+            config["compression.type"],
         )
         self.sending = Sending(self, spec, self.accumulator, around.seed, config)
         self.transactions: Transactions | None = None
@@ -87,7 +88,8 @@ class Producer(Process):
     def _read_config(self) -> None:
         config = self.config
         self.read_timeouts(config)
-        self.accumulator.configure(max(1, config["batch.size"]), int(config["linger.ms"] * MS))
+        codec: str = config["compression.type"]
+        self.accumulator.configure(max(1, config["batch.size"]), int(config["linger.ms"] * MS), codec)
         self.sender.configure(config)
         self.sending.configure(config)
 
@@ -189,9 +191,13 @@ class Producer(Process):
         """The coordinator gave a producer id and epoch."""
         self.sender.identified(producer_id, epoch)
 
-    def send_refused(self, topic: str, waited_for: str) -> None:
-        """send() gave a record up after `max.block.ms`."""
-        self.sender.refused(topic, waited_for)
+    def keeps_waiting(self, broker: int) -> bool:
+        """Whether a broker has taken nothing for longer than the partitioner waits for one."""
+        return self.sender.keeps_waiting(broker)
+
+    def send_refused(self, topic: str, waited_for: str, error: str) -> None:
+        """send() gave a record up: after `max.block.ms`, or because it is too large."""
+        self.sender.refused(topic, waited_for, error)
         self.transaction_failed()
 
     def transaction_moved(self) -> None:

@@ -45,7 +45,7 @@ class Sender(SenderBooks):
     def restart(self) -> None:
         """A new process: nothing in flight, no producer id."""
         self.forget()
-        self._refreshing = self._began = self.closing = self.flushing = False
+        self._refreshing = self._began = self.closing = False
         self._draining = self._asked = False  # a look now would disturb it … and somebody asked for one
         self._drained_open = False  # a batch went that still took records
         self._held_back = False  # something was ready, but too many requests were in flight
@@ -189,15 +189,17 @@ class Sender(SenderBooks):
                 self._stale = True
                 continue
             ready_us = self._accumulator.ready_us(batch, last=len(queue) == 1)
-            if ready_us <= now_us or ((self.closing or self.flushing) and batch.first_sent_us == UNSENT):
+            if ready_us <= now_us or (self.closing and batch.first_sent_us == UNSENT):
                 if self._in_flight.get(leader, 0) < self._max_in_flight:
                     ready[leader] = None
                 else:
                     self._held_back = True
+                    self._wants(leader, now_us, takes=False)
             elif ready_us < next_us:
                 next_us = ready_us
         for leader in ready:
             ready_us = self._host.connection_ready_us(leader)
+            self._wants(leader, now_us, takes=ready_us <= now_us)
             if ready_us <= now_us:
                 self._drain(leader, now_us)
             else:  # its batches stay in the accumulator, and may expire there
@@ -233,6 +235,8 @@ class Sender(SenderBooks):
                 self._host.transaction_moved()  # its partition must be added first
                 continue
             queue.popleft()
+            if self._accumulator.compresses and batch.first_sent_us == UNSENT:
+                self._accumulator.close(batch)
             left_us = self._accumulator.ready_behind_us(name)
             if left_us < self._left_us:
                 self._left_us = left_us
@@ -301,6 +305,9 @@ class Sender(SenderBooks):
             result = response.results[place] if response is not None else _BROKEN
             if result.error is ErrorCode.NONE:
                 self._acknowledged(batch, result.base_offset, result.duplicate)
+            elif result.error is ErrorCode.MESSAGE_TOO_LARGE and batch.count > 1:
+                self._split(batch, result.error)
+                self._asked = True
             elif self._can_retry(batch, result.error):
                 again.append((batch, result.error))
             else:

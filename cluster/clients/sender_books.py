@@ -40,6 +40,7 @@ class SenderBooks:
         self._in_flight_to: dict[str, tuple[int, int]] = {}  # partition → (broker, batches in flight)
         self._sequences = Sequences()
         self._stale = False
+        self._latency_us: dict[int, tuple[int, int]] = {}  # broker → when it last had something to take, and took it
 
     def configure(self, config: Mapping[str, Any]) -> None:
         """Read the configuration, at first or again."""
@@ -53,12 +54,24 @@ class SenderBooks:
         self._old_us = self._delivery_us - self._request_timeout_ms * MS
         self._max_in_flight: int = config["max.in.flight.requests.per.connection"]
         self._max_request_size: int = config["max.request.size"]
+        self._patience_us: int = config["partitioner.availability.timeout.ms"] * MS
         self._metadata_age_us: int = config["metadata.max.age.ms"] * MS
 
     @property
     def idle(self) -> bool:
         """Whether everything that was sent is settled."""
         return not self._accumulator.queues and not self._in_flight_to
+
+    def keeps_waiting(self, broker: int) -> bool:
+        """Whether a broker has taken nothing for longer than `partitioner.availability.timeout.ms` (KIP-794)."""
+        wanted_us, took_us = self._latency_us.get(broker, (0, 0))
+        return self._patience_us > 0 and wanted_us - took_us > self._patience_us
+
+    def _wants(self, broker: int, now_us: int, *, takes: bool) -> None:
+        """There is something for a broker, which can or cannot be sent. Source: `updateNodeLatencyStats`."""
+        if self._patience_us > 0:
+            _, took_us = self._latency_us.get(broker, (now_us, now_us))
+            self._latency_us[broker] = now_us, now_us if takes else took_us
 
     def _acknowledged(self, batch: ProducerBatch, offset: int, duplicate: bool) -> None:
         self._accumulator.release(batch)
@@ -109,14 +122,12 @@ class SenderBooks:
             self._host.transaction_failed()
         self._host.memory_is_free()
 
-    def refused(self, topic: str, waited_for: str) -> None:
+    def refused(self, topic: str, waited_for: str, error: str) -> None:
         """send() itself failed: no batch ever took the record."""
         self.counters["failed"] += 1
-        self.last_error = "TimeoutException"
+        self.last_error = error
         self._host.tell(
-            e.SendRefused(
-                producer=self._host.name, topic=topic, records=1, waited_for=waited_for, error="TimeoutException"
-            )
+            e.SendRefused(producer=self._host.name, topic=topic, records=1, waited_for=waited_for, error=error)
         )
 
     def _retry(self, batch: ProducerBatch, error: ErrorCode) -> None:
@@ -124,11 +135,7 @@ class SenderBooks:
         batch.attempts += 1
         backoff_us = min(self._host.retry_backoff_us << min(batch.attempts - 1, 10), self._host.retry_backoff_max_us)
         batch.not_before_us = self._host.timeline.now_us + backoff_us
-        queue = self._accumulator.queues.setdefault(batch.partition, deque())
-        place = 0
-        while place < len(queue) and UNSENT < queue[place].base_sequence < batch.base_sequence:
-            place += 1
-        queue.insert(place, batch)
+        self._put_back(batch)
         if error in LOOK_ELSEWHERE:
             self._stale = True
         self._host.tell(
@@ -140,6 +147,32 @@ class SenderBooks:
                 attempt=batch.attempts,
             )
         )
+
+    def _put_back(self, batch: ProducerBatch) -> None:
+        """In front of its queue, but behind what has an earlier sequence. Source: `insertInSequenceOrder`."""
+        queue = self._accumulator.queues.setdefault(batch.partition, deque())
+        place = 0
+        while place < len(queue) and UNSENT < queue[place].base_sequence < batch.base_sequence:
+            place += 1
+        queue.insert(place, batch)
+
+    def _split(self, batch: ProducerBatch, error: ErrorCode) -> None:
+        """A batch is too large for its topic: it goes again in pieces, at once; that counts as no attempt."""
+        pieces = self._accumulator.split(batch)
+        self._accumulator.release(batch)
+        for piece in reversed(pieces):
+            self._put_back(piece)
+        self._host.tell(
+            e.BatchSplit(
+                producer=self._host.name,
+                partition=batch.partition,
+                records=batch.count,
+                pieces=len(pieces),
+                freed_bytes=batch.reserved,
+                error=error.name,
+            )
+        )
+        self._host.memory_is_free()
 
     def _expire(self, now_us: int) -> None:
         """Give up batches that waited longer than `delivery.timeout.ms` since they were opened."""

@@ -54,6 +54,8 @@ class Sending:
     def configure(self, config: Mapping[str, Any]) -> None:
         """Read the configuration, at first or again."""
         self._max_block_us: int = config["max.block.ms"] * 1_000
+        largest_bytes = min(config["max.request.size"], config["buffer.memory"])
+        self._too_large = self._accumulator.largest_record_bytes > largest_bytes  # every record is
         self._adaptive: bool = config["partitioner.adaptive.partitioning.enable"]
         self._in_turn = config["partitioner.class"] in ROUND_ROBIN
         self._by_key = self._keyed_records and not self._in_turn and not config["partitioner.ignore.keys"]
@@ -147,7 +149,13 @@ class Sending:
         queues, names = self._accumulator.queues, self._host.topic_partitions[topic]
         if not self._adaptive or not queues or len(names) < 2 or not all(name in self._scheduled for name in names):
             return None
-        led = {name: len(queues.get(name, ())) for name in names if self._host.leader_of(name) >= 0}
+        host = self._host
+        leaders = ((name, host.leader_of(name)) for name in names)
+        led = {
+            name: len(queues.get(name, ()))
+            for name, leader in leaders
+            if leader >= 0 and not host.keeps_waiting(leader)
+        }
         return PartitionLoad.of(led, len(names))
 
     def pull(self) -> None:
@@ -158,6 +166,8 @@ class Sending:
             self.begin()
         now_us = self._host.timeline.now_us
         coming, topics = self._arrivals, self._topics
+        while self._too_large and coming.at(0) <= now_us and self.allowance != 0:
+            self._refuse(topics[coming.taken % len(topics)], "", "RecordTooLargeException")
         opened = blocked = False
         filled = self._filled
         while coming.at(0) <= now_us and not blocked and self.allowance != 0:
@@ -184,16 +194,19 @@ class Sending:
             self._blocked_us = now_us
         if now_us - self._blocked_us < self._max_block_us:
             return False
-        self._refuse(topic, "memory")
+        self._refuse(topic, "memory", "TimeoutException")
         return True
 
-    def _refuse(self, topic: str, waited_for: str) -> None:
-        """The next record's send() fails, and the application goes on with the one after it."""
+    def _refuse(self, topic: str, waited_for: str, error: str) -> None:
+        """The next record's send() fails, and the application goes on with the one after it.
+
+        Source: `KafkaProducer.doSend`, `ensureValidRecordSize`.
+        """
         self._arrivals.take()
         self._next, self._blocked_us = None, NOT_BLOCKED
         if self.allowance is not None:
             self.allowance -= 1
-        self._host.send_refused(topic, waited_for)
+        self._host.send_refused(topic, waited_for, error)
 
     def _wait_for_metadata(self) -> None:
         """The process has started: until the partitions are known, each send() waits for `max.block.ms` and fails."""
@@ -205,7 +218,7 @@ class Sending:
     def _without_metadata(self) -> None:
         topic = self._topics[self._arrivals.taken % len(self._topics)]
         if not self._sticky and not self.closing and self._host.running and topic not in self._host.topic_partitions:
-            self._refuse(topic, "metadata")
+            self._refuse(topic, "metadata", "TimeoutException")
         self._wait_for_metadata()
 
     def _set_deadline(self, at_us: int, act: Callable[[], None]) -> None:
@@ -282,10 +295,10 @@ class Sending:
         if self.allowance is not None:
             most = min(most, self.allowance)
         count = self._arrivals.take_until(now_us, most)
-        accumulator.add(batch, count)
+        sticky_bytes = accumulator.add(batch, count)
         if self.allowance is not None:
             self.allowance -= count
-        sticky.produced(count * accumulator.record_bytes)
+        sticky.produced(sticky_bytes)
         if batch.fills_itself and sticky.current != batch.partition:  # the partitioner moved on before it was full
             batch.fills_itself = False
             self._host.batch_ready(batch.created_us + accumulator.linger_us)
@@ -319,11 +332,11 @@ class Sending:
             batch.keys.append(key)
             if self._scatters:
                 self._host.key_sent(name, accumulator.next_serial(name))
-        accumulator.add(batch, 1)
+        sticky_bytes = accumulator.add(batch, 1)
         if self.allowance is not None:
             self.allowance -= 1
         if not stays:
-            sticky.produced(accumulator.record_bytes)
+            sticky.produced(sticky_bytes)
         return opened
 
     def _place_of(self, topic: str, key: int | None) -> str:
@@ -361,9 +374,9 @@ class Sending:
         if key is not None or batch.keys:
             batch.keys += [-1] * (batch.count - len(batch.keys)) + [-1 if key is None else key] * count
         batch.came_from((*run[:3], count))
-        accumulator.add(batch, count)
+        sticky_bytes = accumulator.add(batch, count)
         if key is None:
-            sticky.produced(count * accumulator.record_bytes)
+            sticky.produced(sticky_bytes)
         if opened or self._filled != filled:
             self._host.batch_ready(now_us if self._filled != filled else now_us + accumulator.linger_us)
         return count

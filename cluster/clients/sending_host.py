@@ -24,8 +24,11 @@ class SendingHost(Protocol):
     def batch_ready(self, at_us: int) -> None:
         """A batch may be sent from this instant on."""
 
-    def send_refused(self, topic: str, waited_for: str) -> None:
-        """send() of a record for this topic gave up after `max.block.ms`."""
+    def keeps_waiting(self, broker: int) -> bool:
+        """Whether a broker has taken nothing for longer than `partitioner.availability.timeout.ms`."""
+
+    def send_refused(self, topic: str, waited_for: str, error: str) -> None:
+        """send() of a record for this topic failed: after `max.block.ms`, or because the record is too large."""
 
     def key_sent(self, partition: str, serial: int) -> None:
         """A record with a key that did not decide its partition goes there next."""

@@ -9,8 +9,7 @@ Source: `TransactionManager`, `TxnPartitionEntry`.
 from collections.abc import Callable
 
 from cluster.clients.accumulator import UNSENT, ProducerBatch
-
-SEQUENCES = 0x7FFFFFFF
+from cluster.protocol.record_batch import LAST_SEQUENCE
 
 
 class Sequence:
@@ -38,7 +37,7 @@ class Sequences:
         if sequence is None or sequence.epoch != self.epoch:
             sequence = self._of[batch.partition] = Sequence(self.epoch)
         batch.base_sequence, batch.epoch = sequence.following, sequence.epoch
-        sequence.following = (batch.base_sequence + batch.count) & SEQUENCES
+        sequence.following = (batch.base_sequence + batch.count) & LAST_SEQUENCE
 
     def must_hold(self, batch: ProducerBatch, *, in_flight: bool) -> bool:
         """Whether earlier batches of the partition must be settled before this one gets a sequence, or is sent again.
@@ -55,11 +54,11 @@ class Sequences:
         """The leader has this batch."""
         sequence = self._of[batch.partition]
         if sequence.epoch == batch.epoch:
-            sequence.acknowledged = max(sequence.acknowledged, (batch.base_sequence + batch.count) & SEQUENCES)
+            sequence.acknowledged = max(sequence.acknowledged, (batch.base_sequence + batch.count) & LAST_SEQUENCE)
 
     def gave_up(self, batch: ProducerBatch) -> None:
         """A batch that had been sent has failed for good. Source: `markSequenceUnresolved`."""
-        behind = (batch.base_sequence + batch.count) & SEQUENCES
+        behind = (batch.base_sequence + batch.count) & LAST_SEQUENCE
         self.unresolved[batch.partition] = max(behind, self.unresolved.get(batch.partition, 0))
 
     def out_of_order(self, batch: ProducerBatch) -> bool:

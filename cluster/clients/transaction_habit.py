@@ -99,10 +99,10 @@ class TransactionHabit:
     async def _commit(self) -> None:
         sender, transactions = self._host.sender, self._transactions
         transactions.move(_S.COMMITTING_TRANSACTION)
-        sender.flushing = True
+        self._host.accumulator.flushing = True
         sender.wake()
         await self._until(lambda: sender.idle or transactions.state is not _S.COMMITTING_TRANSACTION)
-        sender.flushing = False
+        self._host.accumulator.flushing = False
         if transactions.state is not _S.COMMITTING_TRANSACTION:
             return
         try:

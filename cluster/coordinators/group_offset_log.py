@@ -6,7 +6,8 @@ as that matters. Source: Kafka's `OffsetMetadataManager.replay`, `replayEndTrans
 """
 
 from cluster.coordinators.group import ClassicGroup
-from cluster.coordinators.group_records import NO_PRODUCER_ID, CommittedOffset
+from cluster.coordinators.group_records import CommittedOffset
+from cluster.protocol.record_batch import NO_PRODUCER_ID
 
 
 def replay_offset(group: ClassicGroup, record: CommittedOffset) -> None:

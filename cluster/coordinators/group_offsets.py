@@ -13,11 +13,12 @@ from cluster.coordinators.decision import Call, Decision, coordinator_error
 from cluster.coordinators.group import NOT_ARMED, ClassicGroup, CommitUnderWay
 from cluster.coordinators.group_context import GroupContext, sender_of
 from cluster.coordinators.group_offset_fetch import answer_parked_fetches
-from cluster.coordinators.group_records import NO_PRODUCER_ID, CommittedOffset
+from cluster.coordinators.group_records import CommittedOffset
 from cluster.coordinators.group_states import GroupState
 from cluster.events import OffsetCommitRefused, OffsetsCommitted, TransactionOffsetsRefused
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import NO_MEMBER, OffsetCommitRequest, OffsetCommitResponse
+from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID
 
 
 class Producer(NamedTuple):
@@ -28,7 +29,7 @@ class Producer(NamedTuple):
     transactional_id: str = ""
 
 
-NOBODY = Producer(NO_PRODUCER_ID, -1)
+NOBODY = Producer(NO_PRODUCER_ID, NO_EPOCH)
 _FENCED = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID)
 
 

@@ -8,8 +8,7 @@ Source: Kafka's `GroupMetadataValue`, `OffsetCommitValue`; a tombstone is the ke
 import msgspec
 
 from cluster.protocol.messages import MemberMetadata
-
-NO_PRODUCER_ID = -1
+from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID
 
 
 class StoredMember(msgspec.Struct, frozen=True):
@@ -60,7 +59,7 @@ class CommittedOffset(msgspec.Struct, frozen=True, gc=False):
     metadata: str
     commit_us: int
     producer_id: int = NO_PRODUCER_ID
-    producer_epoch: int = -1
+    producer_epoch: int = NO_EPOCH
 
 
 class OffsetTombstone(msgspec.Struct, frozen=True, gc=False):

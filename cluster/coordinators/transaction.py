@@ -9,13 +9,9 @@ Source: `TransactionMetadata` (`prepareTransitionTo`, `completeTransitionTo`).
 
 from msgspec.structs import replace
 
-from cluster.coordinators.transaction_records import (
-    FENCING_EPOCH,
-    NO_EPOCH,
-    NO_PRODUCER_ID,
-    TransactionMetadata,
-)
+from cluster.coordinators.transaction_records import FENCING_EPOCH, TransactionMetadata
 from cluster.protocol.errors import ErrorCode
+from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID
 from cluster.transaction_states import TransactionState, check_move
 
 _S = TransactionState

@@ -15,9 +15,10 @@ Source: `TransactionCoordinator.endTransaction`, `endTransactionWithTV1`.
 from cluster.coordinators.decision import Call, Draft
 from cluster.coordinators.transaction import Transaction
 from cluster.coordinators.transaction_context import Outcome, TransactionContext
-from cluster.coordinators.transaction_records import LAST_EPOCH, NO_PRODUCER_ID, TransactionMetadata
+from cluster.coordinators.transaction_records import LAST_EPOCH, TransactionMetadata
 from cluster.events import TransactionFenced
 from cluster.protocol.errors import ErrorCode
+from cluster.protocol.record_batch import NO_PRODUCER_ID
 from cluster.protocol.transaction_messages import EndTxnRequest, EndTxnResponse
 from cluster.transaction_states import TransactionState
 

@@ -7,9 +7,10 @@ from cluster.coordinators.decision import Call, Draft
 from cluster.coordinators.transaction import Transaction
 from cluster.coordinators.transaction_context import TransactionContext
 from cluster.coordinators.transaction_end import fence
-from cluster.coordinators.transaction_records import LAST_EPOCH, NO_EPOCH, TransactionMetadata
+from cluster.coordinators.transaction_records import LAST_EPOCH, TransactionMetadata
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import InitProducerIdRequest, InitProducerIdResponse
+from cluster.protocol.record_batch import NO_EPOCH
 from cluster.transaction_states import TransactionState
 
 

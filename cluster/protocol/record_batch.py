@@ -5,17 +5,32 @@ partition's `first_serial` (records of this producer to this partition are numbe
 them on the way), and their keys. Source: Kafka's `DefaultRecordBatch` (magic 2).
 """
 
+from collections.abc import Iterator
+
 import msgspec
 
 RECORD_BATCH_OVERHEAD_BYTES = 61  # DefaultRecordBatch.RECORD_BATCH_OVERHEAD
 RECORD_OVERHEAD_BYTES = 8  # a typical DefaultRecord header: length, attributes, deltas, key and value lengths
+LAST_SEQUENCE = 0x7FFFFFFF  # after it comes 0
 
+
+NO_PRODUCER_ID = NO_EPOCH = NO_SEQUENCE = -1
 
 COMMIT, ABORT = "COMMIT", "ABORT"
 """What a marker says of its transaction."""
 
 Origin = tuple[str, str, int, int]
 """A run of inputs: producer, partition, first serial number, how many."""
+
+
+def origins_between(origins: tuple[Origin, ...] | list[Origin], first: int, end: int) -> Iterator[tuple[Origin, int]]:
+    """Of records that were written for these inputs, those at places first … end - 1: each run and its first place."""
+    place = 0
+    for producer, partition, serial, count in origins:
+        start, stop = max(place, first), min(place + count, end)
+        if start < stop:
+            yield (producer, partition, serial + start - place, stop - start), start
+        place += count
 
 
 class RecordBatch(msgspec.Struct, frozen=True, gc=False):
@@ -57,4 +72,4 @@ class RecordBatch(msgspec.Struct, frozen=True, gc=False):
     @property
     def last_sequence(self) -> int:
         """Sequence of the last record; wraps from 2147483647 to 0."""
-        return (self.base_sequence + self.count - 1) & 0x7FFFFFFF
+        return (self.base_sequence + self.count - 1) & LAST_SEQUENCE

@@ -5,7 +5,7 @@ reads again and again change at once (a session timeout reaches the coordinator 
 wait for its next start. A broker's or topic's key changes at once if the tables below know how, and is refused if not.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
 import msgspec
@@ -13,12 +13,14 @@ import msgspec
 from cluster import events as e
 from cluster.broker.broker import Broker
 from cluster.broker.control_plane import ControlPlane
+from cluster.broker.replica import Replica
 from cluster.broker.retention import retention_of
 from cluster.clients.consumer import Consumer
 from cluster.clients.producer import Producer
 from cluster.config import ConfigError, Scope, find
 from cluster.coordinators.group_context import GroupSettings
 from cluster.events import Event
+from cluster.protocol.names import topic_of
 from cluster.settings import FIELDS, SCOPES, Declared, put_back, why_not, write_over
 from cluster.simulation.refusing import Refused
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
@@ -120,31 +122,13 @@ def _group_settings(_: Cluster, __: ScenarioSpec, broker: Broker) -> None:
         hosted.coordinator.configure(settings)
 
 
-def _min_insync_replicas(cluster: Cluster, after: ScenarioSpec, broker: Broker) -> None:
-    """Topics that do not say themselves fall back to the broker's key."""
-    del broker
-    for topic in after.topics:
-        if "min.insync.replicas" not in topic.config:
-            _topic_min_insync_replicas(cluster, after, topic)
-
-
 def _topic_min_insync_replicas(cluster: Cluster, after: ScenarioSpec, topic: TopicSpec) -> None:
     """Leaders look again whether the high watermark may move."""
     wanted = min(cast(int, topic.topic_config(after.config)["min.insync.replicas"]), topic.replication)
-    for broker in cluster.brokers.values():
-        for name, replica in broker.replicas.items():
-            if name.rpartition("-")[0] == topic.name:
-                replica.min_insync_replicas = wanted
-                if replica.is_leader and broker.running:
-                    replica.advance()
-
-
-def _unclean_elections(cluster: Cluster, after: ScenarioSpec, broker: Broker) -> None:
-    """Topics that do not say themselves fall back to the cluster's key."""
-    del broker
-    for topic in after.topics:
-        if "unclean.leader.election.enable" not in topic.config:
-            _topic_unclean_elections(cluster, after, topic)
+    for broker, replica in _replicas_of(cluster, topic):
+        replica.min_insync_replicas = wanted
+        if replica.is_leader and broker.running:
+            replica.advance()
 
 
 def _topic_unclean_elections(cluster: Cluster, after: ScenarioSpec, topic: TopicSpec) -> None:
@@ -156,26 +140,29 @@ def _topic_unclean_elections(cluster: Cluster, after: ScenarioSpec, topic: Topic
 def _topic_retention(cluster: Cluster, after: ScenarioSpec, topic: TopicSpec) -> None:
     """Read by the next check, every `log.retention.check.interval.ms`."""
     retention = retention_of(topic.topic_config(after.config))
+    for _, replica in _replicas_of(cluster, topic):
+        replica.retention = retention
+
+
+def _topic_max_message_bytes(cluster: Cluster, after: ScenarioSpec, topic: TopicSpec) -> None:
+    """Holds for the next batch that a leader is asked to append."""
+    most = cast(int, topic.topic_config(after.config)["max.message.bytes"])
+    for _, replica in _replicas_of(cluster, topic):
+        replica.max_message_bytes = most
+
+
+def _replicas_of(cluster: Cluster, topic: TopicSpec) -> Iterator[tuple[Broker, Replica]]:
     for broker in cluster.brokers.values():
         for name, replica in broker.replicas.items():
-            if name.rpartition("-")[0] == topic.name:
-                replica.retention = retention
+            if topic_of(name) == topic.name:
+                yield broker, replica
 
 
-BROKER_SETTERS: dict[str, Callable[[Cluster, ScenarioSpec, Broker], None]] = {
-    "group.min.session.timeout.ms": _group_settings,
-    "group.max.session.timeout.ms": _group_settings,
-    "group.initial.rebalance.delay.ms": _group_settings,
-    "group.max.size": _group_settings,
-    "offset.metadata.max.bytes": _group_settings,
-    "offsets.retention.minutes": _group_settings,
-    "offsets.retention.check.interval.ms": _group_settings,
-    "min.insync.replicas": _min_insync_replicas,
-    "unclean.leader.election.enable": _unclean_elections,
-}
-"""Broker keys that change in flight, and what is to be done for each broker concerned."""
+TopicSetter = Callable[[Cluster, ScenarioSpec, TopicSpec], None]
+BrokerSetter = Callable[[Cluster, ScenarioSpec, Broker], None]
 
-TOPIC_SETTERS: dict[str, Callable[[Cluster, ScenarioSpec, TopicSpec], None]] = {
+TOPIC_SETTERS: dict[str, TopicSetter] = {
+    "max.message.bytes": _topic_max_message_bytes,
     "min.insync.replicas": _topic_min_insync_replicas,
     "unclean.leader.election.enable": _topic_unclean_elections,
     "retention.ms": _topic_retention,
@@ -184,6 +171,33 @@ TOPIC_SETTERS: dict[str, Callable[[Cluster, ScenarioSpec, TopicSpec], None]] = {
     "segment.ms": _topic_retention,
 }
 """Topic keys that change in flight, and how."""
+
+
+def _for_topics(key: str) -> BrokerSetter:
+    """A broker key that topics fall back to: those that do not say themselves change, by their own key."""
+
+    def change_topics(cluster: Cluster, after: ScenarioSpec, broker: Broker) -> None:
+        del broker
+        for topic in after.topics:
+            if key not in topic.config:
+                TOPIC_SETTERS[key](cluster, after, topic)
+
+    return change_topics
+
+
+BROKER_SETTERS: dict[str, BrokerSetter] = {
+    "group.min.session.timeout.ms": _group_settings,
+    "group.max.session.timeout.ms": _group_settings,
+    "group.initial.rebalance.delay.ms": _group_settings,
+    "group.max.size": _group_settings,
+    "offset.metadata.max.bytes": _group_settings,
+    "offsets.retention.minutes": _group_settings,
+    "offsets.retention.check.interval.ms": _group_settings,
+    "message.max.bytes": _for_topics("max.message.bytes"),
+    "min.insync.replicas": _for_topics("min.insync.replicas"),
+    "unclean.leader.election.enable": _for_topics("unclean.leader.election.enable"),
+}
+"""Broker keys that change in flight, and what is to be done for each broker concerned."""
 
 
 def _set_topic(cluster: Cluster, after: ScenarioSpec, topic: Any, key: str) -> tuple[tuple[str, ...], str]:  # noqa: ANN401

@@ -266,17 +266,20 @@ class Simulation:
         self._place(topic.name, 0, topic.partitions)
 
     def _place(self, name: str, first: int, count: int) -> list[str]:
-        topic = self._created[name][1]
+        declared = {each.name: each for each in self.spec.topics}  # as it is now, which `set` may have changed
+        topic = declared.get(name, self._created[name][1])
         config = topic.topic_config(self.spec.config)
         min_insync = min(cast(int, config["min.insync.replicas"]), topic.replication)
-        retention = None if name in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC} else retention_of(config)
+        retention = retention_of(config) if name in declared else None
         self.topics[name] = count
         created = [f"{name}-{number}" for number in range(first, count)]
         for number, partition in enumerate(created, first):
             replicas = self._replicas(name, number)
             for broker in replicas:
                 host = self.brokers[broker]
-                host.replicas[partition] = Replica(host, make_log(partition, config), min_insync, retention)
+                host.replicas[partition] = replica = Replica(host, make_log(partition, config), min_insync, retention)
+                if name in declared:
+                    replica.max_message_bytes = cast(int, config["max.message.bytes"])
             self.controller.create(partition, replicas)
         return created
 

@@ -174,8 +174,7 @@ def _in_transaction(partition: PartitionView, event: e.RecordsAppended) -> None:
     if known is None:
         known = partition.transactions = PartitionTransactions()
     if event.marker:
-        committed = event.marker == COMMIT
-        known.marked(event.producer_id, event.base_offset, committed=committed, log_start=partition.log_start)
+        known.marked(event.producer_id, event.base_offset, committed=event.marker == COMMIT)
     else:
         known.appended(event.producer_id, event.base_offset, event.base_offset + event.count)
 
@@ -279,6 +278,12 @@ def batch_acknowledged(view: ClusterView, event: e.BatchAcknowledged) -> None:
 
 def batch_retried(view: ClusterView, event: e.BatchRetried) -> None:
     view.producers[event.producer].last_error = event.error
+
+
+def batch_split(view: ClusterView, event: e.BatchSplit) -> None:
+    producer = view.producers[event.producer]
+    producer.buffered_bytes -= event.freed_bytes
+    producer.last_error = event.error
 
 
 def batch_failed(view: ClusterView, event: e.BatchFailed) -> None:

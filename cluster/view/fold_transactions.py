@@ -55,7 +55,7 @@ def transaction_fenced(view: ClusterView, event: e.TransactionFenced) -> None:
     transaction = _transaction(view, event.transactional_id)
     transaction.fencing = True
     why = _FENCED_BECAUSE[event.reason]
-    words = f"{event.transactional_id} epoch {event.epoch - 1} is fenced: {why}"
+    words = f"{event.transactional_id} epoch {event.epoch - 1} fenced: {why}"
     note(view, event.at_us, "fault", event.transactional_id, words)
 
 
@@ -71,7 +71,7 @@ def hanging_transaction_aborted(view: ClusterView, event: e.HangingTransactionAb
 
 def producer_epoch_refused(view: ClusterView, event: e.ProducerEpochRefused) -> None:
     _transaction(view, event.transactional_id).fenced += 1
-    where = f"the leader of {event.partition}" if event.partition else "its coordinator"
+    where = f"{event.partition}'s leader" if event.partition else "its coordinator"
     error = "INVALID_PRODUCER_EPOCH" if event.partition else "PRODUCER_FENCED"
-    words = f"{where} refused epoch {event.epoch} of {event.transactional_id}: {error}"
+    words = f"{where} refused {event.transactional_id} epoch {event.epoch}: {error}"
     note(view, event.at_us, "fault", event.transactional_id, words)

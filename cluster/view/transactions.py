@@ -33,13 +33,13 @@ class PartitionTransactions(msgspec.Struct, gc=False):
         self.index.began(producer_id, offset)
         self.open.setdefault(producer_id, IntervalSet()).add(offset, end)
 
-    def marked(self, producer_id: int, offset: int, *, committed: bool, log_start: int) -> None:
+    def marked(self, producer_id: int, offset: int, *, committed: bool) -> None:
         """A marker ends the producer's open transaction, if there is one."""
         self.control.add(offset, offset + 1)
         first = self.index.open.get(producer_id)
         if first is None:
             return
-        self.index.ended(producer_id, offset, committed=committed, log_start=log_start)
+        self.index.ended(producer_id, offset, committed=committed)
         records = self.open.pop(producer_id)
         self.ended[offset] = EndedTransaction(producer_id, first, committed, records)
         if not committed:

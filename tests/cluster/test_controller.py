@@ -2,6 +2,7 @@
 
 from cluster.broker.controller import Controller
 from cluster.events import BrokerFenced, Event, IsrChanged, LeaderElected
+from cluster.protocol.messages import PartitionMetadata
 
 SESSION_US = 9_000_000
 
@@ -92,16 +93,27 @@ def test_a_new_controller_gives_every_broker_a_whole_session() -> None:
 
 def test_only_the_leader_of_this_epoch_changes_the_isr_and_never_by_a_fenced_broker() -> None:
     controller, _ = cluster()
-    assert controller.alter_isr("t-0", 1, 0, (1, 3), "shrink")
-    assert controller.partitions["t-0"].isr == (1, 3)
-    assert controller.partitions["t-0"].leader_epoch == 0
-    assert not controller.alter_isr("t-0", 2, 0, (1, 2, 3), "not the leader")
-    assert not controller.alter_isr("t-0", 1, 1, (1, 2, 3), "another epoch")
+    assert controller.alter_isr("t-0", 1, controller.partitions["t-0"], (1, 3), "shrink")
+    known = controller.partitions["t-0"]
+    assert known.isr == (1, 3)
+    assert known.leader_epoch == 0
+    another_epoch = PartitionMetadata(1, 1, known.replicas, known.isr)
+    assert not controller.alter_isr("t-0", 2, known, (1, 2, 3), "not the leader")
+    assert not controller.alter_isr("t-0", 1, another_epoch, (1, 2, 3), "another epoch")
     fence(controller, 2, SESSION_US)
-    assert not controller.alter_isr("t-0", 1, 0, (1, 2, 3), "expand")
+    assert not controller.alter_isr("t-0", 1, known, (1, 2, 3), "expand")
     controller.register(2, SESSION_US)
-    assert controller.alter_isr("t-0", 1, 0, (3, 2, 1), "expand")
+    assert controller.alter_isr("t-0", 1, known, (3, 2, 1), "expand")
     assert list(controller.partitions["t-0"].isr) == [1, 2, 3]
+
+
+def test_a_leader_that_has_not_heard_who_left_the_isr_does_not_put_him_back() -> None:
+    controller, _ = cluster()
+    known = controller.partitions["t-0"]
+    fence(controller, 3, SESSION_US)
+    controller.register(3, SESSION_US)  # back, and still to fetch what was committed without it
+    assert not controller.alter_isr("t-0", 1, known, (1, 3), "shrink: broker-2 is slow")
+    assert controller.partitions["t-0"].isr == (1, 2)
 
 
 def test_producer_ids_come_in_blocks() -> None:
