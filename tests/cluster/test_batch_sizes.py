@@ -172,6 +172,31 @@ def test_a_batch_that_is_too_large_goes_in_pieces(codec: str, config: dict[str, 
         assert sorted(serials(flight)) == list(range(kept["acked"]))
 
 
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_pieces_survive_lost_answers_and_leaders_that_die(seed: int, codec: str) -> None:
+    """Idempotence holds for pieces as for any batch: each record once, in the order of sending."""
+    producer: dict[str, Value] = {"linger.ms": 50, "compression.type": codec}
+    steps = [
+        (8.0, "lose next 3 responses of Produce from broker-1"),
+        (10.0, "set orders max.message.bytes 4000"),
+        (12.0, "lose next 2 responses of Produce from broker-1"),
+        (14.0 + seed / 7, "kill broker-1 for 4s"),
+        (20.0, "set orders max.message.bytes 2500"),
+        (22.0, "lose next 2 responses of Produce from broker-2"),
+        (24.0 + seed / 7, "pause broker-2 for 4s"),
+        (40.0, "stop p-1"),
+    ]
+    flight = flown(cluster(*steps, until_s=70, rate=300.0, producer=producer), seed=seed)
+    kept = settled(flight)
+    assert flight.all(e.BatchSplit, 20 * SECOND_US)
+    assert flight.all(e.BatchAcknowledged, duplicate=True)
+    assert kept["failed"] == 0
+    assert serials(flight) == list(range(kept["acked"]))
+    delivery = flight.document["delivery"]
+    assert (delivery["lost"], delivery["duplicated"], delivery["unread"]) == (0, 0, 0)
+
+
 def test_a_record_that_is_too_large_for_its_topic_fails_alone_and_the_next_ones_go_in_a_new_epoch() -> None:
     steps = [
         (10.0, "set orders max.message.bytes 1000 for 2s"),
