@@ -352,6 +352,11 @@ class Consumer(Member):
         """A heartbeat that was sent as this member was answered with an error."""
         self.membership.refused(error, sent_as, "HEARTBEAT")
 
+    def coordinator_unknown(self, cause: str = "null", *, disconnected: bool = False) -> None:
+        """As any member; the heartbeat thread looks for it as well, whatever the poll loop is busy with."""
+        super().coordinator_unknown(cause, disconnected=disconnected)
+        self.heartbeats.wake()
+
     def look_up_coordinator(self) -> None:
         """The heartbeat thread needs the coordinator, too."""
         self.membership.lookup.begin()

@@ -7,10 +7,14 @@ Source: `AbstractCoordinator.HeartbeatThread`, `Heartbeat`.
 
 from functools import partial
 
-from cluster.clients.member import Identity, Member
+from cluster.clients.member import MS, Identity, Member
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest, HeartbeatResponse
 from cluster.timeline import Waiter
+
+HEARD = (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
+MOVED = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+MOST_DOUBLINGS = 10
 
 
 class HeartbeatThread:
@@ -21,18 +25,18 @@ class HeartbeatThread:
         self._waiter: Waiter | None = None
         self.enabled = False
         self.paused = False
-        self._in_flight = False
-        self._beat: HeartbeatRequest | None = None
         self._next_us = 0
+        self._again_us = 0  # when to look again for a coordinator that is unknown
         self._last_answer_us = 0
+        self._failures = 0
 
     def reset(self) -> None:
         """A new process."""
-        self.enabled = self.paused = self._in_flight = False
+        self.enabled = self.paused = False
 
     def enable(self) -> None:
         """A JoinGroup succeeded: beat from now on."""
-        self.enabled, self._in_flight = True, False
+        self.enabled, self._failures = True, 0
         now_us = self._consumer.timeline.now_us
         self._next_us = now_us + self._consumer.heartbeat_interval_us
         self._last_answer_us = now_us
@@ -52,11 +56,20 @@ class HeartbeatThread:
         if self._waiter is not None:
             self._waiter.wake()
 
+    @property
+    def _session_ends_us(self) -> int:
+        """When it has heard nothing for too long; finding the coordinator starts that clock again."""
+        consumer = self._consumer
+        return max(self._last_answer_us, consumer.coordinator_since_us) + consumer.session_timeout_us
+
     def _next_look_us(self) -> int:
         consumer = self._consumer
+        if consumer.coordinator < 0:
+            return self._again_us
+        looks_us = min(self._next_us, self._session_ends_us)
         if consumer.in_poll:
-            return self._next_us
-        return min(self._next_us, consumer.last_poll_us + consumer.max_poll_interval_us)
+            return looks_us
+        return min(looks_us, consumer.last_poll_us + consumer.max_poll_interval_us)
 
     async def run(self) -> None:
         """The thread, until its process dies."""
@@ -64,40 +77,42 @@ class HeartbeatThread:
         while True:
             waiter = self._waiter = consumer.timeline.waiter("its next heartbeat")
             if self.enabled and not self.paused:
-                await consumer.park_until(waiter, self._next_look_us())
+                await consumer.park_until(waiter, max(consumer.timeline.now_us, self._next_look_us()))
             else:
                 await consumer.park(waiter)
             if self.enabled and not self.paused:
                 self._look()
 
     def _look(self) -> None:
+        """One thing at a time, the first that is due. A heartbeat does not wait for the answer to the last one."""
         consumer = self._consumer
         now_us = consumer.timeline.now_us
-        if not consumer.in_poll and now_us - consumer.last_poll_us >= consumer.max_poll_interval_us:
-            consumer.leave_for_slow_poll()
-            return
-        heard_us = max(self._last_answer_us, consumer.coordinator_since_us)  # finding it starts the clock again
-        if consumer.coordinator >= 0 and now_us - heard_us >= consumer.session_timeout_us:
-            consumer.coordinator_unknown("session timed out without receiving a heartbeat response")
-        if now_us < self._next_us:
-            return
-        if consumer.coordinator < 0 or self._in_flight:
+        if consumer.coordinator < 0:
+            self._again_us = now_us + max(MS, consumer.retry_backoff_us)
             consumer.look_up_coordinator()
-            self._next_us = now_us + consumer.retry_backoff_us
-            return
-        self._next_us = now_us + consumer.heartbeat_interval_us
-        self._in_flight = True
-        beat = HeartbeatRequest(
-            consumer.group, consumer.generation, consumer.member_id, consumer.instance_id, consumer.name
-        )
-        self._beat = beat
-        consumer.send_to_coordinator(beat, partial(self._answered, beat))
+        elif now_us >= self._session_ends_us:
+            self._again_us = now_us
+            consumer.coordinator_unknown("session timed out without receiving a heartbeat response")
+        elif not consumer.in_poll and now_us - consumer.last_poll_us >= consumer.max_poll_interval_us:
+            consumer.leave_for_slow_poll()
+        elif now_us >= self._next_us:
+            self._next_us = now_us + consumer.heartbeat_interval_us
+            beat = HeartbeatRequest(
+                consumer.group, consumer.generation, consumer.member_id, consumer.instance_id, consumer.name
+            )
+            consumer.send_to_coordinator(beat, partial(self._answered, beat))
 
     def _answered(self, beat: HeartbeatRequest, response: HeartbeatResponse | None) -> None:
-        if beat is self._beat:
-            self._in_flight = False
-        if response is None:
-            return
-        self._last_answer_us = self._consumer.timeline.now_us
-        if response.error is not ErrorCode.NONE:
-            self._consumer.heartbeat_refused(response.error, Identity(beat.generation, beat.member_id))
+        """An answer, or None for a broken connection: one that failed is sent again after a backoff."""
+        consumer, sent_as = self._consumer, Identity(beat.generation, beat.member_id)
+        now_us = consumer.timeline.now_us
+        error = ErrorCode.NETWORK_EXCEPTION if response is None else response.error
+        if error in HEARD or (error not in MOVED and response is not None and sent_as != consumer.identity):
+            self._last_answer_us, self._failures = now_us, 0
+        else:
+            backoff_us = consumer.retry_backoff_us << min(self._failures, MOST_DOUBLINGS)
+            self._next_us = now_us + max(MS, min(backoff_us, consumer.retry_backoff_max_us))
+            self._failures += 1
+            self.wake()
+        if response is not None and error is not ErrorCode.NONE:
+            consumer.heartbeat_refused(error, sent_as)
