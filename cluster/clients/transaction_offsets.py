@@ -7,7 +7,7 @@ Source: `TransactionManager.TxnOffsetCommitHandler`.
 
 from typing import NamedTuple
 
-from cluster.clients.transactions import Refused, TransactionHost, Transactions
+from cluster.clients.transactions import Coordinator, Refused, TransactionHost, Transactions
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
@@ -44,15 +44,14 @@ class TransactionOffsets:
 
     def reset(self) -> None:
         """A new process."""
-        self._coordinator = -1
+        self._coordinators: dict[str, Coordinator] = {}  # of each group
 
     async def send(self, metadata: GroupMetadata, offsets: dict[str, int]) -> None:
         """Wait until the offsets are pending in the group's log. Raises Refused."""
         host, transactions = self._host, self._transactions
         await transactions.add_offsets(metadata.group)
+        coordinator = self._coordinators.setdefault(metadata.group, Coordinator(host, metadata.group, "group"))
         while True:
-            if self._coordinator < 0:
-                await self._find(metadata.group)
             request = t.TxnOffsetCommitRequest(
                 transactions.transactional_id,
                 metadata.group,
@@ -63,28 +62,17 @@ class TransactionOffsets:
                 metadata.instance_id,
                 {name: (offset, -1, "") for name, offset in offsets.items()},
             )
-            error = _error_of(await host.ask(self._coordinator, request))
+            error = _error_of(await coordinator.ask(request))
             if error is ErrorCode.NONE:
                 return
             if error in _FIND_AGAIN:
-                self._coordinator = -1
+                coordinator.lost()
             elif error not in _ASK_AGAIN:
                 raise self._refused(error)
             await host.sleep(host.retry_backoff_us)
 
     def _refused(self, error: ErrorCode) -> Refused:
         return self._transactions.refused(_OF_THE_PRODUCER.get(error, error))
-
-    async def _find(self, group: str) -> None:
-        host = self._host
-        while self._coordinator < 0:
-            request = m.FindCoordinatorRequest(group)
-            response: m.FindCoordinatorResponse | None = await host.ask(host.any_broker(), request)
-            if response is not None and response.error is ErrorCode.NONE:
-                self._coordinator = response.broker
-            else:
-                host.try_another_broker()
-                await host.sleep(host.retry_backoff_us)
 
 
 def _error_of(response: m.OffsetCommitResponse | None) -> ErrorCode:

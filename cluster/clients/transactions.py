@@ -97,6 +97,40 @@ class Refused(Exception):  # noqa: N818  it is an answer
         self.error, self.fatal = error, error not in _ABORTABLE
 
 
+class Coordinator:
+    """A coordinator that a producer asks, of its transactions or of a group: looked for when it is not known.
+
+    Whoever named one that did not do is not asked first again: Kafka's client asks any of its least loaded brokers.
+    """
+
+    def __init__(self, host: TransactionHost, key: str, kind: str) -> None:
+        self._host, self._key, self._kind = host, key, kind
+        self._broker, self._found = -1, False
+
+    async def ask(self, request: m.Request) -> Any:  # noqa: ANN401 - the response that the request asks for
+        """Find it if need be, send it a request and wait for its response; None when the connection broke."""
+        if self._broker < 0:
+            await self._find()
+        return await self._host.ask(self._broker, request)
+
+    def lost(self) -> None:
+        """It is not the coordinator, or cannot be asked: the next request looks for another one."""
+        self._broker = -1
+
+    async def _find(self) -> None:
+        host = self._host
+        if self._found:
+            host.try_another_broker()
+        while self._broker < 0:
+            request = m.FindCoordinatorRequest(self._key, self._kind)
+            response: m.FindCoordinatorResponse | None = await host.ask(host.any_broker(), request)
+            if response is not None and response.error is ErrorCode.NONE:
+                self._broker, self._found = response.broker, True
+            else:
+                host.try_another_broker()
+                await host.sleep(host.retry_backoff_us)
+
+
 class Transactions:
     """The calls of a transactional producer, each until it is answered. `version` is the `transaction.version`."""
 
@@ -108,7 +142,7 @@ class Transactions:
     def reset(self) -> None:
         """A new process."""
         self.state = _S.UNINITIALIZED
-        self.coordinator = -1
+        self._coordinator = Coordinator(self._host, self.transactional_id, "transaction")
         self.producer_id = self.epoch = -1
         self.partitions: dict[str, None] = {}  # of the transaction under way, group partitions included
         self.to_add: dict[str, None] = {}
@@ -206,29 +240,16 @@ class Transactions:
     async def _ask(self, request: m.Request) -> Any:  # noqa: ANN401 - the response that the request asks for
         """Ask the coordinator until it agrees. Raises Refused when it will not."""
         while True:
-            if self.coordinator < 0:
-                await self._find_coordinator()
-            response = await self._host.ask(self.coordinator, request)
+            response = await self._coordinator.ask(request)
             error = _error_of(response)
             if error is ErrorCode.NONE:
                 return response
             if error in _FATAL or error is ErrorCode.TRANSACTION_ABORTABLE:
                 raise self.refused(error)
             if error in _FIND_AGAIN or error is ErrorCode.NETWORK_EXCEPTION:
-                self.coordinator = -1
+                self._coordinator.lost()
             quick = error is ErrorCode.CONCURRENT_TRANSACTIONS and isinstance(request, t.AddPartitionsToTxnRequest)
             await self._host.sleep(CONCURRENT_BACKOFF_US if quick else self._host.retry_backoff_us)
-
-    async def _find_coordinator(self) -> None:
-        host = self._host
-        while self.coordinator < 0:
-            request = m.FindCoordinatorRequest(self.transactional_id, "transaction")
-            response: m.FindCoordinatorResponse | None = await host.ask(host.any_broker(), request)
-            if response is not None and response.error is ErrorCode.NONE:
-                self.coordinator = response.broker
-            else:
-                host.try_another_broker()
-                await host.sleep(host.retry_backoff_us)
 
 
 def _error_of(response: Any) -> ErrorCode:  # noqa: ANN401 - any response

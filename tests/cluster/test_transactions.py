@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
+import trio
 
 from cluster import events as e
+from cluster.clients.transactions import Coordinator
 from cluster.commands import parse, text_of
+from cluster.protocol import messages as m
+from cluster.protocol.errors import ErrorCode
 from cluster.spec import (
     BrokerSpec,
     GroupSpec,
@@ -186,3 +190,35 @@ def test_a_lost_answer_of_a_transactions_request_is_asked_for_again(api: str, ve
     assert (transaction["aborted"], transaction["fenced"]) == (0, 0)
     assert flight.document["delivery"]["by_group"]["committed"]["delivered"] == 400
     assert flight.document["delivery"]["by_group"]["committed"]["duplicated"] == 0
+
+
+def test_the_search_for_a_coordinator_does_not_ask_the_same_broker_first_again() -> None:
+    """`Sender.maybeSendAndPollTransactionalRequest` asks any of the least loaded; the last one was out of date."""
+    asked: list[int] = []
+
+    class Host:
+        contacts = 1
+        retry_backoff_us = 100_000
+
+        def any_broker(self) -> int:
+            return self.contacts
+
+        def try_another_broker(self) -> None:
+            self.contacts += 1
+
+        async def ask(self, broker: int, request: m.Request) -> object:
+            if isinstance(request, m.FindCoordinatorRequest):
+                asked.append(broker)
+                return m.FindCoordinatorResponse(ErrorCode.NONE, 2 if len(asked) == 1 else 3)
+            return broker
+
+    async def main() -> None:
+        coordinator = Coordinator(Host(), "t-1", "transaction")  # type: ignore[arg-type]
+        request = m.InitProducerIdRequest("t-1")
+        assert await coordinator.ask(request) == 2
+        assert await coordinator.ask(request) == 2
+        coordinator.lost()
+        assert await coordinator.ask(request) == 3
+
+    trio.run(main)
+    assert asked == [1, 2]
