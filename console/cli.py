@@ -22,7 +22,7 @@ import msgspec
 from cyclopts import App, Parameter
 
 from console.complaints import BAD_INPUT, HELD, NOT_HELD, UsageError, complain, explain, print_last_events, warn
-from console.options import duration_of, settings_of, speed_of
+from console.options import duration_of, settings_of, speed_of, whole_number
 from console.printing import OutputError, draws_nothing, open_what_is_closed, say, write, write_nothing_more
 from recordings.version import VERSION
 
@@ -36,7 +36,9 @@ app = App(
     result_action="return_value",
 )
 
-Seed = Annotated[int | None, Parameter(help="Seed of everything random; default: the scenario's.")]
+Seed = Annotated[
+    int | None, Parameter(help="Seed of everything random; default: the scenario's.", converter=whole_number)
+]
 Until = Annotated[
     str | None,
     Parameter(
@@ -221,6 +223,8 @@ def export(
     json: Json = False,
 ) -> int:
     """Write recordings as typed Parquet tables, one for each kind of event."""
+    if not to.strip():
+        raise UsageError("--to names nothing: give a directory or a URI")
     from console import output
     from recordings.export import export as export_recordings
 
@@ -290,8 +294,8 @@ def show(scenario: Annotated[str, Parameter(help="A scenario of the library, or 
 @app.command(name="check")
 def check(
     *,
-    seeds: Annotated[int, Parameter(help="How many random clusters to fly.")] = 200,
-    first: Annotated[int, Parameter(name="--from", help="The first seed.")] = 1,
+    seeds: Annotated[int, Parameter(help="How many random clusters to fly.", converter=whole_number)] = 200,
+    first: Annotated[int, Parameter(name="--from", help="The first seed.", converter=whole_number)] = 1,
     virtual: Annotated[
         str, Parameter(help="Virtual time of each flight; its last 34 s are for healing.", allow_leading_hyphen=True)
     ] = "60s",

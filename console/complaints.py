@@ -53,7 +53,9 @@ def _usage(error: CycloptsError, commands: Sequence[str]) -> str:
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
         word = error.unused_tokens[0]
         reason = f"{word!r} is too much for `{command}`"
-        if command == "flightdeck":
+        if command == "flightdeck" and word in commands:
+            reason = f"{word} comes first, its options after it: `flightdeck {word} …`"
+        elif command == "flightdeck":
             near = nearest(word, commands)
             reason = f"there is no command {word!r}" + (f"; did you mean {near}?" if near else "")
     return f"{reason}\ntry `{command} --help`"

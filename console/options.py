@@ -3,8 +3,21 @@
 # ruff: noqa: PLC0415 - what the command does not need is not imported
 
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from console.complaints import UsageError
+
+if TYPE_CHECKING:
+    from cyclopts import Token
+
+
+def whole_number(_type: object, tokens: "Sequence[Token]") -> int:
+    """An option's whole number; cyclopts itself would round 1.5 to 2. Raises ValueError, saying what is wrong."""
+    text = tokens[0].value
+    if not re.fullmatch(r"[+-]?[0-9]+", text):
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(text)
 
 
 def duration_of(option: str, text: str | None) -> int | None:
