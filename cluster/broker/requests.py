@@ -82,7 +82,6 @@ class Requests:
     def _produce(self, call: Call) -> None:
         request: m.ProduceRequest = call.request
         server = self._server
-        now_us = server.timeline.now_us
         results: list[m.ProduceResult] = []
         delayed = DelayedProduce(call, results, self._produced)
         delayed.left = 1  # this loop itself: nothing is answered before every batch was looked at
@@ -97,21 +96,12 @@ class Requests:
                 verified = partial(self._verified, request.transactional_id, replica, batch, waiting)
                 server.transactional.verify(request.transactional_id, replica, batch, verified)
                 continue
-            if request.acks == ALL_IN_SYNC and len(replica.metadata.isr) < replica.min_insync_replicas:
-                results.append(m.ProduceResult(batch.partition, ErrorCode.NOT_ENOUGH_REPLICAS))
-                continue
-            if batch.bytes > replica.max_message_bytes:
-                results.append(m.ProduceResult(batch.partition, ErrorCode.MESSAGE_TOO_LARGE))
-                continue
-            error, offset = replica.log.producers.check(batch)
-            results.append(m.ProduceResult(batch.partition, error, offset, offset >= 0))
+            error, offset, duplicate = self._append(replica, batch, request.acks)
+            results.append(m.ProduceResult(batch.partition, error, offset, duplicate))
             if error is ErrorCode.INVALID_PRODUCER_EPOCH:
                 self._fenced(request.transactional_id, batch)
-            if error is ErrorCode.NONE:
-                if offset < 0:
-                    results[index].base_offset = offset = replica.append(batch, now_us).base_offset
-                if request.acks == ALL_IN_SYNC:
-                    replica.when_committed(offset + batch.count, delayed.waits_for(index))
+            if error is ErrorCode.NONE and request.acks == ALL_IN_SYNC:
+                replica.when_committed(offset + batch.count, delayed.waits_for(index))
         delayed.left -= 1
         if delayed.left == 0:
             if request.acks != 0:
@@ -119,7 +109,29 @@ class Requests:
             else:
                 self._unanswered(call, results)
         else:
-            server.timeouts.give_up_at(now_us + request.timeout_ms * 1000, delayed)
+            server.timeouts.give_up_at(server.timeline.now_us + request.timeout_ms * 1000, delayed)
+
+    def _append(
+        self, replica: Replica, batch: RecordBatch, acks: int, verification: Verification | None = None
+    ) -> tuple[ErrorCode, int, bool]:
+        """Append a client's batch: (error, its offset or that of its earlier copy, whether there was one).
+
+        In Kafka's order (`Partition.appendRecordsToLeader`, `UnifiedLog.analyzeAndValidateProducerState`);
+        one that was verified is refused when the marker of its transaction has come meanwhile.
+        """
+        if acks == ALL_IN_SYNC and len(replica.metadata.isr) < replica.min_insync_replicas:
+            return ErrorCode.NOT_ENOUGH_REPLICAS, -1, False
+        if batch.bytes > replica.max_message_bytes:
+            return ErrorCode.MESSAGE_TOO_LARGE, -1, False
+        producers = replica.log.producers
+        error, offset = producers.check(batch)
+        if offset >= 0:
+            return error, offset, True
+        if verification is not None and not producers.may_begin(batch, verification):
+            error = ErrorCode.INVALID_TXN_STATE
+        if error is ErrorCode.NONE:
+            offset = replica.append(batch, self._server.timeline.now_us).base_offset
+        return error, offset, False
 
     def _verified(
         self,
@@ -130,32 +142,19 @@ class Requests:
         error: ErrorCode,
         verification: Verification,
     ) -> None:
-        """The transaction's coordinator has spoken: append its first batch here, or refuse it.
-
-        The checks are those of any batch, in Kafka's order, and one more: its marker must not have come meanwhile.
-        """
+        """The transaction's coordinator has spoken: append its first batch here, or refuse it."""
         result, settle = waiting
-        error, offset = as_produce_error(error), -1
+        error = as_produce_error(error)
         if error is ErrorCode.NONE and not replica.is_leader:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        elif error is ErrorCode.NONE and len(replica.metadata.isr) < replica.min_insync_replicas:
-            error = ErrorCode.NOT_ENOUGH_REPLICAS
-        elif error is ErrorCode.NONE and batch.bytes > replica.max_message_bytes:
-            error = ErrorCode.MESSAGE_TOO_LARGE
-        elif error is ErrorCode.NONE:
-            error, offset = replica.log.producers.check(batch)
-            if offset < 0 and not replica.log.producers.may_begin(batch, verification):
-                error = ErrorCode.INVALID_TXN_STATE
+        if error is ErrorCode.NONE:
+            error, result.base_offset, result.duplicate = self._append(replica, batch, ALL_IN_SYNC, verification)
         if error is ErrorCode.INVALID_PRODUCER_EPOCH:
             self._fenced(transactional_id, batch)
-        if error is not ErrorCode.NONE:
+        if error is ErrorCode.NONE:
+            replica.when_committed(result.base_offset + batch.count, settle)
+        else:
             settle(error)
-            return
-        result.duplicate = offset >= 0
-        if offset < 0:
-            offset = replica.append(batch, self._server.timeline.now_us).base_offset
-        result.base_offset = offset
-        replica.when_committed(offset + batch.count, settle)
 
     def _fenced(self, transactional_id: str | None, batch: RecordBatch) -> None:
         if transactional_id is not None:
