@@ -118,6 +118,8 @@ def leadership_taken(view: ClusterView, event: e.LeadershipTaken) -> None:
     if event.leader_epoch < partition.taken_epoch:
         return  # a frozen broker thaws and hears of an election that was followed by another one
     _cut(view, partition, event.log_end)
+    if partition.transactions is not None:
+        partition.transactions.taken_over(event.log_end, event.high_watermark)
     partition.taken_epoch, partition.taken_by = event.leader_epoch, event.broker
     partition.high_watermark = event.high_watermark
     partition.log_end = event.log_end
@@ -133,8 +135,6 @@ def _cut(view: ClusterView, partition: PartitionView, log_end: int) -> None:
         if reader is not None:  # what it finished beyond this log's end is not what will stand there
             reader.finished.truncate(log_end)
     partition.acknowledged.truncate(log_end)
-    if partition.transactions is not None:
-        partition.transactions.cut(log_end)
     while partition.append_ends and partition.append_ends[-1] > log_end:
         partition.append_ends.pop()
         partition.append_times_us.pop()
@@ -174,7 +174,12 @@ def _in_transaction(partition: PartitionView, event: e.RecordsAppended) -> None:
     if known is None:
         known = partition.transactions = PartitionTransactions()
     if event.marker:
-        known.marked(event.producer_id, event.base_offset, committed=event.marker == COMMIT)
+        known.marked(
+            event.producer_id,
+            event.base_offset,
+            committed=event.marker == COMMIT,
+            high_watermark=partition.high_watermark,
+        )
     else:
         known.appended(event.producer_id, event.base_offset, event.base_offset + event.count)
 

@@ -7,7 +7,7 @@ from cluster.transaction_index import TransactionIndex
 
 
 class EndedTransaction(msgspec.Struct, gc=False):
-    """A transaction whose marker the high watermark has not passed yet: a truncation may still open it again."""
+    """A transaction that may not be decided for the next leader: its high watermark may lie below the marker."""
 
     producer_id: int
     first_offset: int
@@ -19,7 +19,8 @@ class PartitionTransactions(msgspec.Struct, gc=False):
     """The transactions of one partition; a partition that never saw one has none of this.
 
     `open` maps a producer id to the offsets of its open transaction, `ended` a marker's offset to its transaction;
-    `control` are the markers' offsets, `aborted` those of aborted records.
+    `control` are the markers' offsets, `aborted` those of aborted records. `told`: markers above the high watermark,
+    each with what the high watermark was when it was appended: every replica that has the marker was told that much.
     """
 
     index: TransactionIndex = msgspec.field(default_factory=TransactionIndex)
@@ -27,15 +28,17 @@ class PartitionTransactions(msgspec.Struct, gc=False):
     ended: dict[int, EndedTransaction] = {}
     control: IntervalSet = msgspec.field(default_factory=IntervalSet)
     aborted: IntervalSet = msgspec.field(default_factory=IntervalSet)
+    told: dict[int, int] = {}
 
     def appended(self, producer_id: int, offset: int, end: int) -> None:
         """Records of an open transaction."""
         self.index.began(producer_id, offset)
         self.open.setdefault(producer_id, IntervalSet()).add(offset, end)
 
-    def marked(self, producer_id: int, offset: int, *, committed: bool) -> None:
+    def marked(self, producer_id: int, offset: int, *, committed: bool, high_watermark: int) -> None:
         """A marker ends the producer's open transaction, if there is one."""
         self.control.add(offset, offset + 1)
+        self.told[offset] = high_watermark
         first = self.index.open.get(producer_id)
         if first is None:
             return
@@ -47,14 +50,25 @@ class PartitionTransactions(msgspec.Struct, gc=False):
                 self.aborted.add(start, end)
 
     def high_watermark_at(self, offset: int) -> None:
-        """Markers below the high watermark stay."""
+        """Every in-sync replica has the markers below it: what they were told to be committed stays so, whoever leads."""
         self.index.high_watermark_at(offset)
-        for marker in [marker for marker in self.ended if marker < offset]:
+        passed = [marker for marker in self.told if marker < offset]
+        if not passed:
+            return
+        decided = max(self.told.pop(marker) for marker in passed)
+        for marker in [marker for marker in self.ended if marker < decided]:
             del self.ended[marker]
+
+    def taken_over(self, log_end: int, high_watermark: int) -> None:
+        """Another leader, whose log ends here, counts what its own high watermark has not passed as undecided."""
+        self.cut(log_end)
+        self.index.undecided = {
+            marker: ended.first_offset for marker, ended in self.ended.items() if marker >= high_watermark
+        }
 
     def cut(self, log_end: int) -> None:
         """The log ends here: what was ended beyond it is open again, what began beyond it never was."""
-        for marker in [marker for marker in self.ended if marker >= log_end]:
+        for marker in [marker for marker in reversed(self.ended) if marker >= log_end]:  # the first opens last
             again = self.ended.pop(marker)
             self.index.undecided.pop(marker, None)
             self.index.open[again.producer_id] = again.first_offset
@@ -67,6 +81,7 @@ class PartitionTransactions(msgspec.Struct, gc=False):
             records.truncate(log_end)
             if not records.starts:
                 del self.open[producer_id], self.index.open[producer_id]
+        self.told = {marker: passed for marker, passed in self.told.items() if marker < log_end}
         self.control.truncate(log_end)
         self.aborted.truncate(log_end)
 

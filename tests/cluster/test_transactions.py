@@ -19,6 +19,7 @@ from cluster.spec import (
     TopicSpec,
     TransactionsSpec,
 )
+from cluster.view.transactions import PartitionTransactions
 from tests.cluster.test_timing_facts import flown
 from tests.flights import fly, lies
 
@@ -222,3 +223,46 @@ def test_the_search_for_a_coordinator_does_not_ask_the_same_broker_first_again()
 
     trio.run(main)
     assert asked == [1, 2]
+
+
+# --- what the view knows of one partition's ---------------------------------------------------------------------------
+
+
+def ended_twice() -> PartitionTransactions:
+    """Producer 7 commits 0 and 1 (marker 2), aborts 3 and 4 (marker 5), each when everything before was committed."""
+    known = PartitionTransactions()
+    known.appended(7, 0, 2)
+    known.high_watermark_at(2)
+    known.marked(7, 2, committed=True, high_watermark=2)
+    known.high_watermark_at(3)
+    known.appended(7, 3, 5)
+    known.high_watermark_at(5)
+    known.marked(7, 5, committed=False, high_watermark=5)
+    return known
+
+
+def test_a_new_leader_that_has_not_heard_of_a_high_watermark_counts_the_marker_below_it_as_undecided() -> None:
+    known = ended_twice()
+    known.high_watermark_at(6)
+    assert known.index.last_stable_offset(6, 0) == 6
+    known.taken_over(6, 5)  # it has the marker, and was told of 5 when it got it
+    assert known.index.last_stable_offset(5, 0) == 3
+    known.high_watermark_at(6)
+    assert known.index.last_stable_offset(6, 0) == 6
+
+
+def test_what_every_replica_was_told_is_decided_for_good() -> None:
+    known = ended_twice()
+    assert sorted(known.ended) == [2, 5]
+    known.high_watermark_at(6)
+    assert sorted(known.ended) == [5]
+
+
+def test_a_cut_before_two_markers_of_a_producer_opens_its_first_transaction_again() -> None:
+    known = ended_twice()
+    known.taken_over(2, 1)
+    assert (known.index.open, known.open[7].starts, known.open[7].ends) == ({7: 0}, [0], [2])
+    assert known.index.last_stable_offset(1, 0) == 0
+    assert not known.aborted.starts
+    known.marked(7, 2, committed=False, high_watermark=2)
+    assert (known.aborted.starts, known.aborted.ends) == ([0], [2])
