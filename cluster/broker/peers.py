@@ -14,8 +14,9 @@ from cluster.protocol.messages import Request
 from cluster.randomness import random_stream
 from cluster.timeline import Timeline, Timer
 
-REQUEST_TIMEOUT_US = 30_000_000
-_KEYS = resolve("producer", {})  # a broker's own clients have the defaults of Kafka's other clients
+REQUEST_TIMEOUT_US = 30_000_000  # request.timeout.ms of a broker
+CONNECTING = resolve("producer", {"reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 50})
+"""How brokers connect to brokers: `NetworkUtils.buildNetworkClient` backs off by 50 ms, however often it fails."""
 
 
 class PeerHost(Protocol):
@@ -62,7 +63,7 @@ class Peers:
         host = self._host
         attempts = self._attempts.get(broker)
         if attempts is None:
-            attempts = self._attempts[broker] = ConnectionAttempts(_KEYS, self._random)
+            attempts = self._attempts[broker] = ConnectionAttempts(CONNECTING, self._random)
         known = self._connections.get(broker)
         if known is not None and not (known.broken and host.timeline.now_us >= attempts.not_before_us):
             return known

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol, cast
 
 from cluster.broker.group_coordination import OFFSETS_TOPIC, GroupCoordination
-from cluster.broker.peers import Peers
+from cluster.broker.peers import REQUEST_TIMEOUT_US, Peers
 from cluster.broker.producer_state import Verification
 from cluster.broker.purgatory import Timeouts
 from cluster.broker.replica import Replica
@@ -156,7 +156,7 @@ class TransactionalRequests:
             self._mark(name, request, wait.settled)
         wait.begun()
         if not wait.over:
-            self._server.timeouts.give_up_at(self._server.timeline.now_us + 30_000_000, wait)
+            self._server.timeouts.give_up_at(self._server.timeline.now_us + REQUEST_TIMEOUT_US, wait)
 
     def abort_hanging(self, name: str, settled: Settled) -> None:
         """What `kafka-transactions.sh abort` asks for: an ABORT in the name of whoever holds back the stable offset.

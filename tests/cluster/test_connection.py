@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from cluster.broker.peers import CONNECTING
 from cluster.config import resolve
 from cluster.connection import Call, Connection, ConnectionAttempts
 from cluster.network import Cut, Hold, Injury, Network
@@ -286,3 +287,10 @@ def test_a_frozen_process_hears_its_answer_when_it_thaws() -> None:
         assert scene.answers == [(ANSWER, 50)]
 
     flown(play)
+
+
+def test_a_broker_tries_another_broker_every_50_ms() -> None:
+    attempts = ConnectionAttempts(CONNECTING, lambda: 0.9)
+    for failures in range(6):
+        attempts.failed(0, connecting=True)
+        assert attempts.not_before_us == 50 * MS, failures
