@@ -50,7 +50,7 @@ class PartitionTransactions(msgspec.Struct, gc=False):
                 self.aborted.add(start, end)
 
     def high_watermark_at(self, offset: int) -> None:
-        """Every in-sync replica has the markers below it: what they were told to be committed stays so, whoever leads."""
+        """Every in-sync replica has the markers below it: what they were told is committed stays so, whoever leads."""
         self.index.high_watermark_at(offset)
         passed = [marker for marker in self.told if marker < offset]
         if not passed:
