@@ -16,23 +16,14 @@ import pytest
 from console import cli
 from recordings.reader import Recording
 from recordings.version import VERSION
+from tests.small import DECLARED
 
 ROOT = Path(__file__).parents[2]
 
-SMALL = """
+SMALL = f"""
 title = "Small"
 until = "8s"
-[[topic]]
-name = "orders"
-partitions = 4
-[[producer]]
-name = "checkout"
-topics = ["orders"]
-[[group]]
-name = "billing"
-topics = ["orders"]
-members = 2
-[[expect]]
+{DECLARED}[[expect]]
 that = "groups.billing.members == 2"
 by = "5s"
 """

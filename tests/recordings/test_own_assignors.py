@@ -7,20 +7,11 @@ import pytest
 from cluster import events as e
 from recordings.flight import fly, make_plan
 from recordings.scenario import ScenarioErrors, load
+from tests.small import DECLARED
 
-SCENARIO = """title = "An assignor of one's own"
+SCENARIO = f"""title = "An assignor of one's own"
 until = "20s"
-[[topic]]
-name = "orders"
-partitions = 4
-[[producer]]
-name = "checkout"
-topics = ["orders"]
-[[group]]
-name = "billing"
-topics = ["orders"]
-members = 2
-stagger = "1s"
+{DECLARED}stagger = "1s"
 assignors = ["mine.Mine"]
 """
 

@@ -12,20 +12,7 @@ from recordings.scenario import ScenarioErrors, library, list_scenarios, load, p
 from recordings.scenario_lines import Place, locate
 from recordings.scenario_reader import read_scenario
 from recordings.scenario_tables import Problem
-
-MINIMAL = """\
-title = "t"
-[[topic]]
-name = "orders"
-partitions = 4
-[[producer]]
-name = "checkout"
-topics = ["orders"]
-[[group]]
-name = "billing"
-topics = ["orders"]
-members = 2
-"""
+from tests.small import MINIMAL
 
 KAFKAS_DEFAULT = ("range", "cooperative-sticky")
 

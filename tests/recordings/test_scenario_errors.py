@@ -4,20 +4,7 @@ import pytest
 
 from cluster.unbuilt import UNBUILT
 from recordings.scenario import ScenarioErrors, parse_scenario
-
-MINIMAL = """\
-title = "t"
-[[topic]]
-name = "orders"
-partitions = 4
-[[producer]]
-name = "checkout"
-topics = ["orders"]
-[[group]]
-name = "billing"
-topics = ["orders"]
-members = 2
-"""
+from tests.small import MINIMAL
 
 
 def errors_of(text: str) -> list[str]:

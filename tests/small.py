@@ -1,0 +1,17 @@
+"""The smallest scenario that has one of each: a topic, a producer, a group of two."""
+
+DECLARED = """\
+[[topic]]
+name = "orders"
+partitions = 4
+[[producer]]
+name = "checkout"
+topics = ["orders"]
+[[group]]
+name = "billing"
+topics = ["orders"]
+members = 2
+"""
+"""Ends within the group, so that more of its keys may follow."""
+
+MINIMAL = f'title = "t"\n{DECLARED}'
