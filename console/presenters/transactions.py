@@ -201,9 +201,9 @@ class HeldBackListing(Listing):
 
 STATE_COLUMNS = (
     Column("state", 19),
-    Column("may go to", 22, grow=6, most=46),
+    Column("may go to", 34, grow=1, most=46),
     Column("here now", 10, grow=1),
-    Column("what it means", 30, rank=2, grow=1),
+    Column("what it means", 30, rank=2, grow=3, most=58),
 )
 
 
