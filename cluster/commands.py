@@ -88,10 +88,14 @@ class SlowMember(msgspec.Struct, frozen=True, tag="slow_member"):
 
 
 class Scale(msgspec.Struct, frozen=True, tag="scale"):
-    """Give a group this many members: new numbers are started, the highest numbers stopped cleanly."""
+    """Give a group this many members: new numbers are started, the highest numbers stopped cleanly.
+
+    With `for_us` those that it started are stopped after that, and those that it stopped are started.
+    """
 
     group: str
     to: int
+    for_us: int | None = None
 
 
 class RollingRestart(msgspec.Struct, frozen=True, tag="rolling_restart"):
@@ -159,10 +163,11 @@ class AddPartitions(msgspec.Struct, frozen=True, tag="add_partitions"):
 
 
 class Subscribe(msgspec.Struct, frozen=True, tag="subscribe"):
-    """A member subscribes to exactly these topics."""
+    """A member subscribes to exactly these topics; with `for_us`, after that to those it had before."""
 
     member: str
     topics: tuple[str, ...]
+    for_us: int | None = None
 
 
 class Set(msgspec.Struct, frozen=True, tag="set"):
@@ -279,7 +284,7 @@ COMMANDS: tuple[Form, ...] = (
     Form(PauseHeartbeats, f"pause heartbeats of <member:member> {_FOR}", "freeze only the heartbeat thread"),
     Form(Stall, f"stall <member:member> {_FOR}", "poll() is not called"),
     Form(SlowMember, f"slow <member:member> to <to_us:duration> {_FOR}", "each record takes this long"),
-    Form(Scale, "scale <group:group> to <to:number>", "start or stop members"),
+    Form(Scale, f"scale <group:group> to <to:number> {_FOR}", "start or stop members"),
     Form(
         RollingRestart,
         "rolling restart <group:group> every <every_us:duration> [down <down_us:duration>]",
@@ -298,7 +303,7 @@ COMMANDS: tuple[Form, ...] = (
         "lose answers that were given",
     ),
     Form(AddPartitions, "add partitions <topic:topic> to <to:count>", "give a topic more partitions"),
-    Form(Subscribe, "subscribe <member:member> to <topics:topics>", "change a member's subscription"),
+    Form(Subscribe, f"subscribe <member:member> to <topics:topics> {_FOR}", "change a member's subscription"),
     Form(Set, f"set <scope:scope> <key:key> <value:value> {_FOR}", "change a configuration key or scenario field"),
     Form(Seek, "seek <group:group> <partition:partition> to <to:offset>", "move a group's position"),
     Form(AbandonTransaction, "abandon transaction of <producer:client>", "leave a transaction open"),

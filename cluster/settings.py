@@ -14,7 +14,7 @@ from cluster.config import CONFIG_KEYS, Scope, Value, coerce, cross_errors, scop
 from cluster.config_keys import SET_IN_FLIGHT
 from cluster.durations import format_duration, format_rate, parse_duration, parse_rate
 from cluster.spec import MOST_MEMBERS, BrokerSpec, GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
-from cluster.unbuilt import refusal, refused_config
+from cluster.unbuilt import refused_config
 from cluster.words import nearest
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -96,6 +96,16 @@ FIELDS: dict[str, Field] = {
 """Every scenario field that a setting may write."""
 
 
+FILE_FIELDS = {
+    "partitions": "add partitions TOPIC to N",
+    "topics": "subscribe MEMBER to TOPIC,…",
+    "subscriptions": "subscribe MEMBER to TOPIC,…",
+    **dict.fromkeys(("brokers", "replication", "count", "limit", "arrivals", "keys", "size", "start", "stagger"), ""),
+    **dict.fromkeys(("transactions", "jitter", "commit", "writes", "sink", "poison", "restart_after"), ""),
+}
+"""Words of scenario files that no setting writes, and the command that does in flight, where there is one."""
+
+
 def write_over(spec: ScenarioSpec, scope: str | None, key: str, value: object) -> ScenarioSpec:
     """The spec with one key or field written over. Raises SettingError or ConfigError, both ValueErrors."""
     names = spec.names().scopes()
@@ -130,7 +140,7 @@ def why_not(spec: ScenarioSpec, scope: str, key: str, value: object) -> str | No
 
 def _misfit(kind: Scope, key: str, config: dict[str, Value]) -> str | None:
     """What is not built yet, cannot change in a running cluster, or does not fit what is set beside it."""
-    reason = refusal("static") if key == "static" else refused_config(key, config.get(key))
+    reason = refused_config(key, config.get(key))
     if reason is None and kind in SET_IN_FLIGHT and key not in SET_IN_FLIGHT[kind]:
         reason = f"{key} is only read when the cluster is built: give it before the flight begins"
     for error in () if reason else cross_errors(kind, config):
@@ -181,6 +191,7 @@ def _having(key: str) -> Callable[[Declared], bool]:
     """Whatever has this key or field."""
     scopes = scopes_of(key)
     if key not in FIELDS and not scopes:
+        _refuse_file_field(key)
         near = nearest(key, (*FIELDS, *(entry.name for entry in CONFIG_KEYS)))
         raise SettingError(did_you_mean(f"there is no key or field {key}", near))
     owner = FIELDS[key].owner if key in FIELDS else None
@@ -203,9 +214,18 @@ def _with(thing: Declared, key: str, value: object) -> Declared:
             noun = _NOUNS[type(thing)]
             raise SettingError(f"{key} is a field of a {_NOUNS[field.owner]}, and {thing.name} is a {noun}")
         return _placed(thing, field.place, field.read(value))
+    _refuse_file_field(key)
     read = coerce(SCOPES[type(thing)], key, value)
     thing = _placed(thing, ("config",), thing.config | {key: read})
     return _said_again(thing, key, read) if isinstance(thing, GroupSpec) else thing
+
+
+def _refuse_file_field(key: str) -> None:
+    """A word of scenario files that no setting writes. Raises SettingError."""
+    if key in FILE_FIELDS:
+        instead = f" (in flight: {FILE_FIELDS[key]})" if FILE_FIELDS[key] else ""
+        others = ", ".join(FIELDS)
+        raise SettingError(f"{key} is said in the scenario file{instead}; settings write Kafka's keys and {others}")
 
 
 def _placed(struct: S, place: tuple[str, ...], value: object) -> S:

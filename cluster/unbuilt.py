@@ -1,8 +1,8 @@
 """What Flightdeck knows of but cannot do yet. Whoever builds something deletes its line here.
 
 Each line is a feature's id and the words that a person reads; scenario files and commands that ask for one are refused
-with those words, never half obeyed. The ids: `command NAME` (a command's tag), `commit POLICY`, `KEY=VALUE` or `KEY` (a
-configuration key), and fields of scenario files by their names.
+with those words, never half obeyed. The ids: `command NAME` (a command's tag), and `KEY=VALUE` or `KEY` (a key of
+Kafka's configuration).
 """
 
 from cluster.config_keys import CONFIG_KEYS, ROUND_ROBIN

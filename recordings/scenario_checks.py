@@ -27,7 +27,7 @@ from cluster.spec import (
     ProducerSpec,
     ScenarioSpec,
 )
-from cluster.unbuilt import refusal, refused_config
+from cluster.unbuilt import refused_config
 from cluster.words import nearest
 from recordings import own_assignors
 from recordings.document_shape import Possible
@@ -167,15 +167,13 @@ def _topics(spec: ScenarioSpec, topics: tuple[str, ...], place: Place) -> Iterat
 
 def _producer(spec: ScenarioSpec, producer: ProducerSpec, place: Place) -> Iterator[Problem]:
     yield from _topics(spec, producer.topics, (*place, "topics"))
-    for error in cross_errors("producer", producer.config):
+    misfits = cross_errors("producer", producer.config)
+    for error in misfits:
         yield Problem((*place, "config", error.key), error.reason)
     yield from _refused_config(producer.config, (*place, "config"))
-    if producer.transactions is not None:
-        transactions: Place = (*place, "transactions")
-        yield from _refused(refusal("transactions"), transactions)
-        idempotent = producer.config.get("enable.idempotence", producer.config.get("acks", "all") == "all")
-        if not idempotent:
-            yield Problem(transactions, "transactions need enable.idempotence (and so acks=all)")
+    if producer.transactions is not None and not misfits and not producer.producer_config()["enable.idempotence"]:
+        reason = "transactions need enable.idempotence (and so acks=all, and retries above 0)"
+        yield Problem((*place, "transactions"), reason)
 
 
 def _group(spec: ScenarioSpec, group: GroupSpec, place: Place, folder: Path | None) -> Iterator[Problem]:
@@ -201,17 +199,26 @@ def _group(spec: ScenarioSpec, group: GroupSpec, place: Place, folder: Path | No
 
 def _application(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Problem]:
     application = group.application
-    yield from _refused(refusal(f"commit {application.commit}"), (*place, "commit"))
-    poison = application.poison
-    if poison is not None and poison.key and not (poison.key.isascii() and poison.key.isdigit()):
-        reason = f"poison: no record has the key {poison.key}: keys are the numbers 0 … distinct - 1"
-        yield Problem((*place, "poison"), reason)
+    if application.poison is not None and application.poison.key:
+        yield from _refused(_no_such_key(spec, application.poison.key), (*place, "poison"))
     topics = [topic.name for topic in spec.topics]
     if application.writes is not None and application.writes not in topics:
         reason = f"writes: no topic is named {application.writes}"
         yield Problem((*place, "writes"), reason, nearest(application.writes, topics))
     elif application.writes in (*group.topics, *(topic for mine in group.subscriptions.values() for topic in mine)):
         yield Problem((*place, "writes"), f"writes: {group.name} reads {application.writes} itself, without an end")
+
+
+def _no_such_key(spec: ScenarioSpec, key: str) -> str | None:
+    """Why no record can have a key, in words; None when one can."""
+    if not (key.isascii() and key.isdigit()):
+        return f"poison: no record has the key {key}: keys are the numbers 0 … distinct - 1"
+    distinct = [producer.keys.distinct for producer in spec.producers if producer.keys.kind != "none"]
+    if not distinct:
+        return f"poison: no record has the key {key}: no producer has `keys`"
+    if int(key) >= max(distinct):
+        return f"poison: no record has the key {key}: the highest is {max(distinct) - 1} (`distinct`)"
+    return None
 
 
 def _refused_config(config: Mapping[str, Value], place: Place) -> Iterator[Problem]:

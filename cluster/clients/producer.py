@@ -124,7 +124,8 @@ class Producer(Process):
         self.gone()
 
     def close_soon(self) -> None:
-        """Ask the application to stop: what is buffered is sent, then the process ends."""
+        """Ask the application to stop: what has come by now is sent, then the process ends."""
+        self.pull()
         self.sending.closing = True
         if self.habit is not None and self.state != "Fenced":
             self.habit.closing = True

@@ -9,9 +9,8 @@ from cluster.broker.control_plane import NO_CONTROLLER, ControlPlane
 from cluster.broker.controller import NotElected
 from cluster.broker.elections import ElectionKind
 from cluster.simulation.refusing import Refused
+from cluster.spec import MOST_PARTITIONS
 from cluster.view import ClusterView
-
-MOST_PARTITIONS = 10_000  # a slip of the finger must not eat the machine
 
 
 class Cluster(Protocol):

@@ -5,7 +5,7 @@ reads again and again change at once (a session timeout reaches the coordinator 
 wait for its next start. A broker's or topic's key changes at once if the tables below know how, and is refused if not.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 import msgspec
@@ -17,13 +17,13 @@ from cluster.broker.replica import Replica
 from cluster.broker.retention import retention_of
 from cluster.clients.consumer import Consumer
 from cluster.clients.producer import Producer
-from cluster.config import ConfigError, Scope, find
+from cluster.config import ConfigError, Scope, Value, find, resolve
 from cluster.coordinators.group_context import GroupSettings
 from cluster.events import Event
 from cluster.protocol.names import topic_of
-from cluster.settings import FIELDS, SCOPES, Declared, put_back, why_not, write_over
+from cluster.settings import FIELDS, Declared, put_back, why_not, write_over
 from cluster.simulation.refusing import Refused
-from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
+from cluster.spec import BrokerSpec, GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
 
 
 class Cluster(Protocol):
@@ -87,18 +87,32 @@ def _in_flight(kind: Scope, key: str) -> bool:
 
 
 def _shown(spec: ScenarioSpec, scope: str, key: str) -> str:
-    """The value of a key or field as a person writes it: what somebody gave it, or its default."""
+    """The value of a key or field as a person writes it: what somebody gave it, else what holds without that."""
     if key in FIELDS:
         value: Any = _thing(spec, scope)
         for name in FIELDS[key].place:
             value = getattr(value, name)
         return FIELDS[key].show(value)
     thing = _thing(spec, scope)
-    kind: Scope = "broker" if scope == "cluster" else SCOPES[type(thing)]
-    value = (spec if scope == "cluster" else thing).config.get(key, find(kind, key).default)
+    value = _config_of(spec, None if scope == "cluster" else thing)[key]
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _config_of(spec: ScenarioSpec, thing: Declared | None) -> Mapping[str, Value]:
+    """Every key of something with the value that holds: its own, the cluster's, or the default; None: the cluster's."""
+    match thing:
+        case None:
+            return resolve("broker", spec.config)
+        case BrokerSpec():
+            return spec.broker_config(thing)
+        case TopicSpec():
+            return thing.topic_config(spec.config)
+        case ProducerSpec():
+            return thing.producer_config()
+        case GroupSpec():
+            return thing.consumer_config(thing.name)
 
 
 # --- brokers and topics -----------------------------------------------------------------------------------------------

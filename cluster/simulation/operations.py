@@ -284,18 +284,39 @@ class Operations:
         application.per_record_us = command.to_us
 
     def _scale(self, command: c.Scale) -> None:
+        undo = self._resize(command.group, command.to)
+        self._over(("scale", command.group))  # this size is the last word
+        if command.for_us is not None:
+            self._injure(("scale", command.group), command, command.for_us, undo)
+
+    def _resize(self, group: str, to: int) -> Callable[[], None]:
+        """Give a group so many members. Returns what starts and stops those again that were stopped and started."""
         simulation = self._simulation
-        if command.to > MOST_MEMBERS:
+        if to > MOST_MEMBERS:
             raise Refused(f"a group has at most {MOST_MEMBERS:,} members here")
-        for name in simulation.members_up_to(command.group, command.to):
+        started = [name for name in simulation.members_up_to(group, to) if not self._process(name).alive]
+        for name in started:
             self._launch(name)
-        for name in simulation.members_above(command.group, command.to):
-            process = self._process(name)
-            self._stays_down(name)
-            self._over(("down", name))
-            process.when_gone = None  # a restart under way is a stop now
-            if process.alive:
-                self._close(process)
+        above = simulation.members_above(group, to)
+        stopped = [name for name in above if self._process(name).alive]
+        for name in above:
+            self._stops_for_good(name)
+
+        def undo() -> None:
+            for name in started:
+                self._stops_for_good(name)
+            for name in stopped:
+                self._launch(name)
+
+        return undo
+
+    def _stops_for_good(self, name: str) -> None:
+        process = self._process(name)
+        self._stays_down(name)
+        self._over(("down", name))
+        process.when_gone = None  # a restart under way is a stop now
+        if process.alive:
+            self._close(process)
 
     def _rolling_restart(self, command: c.RollingRestart) -> None:
         """Member i of those that run is stopped i times the interval from now, and started when it was down enough."""
@@ -320,6 +341,10 @@ class Operations:
             raise Refused(f"{command.member} is not a member of a group")
         if set(command.topics) == set(process.topics):  # Kafka's subscribe() does nothing then either
             raise Refused(f"{command.member} subscribes to exactly these already")
+        before = process.topics
+        self._over(("subscribe", command.member))
+        if command.for_us is not None:
+            self._injure(("subscribe", command.member), command, command.for_us, lambda: process.subscribe(before))
         process.subscribe(command.topics)
 
     def _seek(self, command: c.Seek) -> None:
@@ -333,7 +358,14 @@ class Operations:
 
     def _set(self, command: c.Set) -> None:
         undo = change(self._simulation, command.scope, command.key, command.value)
+        undos = [undo]
         if command.key == "members":
-            self._scale(c.Scale(command.scope, int(command.value)))
-        elif command.for_us is not None:
-            self._injure(("set", command.scope, command.key), command, command.for_us, undo)
+            undos.append(self._resize(command.scope, int(command.value)))
+            self._over(("scale", command.scope))
+        if command.for_us is not None:
+
+            def undo_all() -> None:
+                for each in undos:
+                    each()
+
+            self._injure(("set", command.scope, command.key), command, command.for_us, undo_all)

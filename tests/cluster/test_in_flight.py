@@ -12,7 +12,7 @@ from cluster.config import CONFIG_KEYS, Scope, Value, in_flight_keys
 from cluster.config_keys import SET_IN_FLIGHT
 from cluster.simulation import Simulation
 from cluster.simulation.in_flight import BROKER_SETTERS, TOPIC_SETTERS
-from cluster.spec import ScenarioSpec
+from cluster.spec import ScenarioSpec, TopicSpec
 from tests.cluster.test_timing_facts import MS, SECOND_US, Flown, flown, last_heartbeat_us, spec
 from tests.flights import lies
 
@@ -82,6 +82,44 @@ def test_members_that_are_made_later_are_made_by_the_new_setting() -> None:
 def test_the_number_of_members_is_scaled() -> None:
     flight = flown(spec((10, "set g members 3"), until_s=25))
     assert flight.document["groups"]["g"]["members"] == 3
+
+
+def test_the_number_of_members_is_put_back() -> None:
+    """As `scale … for`: those that came go, those that went come."""
+    for text in ("set g members 3 for 10s", "scale g to 3 for 10s"):
+        flight = flown(spec((10, text), until_s=40, members=1))
+        (started,), (ended,) = flight.all(e.FaultStarted), flight.all(e.FaultEnded)
+        assert ended.at_us - started.at_us == 10 * SECOND_US
+        stopped = flight.all(e.MemberStopped)
+        assert sorted((one.member, one.how) for one in stopped) == [("g-2", "stop"), ("g-3", "stop")]
+        assert flight.document["groups"]["g"]["members"] == 1
+    fewer = flown(spec((10, "scale g to 1 for 10s"), until_s=40, members=3))
+    assert {one.member for one in fewer.all(e.MemberStarted, 15 * SECOND_US)} == {"g-2", "g-3"}
+    assert fewer.document["groups"]["g"]["members"] == 3
+
+
+def test_the_last_size_of_a_group_holds() -> None:
+    flight = flown(spec((10, "scale g to 3 for 10s"), (15, "scale g to 2"), until_s=40, members=1))
+    assert flight.document["groups"]["g"]["members"] == 2
+    assert not flight.document["faults"]
+
+
+def test_a_subscription_is_put_back() -> None:
+    made = spec((10, "subscribe g-1 to others for 10s"), until_s=40, members=1)
+    flight = flown(msgspec.structs.replace(made, topics=(*made.topics, TopicSpec("others", 1, 1))))
+    assert [one.topics for one in flight.all(e.SubscriptionChanged)] == [("others",), ("orders",)]
+    assert {name.rpartition("-")[0] for name in flight.document["members"]["g-1"]["owned"]} == {"orders"}
+
+
+def test_what_was_before_is_what_held() -> None:
+    """A topic that does not say itself has the cluster's word, a producer what Kafka derives from the others."""
+    made = spec((10, "set orders min.insync.replicas 1"), (10, "set p linger.ms 7"), until_s=12)
+    orders = msgspec.structs.replace(made.topics[0], config={})
+    flight = flown(msgspec.structs.replace(made, topics=(orders,), config={**made.config, "min.insync.replicas": 2}))
+    assert {one.key: one.before for one in flight.all(e.SettingChanged)} == {
+        "min.insync.replicas": "2",
+        "linger.ms": "5",
+    }
 
 
 # --- producers, brokers, topics ---------------------------------------------------------------------------------------

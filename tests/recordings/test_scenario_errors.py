@@ -132,9 +132,10 @@ def test_errors_of_producers(addition: str, line: int, reason: str) -> None:
 
 
 def test_transactions_need_idempotence() -> None:
-    text = 'topics = ["orders"]\ntransactions = { id = "x" }\nconfig = { "enable.idempotence" = false }\n'
-    errors = errors_of(f'{MINIMAL}[[producer]]\nname = "refunds"\n{text}')
-    assert "f.toml:15: transactions need enable.idempotence (and so acks=all)" in errors
+    for config in ('"enable.idempotence" = false', '"acks" = 1', '"retries" = 0'):
+        text = f'topics = ["orders"]\ntransactions = {{ id = "x" }}\nconfig = {{ {config} }}\n'
+        errors = errors_of(f'{MINIMAL}[[producer]]\nname = "refunds"\n{text}')
+        assert errors == ["f.toml:15: transactions need enable.idempotence (and so acks=all, and retries above 0)"]
 
 
 @pytest.mark.parametrize(
@@ -173,6 +174,11 @@ def test_transactions_need_idempotence() -> None:
         ('topics = ["orders"]\napplication = { commit = "sync" }', 15, "commit: 'sync' is none of auto, "),
         ('topics = ["orders"]\napplication = { writes = "orders" }', 15, "writes: audit reads orders itself"),
         ('topics = ["orders"]\napplication = { poison = { key = "x" } }', 15, "poison: no record has the key x"),
+        (
+            'topics = ["orders"]\napplication = { poison = { key = "7" } }',
+            15,
+            "poison: no record has the key 7: no producer has `keys`",
+        ),
         ('topics = ["orders"]\napplication = { per_recrd = "1ms" }', 15, "(did you mean per_record?)"),
         (
             'topics = ["orders"]\nconfig = { "enable.auto.commit" = false }\n[group.application]\ncommit = "auto"',
