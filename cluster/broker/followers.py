@@ -77,10 +77,9 @@ class Follower:
         self._fetched_us, self._leader_end = now_us, leader_end
 
     def unpark(self, leader_end: int, now_us: int) -> None:
-        """Its parked fetch is answered with what comes after `leader_end`, which it has been waiting for."""
+        """Its parked fetch is answered with what comes after `leader_end`; only for one that is `waiting`."""
         if (
-            self.waiting
-            and self.link.cut_since_us is None
+            self.link.cut_since_us is None
             and self.back.cut_since_us is None
             and self.replica.host.stopped_us < 0
         ):

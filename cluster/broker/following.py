@@ -152,15 +152,18 @@ class FollowingReplica:
         if not host.running:
             host.later(self.replicated, data)
         elif host.disk.bad:
-            host.disk.append(len(data[1]), self._appended, data)
+            host.disk.append(len(data[1]), self._written, data)
         else:
             self._appended(data)
 
+    def _written(self, data: Pushed) -> None:
+        if not self.host.running:
+            self.host.later(self._written, data)
+            return
+        self._appended(data)
+
     def _appended(self, data: Pushed) -> None:
         host = self.host
-        if not host.running:
-            host.later(self._appended, data)
-            return
         session, batches, high_watermark, log_start = data
         if session != self.session:
             return

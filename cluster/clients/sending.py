@@ -182,7 +182,8 @@ class Sending:
             self._host.batch_ready(now_us)
         if self.allowance is not None:
             self._host.transaction_moved()
-        self._set_deadline(self._blocked_us + self._max_block_us if blocked else NEVER_US, self.pull)
+        if blocked or self._deadline is not None:
+            self._set_deadline(self._blocked_us + self._max_block_us if blocked else NEVER_US, self.pull)
         if blocked:
             self._wait_for_memory()
         elif self.look_ahead(now_us) and opened:

@@ -133,9 +133,9 @@ class Simulation:
         """Build the cluster and let it live; afterwards the timeline is closed and every actor cancelled."""
         async with trio.open_nursery() as nursery:
             self.nursery = nursery
-            self._build()
             with _few_collections():
                 try:
+                    self._build()
                     yield self
                 finally:
                     self.timeline.close()
