@@ -1,8 +1,11 @@
-"""Options of the whole test suite."""
+"""Options of the whole test suite, and how it is spread over processes."""
+
+import os
 
 import hypothesis  # noqa: F401 - before a console of a test freezes what the garbage collector sees: trio registers with it
 import pytest
 
+MOST_PROCESSES = 4
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -10,3 +13,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write what the library's flights are now into tests/scenarios/golden.json",
     )
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One process for each core when the whole suite runs; one in all for chosen files, or when output is asked for."""
+    whole = config.args_source is not pytest.Config.ArgsSource.ARGS
+    return min(os.cpu_count() or 1, MOST_PROCESSES) if whole and config.option.capture != "no" else 0
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One Spark for the whole run: what needs it runs in one process, which begins with it, because it takes longest."""
+    for item in items:
+        if _needs_spark(item):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+    items.sort(key=lambda item: not _needs_spark(item))
+
+
+def _needs_spark(item: pytest.Item) -> bool:
+    return item.path.parent.name == "spark"
