@@ -330,7 +330,8 @@ def test_a_recording_is_played_from_the_hangar_and_a_broken_one_is_refused(tmp_p
 def test_a_scenario_is_started_from_the_hangar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     began: list[str] = []
 
-    def bridge(scenario: str) -> StillFlight:
+    def bridge(scenario: str, *, invariants: bool) -> StillFlight:
+        assert invariants
         began.append(scenario)
         return StillFlight(2.9)
 
