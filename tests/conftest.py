@@ -23,7 +23,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One Spark for the whole run: what needs it runs in one process, which begins with it, because it takes longest."""
+    """One Spark for the whole run: what needs it runs in one process, and first, because it takes longest."""
     for item in items:
         if _needs_spark(item):
             item.add_marker(pytest.mark.xdist_group("spark"))
