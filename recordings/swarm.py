@@ -56,13 +56,13 @@ class Swarm(msgspec.Struct, frozen=True):
 
 
 def draw(seed: int, virtual_us: int, features: Sequence[str] = ()) -> Swarm:
-    """The scenario of a seed; `features` are on whatever was drawn. It lasts at least `SHORTEST_US`."""
+    """The scenario of a seed; these features and classes of faults are on whatever was drawn. At least `SHORTEST_US`."""
     assert virtual_us >= SHORTEST_US
     luck = random_stream(seed, "swarm/features")
     chosen = tuple(name for name in FEATURES if (luck.random() < 0.4) | (name in features))
     spec = _cluster(seed, virtual_us, chosen)
     luck = random_stream(seed, "swarm/faults")
-    faults = tuple(name for name in CLASSES if luck.random() < 0.3)
+    faults = tuple(name for name in CLASSES if (luck.random() < 0.3) | (name in features))
     healed_us = virtual_us - HEALING_US
     spec = msgspec.structs.replace(spec, steps=tuple(trouble(seed, spec, faults, healed_us)))
     spec = _audited(spec, random_stream(seed, "swarm/audit"))
@@ -186,16 +186,16 @@ def _group(luck: Random, number: int, topics: tuple[TopicSpec, ...], features: t
 def _with_application(luck: Random, group: GroupSpec, features: tuple[str, ...], *, first: bool) -> GroupSpec:
     """What else its application does: it writes (with a transaction or without), to topics or elsewhere, or chokes."""
     application, config = group.application, dict(group.config)
+    once = first and "exactly_once" in features
     if "sink" in features:
         application = msgspec.structs.replace(application, sink="store")
     if "poison" in features and luck.random() < 0.7:
-        crashes = luck.random() < 0.4
+        crashes = luck.random() < 0.4 and not once  # who dies again and again always leaves a transaction open
         poison = PoisonSpec(str(luck.choice((1, 7, 40))), crashes=crashes)
         application = msgspec.structs.replace(application, poison=poison)
-    supervised = application.poison is not None or (first and "exactly_once" in features)  # else nobody starts it again
-    if supervised or luck.random() < 0.3:
+    if once or application.poison is not None or luck.random() < 0.3:
         application = msgspec.structs.replace(application, restart_after_us=luck.choice((500_000, 3_000_000)))
-    if first and "exactly_once" in features:
+    if once:
         application = msgspec.structs.replace(
             application, commit="transaction", writes=OUT if luck.random() < 0.8 else None
         )

@@ -1,0 +1,65 @@
+"""Brokers, coordinators and clients that are broken on purpose: what `flightdeck check` is worth.
+
+A mutant is a function that breaks one rule for as long as a monkeypatch lasts; `needs` names the features and classes
+of faults that its swarm must have, because a rule of transactions cannot be broken without any.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tests.mutants import brokers, groups, transactions
+from tests.mutants.brokers import Patch
+
+__all__ = ["MUTANTS", "Mutant", "Patch"]
+
+
+class Mutant(NamedTuple):
+    """What breaks, and which features show it."""
+
+    breaks: Callable[[Patch], None]
+    needs: tuple[str, ...] = ()
+
+
+_COMMITTED = ("transactions", "read_committed")
+
+_TABLE: tuple[tuple[Callable[[Patch], None], tuple[str, ...]], ...] = (
+    (brokers.acknowledges_before_the_high_watermark, ()),
+    (brokers.waits_for_no_follower, ()),
+    (brokers.keeps_fenced_brokers_in_the_isr, ()),
+    (brokers.elects_without_a_new_epoch, ()),
+    (brokers.elects_anybody, ()),
+    (brokers.lets_no_follower_back_in, ()),
+    (brokers.truncates_what_was_committed, ()),
+    (brokers.truncates_nothing, ()),
+    (brokers.takes_office_without_a_high_watermark, ()),
+    (brokers.takes_what_too_few_replicas_hold, ()),
+    (brokers.deletes_what_is_not_committed, ("delete records",)),
+    (brokers.appends_repetitions, ()),
+    (brokers.remembers_one_batch_instead_of_five, ()),
+    (brokers.forgets_sequences_when_it_takes_over, ()),
+    (brokers.takes_batches_of_old_epochs, ("transactions",)),
+    (transactions.forgets_the_last_stable_offset, _COMMITTED),
+    (transactions.returns_aborted_records, _COMMITTED),
+    (transactions.commits_what_was_aborted, _COMMITTED),
+    (transactions.sends_only_the_first_marker, ("transactions",)),
+    (transactions.ends_what_a_late_request_did_not_mean, ("transactions",)),
+    (transactions.marks_in_the_name_of_any_coordinator, ("transactions",)),
+    (transactions.gives_a_successor_the_same_epoch, ("transactions",)),
+    (transactions.lets_transactions_last_for_ever, ("transactions",)),
+    (transactions.forgets_what_was_to_be_ended, ("transactions",)),
+    (transactions.counts_offsets_of_aborted_transactions, ("exactly_once",)),
+    (groups.stores_commits_of_old_generations, ()),
+    (groups.takes_a_fenced_instance_for_its_successor, ("static",)),
+    (groups.renews_no_session, ()),
+    (groups.loses_commits_when_it_takes_over, ()),
+    (groups.keeps_the_generation, ()),
+    (groups.deals_every_partition_to_everybody, ()),
+    (groups.deals_before_others_gave_up, ("assignors",)),
+    (groups.deals_one_partition_to_nobody, ()),
+    (groups.fetches_only_once, ()),
+    (groups.begins_behind_what_was_committed, ()),
+    (groups.stays_where_the_log_is_not, ()),
+    (groups.commits_what_it_has_not_got_yet, ()),
+)
+
+MUTANTS: dict[str, Mutant] = {breaks.__name__: Mutant(breaks, needs) for breaks, needs in _TABLE}

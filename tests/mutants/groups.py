@@ -1,0 +1,132 @@
+"""Group coordinators and consumers that are broken on purpose."""
+
+from typing import Any
+
+import pytest
+
+from cluster.assignors import ASSIGNORS
+from cluster.clients.commits import Commits
+from cluster.clients.consumer import Consumer
+from cluster.clients.fetcher import Fetcher
+from cluster.coordinators import group_coordinator, group_liveness, group_offsets, group_rebalance
+from cluster.coordinators.group import ClassicGroup
+from cluster.coordinators.group_context import GroupContext
+from cluster.protocol.errors import ErrorCode
+
+Patch = pytest.MonkeyPatch
+
+
+# --- coordinators -----------------------------------------------------------------------------------------------------
+
+
+def stores_commits_of_old_generations(patch: Patch) -> None:
+    patch.setattr(group_offsets, "refuse_commit", lambda *_, **__: ErrorCode.NONE)
+
+
+def takes_a_fenced_instance_for_its_successor(patch: Patch) -> None:
+    """Whoever has the `group.instance.id` is taken for the member that has it now."""
+    refuse = ClassicGroup.refuse
+
+    def fences_nobody(group: ClassicGroup, member_id: str, instance_id: str | None) -> ErrorCode:
+        error = refuse(group, member_id, instance_id)
+        return ErrorCode.NONE if error is ErrorCode.FENCED_INSTANCE_ID else error
+
+    patch.setattr(ClassicGroup, "refuse", fences_nobody)
+
+
+def renews_no_session(patch: Patch) -> None:
+    """A heartbeat is answered, and that is all."""
+
+    class Deaf:
+        def __init__(self, context: GroupContext) -> None:
+            self.groups = context.groups
+
+        @staticmethod
+        def arm(member: Any, _: int) -> int:  # noqa: ANN401 - a member
+            deadline: int = member.session_deadline_us
+            return deadline
+
+    heartbeat: Any = group_liveness.heartbeat
+    patch.setattr(group_coordinator, "heartbeat", lambda context, *rest: heartbeat(Deaf(context), *rest))
+
+
+def loses_commits_when_it_takes_over(patch: Patch) -> None:
+    """A new coordinator knows the members of the log, and not the offsets."""
+    restore = ClassicGroup.restore
+
+    def forgetful(group: ClassicGroup) -> None:
+        group.logged_offsets.clear()
+        restore(group)
+
+    patch.setattr(ClassicGroup, "restore", forgetful)
+
+
+def keeps_the_generation(patch: Patch) -> None:
+    """A rebalance ends in the generation in which it began."""
+    answer = group_rebalance._answer_joins
+
+    def again(context: GroupContext, group: ClassicGroup, draft: Any) -> None:  # noqa: ANN401
+        group.generation = max(1, group.generation - 1)
+        answer(context, group, draft)
+
+    patch.setattr(group_rebalance, "_answer_joins", again)
+
+
+# --- assignments ------------------------------------------------------------------------------------------------------
+
+
+def deals_every_partition_to_everybody(patch: Patch) -> None:
+    class Generous:
+        name = "range"
+
+        @staticmethod
+        def assign(counts: dict[str, int], subscriptions: dict[str, Any]) -> dict[str, list[str]]:
+            everything = [f"{topic}-{number}" for topic, count in counts.items() for number in range(count)]
+            return {member: list(everything) for member in subscriptions}
+
+    patch.setitem(ASSIGNORS, "range", Generous)
+
+
+def deals_before_others_gave_up(patch: Patch) -> None:
+    cooperative, sticky = ASSIGNORS["cooperative-sticky"], ASSIGNORS["sticky"]
+    patch.setattr(cooperative, "assign", sticky.assign)
+
+
+def deals_one_partition_to_nobody(patch: Patch) -> None:
+    assign = ASSIGNORS["range"].assign
+
+    def forgets_one(counts: dict[str, int], subscriptions: dict[str, Any]) -> dict[str, list[Any]]:
+        dealt = assign(counts, subscriptions)
+        return {member: mine[1:] if member == min(dealt) else mine for member, mine in dealt.items()}
+
+    patch.setattr(ASSIGNORS["range"], "assign", staticmethod(forgets_one))
+
+
+# --- consumers --------------------------------------------------------------------------------------------------------
+
+
+def fetches_only_once(patch: Patch) -> None:
+    patch.setattr(Fetcher, "_renew", lambda *_: None)
+
+
+def begins_behind_what_was_committed(patch: Patch) -> None:
+    assign = Fetcher.assign
+    patch.setattr(Fetcher, "assign", lambda fetcher, found: assign(fetcher, {n: at + 3 for n, at in found.items()}))
+
+
+def stays_where_the_log_is_not(patch: Patch) -> None:
+    """OFFSET_OUT_OF_RANGE is ignored."""
+    patch.setattr(Consumer, "position_out_of_range", lambda *_: None)
+
+
+def commits_what_it_has_not_got_yet(patch: Patch) -> None:
+    request: Any = Commits._request
+
+    def ahead(commits: Commits) -> Any:  # noqa: ANN401 - a request or None
+        made = request(commits)
+        if made is not None:
+            for name, (offset, *rest) in made.offsets.items():
+                made.offsets[name] = (offset + 2, *rest)
+        return made
+
+    patch.setattr(Commits, "_request", ahead)
