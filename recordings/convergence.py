@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from cluster.commands import AddPartitions, Crash, DeleteRecords, Elect, Seek, Subscribe, text_of
-from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec
+from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
 
 C = TypeVar("C")
 
@@ -38,10 +38,12 @@ def _decided_partitions(spec: ScenarioSpec) -> Iterator[tuple[str, str]]:
     """Partitions in which no transaction may be open: all that are declared, and those that keep groups' offsets.
 
     Up to their log's end, or, where a group's commit may just be under way, up to the high watermark.
-    (A crash that takes a transaction's state from every disk leaves it open: a hanging one.)
+    A crash that takes a transaction's state from every disk leaves it open, and an unclean election that drops its
+    marker: it hangs.
     """
     for topic in spec.topics:
-        yield from ((f"{topic.name}-{number}", "log_end") for number in range(topic.partitions))
+        if not _unclean(spec, topic):
+            yield from ((f"{topic.name}-{number}", "log_end") for number in range(topic.partitions))
     count = spec.broker_config(spec.brokers[0])["offsets.topic.num.partitions"]
     assert isinstance(count, int)
     yield from ((f"__consumer_offsets-{number}", "high_watermark") for number in range(count))
@@ -68,7 +70,8 @@ def _group(spec: ScenarioSpec, group: GroupSpec) -> Iterator[str]:
         yield f'members["{name}"].lag == 0 && members["{name}"].alive && members["{name}"].state == "Stable"'
     if not _reads_elsewhere(spec, group) and _learns_of_partitions(spec, group) and _commits_last(spec, group):
         yield f"{counts}.unread == 0"
-        passes_markers = group.application.commit == "auto" and not _may_crash_away(spec)
+        cut = _may_crash_away(spec) or _may_be_cut(spec, group)  # then a transaction may hang
+        passes_markers = group.application.commit == "auto" and not cut
         if passes_markers or not _transactional(spec, group):
             yield f"{where}.lag == 0"
 
@@ -123,12 +126,15 @@ def _lossless(spec: ScenarioSpec, group: GroupSpec) -> bool:
 
 def _may_be_cut(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """Whether logs of the group's topics may lose what was acknowledged or read, by configuration."""
-    topics = [topic for topic in spec.topics if topic.name in group.topics]
-    if any(topic.config.get("unclean.leader.election.enable") for topic in topics):
-        return True
-    if any(command.kind == "unclean" and command.topic in group.topics for command in _commands(spec, Elect)):
+    if any(_unclean(spec, topic) for topic in spec.topics if topic.name in group.topics):
         return True
     return any(str(each.config.get("acks", "all")) in ("0", "1") for each in _producers(spec, group))
+
+
+def _unclean(spec: ScenarioSpec, topic: TopicSpec) -> bool:
+    """Whether a replica that was not in sync may have led one of its partitions."""
+    asked = any(command.kind == "unclean" and command.topic == topic.name for command in _commands(spec, Elect))
+    return asked or bool(topic.config.get("unclean.leader.election.enable"))
 
 
 def _may_crash_away(spec: ScenarioSpec) -> bool:

@@ -56,7 +56,10 @@ class Swarm(msgspec.Struct, frozen=True):
 
 
 def draw(seed: int, virtual_us: int, features: Sequence[str] = ()) -> Swarm:
-    """The scenario of a seed; these features and classes of faults are on whatever was drawn. At least `SHORTEST_US`."""
+    """The scenario of a seed; these features and classes of faults are on whatever was drawn.
+
+    It lasts at least `SHORTEST_US`.
+    """
     assert virtual_us >= SHORTEST_US
     luck = random_stream(seed, "swarm/features")
     chosen = tuple(name for name in FEATURES if (luck.random() < 0.4) | (name in features))

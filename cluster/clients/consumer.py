@@ -150,6 +150,11 @@ class Consumer(Member):
             self.application.writer.thaw()
         super().thaw()
 
+    @property
+    def closing(self) -> bool:
+        """Whether its application was asked to stop, and has not."""
+        return self.alive and self._closing
+
     def close_soon(self) -> None:
         """Ask the application to stop: it finishes the records it has and calls close()."""
         self._closing = True

@@ -3,16 +3,19 @@
 from cluster import events as e
 from cluster.invariants.log_state import LogState
 from cluster.invariants.sentences import broken
+from cluster.invariants.transactions import TransactionInvariants
 from cluster.view import ClusterView
 from cluster.view.state import GroupView, MemberView
 
 
 class GroupInvariants:
-    """The sentences about groups. `logs`: what is known of each partition."""
+    """The sentences about groups. `logs`: what is known of each partition; `transactions`: of their offsets."""
 
-    def __init__(self, view: ClusterView, logs: dict[str, LogState]) -> None:
-        self._view, self._logs = view, logs
+    def __init__(self, view: ClusterView, logs: dict[str, LogState], transactions: TransactionInvariants) -> None:
+        self._view, self._logs, self._transactions = view, logs, transactions
         self._generations: dict[str, tuple[int, int]] = {}  # the last one, and the coordinator's leader epoch
+        self._committed: dict[str, dict[str, None]] = {}  # group → partitions that have an offset
+        self._beats: dict[str, tuple[int, str]] = {}  # member id → its last answered heartbeat, and whose it is
         self._sought: dict[str, None] = {}  # groups that an operator moved: where to is his business
 
     # --- the coordinator ----------------------------------------------------------------------------------------------
@@ -27,15 +30,25 @@ class GroupInvariants:
 
     def _epoch(self, group: str) -> int:
         """The leader epoch of the group's coordinator."""
-        log = self._logs.get(self._view.groups[group].coordinator_partition)
+        log = self._log(group)
         return log.taken if log is not None else -1
 
+    def _log(self, group: str) -> LogState | None:
+        return self._logs.get(self._view.groups[group].coordinator_partition)
+
     def group_loaded(self, event: e.GroupLoaded) -> None:
-        """A coordinator that loads a group may take a generation back that was never written."""
+        """G10. A coordinator that loads a group may take a generation back that was never written."""
+        known, log = self._committed.setdefault(event.group, {}), self._log(event.group)
+        missing = [name for name in known if name not in event.offsets]
+        if missing and (log is None or not log.lossy):
+            found = f"broker-{event.broker} does not know the offsets of {', '.join(missing)}"
+            broken("G10", event, f"{event.group}: {found}")
+        self._committed[event.group] = dict.fromkeys(event.offsets)
         self._generations[event.group] = event.generation, self._epoch(event.group)
 
     def group_deleted(self, event: e.GroupDeleted) -> None:
         """A deleted group begins anew."""
+        self._committed.pop(event.group, None)
         self._generations[event.group] = 0, self._epoch(event.group)
 
     def group_stabilized(self, event: e.GroupStabilized) -> None:
@@ -51,8 +64,11 @@ class GroupInvariants:
                     broken("G1", event, f"{event.group}: {name} was dealt to {other} and {member_id}")
 
     def offsets_committed(self, event: e.OffsetsCommitted) -> None:
-        """G6, G7. A commit is told when it is in the log for good: in order with what makes its group Stable."""
+        """G6, G7, T5. A commit is told when it is in the log for good: in order with what makes its group Stable."""
         group = self._view.groups[event.group]
+        self._committed.setdefault(event.group, {}).update(dict.fromkeys(event.offsets))
+        if not event.member and event.generation < 0:
+            self._transactions.offsets_counted(event, group.coordinator_partition)
         if group.state == "Stable" and event.generation >= 0:
             if event.generation != group.generation:
                 found = f"{event.member} committed with generation {event.generation}"
@@ -67,6 +83,29 @@ class GroupInvariants:
             log = self._logs[name]
             if offset > log.told and not log.lossy:
                 broken("G7", event, f"{event.group} committed {offset} in {name}, the high watermark is {log.told}")
+
+    def offsets_expired(self, event: e.OffsetsExpired) -> None:
+        """Nobody keeps these any more."""
+        for name in event.partitions:
+            self._committed.get(event.group, {}).pop(name, None)
+
+    def heartbeat_answered(self, event: e.HeartbeatAnswered) -> None:
+        """Its session begins anew."""
+        if event.session_deadline_us >= 0:
+            self._beats[event.member_id] = event.at_us, event.member
+
+    def member_removed(self, event: e.MemberRemoved) -> None:
+        """G9."""
+        at_us, member = self._beats.pop(event.member_id, (None, ""))
+        known = self._view.members.get(member)
+        if event.reason != "session expired" or at_us is None or known is None:
+            return
+        lasted_ms = (event.at_us - at_us) // 1_000
+        if lasted_ms < known.session_timeout_ms:
+            found = (
+                f"{member} expired {lasted_ms} ms after a heartbeat, its session lasts {known.session_timeout_ms} ms"
+            )
+            broken("G9", event, f"{event.group}: {found}")
 
     # --- the clients --------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 Theory of operation. The view has folded the event before a sink gets it, so what was known *before* is kept here: for
 each partition the committed end, for each group the generation. What a configuration or a fault makes legal switches a
 sentence off where it is legal, and nowhere else: records of producers without acks=all may vanish; a partition that had
-an unclean election, or whose replica lost committed records with its host, is `lossy` from then on.
+an unclean election, or is led by a replica that lost committed records with its host, is `lossy` from then on.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,7 @@ from typing import Any
 
 from cluster import events as e
 from cluster.invariants.groups import GroupInvariants
+from cluster.invariants.log_state import LogState
 from cluster.invariants.logs import LogInvariants
 from cluster.invariants.sentences import SENTENCES
 from cluster.invariants.transactions import TransactionInvariants
@@ -22,9 +23,10 @@ class Invariants:
     """A sink of events that raises InvariantViolated. `view` is folded up to the event; `in_force`: ids that are on."""
 
     def __init__(self, spec: ScenarioSpec, view: ClusterView) -> None:
-        transactions = TransactionInvariants(view, _transaction_version(spec))
-        logs = LogInvariants(view, _strict_producers(spec), transactions)
-        groups = GroupInvariants(view, logs.logs)
+        known: dict[str, LogState] = {}
+        transactions = TransactionInvariants(view, _transaction_version(spec), known)
+        logs = LogInvariants(view, _strict_producers(spec), known, transactions)
+        groups = GroupInvariants(view, known, transactions)
         self._handlers: dict[type[e.Event], Callable[[Any], None]] = {
             e.LeaderElected: logs.leader_elected,
             e.IsrChanged: logs.isr_changed,
@@ -44,6 +46,10 @@ class Invariants:
             e.PositionsMovedOn: groups.poll_returned,
             e.PositionsReset: groups.positions_reset,
             e.OffsetsCommitted: groups.offsets_committed,
+            e.OffsetsExpired: groups.offsets_expired,
+            e.HeartbeatAnswered: groups.heartbeat_answered,
+            e.MemberRemoved: groups.member_removed,
+            e.FaultEnded: logs.fault_ended,
         }
         declared = _declared(spec)
         if "acks=all" in declared:

@@ -5,13 +5,16 @@ class LogState:
     """A partition as told so far.
 
     `committed`: the highest watermark of a leader in office, `told` of any leader: what was read or acknowledged is
-    below. `end`: of the log that counts. `had`: what a broker held for sure when it left the ISR. `lossy`: committed
-    records may legally be gone. `stable`: the highest last stable offset; `watermark`, `unstable`: of `epoch` only.
+    below. `end`: of the log that counts. `had`: what a broker held for sure when it left the ISR. `led`: the high
+    watermark that a broker itself has told. `short`: brokers that lost committed records with their host, and up to
+    where they have them; `lossy`: such a one has led since, or an election was unclean, so that committed records may
+    legally be gone. `shrunk_us`: since when the ISR is below min ISR, -1 while it is not. `stable`: the highest last
+    stable offset; `watermark`, `unstable`: of `epoch` only.
     """
 
     __slots__ = (
-        "committed", "elected", "end", "epoch", "had", "isr", "leaders", "lossy", "open", "producers", "stable",
-        "taken", "told", "transactional", "unstable", "watermark",
+        "committed", "elected", "end", "epoch", "had", "isr", "leaders", "led", "lossy", "open", "producers", "short",
+        "shrunk_us", "stable", "taken", "told", "transactional", "unstable", "watermark",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -21,5 +24,8 @@ class LogState:
         self.isr: tuple[int, ...] = ()
         self.leaders: dict[int, int] = {}
         self.had: dict[int, int] = {}
+        self.led: dict[int, int] = {}
+        self.short: dict[int, int] = {}
+        self.shrunk_us = -1
         self.producers: dict[int, tuple[int, int, int]] = {}  # id → epoch, next sequence (-1: any), last base offset
         self.open: dict[int, None] = {}  # producer ids with a transaction under way here

@@ -7,14 +7,22 @@ from cluster.invariants.transactions import TransactionInvariants
 from cluster.view import ClusterView
 
 _SEQUENCES = 0x7FFFFFFF  # after the highest comes 0
+HEARD_AFTER_US = 3_000_000  # what the controller says has reached every leader after that, over links that are whole
+_HARMLESS = ("kill", "stop", "crash", "abandon", "fill", "lose")  # faults that slow nothing down between brokers
 
 
 class LogInvariants:
-    """The sentences about partitions. `strict`: producers with acks=all."""
+    """The sentences about partitions. `strict`: producers with acks=all; `logs` is filled here."""
 
-    def __init__(self, view: ClusterView, strict: dict[str, None], transactions: TransactionInvariants) -> None:
-        self._view, self._strict, self._transactions = view, strict, transactions
-        self.logs: dict[str, LogState] = {}
+    def __init__(
+        self,
+        view: ClusterView,
+        strict: dict[str, None],
+        logs: dict[str, LogState],
+        transactions: TransactionInvariants,
+    ) -> None:
+        self._view, self._strict, self.logs, self._transactions = view, strict, logs, transactions
+        self._mended_us = 0
 
     # --- the controller -----------------------------------------------------------------------------------------------
 
@@ -52,10 +60,14 @@ class LogInvariants:
             broken("R3", event, f"{name}: fenced {fenced} in the ISR {isr}")
         for broker in log.isr:
             if broker not in isr:
-                log.had[broker] = log.committed
+                log.had[broker] = min(log.committed, log.short.get(broker, log.committed))
         for broker in isr:
             log.had.pop(broker, None)
+            if broker not in log.isr:
+                log.short.pop(broker, None)
         log.isr = isr
+        enough = len(isr) >= min(self._view.topics[name.rpartition("-")[0]].min_insync_replicas, len(replicas))
+        log.shrunk_us = -1 if enough else log.shrunk_us if log.shrunk_us >= 0 else event.at_us
 
     # --- leaders ------------------------------------------------------------------------------------------------------
 
@@ -66,7 +78,14 @@ class LogInvariants:
         elected = log.leaders.setdefault(epoch, broker)
         if elected != broker:
             broken("R1", event, f"{name}: broker-{broker} leads in epoch {epoch}, broker-{elected} was elected")
+        if log.epoch in log.leaders:
+            log.led[log.leaders[log.epoch]] = log.watermark
+        known = min(log.led.get(broker, 0), event.log_end)
+        if event.high_watermark < known and not log.lossy:
+            found = f"broker-{broker} leads with high watermark {event.high_watermark}, it had told {known}"
+            broken("R4", event, f"{name}: {found}")
         if epoch == log.elected:
+            log.lossy = log.lossy or (event.log_end < log.committed and broker in log.short)
             if log.lossy:
                 log.committed = min(log.committed, event.log_end)
             elif event.log_end < log.committed:
@@ -136,6 +155,9 @@ class LogInvariants:
         elif offset < log.watermark:
             broken("R4", event, f"{event.partition}: high watermark {offset} after {log.watermark} in epoch {epoch}")
         log.watermark = offset
+        if log.shrunk_us >= 0 and event.at_us - log.shrunk_us > HEARD_AFTER_US and self._calm(event.at_us):
+            found = f"high watermark {offset} with the ISR {log.isr} since {log.shrunk_us / 1_000_000:g} s"
+            broken("R13", event, f"{event.partition}: {found}")
         if offset > log.end:
             broken("L1", event, f"{event.partition}: high watermark {offset}, log end {log.end}")
         if epoch == log.elected and offset > log.committed:
@@ -149,9 +171,13 @@ class LogInvariants:
         """R9: what a broker had when it was committed stays; only a crash of its host may take it."""
         name, broker = event.partition, event.broker
         log = self.logs[name]
+        log.led[broker] = min(log.led.get(broker, 0), event.offset)
         if event.reason == "crash":
-            log.lossy = log.lossy or event.offset < log.committed
-        elif not log.lossy and event.offset < log.had.get(broker, log.committed):
+            if event.offset < log.committed:
+                log.short[broker] = event.offset
+            if broker in log.had:
+                log.had[broker] = min(log.had[broker], event.offset)
+        elif not log.lossy and event.offset < log.had.get(broker, log.short.get(broker, log.committed)):
             had = log.had.get(broker, log.committed)
             broken("R9", event, f"{name}: broker-{broker} truncates to {event.offset}, {had} were committed")
         if broker == self._view.partitions[name].taken_by:
@@ -182,7 +208,8 @@ class LogInvariants:
     def _lost(
         self, event: e.RecordsLost | e.BatchAcknowledged, name: str, producer: str, first: int, records: int
     ) -> None:
-        if producer not in self._strict or self.logs[name].lossy:
+        log = self.logs[name]
+        if producer not in self._strict or log.lossy or log.short:
             return
         partition = self._view.partitions[name]
         acked, gone = partition.acked_serials.get(producer), partition.vanished.get(producer)
@@ -191,6 +218,17 @@ class LogInvariants:
         lost = gone.shared(acked, first, first + records)
         if lost:
             broken("R10", event, f"{name}: {lost} acknowledged records of {producer} are in no log")
+
+    # --- what it is gated by ------------------------------------------------------------------------------------------
+
+    def fault_ended(self, event: e.FaultEnded) -> None:
+        """What was on its way while links or processes were injured takes its time to arrive."""
+        self._mended_us = event.at_us
+
+    def _calm(self, now_us: int) -> bool:
+        """Whether every leader has heard what the controller said so long ago: no link, disk or process is injured."""
+        calm = now_us - self._mended_us > HEARD_AFTER_US
+        return calm and all(fault.text.startswith(_HARMLESS) for fault in self._view.faults.values())
 
     def setting_changed(self, event: e.SettingChanged) -> None:
         """Producers that may lose records from now on are promised nothing more."""

@@ -19,11 +19,14 @@ SENTENCES: dict[str, Sentence] = {
     "R1": Sentence("SingleLeaderPerEpoch", "a partition has one leader in each leader epoch"),
     "R2": Sentence("MonotonicLeaderEpoch", "a partition's leader epoch only grows"),
     "R3": Sentence("LeaderInIsr", "the ISR is of the replicas, holds the leader, and holds no fenced broker"),
-    "R4": Sentence("MonotonicHighWatermark", "within a leader epoch the high watermark never falls"),
+    "R4": Sentence(
+        "MonotonicHighWatermark", "within a leader epoch, and on one broker, the high watermark never falls"
+    ),
     "R5": Sentence("LeaderCompleteness", "a new leader has every record that was committed"),
     "R9": Sentence("NoTruncationBelowHighWatermark", "no replica truncates what it had when it was committed"),
     "R10": Sentence("NoAckedLoss", "a record acknowledged with acks=all is in some log", "acks=all"),
     "R11": Sentence("ConsistentRead", "nobody reads above the high watermark, and no committed offset is given again"),
+    "R13": Sentence("MinIsrHolds", "with fewer in-sync replicas than min.insync.replicas nothing is committed"),
     "A1": Sentence("AckedIsCommitted", "acks=all is answered when the records are committed", "acks=all"),
     "L1": Sentence("LogShape", "offsets have no holes, log start ≤ high watermark ≤ log end"),
     "P1": Sentence("IdempotentOrder", "an idempotent producer's sequences have no holes and no repetition", "pid"),
@@ -31,12 +34,15 @@ SENTENCES: dict[str, Sentence] = {
     "T1": Sentence("LastStableOffset", "the last stable offset is at most the high watermark and never falls", "txn"),
     "T2": Sentence("TxnAtomic", "all partitions of a transaction get the decision as their marker", "txn"),
     "T3": Sentence("NoAbortedRead", "readers of committed data get neither aborted nor undecided records", "reader"),
+    "T5": Sentence("OffsetsAtomic", "offsets of a transaction count with its COMMIT marker, and never without", "txn"),
     "T4": Sentence("TxnMarkerEpoch", "a marker ends no transaction that is still under way (KIP-890)", "txn2"),
     "G1": Sentence("SingleOwner", "an assignment gives each partition to one member of its generation", "group"),
     "G2": Sentence("NoDoubleOwner", "no two current members of a group hold one partition", "group"),
     "G3": Sentence("GenerationMonotonic", "each join barrier makes the next generation", "group"),
     "G6": Sentence("CommitFence", "in a Stable group only members of its generation commit", "group"),
     "G7": Sentence("CommittedOffsetExists", "a committed offset is at most the high watermark", "group"),
+    "G9": Sentence("SessionLasts", "no session ends before session.timeout.ms after an answered heartbeat", "group"),
+    "G10": Sentence("CommitsSurvive", "a new coordinator has every committed offset", "group"),
 }
 """Jepsen's and Kafka's own checkers have the same sentences; A1 is what acks=all promises."""
 

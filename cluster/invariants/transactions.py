@@ -10,12 +10,16 @@ _DECISIONS = {"PrepareCommit": COMMIT, "PrepareAbort": ABORT}
 
 
 class TransactionInvariants:
-    """The sentences about transactions. `version`: the cluster's `transaction.version`; under 1, T4 may break."""
+    """The sentences about transactions. `version`: the cluster's `transaction.version`; under 1, T4 may break.
 
-    def __init__(self, view: ClusterView, version: int) -> None:
-        self._view, self._version = view, version
+    `logs`: what is known of each partition.
+    """
+
+    def __init__(self, view: ClusterView, version: int, logs: dict[str, LogState]) -> None:
+        self._view, self._version, self._logs = view, version, logs
         self._decided: dict[int, str] = {}  # producer id → the decision of its transaction, until the next one
         self._by_hand: dict[str, int] = {}  # partition → whose transaction an administrator ends in it
+        self._commits: dict[str, int] = {}  # partition of groups → COMMIT markers whose offsets were not told
         self._unmarked: dict[int, dict[str, None]] = {}  # producer id → partitions that wait for their marker
 
     def state_changed(self, event: e.TransactionStateChanged) -> None:
@@ -30,7 +34,8 @@ class TransactionInvariants:
             self._decided.pop(producer_id, None)
             self._unmarked.pop(producer_id, None)
         elif state in {"CompleteCommit", "CompleteAbort"} and not event.loaded:
-            missing = self._unmarked.pop(producer_id, None)
+            unmarked = self._unmarked.pop(producer_id, {})
+            missing = [name for name in unmarked if not self._logs[name].lossy]  # else it may have gone with its leader
             if missing:
                 broken("T2", event, f"{event.transactional_id} is {state} without a marker in {', '.join(missing)}")
 
@@ -46,6 +51,8 @@ class TransactionInvariants:
         if not event.marker:
             log.open[producer_id] = None
             return
+        if event.marker == COMMIT:
+            self._commits[event.partition] = self._commits.get(event.partition, 0) + 1
         was_open = producer_id in log.open
         log.open.pop(producer_id, None)
         if self._by_hand.pop(event.partition, None) == producer_id:
@@ -60,6 +67,13 @@ class TransactionInvariants:
         unmarked = self._unmarked.get(producer_id)
         if unmarked is not None:
             unmarked.pop(event.partition, None)
+
+    def offsets_counted(self, event: e.OffsetsCommitted, partition: str) -> None:
+        """T5: a COMMIT marker is in the group's partition for each time that offsets of a transaction count."""
+        left = self._commits.get(partition, 0) - 1
+        if left < 0:
+            broken("T5", event, f"{event.group}: offsets of a transaction count without a COMMIT in {partition}")
+        self._commits[partition] = left
 
     def decided(self, event: e.HighWatermarkAdvanced, log: LogState) -> None:
         """T1: with the high watermark, readers of committed data may read on, never back."""

@@ -6,6 +6,7 @@ rerun does the same.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 import trio
@@ -294,9 +295,10 @@ class Operations:
         simulation = self._simulation
         if to > MOST_MEMBERS:
             raise Refused(f"a group has at most {MOST_MEMBERS:,} members here")
-        started = [name for name in simulation.members_up_to(group, to) if not self._process(name).alive]
-        for name in started:
-            self._launch(name)
+        wanted = simulation.members_up_to(group, to)
+        started = [name for name in wanted if not self._process(name).alive]
+        for name in wanted:
+            self._is_wanted(name)
         above = simulation.members_above(group, to)
         stopped = [name for name in above if self._process(name).alive]
         for name in above:
@@ -306,9 +308,16 @@ class Operations:
             for name in started:
                 self._stops_for_good(name)
             for name in stopped:
-                self._launch(name)
+                self._is_wanted(name)
 
         return undo
+
+    def _is_wanted(self, name: str) -> None:
+        """It runs from now on, or as soon as it is gone: it was scaled away, and still closes."""
+        process = self._process(name)
+        if isinstance(process, Consumer) and process.closing and process.when_gone is None:
+            process.when_gone = partial(self._comes_back, name, 0)
+        self._launch(name)
 
     def _stops_for_good(self, name: str) -> None:
         process = self._process(name)

@@ -164,6 +164,55 @@ def polled(position: int) -> list[e.Event]:
     ]
 
 
+def loaded(*partitions: str) -> e.Event:
+    return e.GroupLoaded(
+        group="g", broker=2, state="Stable", generation=1, protocol="range", leader="g-1", members={}, assignment={},
+        session_deadlines_us={}, offsets=dict.fromkeys(partitions, 0),
+    )  # fmt: skip
+
+
+def beat(at_us: int, deadline_us: int = 1) -> e.Event:
+    return e.HeartbeatAnswered(
+        group="g", member="g-1", member_id="g-1-id", error="NONE", session_deadline_us=deadline_us, at_us=at_us
+    )
+
+
+def removed(at_us: int, reason: str = "session expired") -> e.Event:
+    return e.MemberRemoved(group="g", member="g-1", member_id="g-1-id", reason=reason, at_us=at_us)
+
+
+def counted(offset: int = 0) -> e.Event:
+    return e.OffsetsCommitted(group="g", member="", generation=-1, offsets={P: offset}, session_deadline_us=-1)
+
+
+def offsets_marker(kind: str) -> list[e.Event]:
+    partition = "__consumer_offsets-0"
+    return [
+        e.LeaderElected(partition=partition, leader=1, leader_epoch=0, replicas=(1,), isr=(1,), reason="created"),
+        e.LeadershipTaken(
+            partition=partition, broker=1, leader_epoch=0, log_start=0, high_watermark=0, log_end=0, bytes=0
+        ),
+        e.RecordsAppended(
+            partition=partition, base_offset=0, count=1, bytes=78, producer="", producer_id=9, epoch=0,
+            base_sequence=-1, first_serial=-1, leader_epoch=0, transactional=True, marker=kind,
+        ),
+    ]  # fmt: skip
+
+
+ALONE = [  # of two that are needed
+    e.TopicCreated(
+        topic="__consumer_offsets", partitions=1, replication_factor=1, min_insync_replicas=1, internal=True
+    ),
+    e.TopicCreated(topic="orders", partitions=1, replication_factor=3, min_insync_replicas=2, internal=False),
+    appended(0),
+    e.IsrChanged(partition=P, isr=(1,), reason="shrink"),
+]
+
+
+def late_watermark(at_us: int) -> e.Event:
+    return e.HighWatermarkAdvanced(partition=P, leader_epoch=0, offset=10, at_us=at_us)
+
+
 FENCED = e.BrokerFenced
 
 
@@ -175,7 +224,10 @@ BREAKS: list[tuple[str, list[e.Event]]] = [
     ("R3", [FENCED(broker=2, reason="session expired"), elected(1, 1)]),
     ("R3", [e.IsrChanged(partition=P, isr=(), reason="shrink")]),
     ("R4", [appended(0), watermark(10), watermark(9)]),
+    ("R4", [appended(0), watermark(10), elected(2, 1), taken(2, 1, 10), elected(1, 2), taken(1, 2, 10, watermark=9)]),
     ("R5", [appended(0), watermark(10), elected(2, 1), taken(2, 1, 9)]),
+    ("R5", [appended(0), watermark(10), truncated(1, 5, 10, "crash"), elected(2, 1), taken(2, 1, 9)]),
+    ("R13", [*ALONE, late_watermark(4_000_000)]),
     ("R9", [appended(0), watermark(10), truncated(2, 9, 10)]),
     ("R9", [appended(0), watermark(5), e.IsrChanged(partition=P, isr=(1, 3), reason="shrink"), watermark(10),
             truncated(2, 4, 6)]),
@@ -197,6 +249,8 @@ BREAKS: list[tuple[str, list[e.Event]]] = [
     ("T3", [in_transaction(0, 0), watermark(10), *polled(1)]),
     ("T3", [transaction("PrepareAbort"), in_transaction(0, 0), marker(10, "ABORT"), watermark(11), *polled(11),
             e.RecordsProcessed(group="g", member="g-1", partition=P, first_offset=0, next_offset=2)]),
+    ("T5", [*ALONE[:1], *offsets_marker("ABORT"), counted()]),
+    ("T5", [*ALONE[:1], *offsets_marker("COMMIT"), counted(), counted()]),
     ("T4", [transaction("Ongoing"), in_transaction(0, 0), marker(10, "COMMIT")]),
     ("G1", stable(1, g1=(P,), g2=(P,))),
     ("G2", [*stable(1, g1=(P,), g2=()), given("g-1"), given("g-2")]),
@@ -204,6 +258,8 @@ BREAKS: list[tuple[str, list[e.Event]]] = [
     ("G6", [*stable(1, g1=(P,)), *stable(2, g1=(P,)), committed(0, 1)]),
     ("G6", [*stable(1, g1=(P,)), committed(0, 1, "g-2")]),
     ("G7", [*stable(1, g1=(P,)), committed(1)]),
+    ("G9", [*stable(1, g1=(P,)), beat(5_000), removed(5_900)]),
+    ("G10", [*stable(1, g1=(P,)), committed(0), loaded()]),
 ]  # fmt: skip
 
 
@@ -242,6 +298,19 @@ LEGAL: list[list[e.Event]] = [
      transaction("CompleteCommit"), watermark(11), *polled(11)],
     [*stable(1, g1=(P,), g2=()), given("g-1"), *stable(2, g2=(P,)), given("g-2", 2)],
     [*stable(1, g1=(P,)), barrier(2, "g-1"), committed(0, 1)],
+    [*ALONE, late_watermark(2_000_000)],
+    [*ALONE, e.FaultStarted(fault=1, text="cut broker-1 broker-2", ends_at_us=-1), late_watermark(4_000_000)],
+    [*ALONE, e.FaultStarted(fault=1, text="cut broker-1 broker-2", ends_at_us=-1),
+     e.FaultEnded(fault=1, at_us=3_000_000), late_watermark(4_000_000)],
+    [*ALONE, e.IsrChanged(partition=P, isr=(1, 2), reason="expand"), late_watermark(4_000_000)],
+    [*ALONE[:1], *offsets_marker("COMMIT"), counted()],
+    [*stable(1, g1=(P,)), beat(5_000), removed(6_000)],
+    [*stable(1, g1=(P,)), beat(5_000, deadline_us=-1), removed(5_900)],
+    [*stable(1, g1=(P,)), beat(5_000), removed(5_900, "member left")],
+    [*stable(1, g1=(P,)), committed(0), loaded(P)],
+    [*stable(1, g1=(P,)), committed(0), e.OffsetsExpired(group="g", partitions=(P,)), loaded()],
+    [appended(0), watermark(10), elected(2, 1), taken(2, 1, 10), truncated(1, 4, 10, "crash"), elected(1, 2),
+     taken(1, 2, 4)],
 ]  # fmt: skip
 
 
