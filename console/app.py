@@ -9,8 +9,10 @@ from cluster.command_grammar import CommandError
 from console import clock, command_text
 from console.flight import ONLY_RECORDED
 from console.instants import At
+from console.presenters.blast import BROKER_SESSION_US, preview
 from console.presenters.faults import faults_of
 from console.presenters.numbers import speed as speed_words
+from console.presenters.text import Line
 from console.screens.frame import FlightScreen
 from console.screens.overlays import Chosen, FaultMenu, HelpScreen, Overlay
 from console.steering import carry_out
@@ -161,9 +163,20 @@ class FlightdeckApp(Travel):
             return
         names = self.flight.names()
         helper = Helper(
-            lambda typed: command_text.completions(typed, names), command_text.usage_of, command_text.completed
+            lambda typed: command_text.completions(typed, names),
+            command_text.usage_of,
+            command_text.completed,
+            self._foretell,
         )
         command_line.open(prompt, text, helper if prompt == ":" else None)
+
+    def _foretell(self, typed: str) -> Line:
+        """What a command that is typed would hit if it were given now; nothing in a recording."""
+        flight = self.flight
+        if flight.cannot_injure() is not None:
+            return ()
+        session_us: int = getattr(flight.source, "broker_session_us", BROKER_SESSION_US)
+        return preview(flight.view, flight.names(), flight.now_us, typed, session_us)
 
     def on_command_line_entered(self, message: CommandLine.Entered) -> None:
         """Carry it out, or say what is wrong with it."""

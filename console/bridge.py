@@ -20,6 +20,7 @@ from cluster.names import Names
 from cluster.view import ClusterView, fold
 from console.clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, Clock
 from console.flight import BROKEN
+from console.presenters.blast import BROKER_SESSION_US
 from console.traces import Traces
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Bridge:
         self.trouble = ""  # why there is no flight any more
         self.complaint = ""  # bad input: what to print instead of a flight
         self.notice = ""  # something to be said once
+        self.broker_session_us = BROKER_SESSION_US
         self._wake: Callable[[], None] = _nobody
         self._thread: threading.Thread | None = None
         self._stopping = False
@@ -229,7 +231,7 @@ class Bridge:
             self._wake()
 
     def _load(self) -> "Plan | None":
-        from recordings.flight import make_plan  # noqa: PLC0415 - on this thread, after the first screen
+        from recordings.flight import broker_session_us, make_plan  # noqa: PLC0415 - on this thread, after the first screen
         from recordings.format import RecordingError  # noqa: PLC0415
         from recordings.journal import Recorder, new_header  # noqa: PLC0415
         from recordings.scenario import ScenarioErrors, SettingError, load  # noqa: PLC0415
@@ -251,7 +253,7 @@ class Bridge:
             self.clock = self.clock._replace(phase=FAILED)
             return None
         self._plan = plan
-        self.names = plan.spec.names()
+        self.names, self.broker_session_us = plan.spec.names(), broker_session_us(plan.spec)
         self.title = f"{plan.scenario} · seed {plan.settings.seed}"
         return plan
 

@@ -22,7 +22,8 @@ import msgspec
 from cyclopts import App, Parameter
 
 from console.complaints import BAD_INPUT, HELD, NOT_HELD, UsageError, complain, explain, print_last_events, warn
-from console.options import duration_of, settings_of, speed_of, whole_number
+from console.foretelling import blast
+from console.options import Seed, Sets, Until, duration_of, settings_of, speed_of, whole_number
 from console.printing import OutputError, draws_nothing, open_what_is_closed, say, write, write_nothing_more
 from recordings.version import VERSION
 
@@ -36,21 +37,6 @@ app = App(
     result_action="return_value",
 )
 
-Seed = Annotated[
-    int | None, Parameter(help="Seed of everything random; default: the scenario's.", converter=whole_number)
-]
-Until = Annotated[
-    str | None,
-    Parameter(
-        help="Virtual time to fly: 500us, 20ms, 30s, 10m, 2h; default: the scenario's.", allow_leading_hyphen=True
-    ),
-]
-Sets = Annotated[
-    list[str] | None,
-    Parameter(
-        name="--set", help="[SCOPE:]KEY=VALUE: a Kafka key or a field of the scenario; may be repeated.", negative=""
-    ),
-]
 Record = Annotated[Path | None, Parameter(help="Write a recording to this new directory.")]
 Json = Annotated[bool, Parameter(help="Print one JSON object instead of a summary.", negative="")]
 Invariants = Annotated[
@@ -329,7 +315,8 @@ LATER = {
 
 HELP = frozenset({"--help", "-h", "--version"})
 
-COMMANDS = ("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "doctor", *LATER)
+BUILT = ("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "blast", "doctor")
+COMMANDS = (*BUILT, *LATER)
 
 
 def _announce(name: str, summary_text: str) -> None:
@@ -340,6 +327,7 @@ def _announce(name: str, summary_text: str) -> None:
     app.command(later, name=name)
 
 
+app.command(blast)
 for _name, _summary in LATER.items():
     _announce(_name, _summary)
 

@@ -4,7 +4,9 @@
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from console.complaints import UsageError
 
@@ -18,6 +20,23 @@ def whole_number(_type: object, tokens: "Sequence[Token]") -> int:
     if not re.fullmatch(r"[+-]?[0-9]+", text):
         raise ValueError(f"{text!r} is not a whole number")
     return int(text)
+
+
+Seed = Annotated[
+    int | None, Parameter(help="Seed of everything random; default: the scenario's.", converter=whole_number)
+]
+Until = Annotated[
+    str | None,
+    Parameter(
+        help="Virtual time to fly: 500us, 20ms, 30s, 10m, 2h; default: the scenario's.", allow_leading_hyphen=True
+    ),
+]
+Sets = Annotated[
+    list[str] | None,
+    Parameter(
+        name="--set", help="[SCOPE:]KEY=VALUE: a Kafka key or a field of the scenario; may be repeated.", negative=""
+    ),
+]
 
 
 def duration_of(option: str, text: str | None) -> int | None:

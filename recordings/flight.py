@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import trio
@@ -23,7 +23,7 @@ from cluster.invariants import Invariants, InvariantViolated
 from cluster.simulation import Simulation
 from cluster.spec import LONGEST_FLIGHT_US, ScenarioSpec
 from cluster.timeline import Diverged
-from cluster.view import document
+from cluster.view import ClusterView, document
 from recordings.expectations import Expectations, Result
 from recordings.format import RecordingError, Settings, clock
 from recordings.journal import JournalHash, Recorder, new_header
@@ -314,6 +314,23 @@ def fly_again(plan: Plan, recorder: Recorder, seq: int, commands: Sequence[Comma
 
     trio.run(main, clock=simulation.timeline)
     return journaled
+
+
+def view_at(plan: Plan, at_us: int) -> ClusterView:
+    """What is known at an instant of a plan's flight, when nobody interferes."""
+    simulation = Simulation(plan.spec, plan.settings.seed)
+
+    async def main() -> None:
+        async with simulation.running():
+            await simulation.timeline.fly(at_us)
+
+    trio.run(main, clock=simulation.timeline)
+    return simulation.view
+
+
+def broker_session_us(spec: ScenarioSpec) -> int:
+    """How long the controller waits for a silent broker, in µs: `broker.session.timeout.ms`."""
+    return cast(int, spec.broker_config(spec.brokers[0])["broker.session.timeout.ms"]) * 1_000
 
 
 def keep_violation(plan: Plan, seq: int, commands: Sequence[CommandNote]) -> Path:

@@ -13,6 +13,7 @@ from console.flight import Flight
 from console.presenters import frame
 from console.presenters.faults import Thing
 from console.presenters.listing import Listing
+from console.presenters.numbers import SECOND_US
 from console.presenters.text import ACCENT, ERROR, FAINT, MUTED, STRONG, WARN, Line, joined, length, line, wrapped
 from console.widgets.board import Arrangement, Board, Place, Wish
 from console.widgets.canvas import Canvas
@@ -37,6 +38,7 @@ class FlightScreen(Screen[None]):
         self.bars = {name: Canvas(id=name) for name in ("header", "crumbs", "caption", "ticker", "footer")}
         self.bars["strip"] = Scrubber("strip")
         self.too_small = Canvas(id="too-small")
+        self.command_line = CommandLine()
 
     # --- what a subclass says ---------------------------------------------------------------------------------------
 
@@ -82,7 +84,7 @@ class FlightScreen(Screen[None]):
             yield self.bars["strip"]
             yield self.bars["ticker"]
             yield self.bars["footer"]
-        yield CommandLine()
+        yield self.command_line
         yield self.too_small
 
     @property
@@ -120,6 +122,7 @@ class FlightScreen(Screen[None]):
         with self.app.batch_update():
             self._paint_bars(flight)
             self._paint_board(flight)
+            self.command_line.follow(flight.now_us // SECOND_US)
 
     def _paint_board(self, flight: Flight) -> None:
         listings: dict[str, Listing] = {}

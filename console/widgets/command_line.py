@@ -33,15 +33,18 @@ def complaint_lines(complaint: Complaint, width: int) -> list[Line]:
 
 
 class Helper(NamedTuple):
-    """What helps at a prompt: the next words for a text, how the line goes on, and the text with a word put in."""
+    """What helps at a prompt: the next words, how the line goes on, the text with a word put in, what it would do."""
 
     complete: Callable[[str], Sequence[str]] = lambda _: ()
     usage: Callable[[str], str] = lambda _: ""
     replace: Callable[[str, str], str] = lambda _, word: word
+    foretell: Callable[[str], Line] = lambda _: ()
 
 
 class CommandLine(Widget):
-    """A prompt with one line of hints above it and one for complaints below; hidden until `open`.
+    """A prompt with a line of hints above it, and below it one for what it would do or what is wrong with it.
+
+    Hidden until `open`.
 
     It is there all the time, so that it has the keyboard before the next key comes, however fast that is.
     """
@@ -90,6 +93,7 @@ class CommandLine(Widget):
         self._helper = Helper()
         self._recalled = 0
         self._complaint: Complaint | None = None
+        self._drawn_at = 0
         self._before: Widget | None = None
         self.input = Input(select_on_focus=False)
         self.hints = Canvas(id="hints")
@@ -156,7 +160,7 @@ class CommandLine(Widget):
         complaint = self._complaint
         self._room_for(1 if complaint is None else len(complaint_lines(complaint, self.size.width)))
         if complaint is None:
-            self.complaint.paint([()])
+            self.complaint.paint([line("   ", *self._helper.foretell(self.input.value))])
         else:
             self.complaint.paint(complaint_lines(complaint, self.size.width))
 
@@ -164,6 +168,12 @@ class CommandLine(Widget):
         """Complaints may be longer than a line."""
         if self.complaint.size.height != lines:
             self.complaint.styles.height, self.styles.height = lines, 2 + lines
+
+    def follow(self, second: int) -> None:
+        """Time goes on while somebody types: what the command would do changes."""
+        if self.is_open and second != self._drawn_at:
+            self._drawn_at = second
+            self.draw()
 
     def complain(self, complaint: Complaint) -> None:
         """Say what is wrong, under the word that is."""
