@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from cluster.transaction_states import VALID_PREVIOUS, TransactionState
 from cluster.view.state import NEVER, ClusterView, PartitionView, TransactionView
+from cluster.view.transactions import PartitionTransactions
 from console.presenters import states
 from console.presenters.listing import BUILDING, Listing
 from console.presenters.members import ranges
@@ -181,9 +182,7 @@ class HeldBackListing(Listing):
         producer_id = known.index.holds_back()
         stable = partition.last_stable_offset
         if producer_id is None or known.index.open[producer_id] > stable:
-            marker = min(known.index.undecided, default=NEVER)
-            words = f"the marker at {marker}: the high watermark has not passed it"
-            return NEVER, line((words, MUTED))
+            return NEVER, self._undecided(known)
         one = transaction_of(self.view, producer_id)
         if one is None:
             return NEVER, line((f"producer id {producer_id}: no transactional id knows it (it hangs)", ERROR))
@@ -197,6 +196,16 @@ class HeldBackListing(Listing):
         left_us = left_of_timeout_us(one, self.now_us)
         ending = ("▲ overdue", ERROR) if left_us <= 0 else (f"{countdown(left_us)} left", PLAIN)
         return one.start_us, line(*holder, (", ", MUTED), ending)
+
+    def _undecided(self, known: PartitionTransactions) -> Line:
+        """It has its marker, which readers may not pass before the high watermark does."""
+        first_of = known.index.undecided
+        marker = min(first_of, key=lambda offset: first_of[offset])
+        ended = known.ended[marker]
+        one = transaction_of(self.view, ended.producer_id)
+        name = one.transactional_id if one is not None else f"producer id {ended.producer_id}"
+        end = "committed" if ended.committed else "aborted"
+        return line((name, PLAIN), (f", {end}: HW not past its marker at {marker}", MUTED))
 
 
 STATE_COLUMNS = (

@@ -67,10 +67,7 @@ def test_without_an_open_transaction_nothing_is_held_back() -> None:
 
 def test_a_marker_above_the_high_watermark_still_holds_readers_back() -> None:
     view = synthetic_transactions.view_at(38.1)
-    assert (
-        "the marker at 10: the high watermark has not passed it"
-        in rows_of(HeldBackListing(view, us(38.1), 120))["orders-1"]
-    )
+    assert "pay-2, aborted: HW not past its marker at 10" in rows_of(HeldBackListing(view, us(38.1), 120))["orders-1"]
 
 
 def test_an_open_transaction_that_nobody_runs_is_said_to_hang() -> None:
