@@ -30,8 +30,6 @@ Action = Callable[[Any], object]
 _WRITE_ONE = (
     OffsetCommitRequest,
     SyncGroupRequest,
-    InitProducerIdRequest,
-    AddPartitionsToTxnRequest,
     AddOffsetsToTxnRequest,
     EndTxnRequest,
     TxnOffsetCommitRequest,
@@ -40,11 +38,17 @@ _WRITE_ONE = (
 
 def appends_of(request: Request) -> int:
     """How many appends a request makes at most."""
-    if isinstance(request, ProduceRequest):
-        return len(request.batches)
-    if isinstance(request, WriteTxnMarkersRequest):
-        return len(request.partitions)
-    return 1 if isinstance(request, _WRITE_ONE) else 0
+    match request:
+        case ProduceRequest():
+            return len(request.batches)
+        case WriteTxnMarkersRequest():
+            return len(request.partitions)
+        case InitProducerIdRequest():
+            return int(request.transactional_id is not None)  # a plain producer's id comes out of a block
+        case AddPartitionsToTxnRequest():
+            return int(not request.verify_only)
+        case _:
+            return int(isinstance(request, _WRITE_ONE))
 
 
 class Write(NamedTuple):
