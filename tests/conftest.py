@@ -7,6 +7,7 @@ import pytest
 
 MOST_PROCESSES = 4
 
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--rewrite-golden",

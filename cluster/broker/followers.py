@@ -78,11 +78,7 @@ class Follower:
 
     def unpark(self, leader_end: int, now_us: int) -> None:
         """Its parked fetch is answered with what comes after `leader_end`; only for one that is `waiting`."""
-        if (
-            self.link.cut_since_us is None
-            and self.back.cut_since_us is None
-            and self.replica.host.stopped_us < 0
-        ):
+        if self.link.cut_since_us is None and self.back.cut_since_us is None and self.replica.host.stopped_us < 0:
             self.caught_up_us = self._fetched_us = now_us
         else:
             self.caught_up_us = self._fetched_us = self.last_caught_up_us(now_us)
