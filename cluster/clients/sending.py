@@ -278,18 +278,11 @@ class Sending:
         """send() as many records as fit; true when a batch was opened or filled, None when there is no memory."""
         sticky, accumulator = self._sticky[topic], self._accumulator
         batch = accumulator.open_batch(sticky.current)
-        opened = False
         if batch is None or accumulator.room(batch) <= 0:
-            if batch is not None:
-                batch.full = True
-                self._filled += 1
-            name = sticky.for_new_batch()
-            batch = accumulator.open_batch(name)  # the partitioner may come back to a batch that it left half full
-            if batch is None or accumulator.room(batch) <= 0:
-                batch = self._open(name, now_us)
-                if batch is None:
-                    return None
-                opened = True
+            batch = self._another(batch, "", sticky, now_us)
+            if batch is None:
+                return None
+        opened = batch.count == 0
         most = 1
         if len(self._topics) == 1:
             most = max(1, min(accumulator.room(batch), -(-sticky.room() // accumulator.record_bytes)))
@@ -315,24 +308,17 @@ class Sending:
         stays = bool(name)
         name = name or sticky.current
         batch = accumulator.open_batch(name)
-        opened = False
         if batch is None or accumulator.room(batch) <= 0:
-            if batch is not None:
-                batch.full = True
-                self._filled += 1
-            if not stays:
-                name = sticky.for_new_batch()
-                batch = accumulator.open_batch(name)
-            if stays or batch is None or accumulator.room(batch) <= 0:
-                batch, opened = self._open(name, now_us), True
-                if batch is None:
-                    return None
+            batch = self._another(batch, name if stays else "", sticky, now_us)
+            if batch is None:
+                return None
+        opened = batch.count == 0
         self._arrivals.take()
         self._next = None
         if key is not None:
             batch.keys.append(key)
             if self._scatters:
-                self._host.key_sent(name, accumulator.next_serial(name))
+                self._host.key_sent(batch.partition, accumulator.next_serial(batch.partition))
         sticky_bytes = accumulator.add(batch, 1)
         if self.allowance is not None:
             self.allowance -= 1
@@ -360,17 +346,11 @@ class Sending:
         sticky = self._sticky[topic]
         name = sticky.current if key is None else self._keyed[topic].partition(key)
         batch = accumulator.open_batch(name)
-        opened = False
         if batch is None or accumulator.room(batch) <= 0:
-            if batch is not None:
-                batch.full = True
-                self._filled += 1
-            name = sticky.for_new_batch() if key is None else name
-            batch = accumulator.open_batch(name)
-            if batch is None or accumulator.room(batch) <= 0:
-                batch, opened = self._open(name, now_us), True
-                if batch is None:
-                    return 0
+            batch = self._another(batch, "" if key is None else name, sticky, now_us)
+            if batch is None:
+                return 0
+        opened = batch.count == 0
         count = run[3] if key is not None else max(1, min(run[3], accumulator.room(batch)))
         if key is not None or batch.keys:
             batch.keys += [-1] * (batch.count - len(batch.keys)) + [-1 if key is None else key] * count
@@ -381,6 +361,20 @@ class Sending:
         if opened or self._filled != filled:
             self._host.batch_ready(now_us if self._filled != filled else now_us + accumulator.linger_us)
         return count
+
+    def _another(
+        self, full: ProducerBatch | None, name: str, sticky: StickyPartitioner, now_us: int
+    ) -> ProducerBatch | None:
+        """A batch with room instead of a full one, for a partition ("": the sticky one's); None without memory."""
+        if full is not None:
+            full.full = True
+            self._filled += 1
+        if not name:
+            name = sticky.for_new_batch()
+            batch = self._accumulator.open_batch(name)  # the partitioner may come back to one that it left half full
+            if batch is not None and self._accumulator.room(batch) > 0:
+                return batch
+        return self._open(name, now_us)
 
     def _open(self, partition_name: str, now_us: int) -> ProducerBatch | None:
         batch = self._accumulator.new_batch(partition_name, now_us)
