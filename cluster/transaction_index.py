@@ -7,6 +7,8 @@ begins. An aborted one leaves an entry in the index, with the last stable offset
 when it may stop to search. Source: `UnifiedLog`, `ProducerStateManager.firstUnstableOffset`, `TransactionIndex`.
 """
 
+from bisect import bisect_left
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -21,11 +23,15 @@ class AbortedTransaction(NamedTuple):
     last_stable_offset: int
 
 
+_last_offset = attrgetter("last_offset")
+
+
 class TransactionIndex(msgspec.Struct, gc=False):
     """What a log knows of transactions.
 
     `open` maps a producer id to where its open transaction begins; `undecided` a marker's offset to where its
-    transaction began, until the high watermark is past the marker. Views hold one for each partition as well.
+    transaction began, until the high watermark is past the marker; `aborted` is in the order of the markers. Views hold
+    one for each partition as well.
     """
 
     open: dict[int, int] = {}
@@ -83,8 +89,9 @@ class TransactionIndex(msgspec.Struct, gc=False):
     def collect(self, fetch_offset: int, upper_bound: int) -> tuple[list[AbortedTransaction], bool]:
         """The aborted transactions in [fetch_offset, upper_bound), and whether later entries cannot matter."""
         found: list[AbortedTransaction] = []
-        for entry in self.aborted:
-            if entry.last_offset >= fetch_offset and entry.first_offset < upper_bound:
+        for place in range(bisect_left(self.aborted, fetch_offset, key=_last_offset), len(self.aborted)):
+            entry = self.aborted[place]
+            if entry.first_offset < upper_bound:
                 found.append(entry)
             if entry.last_stable_offset >= upper_bound:
                 return found, True
