@@ -857,6 +857,19 @@ class TransactionOffsetsRefused(Event, frozen=True, kw_only=True):
     error: str
 
 
+class TransactionMarkerRefused(Event, frozen=True, kw_only=True):
+    """A partition's leader knows a newer epoch than a marker bears: of the producer, or of its coordinator.
+
+    `error`: INVALID_PRODUCER_EPOCH or TRANSACTION_COORDINATOR_FENCED (whoever sent it coordinates no more).
+    """
+
+    partition: str
+    producer_id: int
+    epoch: int
+    coordinator_epoch: int
+    error: str
+
+
 class HangingTransactionAborted(Event, frozen=True, kw_only=True):
     """An administrator ends a producer's open transaction in one partition: an ABORT follows, which nobody decided."""
 

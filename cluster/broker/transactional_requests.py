@@ -17,7 +17,7 @@ from cluster.broker.replica import Replica
 from cluster.broker.transaction_coordination import TransactionCoordination
 from cluster.connection import Call
 from cluster.coordinators.transaction_end import WITH_EPOCHS
-from cluster.events import Event, HangingTransactionAborted, ProducerEpochRefused
+from cluster.events import Event, HangingTransactionAborted, ProducerEpochRefused, TransactionMarkerRefused
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
@@ -182,6 +182,8 @@ class TransactionalRequests:
         if len(replica.metadata.isr) >= replica.min_insync_replicas:
             error = replica.log.producers.check_marker(request.producer_id, request.epoch, request.coordinator_epoch)
         if error is not ErrorCode.NONE:
+            if error is not ErrorCode.NOT_ENOUGH_REPLICAS:
+                self._tell_refused(name, request, error)
             settled(name, error)
             return
         now_us = self._server.timeline.now_us
@@ -207,6 +209,17 @@ class TransactionalRequests:
             settled(name, error)
 
         replica.when_committed(placed.next_offset, committed)
+
+    def _tell_refused(self, name: str, request: t.WriteTxnMarkersRequest, error: ErrorCode) -> None:
+        self._server.tell(
+            TransactionMarkerRefused(
+                partition=name,
+                producer_id=request.producer_id,
+                epoch=request.epoch,
+                coordinator_epoch=request.coordinator_epoch,
+                error=error.name,
+            )
+        )
 
 
 class _MarkersWait:

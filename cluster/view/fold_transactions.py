@@ -64,6 +64,13 @@ def transaction_offsets_refused(view: ClusterView, event: e.TransactionOffsetsRe
     note(view, event.at_us, "fault", event.transactional_id, words)
 
 
+def transaction_marker_refused(view: ClusterView, event: e.TransactionMarkerRefused) -> None:
+    known = (one.transactional_id for one in view.transactions.values() if one.producer_id == event.producer_id)
+    subject = next(known, event.partition)
+    whose = f"of {subject}" if subject != event.partition else f"for producer id {event.producer_id}"
+    note(view, event.at_us, "fault", subject, f"{event.partition}'s leader refused a marker {whose}: {event.error}")
+
+
 def hanging_transaction_aborted(view: ClusterView, event: e.HangingTransactionAborted) -> None:
     words = f"the open transaction of producer id {event.producer_id} in {event.partition} is aborted by hand"
     note(view, event.at_us, "transaction", event.partition, words)

@@ -3,10 +3,15 @@
 from collections.abc import Sequence
 
 import pytest
+import trio
 from msgspec.structs import replace
 
 from cluster import events as e
+from cluster.broker.broker import Broker
 from cluster.config import Value
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.transaction_messages import WriteTxnMarkersRequest
+from cluster.simulation import Simulation
 from cluster.spec import ScenarioSpec
 from cluster.transaction_states import TransactionState
 from cluster.view import ClusterView, fold
@@ -52,8 +57,12 @@ def shown(made: ScenarioSpec) -> dict[str, str]:
 
 def moments(made: ScenarioSpec) -> Sequence[str]:
     """What the screen says of fencing when the flight is over."""
+    return said(flown(made).all(e.Event))
+
+
+def said(events: Sequence[e.Event]) -> Sequence[str]:
     view = ClusterView()
-    for event in flown(made).all(e.Event):
+    for event in events:
         fold(view, event)
     return list(rows(TransactionEventsListing(view, WIDTH)).values())
 
@@ -104,5 +113,31 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_fencing_is_told(kind: str) -> None:
     made, words = KINDS[kind]
-    said = moments(made)
-    assert any(words in row for row in said), said
+    rows_said = moments(made)
+    assert any(words in row for row in rows_said), rows_said
+
+
+@pytest.mark.parametrize(
+    ("epoch", "coordinator_epoch", "error"),
+    [(0, -1, "TRANSACTION_COORDINATOR_FENCED"), (-1, 0, "INVALID_PRODUCER_EPOCH")],
+)
+def test_a_marker_of_who_coordinates_no_more_is_told(epoch: int, coordinator_epoch: int, error: str) -> None:
+    """It comes late, when its transaction is ended already: from a coordinator that was cut off, say."""
+    told: list[e.Event] = []
+    simulation = Simulation(paying(version=1, until_s=4), 1, sinks=[told.append])
+    answered: list[ErrorCode] = []
+
+    def late() -> None:
+        leader = simulation.process("broker-1")
+        assert isinstance(leader, Broker)
+        ended = WriteTxnMarkersRequest(0, epoch, coordinator_epoch, committed=True, partitions=("orders-0",))
+        leader.transactional._mark("orders-0", ended, lambda _, answer: answered.append(answer))
+
+    async def main() -> None:
+        async with simulation.running():
+            simulation.timeline.call_at(3 * 1_000_000, late)
+            await simulation.timeline.fly(4 * 1_000_000)
+
+    trio.run(main, clock=simulation.timeline)
+    assert [answer.name for answer in answered] == [error]
+    assert any(f"orders-0's leader refused a marker of pay-1: {error}" in row for row in said(told))

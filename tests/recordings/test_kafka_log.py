@@ -20,7 +20,7 @@ SILENT = {
     "records_lost", "records_survived",  # nobody at Kafka's can know
     "records_appended", "high_watermark_advanced",  # only noted, for lines that come later
     "heartbeat_answered", "offsets_committed",
-    "positions_moved_on", "positions_given_up", "transaction_offsets_refused",
+    "positions_moved_on", "positions_given_up", "transaction_offsets_refused", "transaction_marker_refused",
     "poll_returned", "poll_started", "records_processed", "record_skipped", "setting_changed", "key_order_broken",
     "application_stalled", "heartbeats_paused",
 }  # fmt: skip
