@@ -41,11 +41,16 @@ def prepare_rebalance(
     draft: Draft,
     sync_error: ErrorCode = ErrorCode.REBALANCE_IN_PROGRESS,
 ) -> None:
-    """Open the join barrier. Syncs that were parked are answered `sync_error`, and their sessions start again."""
+    """Open the join barrier. Syncs that were parked are answered `sync_error`, and their sessions start again.
+
+    Not that of a member whose JoinGroup is parked as well (its connection broke behind its SyncGroup): as long as that
+    waits, the session cannot expire (`ClassicGroupMember.hasSatisfiedHeartbeat`).
+    """
     now_us = draft.now_us
     rearmed = {}
     for member_id, call in group.parked_syncs.items():
-        rearmed[member_id] = context.arm(group.members[member_id], now_us)
+        if member_id not in group.parked_joins:
+            rearmed[member_id] = context.arm(group.members[member_id], now_us)
         draft.reply(call, SyncGroupResponse(sync_error))
     group.parked_syncs.clear()
     group.awaited_syncs.clear()

@@ -231,6 +231,18 @@ def test_completing_and_changed_rebalances_and_answers_the_syncs(desk: Desk) -> 
     assert started.cause == "subscription changed"
 
 
+def test_who_joins_again_while_its_sync_is_parked_cannot_expire(desk: Desk) -> None:
+    a, b, c = Client(desk, "a"), Client(desk, "b", session_ms=6_000), Client(desk, "c")
+    complete(desk, a, b, c)
+    b.sync()
+    b.topics = ("orders", "payments")
+    parked = b.join()  # its connection broke, and took the answer to the sync with it
+    assert desk.told(e.RebalanceStarted)[-1].session_deadlines_us == {}
+    desk.wait(30_000)
+    assert parked.pending
+    assert b.member_id in group_of(desk).members
+
+
 def test_preparing_parks_and_updates(desk: Desk) -> None:
     a, b = Client(desk, "a"), Client(desk, "b")
     stable(desk, a, b)
