@@ -92,7 +92,7 @@ class Requests:
                 continue
             if request.transactional_id is not None and server.transactional.needs_verification(replica, batch):
                 results.append(m.ProduceResult(batch.partition, ErrorCode.NONE))
-                waiting = results[index], delayed.waits_for(index)
+                waiting = results[index], delayed.waits_for(index), delayed
                 verified = partial(self._verified, request.transactional_id, replica, batch, waiting)
                 server.transactional.verify(request.transactional_id, replica, batch, verified)
                 continue
@@ -138,18 +138,18 @@ class Requests:
         transactional_id: str,
         replica: Replica,
         batch: RecordBatch,
-        waiting: tuple[m.ProduceResult, Callable[[ErrorCode], None]],
+        waiting: tuple[m.ProduceResult, Callable[[ErrorCode], None], DelayedProduce],
         error: ErrorCode,
         verification: Verification,
     ) -> None:
         """The transaction's coordinator has spoken: append its first batch here, or refuse it."""
-        result, settle = waiting
+        result, settle, delayed = waiting
         error = as_produce_error(error)
         if error is ErrorCode.NONE and not replica.is_leader:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         if error is ErrorCode.NONE:
             error, result.base_offset, result.duplicate = self._append(replica, batch, ALL_IN_SYNC, verification)
-        if error is ErrorCode.INVALID_PRODUCER_EPOCH:
+        if error is ErrorCode.INVALID_PRODUCER_EPOCH and not delayed.over:  # else it was answered REQUEST_TIMED_OUT
             self._fenced(transactional_id, batch)
         if error is ErrorCode.NONE:
             replica.when_committed(result.base_offset + batch.count, settle)
