@@ -1,4 +1,4 @@
-"""How the cluster speaks: one structlog logger, given to the simulation, whose processors stamp, fold and pass on.
+"""How the cluster speaks: one structlog logger, given to the simulation, whose processor stamps, folds and passes on.
 
 An event is created once by whoever knows the fact, stamped once with its sequence and instant, folded into the
 simulation's own view, and passed by reference to every sink (journal, console queue, log lines, expectations).
@@ -35,7 +35,7 @@ class EventLogger(structlog.BoundLoggerBase):
 
 
 class Pipeline:
-    """The processors of one simulation: the stamp, the fold, the sinks."""
+    """The processor of one simulation: it stamps, folds, and passes on to the sinks."""
 
     def __init__(self, clock: Now, sinks: list[Sink]) -> None:
         self.clock = clock
@@ -43,26 +43,22 @@ class Pipeline:
         self.view = ClusterView()
         self.sinks = sinks
 
-    def stamp(self, _logger: object, _name: str, event: Event) -> Event:
-        """Give the event its place, `seq` and `at_us`, and fold it before anybody else sees it.
+    def pass_on(self, _logger: object, _name: str, event: Event) -> Event:
+        """Give the event its place, `seq` and `at_us`, fold it, and pass it to every sink, in their order.
 
-        From here on it is frozen. One processor, not two: this runs for every event of a flight.
+        From here on it is frozen. One processor, not three: this runs for every event of a flight.
         """
         self.sequence = sequence = self.sequence + 1
         force_setattr(event, "seq", sequence)
         force_setattr(event, "at_us", self.clock.now_us)
         fold(self.view, event)
-        return event
-
-    def spread(self, _logger: object, _name: str, event: Event) -> Event:
-        """Pass the event to every sink, in their order."""
         for sink in self.sinks:
             sink(event)
         return event
 
     def logger(self) -> EventLogger:
         """The logger to give to the simulation."""
-        processors: list[Any] = [self.stamp, self.spread]  # structlog's own type knows dictionaries only
+        processors: list[Any] = [self.pass_on]  # structlog's own type knows dictionaries only
         logger = structlog.wrap_logger(
             None, processors=processors, wrapper_class=EventLogger, context_class=dict
         ).bind()

@@ -74,9 +74,9 @@ class SteadyArrivals:
 
     def take_until(self, now_us: int, most: int) -> int:
         """Take up to `most` records that have come by now; returns how many."""
-        come = int((now_us - self._start_us) / self._period_us) + 2 + self._before
-        count = min(most, come - self.taken, self._limit - self.taken)
-        while count > 0 and self.at(count - 1) > now_us:  # the division may round either way
+        since_us, period_us, gone = now_us - self._start_us, self._period_us, self.taken - self._before
+        count = min(most, int(since_us / period_us) + 2 - gone, self._limit - self.taken)
+        while count > 0 and int((gone + count - 1) * period_us) > since_us:  # the division may round either way
             count -= 1
         count = max(count, 0)
         self.taken += count
