@@ -14,6 +14,7 @@ from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
 C = TypeVar("C")
 
 AUDIT = "audit"
+ABORTED_WITHIN_MS = 4_000
 _INTERNAL = ("__consumer_offsets", "__transaction_state")
 
 
@@ -32,6 +33,22 @@ def converged(spec: ScenarioSpec) -> list[str]:
     for producer in spec.producers:
         said += [f'producers["{name}"].buffered_bytes == 0' for name in producer.instances()]
     return [*said, *_exactly_once(spec)]
+
+
+def timely(spec: ScenarioSpec) -> list[str]:
+    """What must hold when everything was healed long ago, and producers still write: nobody's transaction lasts.
+
+    The scan looks every second for transactions beyond their timeout; what it writes takes its time.
+    """
+    if _may_crash_away(spec):
+        return []
+    return [
+        f'transactions["{producer.transactions.id_of(number)}"].open_ms'
+        f" <= {producer.producer_config()['transaction.timeout.ms']} + {ABORTED_WITHIN_MS}"
+        for producer in spec.producers
+        if producer.transactions is not None
+        for number in range(1, producer.count + 1)
+    ]
 
 
 def _decided_partitions(spec: ScenarioSpec) -> Iterator[tuple[str, str]]:

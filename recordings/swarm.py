@@ -32,11 +32,12 @@ from cluster.spec import (
     TopicSpec,
     TransactionsSpec,
 )
-from recordings.convergence import converged
+from recordings.convergence import converged, timely
 from recordings.swarm_faults import CLASSES, TROUBLE_BEGINS_US, healing, trouble
 
 SECOND_US = 1_000_000
 HEALING_US = 34 * SECOND_US  # what a cluster may take from its last fault until it is whole and read to the end
+HEALED_FOR_US = 17 * SECOND_US  # then the trouble is forgotten, and producers still write
 SHORTEST_US = TROUBLE_BEGINS_US + HEALING_US + 6 * SECOND_US
 
 FEATURES = (
@@ -69,7 +70,8 @@ def draw(seed: int, virtual_us: int, features: Sequence[str] = ()) -> Swarm:
     healed_us = virtual_us - HEALING_US
     spec = msgspec.structs.replace(spec, steps=tuple(trouble(seed, spec, faults, healed_us)))
     spec = _audited(spec, random_stream(seed, "swarm/audit"))
-    ends = tuple(ExpectationSpec(that=that, at_us=virtual_us) for that in converged(spec))
+    ends = tuple(ExpectationSpec(that=that, at_us=healed_us + HEALED_FOR_US) for that in timely(spec))
+    ends += tuple(ExpectationSpec(that=that, at_us=virtual_us) for that in converged(spec))
     steps = sorted((*spec.steps, *healing(spec, healed_us)), key=lambda step: step.at_us)
     return Swarm(msgspec.structs.replace(spec, steps=tuple(steps), expectations=ends), chosen, faults, healed_us)
 

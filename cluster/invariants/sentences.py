@@ -35,7 +35,9 @@ SENTENCES: dict[str, Sentence] = {
     "T2": Sentence("TxnAtomic", "all partitions of a transaction get the decision as their marker", "txn"),
     "T3": Sentence("NoAbortedRead", "readers of committed data get neither aborted nor undecided records", "reader"),
     "T5": Sentence("OffsetsAtomic", "offsets of a transaction count with its COMMIT marker, and never without", "txn"),
-    "T4": Sentence("TxnMarkerEpoch", "a marker ends no transaction that is still under way (KIP-890)", "txn2"),
+    "T4": Sentence(
+        "TxnMarkerEpoch", "a marker ends no transaction under way, and each end raises the epoch (KIP-890)", "txn2"
+    ),
     "G1": Sentence("SingleOwner", "an assignment gives each partition to one member of its generation", "group"),
     "G2": Sentence("NoDoubleOwner", "no two current members of a group hold one partition", "group"),
     "G3": Sentence("GenerationMonotonic", "each join barrier makes the next generation", "group"),

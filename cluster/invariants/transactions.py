@@ -6,6 +6,8 @@ from cluster.invariants.sentences import broken
 from cluster.protocol.record_batch import ABORT, COMMIT
 from cluster.view import ClusterView
 
+WITH_EPOCHS = 2  # the transaction.version from which on every end raises the epoch
+LAST_EPOCH = 32_766  # there is none behind it
 _DECISIONS = {"PrepareCommit": COMMIT, "PrepareAbort": ABORT}
 
 
@@ -18,19 +20,25 @@ class TransactionInvariants:
     def __init__(self, view: ClusterView, version: int, logs: dict[str, LogState]) -> None:
         self._view, self._version, self._logs = view, version, logs
         self._decided: dict[int, str] = {}  # producer id → the decision of its transaction, until the next one
+        self._ongoing: dict[int, int] = {}  # producer id → the epoch of its open transaction
         self._by_hand: dict[str, int] = {}  # partition → whose transaction an administrator ends in it
         self._commits: dict[str, int] = {}  # partition of groups → COMMIT markers whose offsets were not told
         self._unmarked: dict[int, dict[str, None]] = {}  # producer id → partitions that wait for their marker
 
     def state_changed(self, event: e.TransactionStateChanged) -> None:
-        """T2: a transaction is complete when all its partitions have the marker."""
+        """T2, T4: a transaction is complete when all its partitions have the marker; its end raises the epoch."""
         producer_id, state = event.producer_id, event.state
         decision = _DECISIONS.get(state)
         if decision is not None:
+            ongoing = self._ongoing.pop(producer_id, -1)
+            if self._version >= WITH_EPOCHS and event.epoch <= ongoing < LAST_EPOCH:
+                found = f"{event.transactional_id} is {state} in epoch {event.epoch}, it was Ongoing in {ongoing}"
+                broken("T4", event, found)
             if not event.loaded or producer_id not in self._decided:
                 self._unmarked[producer_id] = dict.fromkeys(event.partitions)
             self._decided[producer_id] = decision
         elif state == "Ongoing":
+            self._ongoing[producer_id] = event.epoch
             self._decided.pop(producer_id, None)
             self._unmarked.pop(producer_id, None)
         elif state in {"CompleteCommit", "CompleteAbort"} and not event.loaded:
@@ -58,7 +66,7 @@ class TransactionInvariants:
         if self._by_hand.pop(event.partition, None) == producer_id:
             return
         decision = self._decided.get(producer_id)
-        if was_open and decision is None and self._version >= 2:
+        if was_open and decision is None and self._version >= WITH_EPOCHS:
             found = f"{event.marker} ends producer id {producer_id}'s transaction, which nobody decided"
             broken("T4", event, f"{event.partition}: {found}")
         if was_open and decision is not None and decision != event.marker:

@@ -338,8 +338,8 @@ class Operations:
 
     def _bounce(self, name: str, down_us: int) -> None:
         process = self._process(name)
-        if not process.alive:
-            return  # somebody killed it meanwhile: who mends that, starts it
+        if not process.alive or (isinstance(process, Consumer) and process.closing):
+            return  # somebody killed or stopped it meanwhile: who mends that, starts it
         back_us = self._timeline.now_us + down_us
         process.when_gone = lambda: self._comes_back(name, max(back_us - self._timeline.now_us, 0))
         self._close(process)

@@ -106,8 +106,8 @@ def truncated(broker: int, offset: int, end: int, reason: str = "diverged") -> e
 
 def transaction(state: str, *, pid: int = 7, epoch: int = 0) -> e.Event:
     return e.TransactionStateChanged(
-        transactional_id="t-1", broker=1, state=state, producer_id=pid, epoch=epoch, timeout_ms=1, start_us=0,
-        partitions=(P,),
+        transactional_id="t-1", broker=1, state=state, producer_id=pid, epoch=epoch + (state != "Ongoing"),
+        timeout_ms=1, start_us=0, partitions=(P,),
     )  # fmt: skip
 
 
@@ -252,6 +252,7 @@ BREAKS: list[tuple[str, list[e.Event]]] = [
     ("T5", [*ALONE[:1], *offsets_marker("ABORT"), counted()]),
     ("T5", [*ALONE[:1], *offsets_marker("COMMIT"), counted(), counted()]),
     ("T4", [transaction("Ongoing"), in_transaction(0, 0), marker(10, "COMMIT")]),
+    ("T4", [transaction("Ongoing", epoch=3), transaction("PrepareAbort", epoch=2)]),
     ("G1", stable(1, g1=(P,), g2=(P,))),
     ("G2", [*stable(1, g1=(P,), g2=()), given("g-1"), given("g-2")]),
     ("G3", [barrier(2, "g-1")]),

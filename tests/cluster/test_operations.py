@@ -110,6 +110,11 @@ def test_who_is_scaled_away_and_wanted_again_before_it_is_gone_comes_back() -> N
     assert not alive(fly(*steps, (11.5, "scale g to 1")).simulation, "g-2")
 
 
+def test_a_rolling_restart_leaves_who_is_scaled_away_alone() -> None:
+    steps = ((10, "pause g-2"), (10.1, "rolling restart g every 2s"), (11, "scale g to 1"), (13, "resume g-2"))
+    assert not alive(fly(*steps).simulation, "g-2")
+
+
 def test_who_dies_while_it_is_to_end_does_not_come_back() -> None:
     """The record that it works on when it is told to stop is followed by one that it chokes on."""
     base = spec((9, "stop g-1"), members=1, initial_delay_ms=500, until_s=20)

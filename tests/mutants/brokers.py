@@ -13,6 +13,7 @@ from cluster.broker.leader_epochs import EpochEnd, LeaderEpochs, Truncation
 from cluster.broker.partition_log import PartitionLog
 from cluster.broker.producer_state import ProducerEntry, ProducerStates
 from cluster.broker.replica import Replica
+from cluster.broker.transactional_requests import TransactionalRequests
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.record_batch import RecordBatch
@@ -128,7 +129,8 @@ def forgets_sequences_when_it_takes_over(patch: Patch) -> None:
 
 
 def takes_batches_of_old_epochs(patch: Patch) -> None:
-    """A zombie's batches are appended, if only their sequence fits."""
+    """A zombie's batches are appended, and nobody asks the coordinator about them (KIP-890)."""
+    patch.setattr(TransactionalRequests, "needs_verification", lambda *_: False)
     refusal = ProducerStates._refusal
 
     def fences_nobody(states: ProducerStates, entry: ProducerEntry | None, batch: RecordBatch) -> ErrorCode:

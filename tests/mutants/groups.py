@@ -9,9 +9,10 @@ from cluster.clients.commits import Commits
 from cluster.clients.consumer import Consumer
 from cluster.clients.fetcher import Fetcher
 from cluster.coordinators import group_coordinator, group_liveness, group_offsets, group_rebalance
-from cluster.coordinators.group import ClassicGroup
+from cluster.coordinators.group import ClassicGroup, Member
 from cluster.coordinators.group_context import GroupContext
 from cluster.protocol.errors import ErrorCode
+from cluster.protocol.messages import HeartbeatRequest
 
 Patch = pytest.MonkeyPatch
 
@@ -23,31 +24,22 @@ def stores_commits_of_old_generations(patch: Patch) -> None:
     patch.setattr(group_offsets, "refuse_commit", lambda *_, **__: ErrorCode.NONE)
 
 
-def takes_a_fenced_instance_for_its_successor(patch: Patch) -> None:
-    """Whoever has the `group.instance.id` is taken for the member that has it now."""
-    refuse = ClassicGroup.refuse
-
-    def fences_nobody(group: ClassicGroup, member_id: str, instance_id: str | None) -> ErrorCode:
-        error = refuse(group, member_id, instance_id)
-        return ErrorCode.NONE if error is ErrorCode.FENCED_INSTANCE_ID else error
-
-    patch.setattr(ClassicGroup, "refuse", fences_nobody)
-
-
 def renews_no_session(patch: Patch) -> None:
     """A heartbeat is answered, and that is all."""
+    heartbeat = group_liveness.heartbeat
 
     class Deaf:
         def __init__(self, context: GroupContext) -> None:
             self.groups = context.groups
 
-        @staticmethod
-        def arm(member: Any, _: int) -> int:  # noqa: ANN401 - a member
-            deadline: int = member.session_deadline_us
-            return deadline
+        def arm(self, member: Member, _: int) -> int:
+            return member.session_deadline_us
 
-    heartbeat: Any = group_liveness.heartbeat
-    patch.setattr(group_coordinator, "heartbeat", lambda context, *rest: heartbeat(Deaf(context), *rest))
+    def forgetful(context: GroupContext, request: Any, call: Any, now_us: int) -> Any:  # noqa: ANN401
+        return heartbeat(Deaf(context), request, call, now_us)  # type: ignore[arg-type]
+
+    handlers: dict[Any, Any] = dict(group_coordinator.HANDLERS)
+    patch.setattr(group_coordinator, "HANDLERS", {**handlers, HeartbeatRequest: forgetful})
 
 
 def loses_commits_when_it_takes_over(patch: Patch) -> None:

@@ -5,19 +5,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from cluster.broker.producer_state import ProducerStates
 from cluster.broker.replica import Replica
 from cluster.broker.transaction_coordination import TransactionCoordination
 from cluster.broker.transactional_requests import TransactionalRequests
-from cluster.coordinators import group_coordinator, group_offset_log, transaction_end
+from cluster.coordinators import group_coordinator, group_offset_log
 from cluster.coordinators.group import ClassicGroup
 from cluster.coordinators.transaction import Transaction
 from cluster.coordinators.transaction_coordinator import TransactionCoordinator
 from cluster.coordinators.transaction_records import TransactionMetadata
-from cluster.protocol.errors import ErrorCode
-from cluster.protocol.transaction_messages import EndTxnRequest, WriteTxnMarkersRequest
+from cluster.protocol.transaction_messages import WriteTxnMarkersRequest
 from cluster.transaction_index import TransactionIndex
-from cluster.transaction_states import TransactionState
 
 Patch = pytest.MonkeyPatch
 
@@ -52,19 +49,17 @@ def sends_only_the_first_marker(patch: Patch) -> None:
     patch.setattr(TransactionCoordination, "_send", lazy)
 
 
-def ends_what_a_late_request_did_not_mean(patch: Patch) -> None:
-    """An EndTxn with any epoch ends the transaction that is open, under version 2 as well."""
-    judge = transaction_end._judge
+def ends_transactions_without_a_new_epoch(patch: Patch) -> None:
+    """As under version 1: what is late could be taken for the next transaction's (KIP-890)."""
+    prepare = Transaction.prepare_end
 
-    def obeys(transaction: Transaction, request: EndTxnRequest) -> ErrorCode | None:
-        ongoing = transaction.pending is None and transaction.metadata.state is TransactionState.ONGOING
-        return None if ongoing else judge(transaction, request)
+    def keeps(
+        transaction: Transaction, *, commit: bool, version: int, next_producer_id: int, now_us: int
+    ) -> TransactionMetadata:
+        del version
+        return prepare(transaction, commit=commit, version=1, next_producer_id=next_producer_id, now_us=now_us)
 
-    patch.setattr(transaction_end, "_judge", obeys)
-
-
-def marks_in_the_name_of_any_coordinator(patch: Patch) -> None:
-    patch.setattr(ProducerStates, "check_marker", lambda *_: ErrorCode.NONE)
+    patch.setattr(Transaction, "prepare_end", keeps)
 
 
 def gives_a_successor_the_same_epoch(patch: Patch) -> None:
