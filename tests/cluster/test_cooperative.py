@@ -111,6 +111,8 @@ def test_sticky_members_keep_what_they_had(assignor: str) -> None:
         for member in ("g-1", "g-2"):
             assert set(before.get(member, ())) <= set(now[member])
         before = now
+    assert set(before) == {"g-1", "g-2"}
+    assert all(before.values())
 
 
 def test_an_eager_sticky_member_that_leaves_makes_everybody_stop() -> None:
