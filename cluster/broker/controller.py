@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from cluster.broker.elections import NO_LEADER, ElectionKind, elect, isr_without
 from cluster.events import BrokerFenced, BrokerUnfenced, Event, IsrChanged, LeaderElected
 from cluster.protocol.messages import PartitionMetadata
+from cluster.protocol.names import topic_of
 
 PRODUCER_IDS_IN_BLOCK = 1_000
 
@@ -100,7 +101,7 @@ class Controller:
         return changed
 
     def _unclean(self, partition: str) -> bool:
-        return self.unclean_topics.get(partition.rpartition("-")[0], False)
+        return self.unclean_topics.get(topic_of(partition), False)
 
     def heartbeat(self, broker: int, epoch: int, now_us: int) -> bool:
         """A broker is alive; false when it is fenced (or an older life of its), and has to register again."""
@@ -185,7 +186,7 @@ class Controller:
         """Elect a leader for each of a topic's partitions that has none and can have one; returns what changes."""
         changed = []
         for name, metadata in self.partitions.items():
-            if metadata.leader != NO_LEADER or name.rpartition("-")[0] != topic:
+            if metadata.leader != NO_LEADER or topic_of(name) != topic:
                 continue
             if any(self._eligible(broker) for broker in metadata.replicas):
                 changed.append(name)

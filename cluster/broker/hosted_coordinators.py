@@ -11,6 +11,7 @@ from cluster.broker.transaction_coordination import TRANSACTIONS_TOPIC, Transact
 from cluster.broker.transactional_requests import TransactionalRequests, TransactionServer
 from cluster.connection import Call
 from cluster.protocol.messages import Request
+from cluster.protocol.names import topic_of
 
 
 class CoordinatingHost(CoordinatorHost, PeerHost, TransactionServer, Protocol):
@@ -45,9 +46,10 @@ class HostedCoordinators:
     def leadership_changed(self, replica: Replica, *, was_leader: bool, at_creation: bool) -> None:
         """Coordinators come and go with the partitions of their topics."""
         coordination: GroupCoordination | TransactionCoordination
-        if replica.partition.startswith(OFFSETS_TOPIC):
+        topic = topic_of(replica.partition)
+        if topic == OFFSETS_TOPIC:
             coordination = self.groups
-        elif replica.partition.startswith(TRANSACTIONS_TOPIC):
+        elif topic == TRANSACTIONS_TOPIC:
             coordination = self.transactions
         else:
             return

@@ -21,6 +21,7 @@ from cluster.events import Event, HangingTransactionAborted, ProducerEpochRefuse
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
+from cluster.protocol.names import topic_of
 from cluster.protocol.record_batch import ABORT, COMMIT, RECORD_BATCH_OVERHEAD_BYTES, RecordBatch
 from cluster.timeline import Timeline
 
@@ -204,7 +205,7 @@ class TransactionalRequests:
         placed = replica.append(marker, now_us)
 
         def committed(error: ErrorCode) -> None:
-            if error is ErrorCode.NONE and name.startswith(OFFSETS_TOPIC):
+            if error is ErrorCode.NONE and topic_of(name) == OFFSETS_TOPIC:
                 self._server.coordination.transaction_ended(name, request.producer_id, committed=request.committed)
             settled(name, error)
 

@@ -13,6 +13,7 @@ from cluster import events as e
 from cluster.clients.fetcher import Slice
 from cluster.clients.key_moves import KeyMoves, Stream
 from cluster.intervals import IntervalSet
+from cluster.protocol.names import topic_of
 from cluster.protocol.record_batch import RecordBatch, origins_between
 
 
@@ -45,8 +46,8 @@ class GroundTruth:
 
     def _first_times(self, batch: RecordBatch, stream: Stream, start: int, stop: int, shift: int) -> None:
         producer, came_from = stream
-        topic = batch.partition.rpartition("-")[0]
-        source = topic if came_from == batch.partition else came_from.rpartition("-")[0]
+        topic = topic_of(batch.partition)
+        source = topic if came_from == batch.partition else topic_of(came_from)
         for serial in range(start, stop):
             key = batch.keys[serial + shift]
             if key < 0:

@@ -4,6 +4,7 @@ from cluster import events as e
 from cluster.invariants.log_state import LogState
 from cluster.invariants.sentences import broken
 from cluster.invariants.transactions import TransactionInvariants
+from cluster.protocol.names import topic_of
 from cluster.view import ClusterView
 
 _SEQUENCES = 0x7FFFFFFF  # after the highest comes 0
@@ -66,7 +67,7 @@ class LogInvariants:
             if broker not in log.isr:
                 log.short.pop(broker, None)
         log.isr = isr
-        enough = len(isr) >= min(self._view.topics[name.rpartition("-")[0]].min_insync_replicas, len(replicas))
+        enough = len(isr) >= min(self._view.topics[topic_of(name)].min_insync_replicas, len(replicas))
         log.shrunk_us = -1 if enough else log.shrunk_us if log.shrunk_us >= 0 else event.at_us
 
     # --- leaders ------------------------------------------------------------------------------------------------------
