@@ -10,6 +10,7 @@ from cluster import events as e
 from cluster.assignors import ASSIGNORS
 from cluster.broker.producer_state import ProducerStates
 from cluster.broker.replica import Replica
+from cluster.clients.commits import Commits
 from cluster.clients.consumer import Consumer
 from cluster.clients.fetcher import Fetcher
 from cluster.commands import parse, text_of
@@ -207,6 +208,18 @@ def test_a_member_that_left_for_its_slow_poll_and_never_joins_again_is_caught(mo
 
     monkeypatch.setattr(Consumer, "leave_for_slow_poll", for_good)
     assert caught(slow_application(8), "g is Empty with []")
+
+
+def test_only_a_commit_async_that_failed_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = [(38, f"slow g-{number} broker-2 to 700ms for 9s") for number in (1, 2)]  # broker-2 coordinates g
+    landed = fly(spec(*slow, (40.3, "kill broker-2 for 20s"), until_s=90, commit="async"), 1)
+    landed.check()
+    assert landed.document["groups"]["g"]["lag"] > 0
+    send = Commits.send
+    monkeypatch.setattr(
+        Commits, "send", lambda commits: commits._consumer.timeline.now_us < 30 * SECOND_US and send(commits)
+    )
+    assert caught(spec(commit="async"), "g has committed")
 
 
 @pytest.mark.parametrize(
