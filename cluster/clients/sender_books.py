@@ -119,6 +119,8 @@ class SenderBooks:
             )
         )
         if self._host.transactions is not None:
+            if error == ErrorCode.INVALID_PRODUCER_ID_MAPPING.name:
+                self._host.transactions.unmapped = True
             self._host.transaction_failed()
         self._host.memory_is_free()
 

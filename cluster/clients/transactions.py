@@ -92,9 +92,9 @@ class TransactionHost(Protocol):
 class Refused(Exception):  # noqa: N818  it is an answer
     """The coordinator said no: `fatal`, or the transaction can only be aborted."""
 
-    def __init__(self, error: ErrorCode) -> None:
+    def __init__(self, error: ErrorCode, *, fatal: bool | None = None) -> None:
         super().__init__(error.name)
-        self.error, self.fatal = error, error not in _ABORTABLE
+        self.error, self.fatal = error, error not in _ABORTABLE if fatal is None else fatal
 
 
 class Coordinator:
@@ -147,6 +147,7 @@ class Transactions:
         self.partitions: dict[str, None] = {}  # of the transaction under way, group partitions included
         self.to_add: dict[str, None] = {}
         self.must_bump = False  # a sequence is in doubt: go on in a new epoch after the abort
+        self.unmapped = False  # the coordinator does not know this producer id: it cannot end the transaction
 
     def move(self, to: ProducerTransactionState) -> None:
         """Change the state. Raises AssertionError for a move that Kafka's client does not know."""
@@ -162,7 +163,7 @@ class Transactions:
             m.InitProducerIdRequest(self.transactional_id, self._timeout_ms, self.producer_id, self.epoch)
         )
         self._identify(answer.producer_id, answer.epoch)
-        self.must_bump = False
+        self.must_bump = self.unmapped = False
         self.move(_S.READY)
 
     def begin(self) -> None:
@@ -218,8 +219,11 @@ class Transactions:
         return refused
 
     async def end(self, *, commit: bool) -> None:
-        """EndTxn, unless nothing was added; every batch is settled. Under version 2 with the next epoch."""
-        if self.partitions:
+        """EndTxn, unless nothing was added; every batch is settled. Under version 2 with the next epoch.
+
+        Not to a coordinator that does not know the producer id: a new one is enough (`beginCompletingTransaction`).
+        """
+        if self.partitions and not self.unmapped:
             request = t.EndTxnRequest(self.transactional_id, self.producer_id, self.epoch, commit, self.version)
             answer: t.EndTxnResponse = await self._ask(request)
             if answer.producer_id >= 0:
@@ -244,6 +248,13 @@ class Transactions:
             error = _error_of(response)
             if error is ErrorCode.NONE:
                 return response
+            if error is ErrorCode.INVALID_PRODUCER_ID_MAPPING and self.state in (
+                _S.IN_TRANSACTION,
+                _S.COMMITTING_TRANSACTION,
+            ):  # abortableErrorIfPossible
+                self.unmapped = True
+                self.batch_failed()
+                raise Refused(error, fatal=False)
             if error in _FATAL or error is ErrorCode.TRANSACTION_ABORTABLE:
                 raise self.refused(error)
             if error in _FIND_AGAIN or error is ErrorCode.NETWORK_EXCEPTION:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 import trio
 
 from cluster import events as e
 from cluster.clients.transactions import Coordinator
 from cluster.commands import parse, text_of
+from cluster.config import Value
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 from cluster.spec import (
+    ArrivalsSpec,
     BrokerSpec,
     GroupSpec,
     ProducerSpec,
@@ -20,6 +23,8 @@ from cluster.spec import (
     TransactionsSpec,
 )
 from cluster.view.transactions import PartitionTransactions
+from tests.cluster.broker_flights import cluster
+from tests.cluster.broker_flights import flown as watched
 from tests.cluster.test_timing_facts import flown
 from tests.flights import fly, lies
 
@@ -266,3 +271,27 @@ def test_a_cut_before_two_markers_of_a_producer_opens_its_first_transaction_agai
     assert not known.aborted.starts
     known.marked(7, 2, committed=False, high_watermark=2)
     assert (known.aborted.starts, known.aborted.ends) == ([0], [2])
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_producer_whose_id_expired_aborts_and_goes_on_with_another_one(version: int) -> None:
+    """`TransactionManager.abortableErrorIfPossible`: no EndTxn, for the coordinator would not know whose it is."""
+    config: dict[str, Value] = {
+        "transaction.version": version,
+        "transactional.id.expiration.ms": 5_000,
+        "transaction.remove.expired.transaction.cleanup.interval.ms": 1_000,
+    }
+    made = cluster(until_s=60, brokers=config, consumer={"isolation.level": "read_committed"})
+    idle = ArrivalsSpec("profile", ((0, 1.0), (10 * SECOND_US, 0.0), (40 * SECOND_US, 1.0)))
+    habit = TransactionsSpec(id="t-{n}", records=1)
+    producer = msgspec.structs.replace(made.producers[0], arrivals=idle, transactions=habit)
+    flight = watched(msgspec.structs.replace(made, producers=(producer,)))
+    assert flight.document["producers"]["p-1"]["state"] == "Running"
+    assert flight.document["transactions"]["t-1"]["committed"] >= 25
+    assert len({event.producer_id for event in flight.all(e.ProducerIdAssigned, producer="p-1")}) == 2
+    failed = flight.all(e.BatchFailed, producer="p-1")
+    assert [one.error for one in failed] == [
+        "TransactionAbortedException" if version == 1 else "INVALID_PRODUCER_ID_MAPPING"
+    ]
+    delivery = flight.document["delivery"]
+    assert (delivery["lost"], delivery["duplicated"]) == (0, 0)
