@@ -1,5 +1,8 @@
 """What commands do to a flight's time and to its cluster, for whoever reads them: the screens and the plain lines."""
 
+from typing import cast
+
+from cluster.commands import Command, text_of
 from console import command_text
 from console.flight import Flight
 
@@ -22,4 +25,11 @@ def carry_out(flight: Flight, command: object) -> str:
         case command_text.Until(expression):
             return source.run_until(expression)
         case _:
-            return source.submit(command)  # type: ignore[arg-type]
+            return _submit(flight, cast(Command, command))
+
+
+def _submit(flight: Flight, command: Command) -> str:
+    trouble = flight.source.submit(command)
+    if not trouble:
+        flight.traces.given(text_of(command))
+    return trouble

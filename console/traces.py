@@ -1,4 +1,4 @@
-"""What passes and is not kept by the view: commands that were refused, to be said once."""
+"""What passes and is not kept by the view: commands of this console that were refused, to be said once."""
 
 from collections import deque
 
@@ -6,10 +6,19 @@ from cluster.events import CommandRefused, Event
 
 
 class Traces:
-    """Refused commands with their reasons, until somebody has told them."""
+    """Refused commands with their reasons, until somebody has told them.
+
+    Only those that were `given` here: what the scenario or a nemesis tried in vain is in the log of events, and would
+    cover a screen with notices that nobody asked for.
+    """
 
     def __init__(self) -> None:
+        self._given: deque[str] = deque(maxlen=32)
         self._refused: deque[str] = deque(maxlen=8)
+
+    def given(self, text: str) -> None:
+        """A command, as it is journaled, was given here: if it is refused, that is to be told."""
+        self._given.append(text)
 
     def refusals(self) -> list[str]:
         """Commands that were refused since this was last asked, with their reasons."""
@@ -19,4 +28,6 @@ class Traces:
         """Take one more event; nearly all are passed over."""
         if event.__class__ is CommandRefused:
             assert isinstance(event, CommandRefused)
-            self._refused.append(f"{event.text}: {event.reason}")
+            if event.text in self._given:
+                self._given.remove(event.text)
+                self._refused.append(f"{event.text}: {event.reason}")

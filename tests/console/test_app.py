@@ -3,8 +3,11 @@
 import msgspec
 import pytest
 
+from cluster.commands import Kill
+from cluster.events import CommandRefused
 from console import command_text
 from console.app import FlightdeckApp
+from console.flight import Flight
 from console.presenters.menus import help_lines
 from console.presenters.text import plain
 from console.screens.case_file import CaseFileScreen
@@ -12,6 +15,7 @@ from console.screens.frame import MIN_HEIGHT, MIN_WIDTH, FlightScreen
 from console.screens.group import GroupScreen
 from console.screens.overlays import FailureScreen, FaultMenu, HelpScreen
 from console.screens.overview import OverviewScreen
+from console.steering import carry_out
 from console.themes import DESCRIPTIONS
 from console.widgets.command_line import CommandLine
 from tests.console import synthetic
@@ -153,6 +157,16 @@ def test_after_the_end_time_is_not_steered_and_the_reason_is_said() -> None:
         assert "■ ENDED" in seat.text()
 
     sit(script, app=FlightdeckApp(source=StillFlight(90.0, phase="ended")))
+
+
+def test_only_what_was_given_here_is_refused_aloud() -> None:
+    """A nemesis tries much in vain: that stands in the log of events, and covers no screen."""
+    flight = Flight(StillFlight())
+    assert carry_out(flight, Kill("billing-2")) == ""
+    for text in ("kill billing-2", "kill billing-2", "fail over controller"):
+        flight.traces.observe(CommandRefused(text=text, reason="it is dead already"))
+    assert flight.traces.refusals() == ["kill billing-2: it is dead already"]
+    assert flight.traces.refusals() == []
 
 
 def test_the_fault_menu_does_what_is_chosen() -> None:

@@ -189,6 +189,7 @@ def test_commands_reach_the_cluster_and_refusals_come_back(scenario: Path, conso
     assert console.bridge.submit(Kill("billing-1")) == ""
     console.until(lambda: not console.view.members["billing-1"].alive)
     assert console.bridge.submit(Kill("billing-1")) == ""
+    console.traces.given("kill billing-1")
     refused: list[str] = []
 
     def told() -> bool:
