@@ -6,7 +6,7 @@ from tests.flights import careless, fly, random_spec
 
 QUICK = (0, 2, 5, 6, 8, 12, 13, 23, 26, 33, 34, 40, 42, 45, 48, 49, 58, 60, 63, 64, 72, 82, 91, 98)  # each once broke
 TRANSACTIONS = (2002, 2017, 2031, 2051, 2055, 3052, 3053, 3080)
-SLOW = (360, 521, 610, *range(1_000, 1_030), 1115, 1206, 1262, 1270, 1278)  # those that broke, and some more
+SLOW = (360, 521, 610, *range(1_000, 1_030), 1115, 1206, 1262, 1270, 1278, 3008)  # those that broke, and some more
 
 
 @pytest.mark.parametrize("seed", [*QUICK, *TRANSACTIONS])
