@@ -157,15 +157,19 @@ class CommandLine(Widget):
         if shown and usage:
             hint = (*hint, ("   ", FAINT), (usage, FAINT))
         self.hints.paint([line(" ", *(line(("tab ", FAINT)) if shown else ()), *hint)])
-        complaint = self._complaint
-        self._room_for(1 if complaint is None else len(complaint_lines(complaint, self.size.width)))
-        if complaint is None:
-            self.complaint.paint([line("   ", *self._helper.foretell(self.input.value))])
-        else:
-            self.complaint.paint(complaint_lines(complaint, self.size.width))
+        below = self._below()
+        self._room_for(len(below))
+        self.complaint.paint(below)
+
+    def _below(self) -> list[Line]:
+        """What is wrong with the line, or what it would hit."""
+        width = self.size.width
+        if self._complaint is not None:
+            return complaint_lines(self._complaint, width)
+        return wrapped(line("   ", *self._helper.foretell(self.input.value)), width - 1, indent=3)
 
     def _room_for(self, lines: int) -> None:
-        """Complaints may be longer than a line."""
+        """Complaints and foretellings may be longer than a line."""
         if self.complaint.size.height != lines:
             self.complaint.styles.height, self.styles.height = lines, 2 + lines
 

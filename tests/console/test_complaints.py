@@ -1,7 +1,8 @@
-"""What is wrong with a line that was typed can be read to its end, on the smallest terminal too."""
+"""What is wrong with a line that was typed, or what it would hit, can be read to its end on the smallest terminal."""
 
 import pytest
 
+from console.presenters.blast import preview
 from console.presenters.text import length, plain
 from console.widgets.command_line import Complaint, complaint_lines
 from tests.console.pilot import Seat, sit
@@ -30,5 +31,20 @@ def test_the_caret_stays_under_the_word_and_the_suggestion_can_be_read() -> None
         await seat.press("backspace")
         assert command_line.complaint.plain_text().strip() == ""
         assert command_line.size.height == 3
+
+    sit(script, size=(80, 24))
+
+
+def test_what_a_command_would_hit_can_be_read_to_its_end() -> None:
+    async def script(seat: Seat) -> None:
+        await seat.press("colon")
+        await seat.type("kill broker-1")
+        command_line = seat.app.line()
+        assert command_line is not None
+        flight = seat.app.flight
+        foretold = plain(preview(flight.view, flight.names(), flight.now_us, "kill broker-1"))
+        said = " ".join(command_line.complaint.plain_text().split())
+        assert said == " ".join(foretold.split())
+        assert command_line.size.height == 2 + len(command_line.complaint.plain_text().split("\n")) > 3
 
     sit(script, size=(80, 24))
