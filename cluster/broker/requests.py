@@ -248,20 +248,34 @@ class Requests:
                 call.reply(m.FetchResponse([refused]))
 
     def list_offsets(self, call: Call) -> None:
-        """ListOffsets (API 2): the log's start, its high watermark, or the first record from an instant on."""
+        """ListOffsets (API 2): the log's start, the end for such readers, or the first record from an instant on."""
         request: m.ListOffsetsRequest = call.request
         offsets: dict[str, tuple[ErrorCode, int]] = {}
         for name in request.partitions:
             replica = self._server.replicas.get(name)
             if replica is None or not replica.is_leader:
                 offsets[name] = ErrorCode.NOT_LEADER_OR_FOLLOWER, -1
-            elif request.since_us >= 0:
-                offset = replica.log.first_since(request.since_us)
-                offsets[name] = ErrorCode.NONE, offset if offset < replica.high_watermark else -1
             else:
-                end = replica.last_stable_offset if request.read_committed else replica.high_watermark
-                offsets[name] = ErrorCode.NONE, end if request.latest else replica.log.log_start
+                offsets[name] = self._listed(replica, request)
         call.reply(m.ListOffsetsResponse(offsets))
+
+    @staticmethod
+    def _listed(replica: Replica, request: m.ListOffsetsRequest) -> tuple[ErrorCode, int]:
+        """Where that is in one partition.
+
+        A new leader whose high watermark lies below the start of its epoch does not know the end yet (KIP-207).
+        Source: `Partition.fetchOffsetForTimestamp`.
+        """
+        end = replica.last_stable_offset if request.read_committed else replica.high_watermark
+        lags = replica.epoch_start > replica.high_watermark
+        if request.since_us >= 0:
+            offset = replica.log.first_since(request.since_us)
+            if offset < end:
+                return ErrorCode.NONE, offset
+            return ErrorCode.OFFSET_NOT_AVAILABLE if lags else ErrorCode.NONE, -1
+        if not request.latest:
+            return ErrorCode.NONE, replica.log.log_start
+        return (ErrorCode.OFFSET_NOT_AVAILABLE, -1) if lags else (ErrorCode.NONE, end)
 
     def metadata(self, call: Call) -> None:
         """Metadata (API 3), as this broker has heard it; a topic's partitions are numbered from 0 without gaps."""

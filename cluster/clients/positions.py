@@ -148,10 +148,12 @@ class Positions:
                 consumer.metadata_is_stale()
 
     def _question(self, names: list[str], policy: str) -> m.ListOffsetsRequest:
+        consumer = self._consumer
+        committed = consumer.config["isolation.level"] == "read_committed"
         if not policy.startswith(BY_DURATION):
-            return m.ListOffsetsRequest(names, latest=policy == "latest")
-        since_us = self._consumer.timeline.now_us - parse_iso_duration(policy.removeprefix(BY_DURATION))
-        return m.ListOffsetsRequest(names, latest=False, since_us=max(0, since_us))
+            return m.ListOffsetsRequest(names, latest=policy == "latest", read_committed=committed)
+        since_us = consumer.timeline.now_us - parse_iso_duration(policy.removeprefix(BY_DURATION))
+        return m.ListOffsetsRequest(names, latest=False, read_committed=committed, since_us=max(0, since_us))
 
     def _ask_again(self, names: list[str]) -> None:
         """No record is that young: nothing is found, nor asked again before request.timeout.ms is over."""

@@ -47,6 +47,7 @@ class ErrorCode(Enum):
     FENCED_LEADER_EPOCH = 74, True, True
     UNKNOWN_LEADER_EPOCH = 75, True, True
     STALE_BROKER_EPOCH = 77, False, True
+    OFFSET_NOT_AVAILABLE = 78, True, True
     MEMBER_ID_REQUIRED = 79, False, True
     GROUP_MAX_SIZE_REACHED = 81, False, True
     FENCED_INSTANCE_ID = 82, False, True

@@ -81,7 +81,7 @@ class FetchResponse(Response):
 
 
 class ListOffsetsRequest(Request):
-    """ListOffsets (API 2): where `earliest` or `latest` is, for each partition.
+    """ListOffsets (API 2): where `earliest` or `latest` is, for each partition; for readers of committed data too.
 
     With `since_us` (-1: without) where the first record stands whose timestamp is not before that instant.
     """
