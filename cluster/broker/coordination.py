@@ -41,9 +41,7 @@ class CoordinatorHost(Host, Protocol):
 
 
 class Coordinator(Protocol):
-    """What the driver needs of a coordinator, whatever it coordinates; `loading` until `loaded`."""
-
-    loading: bool
+    """What the driver needs of a coordinator, whatever it coordinates."""
 
     def handle(self, request: m.Request, call: object, now_us: int) -> Decision:
         """Answer, park or refuse a request."""
@@ -65,14 +63,14 @@ Kind = TypeVar("Kind", bound=Coordinator)
 
 
 class Hosted(Generic[Kind]):
-    """A coordinator on this broker, elected in `epoch`; `over`: it leads no more, or its process ended."""
+    """A coordinator on this broker, elected in `epoch`; `loading` until its partition was replayed."""
 
-    __slots__ = ("coordinator", "epoch", "over", "replica", "timer")
+    __slots__ = ("coordinator", "epoch", "loading", "over", "replica", "timer")
 
     def __init__(self, coordinator: Kind, replica: Replica) -> None:
         self.coordinator, self.replica = coordinator, replica
         self.epoch = replica.metadata.leader_epoch
-        self.over = False
+        self.loading, self.over = True, False
         self.timer: Timer | None = None
 
 
@@ -263,6 +261,7 @@ class Coordination(ABC, Generic[Kind]):
             return
         for batch in hosted.replica.log.batches:
             self._replay(hosted.coordinator, batch)
+        hosted.loading = False
         self._run(hosted, hosted.coordinator.loaded(self._broker.now_us))
 
     def resigned(self, replica: Replica) -> None:
@@ -270,7 +269,7 @@ class Coordination(ABC, Generic[Kind]):
         hosted = self.hosted.pop(replica.partition, None)
         if hosted is not None:
             self._end(hosted)
-            if not hosted.coordinator.loading:
+            if not hosted.loading:
                 decision = hosted.coordinator.unload(self._broker.now_us)
                 self._tell(decision)
                 decision.events.clear()

@@ -106,7 +106,7 @@ def _of_partitions(found: Blast) -> Iterator[tuple[str, str]]:
         share = f"the {led} partitions that it leads" if moves == led else f"{moves} of the {led} that it leads"
         what = share if led > 1 else next(name for name, leader in found.leaders.items() if leader != NOBODY)
         if not led and moves > 1:
-            what = f"{moves} partitions that nobody leads"
+            what = f"{moves} partitions"
         yield WARN, f"{what}: new leader{after}, {_targets(found)}"
 
 

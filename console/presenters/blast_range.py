@@ -114,11 +114,10 @@ class Range:
             leader = broker if broker in partition.isr else NOBODY
             if leader != partition.leader:
                 found.leaders[name] = leader
-                found.led += (name,)
             least = self.view.topics[partition.topic].min_insync_replicas
             if leader != NOBODY and len(partition.isr) >= least > 1:
                 found.unwritable += (name,)
-        self.coordinated(found.led)
+        self.coordinated(found.leaders)
         self.unheard()
 
     def falls(self, broker: int, after_us: int) -> None:

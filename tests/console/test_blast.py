@@ -69,7 +69,7 @@ SAID: dict[str, tuple[str, ...]] = {
     ),
     "isolate broker-1": (
         "21 partitions fall below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2 and 18 more",
-        "the 9 partitions that it leads: new leader after 9.0 s, broker-1",
+        "9 partitions: new leader after 9.0 s, broker-1",
         "1 group loses its coordinator: audit",
         "no majority is left to replace the controller: broker-1 fences the others",
         "no connection breaks: members notice by timeouts, and may lose their sessions",

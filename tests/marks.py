@@ -1,0 +1,128 @@
+"""Coverage marks: how often each edge of each state machine was taken in some flights.
+
+The tables themselves say which edges there are. Groups and transactional ids are watched where they consult their
+table, producers where they move; what has no table of its own (members, producers' processes, brokers, partitions) is
+read from events, by what the event catalogue says. Nothing of this is in the product: an ordinary flight pays nothing.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from cluster import events as e
+from cluster.clients.transactions import VALID_SOURCES, ProducerTransactionState, Transactions
+from cluster.coordinators.group_states import GROUP_MOVES, GroupEvent, GroupState, next_state
+from cluster.transaction_states import ABORTED_WITHOUT_PARTITIONS, VALID_PREVIOUS, TransactionState, check_move
+
+Mark = tuple[str, str]
+"""A machine, and one edge of it: `Stable → PreparingRebalance`."""
+
+MEMBER_STATES = ("Joining", "Syncing", "Stable", "Revoking", "Fenced", "Left", "Dead")
+PRODUCER_STATES = ("Running", "Paused", "Fenced", "Stopped", "Dead")
+BROKER_ENDS = ("stop", "kill", "crash", "disk")
+FENCINGS = ("session expired", "controlled shutdown")
+ELECTIONS = (
+    "created", "broker fenced", "controlled shutdown", "unclean", "preferred", "moved", "broker returned"
+)  # fmt: skip
+
+
+def _edge(one: str, other: str) -> str:
+    return f"{one} → {other}"
+
+
+def every_mark() -> list[Mark]:
+    """All edges, in the order of their tables."""
+    marks: list[Mark] = []
+    for state, moves in GROUP_MOVES.items():
+        marks += [("group", f"{_edge(state.value, to.value)} ({event.value})") for event, to in moves.items()]
+    for to, sources in VALID_PREVIOUS.items():
+        marks += [("transaction", _edge(source.value, to.value)) for source in sources]
+    abort = TransactionState.PREPARE_ABORT.value
+    marks += [("transaction", _edge(source.value, abort)) for source in ABORTED_WITHOUT_PARTITIONS]
+    for target, froms in VALID_SOURCES.items():
+        marks += [("transactional producer", _edge(source.value, target.value)) for source in froms]
+    marks += [("member", state) for state in MEMBER_STATES]
+    marks += [("producer", state) for state in PRODUCER_STATES]
+    marks += [("broker", f"ended: {how}") for how in BROKER_ENDS]
+    marks += [("broker", f"fenced: {why}") for why in FENCINGS]
+    marks += [("broker", what) for what in ("started again", "unfenced", "paused", "resumed")]
+    marks += [("partition", f"leader: {why}") for why in ELECTIONS]
+    return [*marks, ("partition", "no leader"), ("partition", "ISR shrinks"), ("partition", "ISR grows")]
+
+
+class Marks:
+    """Counts hits. It is a sink of events for what has no table."""
+
+    def __init__(self) -> None:
+        self.hits: Counter[Mark] = Counter()
+        self._isr: dict[str, int] = {}
+
+    def hit(self, machine: str, edge: str) -> None:
+        """One more."""
+        self.hits[machine, edge] += 1
+
+    def __call__(self, event: e.Event) -> None:
+        """Read what an event says of members, producers, brokers and partitions."""
+        match event:
+            case e.MemberStateChanged(state=state):
+                self.hit("member", state)
+            case e.ProducerStateChanged(state=state):
+                self.hit("producer", state)
+            case e.BrokerStopped(how=how):
+                self.hit("broker", f"ended: {how}")
+            case e.BrokerFenced(reason=reason):
+                self.hit("broker", f"fenced: {reason}")
+            case e.BrokerStarted(at_us=at_us) if at_us:
+                self.hit("broker", "started again")
+            case e.BrokerUnfenced(at_us=at_us) if at_us:
+                self.hit("broker", "unfenced")
+            case e.BrokerPaused():
+                self.hit("broker", "paused")
+            case e.BrokerResumed():
+                self.hit("broker", "resumed")
+            case e.LeaderElected(partition=partition, reason=reason, leader=leader, isr=isr):
+                self.hit("partition", f"leader: {reason}")
+                if leader < 0:
+                    self.hit("partition", "no leader")
+                self._isr[partition] = len(isr)
+            case e.IsrChanged(partition=partition, isr=isr):
+                grows = len(isr) > self._isr.get(partition, 0)
+                self.hit("partition", "ISR grows" if grows else "ISR shrinks")
+                self._isr[partition] = len(isr)
+
+    def forget_flight(self) -> None:
+        """The next events are another flight's."""
+        self._isr.clear()
+
+    def table(self) -> list[str]:
+        """Edge by edge, with its hits."""
+        return [f"{machine:<22} {edge:<90} {self.hits[machine, edge]:>9,}" for machine, edge in every_mark()]
+
+
+@contextmanager
+def watching_marks() -> Iterator[Marks]:
+    """Count the moves of every machine while this lasts."""
+    marks = Marks()
+    move = Transactions.move
+
+    def next_state_seen(state: GroupState, event: GroupEvent) -> GroupState:
+        to = next_state(state, event)
+        marks.hit("group", f"{_edge(state.value, to.value)} ({event.value})")
+        return to
+
+    def check_move_seen(state: TransactionState, to: TransactionState, transaction_version: int) -> None:
+        check_move(state, to, transaction_version)
+        marks.hit("transaction", _edge(state.value, to.value))
+
+    def move_seen(producer: Transactions, to: ProducerTransactionState) -> None:
+        source = producer.state
+        move(producer, to)
+        marks.hit("transactional producer", _edge(source.value, to.value))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cluster.coordinators.group.next_state", next_state_seen)
+        patch.setattr("cluster.coordinators.transaction.check_move", check_move_seen)
+        patch.setattr(Transactions, "move", move_seen)
+        yield marks

@@ -1,0 +1,190 @@
+"""Every edge of every state table is taken by the library or by the swarm, or it is said why it cannot be.
+
+`pytest tests/scenarios/test_coverage_marks.py -m slow -s` prints the table of hits.
+"""
+
+import msgspec
+import pytest
+import trio
+
+from cluster.simulation import Simulation
+from cluster.spec import ScenarioSpec
+from recordings.scenario import load, parse_scenario
+from recordings.swarm import draw
+from tests.marks import Mark, Marks, every_mark, watching_marks
+from tests.scenarios.test_library import LIBRARY
+
+SECOND_US = 1_000_000
+MINUTE_US = 60 * SECOND_US
+SHORTER_S = {"reference-s": 60, "reference-m": 10, "reference-l": 4}
+SEEDS = 150
+TRANSACTIONS = ("transactions", "read_committed")
+
+NOTHING_ASKED = "nothing is asked of a coordinator then, so that nothing can be refused"
+CANNOT: dict[Mark, str] = {
+    ("transaction", "PrepareEpochFence → PrepareAbort"): (
+        "a fence raises the epoch of an Ongoing transaction in memory: what is written next comes from Ongoing"
+    ),
+    ("transactional producer", "READY → UNINITIALIZED"): (
+        "only a producer without a transactional id resets its id (TransactionManager.resetIdempotentProducerId)"
+    ),
+    ("transactional producer", "ABORTABLE_ERROR → UNINITIALIZED"): "as READY → UNINITIALIZED",
+    ("transactional producer", "COMMITTING_TRANSACTION → INITIALIZING"): (
+        "a sequence in doubt makes the transaction abortable: the new epoch comes after its abort"
+    ),
+    ("transactional producer", "ABORTABLE_ERROR → ABORTABLE_ERROR"): "one failed batch is enough: more change nothing",
+    ("transactional producer", "INITIALIZING → ABORTABLE_ERROR"): "InitProducerId is answered with no abortable error",
+    ("transactional producer", "UNINITIALIZED → FATAL_ERROR"): NOTHING_ASKED,
+    ("transactional producer", "READY → FATAL_ERROR"): NOTHING_ASKED,
+    ("transactional producer", "FATAL_ERROR → FATAL_ERROR"): NOTHING_ASKED,
+}
+"""Edges that Kafka's tables have and no flight can take, with the reason."""
+
+RARE_HEAD = """
+title = "rare"
+until = "40s"
+[cluster.config]
+"transaction.state.log.num.partitions" = 1
+[[topic]]
+name = "orders"
+"""
+EXPIRING = """
+"transactional.id.expiration.ms" = 5000
+"transaction.remove.expired.transaction.cleanup.interval.ms" = 1000
+[[topic]]"""
+RARE = (
+    # Ids that nobody uses any more expire: after a commit, after an abort, and before the first transaction.
+    RARE_HEAD.replace("[[topic]]", EXPIRING)
+    + """
+[[producer]]
+name = "commits"
+topics = ["orders"]
+limit = 20
+transactions = { id = "commits", records = 10 }
+[[producer]]
+name = "aborts"
+topics = ["orders"]
+limit = 20
+transactions = { id = "aborts", records = 10, abort = 1.0 }
+[[producer]]
+name = "idles"
+topics = ["orders"]
+arrivals = [["0s", "0/s"], ["39s", "1/s"]]
+transactions = { id = "idles", records = 10 }
+""",
+    # The first transaction never gets to its partition's leader: under version 2 the coordinator aborts nothing at all.
+    RARE_HEAD
+    + """
+[[producer]]
+name = "pay"
+topics = ["orders"]
+config = { "request.timeout.ms" = 1000, "delivery.timeout.ms" = 8000 }
+transactions = { id = "pay", records = 10 }
+[[at]]
+time = "0s"
+do = "slow pay-1 broker-1 to 3s for 20s"
+""",
+    # A timeout that the coordinator does not allow ends the producer before its first transaction.
+    RARE_HEAD.replace("[[topic]]", '"transaction.max.timeout.ms" = 1000\n[[topic]]')
+    + """
+[[producer]]
+name = "pay"
+topics = ["orders"]
+transactions = { id = "pay", records = 10 }
+""",
+    # Far apart, a group takes two seconds from its barrier (10.6 s) to its assignment: its coordinator moves meanwhile.
+    RARE_HEAD
+    + """
+[network]
+latency = "500ms"
+[[group]]
+name = "billing"
+topics = ["orders"]
+members = 2
+[[at]]
+time = "10700ms"
+do = "move coordinator of billing"
+""",
+)
+"""What the library has no lesson about and the swarm seldom draws."""
+
+
+def fly(spec: ScenarioSpec, seed: int, marks: Marks) -> None:
+    """Fly a scenario to its end, seen by the marks."""
+    marks.forget_flight()
+    simulation = Simulation(spec, seed, sinks=[marks])
+
+    async def main() -> None:
+        async with simulation.running():
+            await simulation.timeline.fly(spec.until_us)
+
+    trio.run(main, clock=simulation.timeline)
+
+
+def fly_library(marks: Marks, names: list[str]) -> None:
+    """The scenarios, each with its own seed; the loads are cut short."""
+    for name in names:
+        spec = load(name).spec
+        if name in SHORTER_S:
+            spec = msgspec.structs.replace(spec, until_us=SHORTER_S[name] * SECOND_US)
+        fly(spec, spec.seed, marks)
+
+
+def fly_rare(marks: Marks) -> None:
+    """Flights made for edges that are seldom taken."""
+    for text in RARE:
+        fly(parse_scenario(text, "rare.toml").spec, 1, marks)
+
+
+def fly_swarm(marks: Marks, seeds: range) -> None:
+    """Random clusters; every third with transactions, whatever it drew."""
+    for seed in seeds:
+        fly(draw(seed, MINUTE_US, TRANSACTIONS if seed % 3 == 0 else ()).spec, seed, marks)
+
+
+def test_no_edge_stands_twice_and_reasons_are_given_for_edges_that_are_there() -> None:
+    marks = every_mark()
+    assert len(marks) == len(set(marks))
+    assert set(CANNOT) <= set(marks)
+    assert all(CANNOT.values())
+
+
+def test_marks_count_what_a_flight_takes_and_nothing_else() -> None:
+    with watching_marks() as marks:
+        fly_library(marks, ["transaction-abort"])
+    assert marks.hits["group", "Empty → PreparingRebalance (a member came, went or changed)"]
+    assert marks.hits["transaction", "PrepareAbort → CompleteAbort"]
+    assert marks.hits["transactional producer", "ABORTING_TRANSACTION → READY"]
+    assert marks.hits["partition", "leader: created"]
+    assert not marks.hits["broker", "ended: crash"]
+    seen = dict(marks.hits)
+    fly_library(marks, ["transaction-abort"])  # nobody watches the tables any more
+    assert (
+        marks.hits["transaction", "PrepareAbort → CompleteAbort"] == seen["transaction", "PrepareAbort → CompleteAbort"]
+    )
+    assert set(marks.hits) <= set(every_mark())
+
+
+def test_rare_flights_take_the_edges_that_they_are_made_for() -> None:
+    with watching_marks() as marks:
+        fly_rare(marks)
+    for edge in ("Empty → Dead", "CompleteCommit → Dead", "CompleteAbort → Dead", "Empty → PrepareAbort"):
+        assert marks.hits["transaction", edge], edge
+    assert marks.hits["transactional producer", "INITIALIZING → FATAL_ERROR"]
+    assert marks.hits["group", "CompletingRebalance → Dead (the coordinator resigned, or the group was deleted)"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1_800)
+def test_every_edge_is_taken_by_the_library_or_the_swarm(capsys: pytest.CaptureFixture[str]) -> None:
+    """Prints the table of hits."""
+    with watching_marks() as marks:
+        fly_rare(marks)
+        fly_library(marks, LIBRARY)
+        fly_swarm(marks, range(1, SEEDS + 1))
+    with capsys.disabled():
+        print("\n" + "\n".join(marks.table()))  # noqa: T201 - the table that was asked for
+        print(f"{sum(1 for mark in every_mark() if marks.hits[mark])} of {len(every_mark())} edges")  # noqa: T201
+    assert not [mark for mark in marks.hits if mark not in every_mark()]
+    assert not [mark for mark in every_mark() if not marks.hits[mark] and mark not in CANNOT]
+    assert not [mark for mark in CANNOT if marks.hits[mark]], "this edge can be taken after all"
