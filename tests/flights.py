@@ -264,6 +264,8 @@ def _steps(random: Random, spec: ScenarioSpec) -> list[StepSpec]:
             texts += [(at_ms, f"abandon transaction of {name}")]
         elif random.random() < 0.5:
             texts += [(at_ms, f"lose next 2 responses of {random.choice(TXN_APIS)} from {random.choice(brokers)}")]
+    slow = [text.partition(" to ")[0] for _, text in texts if text.startswith("slow disk") and " for " not in text]
+    texts += [(TROUBLE_ENDS_S * 1000 + 500, f"{disk} to 0ms") for disk in dict.fromkeys(slow)]
     texts += [(TROUBLE_ENDS_S * 1000 + 500, "heal")]
     for name in (*brokers, *members, *producers):
         texts += [(TROUBLE_ENDS_S * 1000 + 600, f"resume {name}"), (TROUBLE_ENDS_S * 1000 + 700, f"start {name}")]

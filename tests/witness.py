@@ -420,7 +420,7 @@ def _watch_brokers(patch: pytest.MonkeyPatch, witness: Witness) -> None:
         witness._took_over(replica)
 
     def loaded(_: None, __: GroupCoordination, hosted: Hosted[GroupCoordinator]) -> None:
-        if not hosted.loading and hosted.epoch >= witness.elected.get(hosted.replica.partition, 0):
+        if not hosted.coordinator.loading and hosted.epoch >= witness.elected.get(hosted.replica.partition, 0):
             notes.loaded(hosted.replica.partition, hosted.coordinator)
 
     def elects(_: Controller, partition: str, metadata: PartitionMetadata, __: str) -> None:

@@ -41,7 +41,9 @@ class CoordinatorHost(Host, Protocol):
 
 
 class Coordinator(Protocol):
-    """What the driver needs of a coordinator, whatever it coordinates."""
+    """What the driver needs of a coordinator, whatever it coordinates; `loading` until `loaded`."""
+
+    loading: bool
 
     def handle(self, request: m.Request, call: object, now_us: int) -> Decision:
         """Answer, park or refuse a request."""
@@ -63,14 +65,14 @@ Kind = TypeVar("Kind", bound=Coordinator)
 
 
 class Hosted(Generic[Kind]):
-    """A coordinator on this broker, elected in `epoch`; `loading` until its partition was replayed."""
+    """A coordinator on this broker, elected in `epoch`; `over`: it leads no more, or its process ended."""
 
-    __slots__ = ("coordinator", "epoch", "loading", "over", "replica", "timer")
+    __slots__ = ("coordinator", "epoch", "over", "replica", "timer")
 
     def __init__(self, coordinator: Kind, replica: Replica) -> None:
         self.coordinator, self.replica = coordinator, replica
         self.epoch = replica.metadata.leader_epoch
-        self.loading, self.over = True, False
+        self.over = False
         self.timer: Timer | None = None
 
 
@@ -261,7 +263,6 @@ class Coordination(ABC, Generic[Kind]):
             return
         for batch in hosted.replica.log.batches:
             self._replay(hosted.coordinator, batch)
-        hosted.loading = False
         self._run(hosted, hosted.coordinator.loaded(self._broker.now_us))
 
     def resigned(self, replica: Replica) -> None:
@@ -269,7 +270,7 @@ class Coordination(ABC, Generic[Kind]):
         hosted = self.hosted.pop(replica.partition, None)
         if hosted is not None:
             self._end(hosted)
-            if not hosted.loading:
+            if not hosted.coordinator.loading:
                 decision = hosted.coordinator.unload(self._broker.now_us)
                 self._tell(decision)
                 decision.events.clear()

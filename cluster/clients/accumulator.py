@@ -25,7 +25,7 @@ class ProducerBatch:
 
     `bytes`: as the producer estimates it while records are added, then as it goes over the wire. `capacity`: how many
     records it takes; `estimate`: what share of their size they are expected to have there. `piece`: of a batch that was
-    too large.
+    too large. `refused_by`: the broker that its last attempt went to.
     """
 
     __slots__ = (
@@ -47,6 +47,7 @@ class ProducerBatch:
         "over",
         "partition",
         "piece",
+        "refused_by",
         "reserved",
     )
 
@@ -58,7 +59,7 @@ class ProducerBatch:
             first_serial,
         )
         self.bytes, self.count, self.attempts = RECORD_BATCH_OVERHEAD_BYTES, 0, 0
-        self.base_sequence = self.first_sent_us = self.epoch = UNSENT
+        self.base_sequence = self.first_sent_us = self.epoch = self.refused_by = UNSENT
         self.not_before_us = self.capacity = 0
         self.estimate = 1.0
         self.full = self.over = self.piece = False  # over: acknowledged, or given up

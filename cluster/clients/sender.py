@@ -122,6 +122,10 @@ class Sender(SenderBooks):
         self.wake()
         await host.refresh_metadata(host.topics)
         self._refreshing = False
+        for queue in self._accumulator.queues.values():
+            for batch in queue:
+                if batch.attempts:
+                    self._forgive(batch)
         self._refresh_us = host.timeline.now_us + self._metadata_age_us
         if self._refresh_timer is not None:
             self._refresh_timer.cancel()
@@ -314,7 +318,7 @@ class Sender(SenderBooks):
                 self._stale = self._stale or result.error in LOOK_ELSEWHERE
                 self._failed(batch, result.error.name)
         for batch, error in again:
-            self._retry(batch, error)
+            self._retry(batch, error, leader)
         self._draining = False
         if self._host.transactions is not None:
             self._host.transaction_moved()

@@ -132,12 +132,14 @@ class SenderBooks:
             e.SendRefused(producer=self._host.name, topic=topic, records=1, waited_for=waited_for, error=error)
         )
 
-    def _retry(self, batch: ProducerBatch, error: ErrorCode) -> None:
-        """Back into the queue, before everything with a later sequence."""
+    def _retry(self, batch: ProducerBatch, error: ErrorCode, leader: int) -> None:
+        """Back into the queue, before everything with a later sequence: after a backoff, or at once to a new leader."""
         batch.attempts += 1
+        batch.refused_by = leader
         backoff_us = min(self._host.retry_backoff_us << min(batch.attempts - 1, 10), self._host.retry_backoff_max_us)
         batch.not_before_us = self._host.timeline.now_us + backoff_us
         self._put_back(batch)
+        self._forgive(batch)
         if error in LOOK_ELSEWHERE:
             self._stale = True
         self._host.tell(
@@ -149,6 +151,11 @@ class SenderBooks:
                 attempt=batch.attempts,
             )
         )
+
+    def _forgive(self, batch: ProducerBatch) -> None:
+        """No backoff for a batch whose partition is led by somebody else now (`hasLeaderChangedForTheOngoingRetry`)."""
+        if self._host.leader_of(batch.partition) not in (UNSENT, batch.refused_by):
+            batch.not_before_us = 0
 
     def _put_back(self, batch: ProducerBatch) -> None:
         """In front of its queue, but behind what has an earlier sequence. Source: `insertInSequenceOrder`."""

@@ -3,9 +3,11 @@
 from cluster import events as e
 from cluster.invariants.log_state import LogState
 from cluster.invariants.sentences import broken
+from cluster.protocol.names import coordinator_partition
 from cluster.protocol.record_batch import ABORT, COMMIT
 from cluster.view import ClusterView
 
+TRANSACTIONS_TOPIC = "__transaction_state"
 WITH_EPOCHS = 2  # the transaction.version from which on every end raises the epoch
 LAST_EPOCH = 32_766  # there is none behind it
 _DECISIONS = {"PrepareCommit": COMMIT, "PrepareAbort": ABORT}
@@ -21,6 +23,7 @@ class TransactionInvariants:
         self._view, self._version, self._logs = view, version, logs
         self._decided: dict[int, str] = {}  # producer id → the decision of its transaction, until the next one
         self._ongoing: dict[int, int] = {}  # producer id → the epoch of its open transaction
+        self._coordinated: dict[int, tuple[str, int]] = {}  # producer id → its coordinator's partition and leader epoch
         self._by_hand: dict[str, int] = {}  # partition → whose transaction an administrator ends in it
         self._commits: dict[str, int] = {}  # partition of groups → COMMIT markers whose offsets were not told
         self._unmarked: dict[int, dict[str, None]] = {}  # producer id → partitions that wait for their marker
@@ -39,13 +42,26 @@ class TransactionInvariants:
             self._decided[producer_id] = decision
         elif state == "Ongoing":
             self._ongoing[producer_id] = event.epoch
-            self._decided.pop(producer_id, None)
+            self._coordinated[producer_id] = self._coordinator(event.transactional_id)
             self._unmarked.pop(producer_id, None)
+            if not event.loaded:  # else a decision may have gone with its host, while its markers are on their way
+                self._decided.pop(producer_id, None)
         elif state in {"CompleteCommit", "CompleteAbort"} and not event.loaded:
             unmarked = self._unmarked.pop(producer_id, {})
             missing = [name for name in unmarked if not self._logs[name].lossy]  # else it may have gone with its leader
             if missing:
                 broken("T2", event, f"{event.transactional_id} is {state} without a marker in {', '.join(missing)}")
+
+    def _coordinator(self, transactional_id: str) -> tuple[str, int]:
+        """The partition that keeps an id, and the epoch of whoever leads it."""
+        count = self._view.topics[TRANSACTIONS_TOPIC].partitions
+        partition = f"{TRANSACTIONS_TOPIC}-{coordinator_partition(transactional_id, count)}"
+        return partition, self._view.partitions[partition].leader_epoch
+
+    def _deposed(self, producer_id: int) -> bool:
+        """Whether another broker coordinates it by now: what the one before decided last was not told."""
+        partition, epoch = self._coordinated.get(producer_id, ("", -1))
+        return bool(partition) and self._view.partitions[partition].leader_epoch != epoch
 
     def aborted_by_hand(self, event: e.HangingTransactionAborted) -> None:
         """The marker that follows is not the coordinator's: T2 and T4 do not speak of it."""
@@ -66,7 +82,7 @@ class TransactionInvariants:
         if self._by_hand.pop(event.partition, None) == producer_id:
             return
         decision = self._decided.get(producer_id)
-        if was_open and decision is None and self._version >= WITH_EPOCHS:
+        if was_open and decision is None and self._version >= WITH_EPOCHS and not self._deposed(producer_id):
             found = f"{event.marker} ends producer id {producer_id}'s transaction, which nobody decided"
             broken("T4", event, f"{event.partition}: {found}")
         if was_open and decision is not None and decision != event.marker:

@@ -110,3 +110,14 @@ def test_an_abort_waits_for_what_was_sent_and_drops_only_the_rest() -> None:
     assert [event for event in failed if event.sent and event.error == "TimeoutException"]
     assert flight.document["transactions"]["t-1"]["aborted"] >= 1
     assert flight.document["transactions"]["t-1"]["committed"] >= 3
+
+
+def test_a_batch_does_not_back_off_from_a_new_leader() -> None:
+    """Source: `ProducerBatch.hasLeaderChangedForTheOngoingRetry` (KAFKA-15415)."""
+    steps = [(3.0, "restart broker-1"), (20.0, "elect preferred orders-0")]  # from broker-2 back to broker-1
+    config: dict[str, Value] = {"retry.backoff.ms": 700, "retry.backoff.max.ms": 700}
+    flight = flown(cluster(*steps, until_s=30, rate=200.0, producer=config, reads=False))
+    refused = flight.all(e.BatchRetried, 20 * SECOND_US, error="NOT_LEADER_OR_FOLLOWER")
+    again = flight.all(e.BatchAcknowledged, 20 * SECOND_US)
+    assert refused
+    assert max(event.latency_us for event in again) < 100_000

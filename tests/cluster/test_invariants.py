@@ -45,6 +45,12 @@ class World:
                 e.MemberStarted(group="g", member=member),
             )  # fmt: skip
         self.tell(elected(1, 0), taken(1, 0, 0))
+        self.tell(
+            e.TopicCreated(
+                topic="__transaction_state", partitions=1, replication_factor=1, min_insync_replicas=1, internal=True
+            ),
+            coordinates(1, 0),
+        )
 
     def tell(self, *events: e.Event) -> None:
         for event in events:
@@ -64,6 +70,18 @@ class World:
 
 def elected(leader: int, epoch: int, isr: tuple[int, ...] = (1, 2, 3), reason: str = "broker fenced") -> e.Event:
     return e.LeaderElected(partition=P, leader=leader, leader_epoch=epoch, replicas=(1, 2, 3), isr=isr, reason=reason)
+
+
+def coordinates(broker: int, epoch: int) -> e.Event:
+    """Who keeps transactions."""
+    return e.LeaderElected(
+        partition="__transaction_state-0",
+        leader=broker,
+        leader_epoch=epoch,
+        replicas=(1, 2),
+        isr=(1, 2),
+        reason="moved",
+    )
 
 
 def taken(broker: int, epoch: int, end: int, *, start: int = 0, watermark: int | None = None) -> e.Event:
@@ -297,6 +315,7 @@ LEGAL: list[list[e.Event]] = [
     [appended(0, sequence=0, pid=7), elected(2, 1), taken(2, 1, 0), appended(0, epoch=1, sequence=0, pid=7)],
     [transaction("Ongoing"), in_transaction(0, 0), transaction("PrepareCommit"), marker(10, "COMMIT"),
      transaction("CompleteCommit"), watermark(11), *polled(11)],
+    [transaction("Ongoing"), in_transaction(0, 0), coordinates(2, 1), marker(10, "COMMIT")],
     [*stable(1, g1=(P,), g2=()), given("g-1"), *stable(2, g2=(P,)), given("g-2", 2)],
     [*stable(1, g1=(P,)), barrier(2, "g-1"), committed(0, 1)],
     [*ALONE, late_watermark(2_000_000)],
