@@ -62,7 +62,8 @@ def _decided_partitions(spec: ScenarioSpec) -> Iterator[tuple[str, str]]:
     """
     for topic in spec.topics:
         if not _unclean(spec, topic):
-            yield from ((f"{topic.name}-{number}", "log_end") for number in range(topic.partitions))
+            end = "high_watermark" if _is_written_for_ever(spec, topic.name) else "log_end"
+            yield from ((f"{topic.name}-{number}", end) for number in range(topic.partitions))
     count = spec.broker_config(spec.brokers[0])["offsets.topic.num.partitions"]
     assert isinstance(count, int)
     yield from ((f"__consumer_offsets-{number}", "high_watermark") for number in range(count))
@@ -88,12 +89,13 @@ def _group(spec: ScenarioSpec, group: GroupSpec) -> Iterator[str]:
     if _chokes(group):
         return
     yield f'{where}.state == "Stable" && {where}.members == {group.members}'
+    restless = any(_is_written_for_ever(spec, topic) for topic in group.topics)
     hangs = _transactional(spec, group) and (_may_crash_away(spec) or _may_be_cut(spec, group))
     for name in group.instances():
         yield f'members["{name}"].alive && members["{name}"].state == "Stable"'
-        if not hangs:
+        if not (hangs or restless):
             yield f'members["{name}"].lag == 0'
-    if hangs or _reads_elsewhere(spec, group):
+    if hangs or restless or _reads_elsewhere(spec, group):
         return
     if _learns_of_partitions(spec, group) and _commits_last(spec, group):
         yield f"{counts}.unread == 0"
@@ -112,6 +114,11 @@ def _reads_elsewhere(spec: ScenarioSpec, group: GroupSpec) -> bool:
         command.member in group.instances() and any(topic not in group.topics for topic in command.topics)
         for command in _commands(spec, Subscribe)
     )
+
+
+def _is_written_for_ever(spec: ScenarioSpec, topic: str) -> bool:
+    """Who chokes on a record works on those before it again and again."""
+    return any(_chokes(group) and group.application.writes == topic for group in spec.groups)
 
 
 def _learns_of_partitions(spec: ScenarioSpec, group: GroupSpec) -> bool:
