@@ -223,9 +223,27 @@ class Process:
         return response
 
     def any_broker(self) -> int:
-        """Whom to ask when nobody in particular is to be asked: the one that was asked last, while it helps."""
+        """Whom to ask when nobody in particular is to be asked: the one that was asked last, while it helps.
+
+        One whose connection broke is passed over until its backoff is over, as long as there is another. Two searches
+        at once that took turns with the dead alone would never come to the living.
+        Source: `NetworkClient.leastLoadedNode` (`canConnect`).
+        """
         brokers = list(self.around.brokers)
-        return brokers[(self.number + self._contacts) % len(brokers)]
+        first = self.number + self._contacts
+        return next(
+            (
+                broker
+                for broker in (brokers[(first + step) % len(brokers)] for step in range(len(brokers)))
+                if not self._must_wait_for(broker)
+            ),
+            brokers[first % len(brokers)],
+        )
+
+    def _must_wait_for(self, broker: int) -> bool:
+        """Whether there is no connection to a broker, and none may be begun yet."""
+        connection = self._connections.get(broker)
+        return connection is not None and connection.broken and self.timeline.now_us < connection.attempts.not_before_us
 
     def try_another_broker(self) -> None:
         """`any_broker` did not help: the next one may."""

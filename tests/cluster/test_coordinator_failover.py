@@ -1,6 +1,8 @@
 """The coordinator's broker dies in each state of its group: what the members notice of it."""
 
+import msgspec
 import pytest
+import trio
 
 from cluster import events as e
 from cluster.broker import coordination as hosting
@@ -8,6 +10,8 @@ from cluster.config import Value
 from cluster.coordinators import group_coordinator
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatResponse, OffsetCommitResponse
+from cluster.simulation import Simulation
+from cluster.spec import BrokerSpec
 from tests.cluster.test_timing_facts import MS, SECOND_US, Flown, flown, spec
 
 
@@ -98,3 +102,32 @@ def test_a_group_of_which_no_disk_has_anything_is_dead_until_its_members_come_ba
     again = flight.all(e.JoinBarrierCompleted, deleted.at_us)
     assert [event.generation for event in again] == [1]
     assert flight.document["groups"]["g"]["state"] == "Stable"
+
+
+def test_who_searches_passes_over_brokers_that_are_gone() -> None:
+    """Metadata and the coordinator are searched at once: taking turns with the dead alone, neither found the living."""
+    steps = [(15, "kill broker-1"), (15, "kill broker-3"), (45, "kill broker-4")]
+    four = tuple(BrokerSpec(number) for number in (1, 2, 3, 4))
+    config = {"offsets.topic.num.partitions": 27}  # of which broker-4 leads the one of g, and broker-2 is next
+    scenario = msgspec.structs.replace(spec(*steps, members=4, until_s=60), brokers=four, config=config)
+    simulation = Simulation(scenario, 1)
+    asked: list[tuple[int, int]] = []
+
+    async def main() -> None:
+        async with simulation.running():
+            for now_us in range(45 * SECOND_US, 53 * SECOND_US, 100 * MS):
+                await simulation.timeline.fly(now_us)
+                for member in simulation.consumers.values():
+                    for _ in four:
+                        asked.append((now_us, member.any_broker()))
+                        member.try_another_broker()
+
+    trio.run(main, clock=simulation.timeline)
+    dead = sum(broker != 2 for _, broker in asked)
+    assert 0 < dead < len(asked) // 2  # each once in its backoff of a second at most, the living as often as it likes
+    flight = flown(scenario)
+    loaded = flight.all(e.GroupLoaded, 45 * SECOND_US)[-1]
+    found = {event.member: event.at_us for event in flight.all(e.CoordinatorFound, loaded.at_us) if event.broker == 2}
+    assert (loaded.broker, set(found)) == (2, {"g-1", "g-2", "g-3", "g-4"})
+    assert max(found.values()) < loaded.at_us + 3 * SECOND_US
+    assert not flight.all(e.MemberRemoved, 45 * SECOND_US)
