@@ -100,7 +100,7 @@ KINDS = {
     ),
     "a coordinator that knows it no more": (
         paying((5.5, "pause pay-1 for 30s")),
-        "pay-1 is Fenced: INVALID_PRODUCER_ID_MAPPING",
+        "pay-1 begins anew as producer id ",  # not fenced: it aborts, and asks for another id
     ),
     "the group that has given its member up": (
         test_exactly_once.moving((4.05, "pause g-1 for 12s"), (4.1, "scale g to 2"), until_s=30, consumer=IMPATIENT),
