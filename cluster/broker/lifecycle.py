@@ -11,7 +11,7 @@ from cluster.broker.control_plane import ControlledBroker, ControlPlane
 from cluster.timeline import Timer
 
 REGISTRATION_BACKOFF_US = 1_000_000
-CONTROLLER_SOCKET_TIMEOUT_US = 30_000_000  # controller.socket.timeout.ms: a registration is sent again
+CONTROLLER_SOCKET_TIMEOUT_US = 30_000_000  # controller.socket.timeout.ms
 
 
 class LivingBroker(ControlledBroker, Protocol):
@@ -44,7 +44,12 @@ class Lifecycle:
             link = broker.control.link_from(broker)
             if link is not None:
                 link.send(broker.control.register, (broker, life))
-            self._register_in(REGISTRATION_BACKOFF_US if link is None else CONTROLLER_SOCKET_TIMEOUT_US)
+            self._register_in(REGISTRATION_BACKOFF_US if link is None else self._patience_us)
+
+    @property
+    def _patience_us(self) -> int:
+        """How long it waits for an answer before it asks again (KAFKA-14392, `NodeToControllerChannelManagerImpl`)."""
+        return min(CONTROLLER_SOCKET_TIMEOUT_US, self._broker.control.controller.session_timeout_us // 2)
 
     def _register_in(self, delay_us: int) -> None:
         self.registered()

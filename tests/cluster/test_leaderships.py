@@ -1,8 +1,11 @@
 """Elections in flight: preferred, unclean, balanced; controllers and coordinators that move; what crashes cost."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from cluster import events as e
+from cluster.broker.lifecycle import Lifecycle
 from cluster.config import Value
 from tests.cluster.broker_flights import SECOND_US, cluster, flown, log_of, partition, refusals
 
@@ -222,3 +225,22 @@ def test_records_on_their_way_to_a_paused_follower_outlive_the_crash_of_their_le
     assert [(event.broker, event.at_us // SECOND_US, event.records) for event in survived] == [(2, 13, 1)]
     assert survived[0].first_serial == lost[0].first_serial  # the first that came after the pause
     assert flight.document["delivery"]["lost"] == sum(event.records for event in lost) - 1 > 0
+
+
+@pytest.mark.parametrize(
+    ("session_us", "reached", "again_us"), [(9, True, 4_500_000), (90, True, 30_000_000), (9, False, 1_000_000)]
+)
+def test_a_registration_that_nobody_answers_is_sent_again(session_us: int, reached: bool, again_us: int) -> None:
+    """After half a session, or `controller.socket.timeout.ms` (KAFKA-14392); its answer may have died with a broker."""
+    sent: list[object] = []
+    delays: list[int] = []
+    link = SimpleNamespace(send=lambda _, what: sent.append(what)) if reached else None
+    control = SimpleNamespace(
+        register=None,
+        link_from=lambda _: link,
+        controller=SimpleNamespace(session_timeout_us=session_us * SECOND_US),
+        timeline=SimpleNamespace(call_later=lambda delay_us, *_: delays.append(delay_us)),
+    )
+    broker = SimpleNamespace(control=control, running=True, life=1)
+    Lifecycle(broker, heartbeat_us=2 * SECOND_US).register(1)  # type: ignore[arg-type]
+    assert (len(sent), delays) == (int(reached), [again_us])
