@@ -148,14 +148,14 @@ def judge(seed: int, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", COMMANDS)
-@pytest.mark.parametrize("seed", [1, 6])
+@pytest.mark.parametrize("seed", [6])
 def test_what_is_foretold_is_what_happens(seed: int, text: str) -> None:
     judge(seed, text)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("seed", [2, 3, 4, 5, 7, 8, 9, 10, 11, 12])
+@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12])
 def test_what_is_foretold_is_what_happens_in_many_states(seed: int) -> None:
     for text in COMMANDS:
         judge(seed, text)
