@@ -242,5 +242,5 @@ def test_a_registration_that_nobody_answers_is_sent_again(session_us: int, reach
         timeline=SimpleNamespace(call_later=lambda delay_us, *_: delays.append(delay_us)),
     )
     broker = SimpleNamespace(control=control, running=True, life=1)
-    Lifecycle(broker, heartbeat_us=2 * SECOND_US).register(1)  # type: ignore[arg-type]
+    Lifecycle(broker, heartbeat_us=2 * SECOND_US).register(1)
     assert (len(sent), delays) == (int(reached), [again_us])
