@@ -204,7 +204,7 @@ def _with_application(luck: Random, group: GroupSpec, features: tuple[str, ...],
         application = msgspec.structs.replace(
             application, commit="transaction", writes=OUT if luck.random() < 0.8 else None
         )
-        config["max.poll.records"] = luck.choice((50, 500))
+        config["max.poll.records"] = luck.choice((200, 500))
     elif first and "writes" in features:
         application = msgspec.structs.replace(application, writes=OUT)
     return msgspec.structs.replace(group, application=application, config=config)

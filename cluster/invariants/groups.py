@@ -43,7 +43,8 @@ class GroupInvariants:
         if missing and (log is None or not log.lossy):
             found = f"broker-{event.broker} does not know the offsets of {', '.join(missing)}"
             broken("G10", event, f"{event.group}: {found}")
-        self._committed[event.group] = dict.fromkeys(event.offsets)
+        for name in missing:  # what it has beside them may not be committed yet
+            del known[name]
         self._generations[event.group] = event.generation, self._epoch(event.group)
 
     def group_deleted(self, event: e.GroupDeleted) -> None:
