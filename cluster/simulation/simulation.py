@@ -72,6 +72,7 @@ def _few_collections() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.freeze()  # and with `unfreeze` into the oldest generation: else the next allocation walks a whole flight
         gc.set_threshold(*before)
         gc.unfreeze()
 
