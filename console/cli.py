@@ -24,7 +24,15 @@ from cyclopts import App, Parameter
 from console.complaints import BAD_INPUT, HELD, NOT_HELD, UsageError, complain, explain, print_last_events, warn
 from console.foretelling import blast
 from console.options import Seed, Sets, Until, duration_of, settings_of, speed_of, whole_number
-from console.printing import OutputError, draws_nothing, open_what_is_closed, say, write, write_nothing_more
+from console.printing import (
+    OutputError,
+    draws_nothing,
+    let_go_of_stderr,
+    open_what_is_closed,
+    say,
+    write,
+    write_nothing_more,
+)
 from recordings.version import VERSION
 
 app = App(
@@ -338,7 +346,9 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that knows no ✔ gets a ?
-    sys.exit(_run(tokens))
+    code = _run(tokens)
+    let_go_of_stderr()
+    sys.exit(code)
 
 
 def _run(tokens: Sequence[str] | None) -> int:

@@ -35,6 +35,14 @@ def write_nothing_more() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def let_go_of_stderr() -> None:
+    """What it could not take is not tried again when the process ends: Python would end with a code of its own."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
 def open_what_is_closed() -> None:
     """Give whoever started us without some of the standard streams (`>&-`) what takes nothing, or what nobody reads.
 

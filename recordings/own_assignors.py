@@ -6,6 +6,7 @@ same question, or no flight with it can be flown again.
 
 import importlib
 import importlib.util
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
@@ -60,9 +61,10 @@ def _module(path: str, folder: Path | None) -> ModuleType:
     file = folder.joinpath(*path.split(".")).with_suffix(".py") if folder is not None else None
     if file is None or not file.is_file():
         return importlib.import_module(path)
-    spec = importlib.util.spec_from_file_location(path, file)
+    loader = SourceFileLoader(path, str(file))
+    spec = importlib.util.spec_from_loader(path, loader)
     assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    # Not `exec_module`: its cache takes a file of the same length and second for the one it knows.
+    exec(loader.source_to_code(file.read_bytes(), str(file)), module.__dict__)
     return module

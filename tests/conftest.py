@@ -7,6 +7,9 @@ import pytest
 
 MOST_PROCESSES = 4
 
+for name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):  # users' processes have neither, and ours behave otherwise
+    os.environ.pop(name, None)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
