@@ -207,6 +207,7 @@ def _with_application(luck: Random, group: GroupSpec, features: tuple[str, ...],
         config["max.poll.records"] = luck.choice((200, 500))
     elif first and "writes" in features:
         application = msgspec.structs.replace(application, writes=OUT)
+        config["max.poll.records"] = 500  # each poll waits for its writes: with five it would never catch up in time
     return msgspec.structs.replace(group, application=application, config=config)
 
 
