@@ -21,7 +21,7 @@ from typing import Annotated, NoReturn
 import msgspec
 from cyclopts import App, Parameter
 
-from console.complaints import BAD_INPUT, HELD, NOT_HELD, UsageError, complain, explain, print_last_events, warn
+from console.complaints import BAD_INPUT, HELD, NOT_HELD, UsageError, complain, explain, tell_what_broke, warn
 from console.foretelling import blast
 from console.options import Seed, Sets, Until, duration_of, settings_of, speed_of, whole_number
 from console.printing import (
@@ -129,7 +129,7 @@ def run(  # noqa: PLR0913 - options
     finally:
         if progress is not None:
             progress.clear()
-    print_last_events(result.last_events)
+    tell_what_broke(plan, result, record)
     say(_json(result.report()) if json else output.of_flight(result, record))
     return HELD if result.held else NOT_HELD
 

@@ -5,6 +5,7 @@
 import contextlib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,6 +17,7 @@ from recordings.format import RecordingError
 
 if TYPE_CHECKING:
     from cluster.events import Event
+    from recordings.flight import FlightResult, Plan
 
 HELD, NOT_HELD, BAD_INPUT = 0, 1, 2
 
@@ -66,6 +68,20 @@ def print_last_events(events: "Sequence[Event]") -> None:
     if events:
         lines = [msgspec.json.encode(event).decode() for event in events]
         print(f"the last {len(lines)} events:", *lines, sep="\n", file=sys.stderr)
+
+
+def tell_what_broke(plan: "Plan", result: "FlightResult", record: Path | None) -> None:
+    """Tell what happened last in a flight that broke an invariant, and record it if it was not recorded."""
+    from recordings.flight import keep_violation
+
+    print_last_events(result.last_events)
+    for violation in result.invariants["violations"] if record is None else ():
+        try:
+            path = keep_violation(plan, violation["seq"], ())
+        except (RecordingError, OSError) as error:
+            complain(f"what was flown could not be recorded: {error}")
+        else:
+            complain(f"it is recorded in {path}; `flightdeck rerun {path}` shows it again")
 
 
 def complain(message: str) -> None:

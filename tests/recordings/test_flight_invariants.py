@@ -46,7 +46,10 @@ def test_a_violation_ends_the_flight_where_it_was_seen(plan: Plan, hasty: None, 
     assert again.flight.invariants["violations"] == [violation]
 
 
-def test_the_command_says_it_and_ends_with_1(hasty: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_it_and_ends_with_1(
+    hasty: None, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as left:
         main(["run", "first-join", "--until", "20s", "--json"])
     said = capsys.readouterr()
@@ -54,6 +57,9 @@ def test_the_command_says_it_and_ends_with_1(hasty: None, capsys: pytest.Capture
     report = msgspec.json.decode(said.out)
     assert [each["invariant"] for each in report["invariants"]["violations"]] == ["A1"]
     assert "the last 50 events:" in said.err
+    [kept] = tmp_path.iterdir()
+    assert f"it is recorded in {kept.name}; `flightdeck rerun {kept.name}` shows it again" in said.err
+    assert rerun(kept).flight.invariants["violations"] == report["invariants"]["violations"]
     with pytest.raises(SystemExit) as left:
         main(["run", "first-join", "--until", "20s"])
     assert "✖ A1 AckedIsCommitted" in capsys.readouterr().out
