@@ -226,22 +226,31 @@ class Consumer(Member):
         elif self._seeks:
             self.seek_back(self._seeks)
             self._seeks = {}
-        elif self._stale:
-            self._stale = False
-            await self.refresh_metadata(self.watched_topics)
-            self.fetcher.route()
-            self.membership.joining.look_around()
-            self.refreshed()
-            if any(self.leader_of(name) < 0 for name in self.owned) or not self._knows_its_topics():
-                self._stale = True
-                await self.sleep(self.retry_backoff_us)
-            elif self.state == "Stable" and not self.membership.joining.needed:
-                await self.sleep(self.retry_backoff_us)
+        elif self.wants_metadata:
+            await self._refresh()
         elif self.membership.wants_work:
             await self.membership.work()
         else:
             self.attention = False
         return self.alive
+
+    async def _refresh(self) -> None:
+        """Ask who leads what. poll() does not wait for a leader: it reads what has one, and rejoins if it must.
+
+        Source: `ConsumerCoordinator.poll` never waits for leaders; `Metadata.timeToNextUpdate` spaces the requests.
+        """
+        self.stale = False
+        await self.refresh_metadata(self.watched_topics)
+        self.fetcher.route()
+        self.membership.joining.look_around()
+        self.refreshed()
+        if not self._knows_its_topics():
+            self.stale = True
+            await self.sleep(self.retry_backoff_us)
+        elif any(self.leader_of(name) < 0 for name in self.owned):
+            self.refresh_again()
+        elif self.state == "Stable" and not self.membership.joining.needed:
+            await self.sleep(self.retry_backoff_us)
 
     def _knows_its_topics(self) -> bool:
         """Whether every topic of the subscription is known."""
@@ -276,7 +285,7 @@ class Consumer(Member):
         """subscribe(): from its next poll() on the member wants these topics; a dead one when it starts again."""
         self.topics = topics
         self.tell(e.SubscriptionChanged(group=self.group, member=self.name, topics=topics))
-        self._stale = True
+        self.stale = True
         self.want_attention()
 
     # --- what holds a member up ---------------------------------------------------------------------------------------

@@ -158,21 +158,23 @@ class Fetcher:
 
     def _answered(self, broker: int, response: FetchResponse | None) -> None:
         self._in_flight.pop(broker, None)
+        if response is None:
+            self._reader.metadata_is_stale()  # it is free again when the reader knows who leads (`route`)
+            return
         if broker in self._by_leader:
             self._free[broker] = None
-        if response is None:
-            self._reader.metadata_is_stale()
-            return
         self.answered_fetches += 1
         for fetched in response.partitions:
-            self._keep(fetched)
+            if not self._keep(fetched):
+                self._free.pop(broker, None)  # as above
         self._reader.wake()
 
-    def _keep(self, fetched: FetchedPartition) -> None:
+    def _keep(self, fetched: FetchedPartition) -> bool:
+        """Buffer what was fetched; false when this broker does not lead the partition."""
         name = fetched.partition
         position = self.positions.get(name)
         if position is None:
-            return  # revoked meanwhile
+            return True  # revoked meanwhile
         if fetched.error is ErrorCode.NONE:
             batches = [batch for batch in fetched.batches if batch.next_offset > position]
             if batches and batches[0].base_offset <= position and name not in self._buffered:
@@ -187,6 +189,8 @@ class Fetcher:
             self._reader.position_out_of_range(name)
         else:
             self._reader.metadata_is_stale()
+            return False
+        return True
 
     def _for_readers(self, batches: list[RecordBatch], fetched: FetchedPartition) -> list[RecordBatch]:
         """Without markers and aborted records; the position passes those in front, and later those at the end."""

@@ -81,7 +81,8 @@ class Member(Process):
         self.next_auto_commit_us = 0
         self._commit_timer: Timer | None = None
         self.attention = True
-        self._stale = True
+        self.stale = True
+        self._backing_off: Timer | None = None
         self._waiter: Waiter | None = None
 
     def set_state(self, state: str, reason: str = "") -> None:
@@ -135,7 +136,22 @@ class Member(Process):
 
     def metadata_is_stale(self) -> None:
         """A broker said that it does not lead, or does not answer: refresh before fetching again."""
-        self._stale = True
+        self.stale = True
+        if self._backing_off is None:
+            self.want_attention()
+
+    @property
+    def wants_metadata(self) -> bool:
+        """Whether to refresh it now: not while it is `retry.backoff.ms` since leaders were missing."""
+        return self.stale and self._backing_off is None
+
+    def refresh_again(self) -> None:
+        """Some partition has no leader: ask again after `retry.backoff.ms`, and go on meanwhile."""
+        self.stale = True
+        self._backing_off = self.after(self.retry_backoff_us, self._ask_again)
+
+    def _ask_again(self) -> None:
+        self._backing_off = None
         self.want_attention()
 
     def refreshed(self) -> None:

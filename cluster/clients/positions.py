@@ -32,7 +32,7 @@ class Positions:
         self._reset_only: dict[str, None] = {}  # whose committed offset must not be asked for (again)
         self._out_of_range: dict[str, int] = {}  # … because the log did not reach this position
         self._otherwise: dict[str, int] = {}  # where to go on without a committed offset, instead of a reset
-        self._not_before_us: dict[str, int] = {}  # by_duration found no record that young: ask again later
+        self._not_before_us: dict[str, int] = {}  # what found nothing is asked again later
 
     @property
     def missing(self) -> bool:
@@ -138,14 +138,20 @@ class Positions:
             response: m.ListOffsetsResponse | None = None
             if leader >= 0:
                 response = await consumer.ask(leader, self._question(names, policy))
-            if response is None:
-                consumer.metadata_is_stale()
-                return
+            if response is None:  # Kafka asks of the others meanwhile (OffsetFetcherUtils.regroupPartitionMapByNode)
+                self._refused(names)
+                continue
             found = {name: offset for name, (error, offset) in response.offsets.items() if error is ErrorCode.NONE}
             self._position({name: offset for name, offset in found.items() if offset >= 0}, policy.partition(":")[0])
-            self._ask_again([name for name, offset in found.items() if offset < 0])
+            none = [name for name, offset in found.items() if offset < 0]
+            self._ask_again(none, consumer.config["request.timeout.ms"] * MS)
             if len(found) < len(names):
-                consumer.metadata_is_stale()
+                self._refused([name for name in names if name not in found])
+
+    def _refused(self, names: list[str]) -> None:
+        """Their leader is another one, or there is none: ask again when it may be known."""
+        self._consumer.metadata_is_stale()
+        self._ask_again(names, self._consumer.retry_backoff_us)
 
     def _question(self, names: list[str], policy: str) -> m.ListOffsetsRequest:
         consumer = self._consumer
@@ -155,10 +161,10 @@ class Positions:
         since_us = consumer.timeline.now_us - parse_iso_duration(policy.removeprefix(BY_DURATION))
         return m.ListOffsetsRequest(names, latest=False, read_committed=committed, since_us=max(0, since_us))
 
-    def _ask_again(self, names: list[str]) -> None:
-        """No record is that young: nothing is found, nor asked again before request.timeout.ms is over."""
+    def _ask_again(self, names: list[str], delay_us: int) -> None:
+        """Nothing is found: do not ask again so soon. Where no record is that young, after request.timeout.ms."""
         consumer = self._consumer
-        again_us = consumer.timeline.now_us + consumer.config["request.timeout.ms"] * MS
+        again_us = consumer.timeline.now_us + delay_us
         for name in names:
             if name in self._unknown:
                 self._not_before_us[name] = again_us
