@@ -112,8 +112,11 @@ def check(
             break
         checked.events += outcome.events
         if not outcome.invariant and lines is not None:
-            checked.flown_twice += 1
             outcome = _again(swarm.spec, outcome, lines)
+            if outcome.interrupted:  # what was cut short is no other flight
+                checked.interrupted = True
+                break
+            checked.flown_twice += 1
         checked.seeds += 1
         if outcome.invariant:
             if progress is not None:
@@ -131,10 +134,12 @@ def _again(spec: ScenarioSpec, first: _Outcome, lines: list[bytes]) -> _Outcome:
     """A seed is a flight: the second one has the same events, or the first that differs is named."""
     comparison = Comparison(iter(lines))
     second = _fly(spec, comparison)
+    if second.interrupted:
+        return second
     comparison.finish(recorded_until_us=spec.until_us, flown_until_us=spec.until_us)
     differs = comparison.divergence
     if differs is None:
-        return msgspec.structs.replace(first, interrupted=second.interrupted)
+        return first
     sides = [_text(one) for one in (differs.recorded, differs.rerun)]
     found = f"event {differs.seq} at {differs.at_s:f} s differs; first flight: {sides[0]}; second flight: {sides[1]}"
     return msgspec.structs.replace(first, invariant=DETERMINED, name=NAMES[DETERMINED], found=found, at_s=differs.at_s)

@@ -142,6 +142,28 @@ def test_a_seed_that_is_another_flight_the_second_time_is_noticed_and_its_first_
     assert failure.at_s == first["at_us"] / 1_000_000
 
 
+def test_control_c_in_the_second_flight_of_a_seed_ends_the_check_and_is_no_other_flight(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    flights = count(1)
+    append = Replica.append
+
+    def interrupted(replica: Replica, batch: RecordBatch, now_us: int) -> RecordBatch:
+        if replica.log.log_end > 20:
+            raise KeyboardInterrupt
+        return append(replica, batch, now_us)
+
+    def flown(*arguments: object, **others: object) -> object:
+        if next(flights) == 2:
+            monkeypatch.setattr(Replica, "append", interrupted)
+        return fly(*arguments, **others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(checking, "fly", flown)
+    checked = check(3, MINUTE_US, first_seed=0)
+    assert checked.interrupted
+    assert (checked.seeds, checked.flown_twice, checked.failures) == (0, 0, [])
+
+
 def test_a_bug_of_the_simulation_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> None:
         raise ValueError("broken")
