@@ -63,6 +63,15 @@ def _flight(rows: "Rows") -> data.Flight:
             **{name: sum(getattr(group, name) for group in groups) for name in RECORDS},
         ),
         groups=groups,
+        producers=[
+            _make(data.Producer, row) for row in sorted(rows["producers"], key=lambda row: natural(row["producer"]))
+        ],
+        outages=[
+            _make(data.Outage, row) for row in sorted(rows["outages"], key=lambda row: (row["from_us"], row["broker"]))
+        ],
+        availability=[
+            _make(data.Availability, row) for row in sorted(rows["availability"], key=lambda row: str(row["topic"]))
+        ],
         incidents=_incidents(rows),
         rebalances=rebalances,
         storms=[_make(data.Storm, storm) for storm in sorted(rows["storms"], key=lambda storm: int(storm["from_us"]))],

@@ -54,3 +54,10 @@ def listed(words: list[str]) -> str:
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def partition_time(partitions: int, total_us: int) -> str:
+    """A sum over partitions as what it is: `3 partitions × 44 s`, of 132 partition-seconds."""
+    if partitions == 0:
+        return "0 partitions"
+    return f"{many(partitions, 'partition')} × {duration(total_us / partitions)}"

@@ -10,10 +10,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as sf
 
+from recordings.spark.availability import availability, outages
 from recordings.spark.instants import last_second
 from recordings.spark.lag import lag_by_partition
 from recordings.spark.lag_measures import incidents, lag_by_group, lag_measures, recoveries
 from recordings.spark.ownership import unowned
+from recordings.spark.producers import producer_totals
 from recordings.spark.rebalances import attendance, rebalances, storms
 from recordings.spark.report_data import ATTENDED, CELLS, HEAT_ROWS, POINTS
 from recordings.spark.tables import Tables
@@ -128,6 +130,9 @@ QUESTIONS: dict[str, Question] = {
     "unowned": _unowned,
     "topics": _topics,
     "declared": _declared,
+    "producers": producer_totals,
+    "outages": outages,
+    "availability": availability,
     "kinds": kinds,
     "flights": lambda tables: tables.flights,
 }

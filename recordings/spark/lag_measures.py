@@ -10,6 +10,7 @@ from recordings.spark.tables import Tables
 
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 BASELINE_SECONDS = 10
+END_OF_TIME = 2**62
 NO_INCIDENT = "mark "  # a command that only writes something down
 
 
@@ -55,8 +56,9 @@ def lag_measures(series: DataFrame, keys: Sequence[str]) -> DataFrame:
 def incidents(tables: Tables) -> DataFrame:
     """What was done to each flight, in order: every command that did something, whoever gave it.
 
-    `run_id`, `incident` (from 1), `at_us`, `text`, `source`, `mended_us` (when the injury it made was over; null:
-    never, or it made none), `refused` ("" or why it could not be), `next_us` (the next incident, or the flight's end).
+    `run_id`, `incident` (from 1), `at_us`, `text`, `source`, `fault` (it started one), `mended_us` (when that fault
+    ended; null: never, or there was none), `refused` ("" or why it could not be), `next_us` (the next incident, or the
+    flight's end).
     """
     return tables.once("incidents", lambda: _incidents(tables))
 
@@ -65,8 +67,11 @@ def _incidents(tables: Tables) -> DataFrame:
     order = Window.partitionBy("run_id").orderBy("after_seq", "turn", "command")
     key = ("run_id", "at_us", "text")
     ended = tables["fault_ended"].select("run_id", "fault", sf.col("at_us").alias("mended_us"))
-    begun = tables["fault_started"].select(*key, "fault").join(ended, ["run_id", "fault"])
-    mended = begun.groupBy(*key).agg(sf.max("mended_us").alias("mended_us"))
+    begun = tables["fault_started"].select(*key, "fault").join(ended, ["run_id", "fault"], "left")
+    lasting = sf.max(sf.coalesce("mended_us", sf.lit(END_OF_TIME)))  # a fault that nothing ends lasts longest
+    mended = begun.groupBy(*key).agg(
+        sf.nullif(lasting, sf.lit(END_OF_TIME)).alias("mended_us"), sf.lit(True).alias("fault")
+    )
     refused = tables["command_refused"].groupBy(*key).agg(sf.first("reason").alias("refused"))
     ends = tables.flights.select("run_id", "virtual_us")
     return (
@@ -80,6 +85,7 @@ def _incidents(tables: Tables) -> DataFrame:
         .join(refused, list(key), "left")
         .withColumn("next_us", sf.coalesce("next_us", "virtual_us"))
         .withColumn("refused", sf.coalesce("refused", sf.lit("")))
+        .withColumn("fault", sf.coalesce("fault", sf.lit(False)))
         .drop("virtual_us")
     )
 

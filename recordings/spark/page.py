@@ -7,9 +7,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from recordings.spark import charts, figures
+from recordings.spark.lag_causes import notable
 from recordings.spark.report_data import HEAT_ROWS, Flight, Rebalance, Report
 from recordings.spark.stories import story
-from recordings.spark.verdict import cause_in_words, notable
+from recordings.spark.verdict import cause_in_words
 
 TEMPLATES = Path(__file__).parent / "templates"
 DETAILED_FLIGHTS = 12
@@ -28,6 +29,7 @@ def page(report: Report) -> str:
     environment.filters |= {
         "count": figures.count,
         "duration": figures.duration,
+        "partition_time": figures.partition_time,
         "clock": figures.clock,
         "cause": cause_in_words,
         "notable": notable,
@@ -41,6 +43,7 @@ def page(report: Report) -> str:
         "case_file": charts.case_file,
         "series_of": _series,
         "followed": _followed,
+        "errors": _errors,
         "width": charts.WIDTH,
         "left": charts.LEFT,
         "plot": charts.PLOT,
@@ -62,6 +65,11 @@ def _followed(flight: Flight, place: int) -> list[Rebalance]:
     incidents = flight.incidents
     until_us = incidents[place + 1].at_us if place + 1 < len(incidents) else flight.virtual_us
     return [each for each in flight.rebalances if incidents[place].at_us <= each.started_us < until_us]
+
+
+def _errors(counts: dict[str, int]) -> str:
+    """`NOT_LEADER_OR_FOLLOWER 3, NETWORK_EXCEPTION 1`."""
+    return ", ".join(f"{error} {figures.count(number)}" for error, number in counts.items())
 
 
 def _text(name: str) -> str:

@@ -12,14 +12,17 @@ from recordings.spark.ownership import unowned
 from recordings.spark.tables import Tables
 
 REBALANCE = (*GROUP, "rebalance")
-COSTS = ("moved", "stopped_partition_us", "orphaned_partition_us", "stopped_member_us", "reread")
+SUMS = ("moved", "stopped_partition_us", "orphaned_partition_us", "stopped_member_us", "reread")
+COUNTS = ("stopped_partitions", "orphaned_partitions")  # distinct ones: a partition may stop twice
+COSTS = (*SUMS, *COUNTS)
 END_OF_TIME = 2**62
 
 
 def costs(tables: Tables, spans: DataFrame) -> DataFrame:
     """`REBALANCE` and `COSTS` (null: none of that kind) of each rebalance that cost anything; `spans` as there."""
     rows = _dated(tables, spans).unionByName(_moved(tables, spans), allowMissingColumns=True)
-    return rows.groupBy(*REBALANCE).agg(*(sf.sum(name).alias(name) for name in COSTS))
+    distinct = (sf.size(sf.collect_set(name)).cast("bigint").alias(name) for name in COUNTS)
+    return rows.groupBy(*REBALANCE).agg(*(sf.sum(name).alias(name) for name in SUMS), *distinct)
 
 
 def _dated(tables: Tables, spans: DataFrame) -> DataFrame:
@@ -30,7 +33,7 @@ def _dated(tables: Tables, spans: DataFrame) -> DataFrame:
     over = spans.where(sf.col("ends").isin(STABLE, EMPTY)).select(
         *GROUP, sf.col("ended_seq").alias("seq"), sf.col("rebalance").alias("over")
     )
-    idle = unowned(tables).where("seq is not null").select(*GROUP, "seq", "from_us", "until_us")
+    idle = unowned(tables).where("seq is not null").select(*GROUP, "seq", "partition", "from_us", "until_us")
     stopped = member_stops(tables).select(*GROUP, "seq", "from_us", "until_us")
     rows = began
     for other in (
@@ -54,6 +57,8 @@ def _dated(tables: Tables, spans: DataFrame) -> DataFrame:
             sf.when(what == "partition", still).alias("stopped_partition_us"),
             sf.when(what == "partition", before).alias("orphaned_partition_us"),
             sf.when(what == "member", still).alias("stopped_member_us"),
+            sf.when((what == "partition") & (still > 0), sf.col("partition")).alias("stopped_partitions"),
+            sf.when((what == "partition") & (before > 0), sf.col("partition")).alias("orphaned_partitions"),
             "reread",
         )
     )

@@ -127,14 +127,14 @@ def attendance(tables: Tables, found: DataFrame) -> DataFrame:
 def storms(found: DataFrame, gap_us: int = STORM_GAP_US, least: int = STORM_REBALANCES) -> DataFrame:
     """Rebalances that follow one another within `gap_us`, at least so many, from `rebalances`.
 
-    `GROUP`, `from_us`, `until_us`, `rebalances`, `causes` (of each, in order), `stopped_partition_us`, `reread`. Second
-    rounds of cooperative rebalances do not count.
+    `GROUP`, `from_us`, `until_us`, `rebalances`, `causes` (of each, in order), `stopped_partition_us`, `reread`. First
+    joins of an Empty group and second rounds of cooperative rebalances do not count.
     """
     order = Window.partitionBy(*GROUP).orderBy("rebalance")
     begins = sf.coalesce(sf.col("started_us") - sf.lag("started_us").over(order) > gap_us, sf.lit(True))
     causes = sf.transform(sf.sort_array(sf.collect_list(sf.struct("rebalance", "cause"))), lambda row: row["cause"])
     return (
-        found.where(sf.col("cause") != NEXT_ROUND)
+        found.where((sf.col("cause") != NEXT_ROUND) & ~sf.col("initial"))
         .withColumn("begins", begins)
         .withColumn("storm", sf.count_if("begins").over(order))
         .groupBy(*GROUP, "storm")

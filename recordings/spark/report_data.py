@@ -117,7 +117,8 @@ class Rebalance(msgspec.Struct, frozen=True, kw_only=True):
 
     `closed_us`: the join barrier closed; `assigned_us`: the leader's assignment came; null: it did not come so far.
     `ends`: `Stable`, `Empty`, `coordinator moved` or `unfinished`; `barriers`: how often it had to begin anew. `moved`
-    counts partitions with another owner than before; the costs are as in a group. `attendance` may be left out ([])
+    counts partitions with another owner than before; the costs are as in a group; `stopped_partitions` and
+    `orphaned_partitions` count the partitions behind the two partition times. `attendance` may be left out ([])
     when there are very many rebalances.
     """
 
@@ -139,13 +140,18 @@ class Rebalance(msgspec.Struct, frozen=True, kw_only=True):
     moved: int
     stopped_partition_us: int
     orphaned_partition_us: int
+    stopped_partitions: int
+    orphaned_partitions: int
     stopped_member_us: int
     reread: int
     attendance: list[Attendance]
 
 
 class Storm(msgspec.Struct, frozen=True, kw_only=True):
-    """At least three rebalances of a group, each within a minute of the one before; `causes` of each, in order."""
+    """At least three rebalances of a group, each within a minute of the one before; `causes` of each, in order.
+
+    First joins of an Empty group are left out.
+    """
 
     group: str
     from_us: int
@@ -172,14 +178,59 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Incident(msgspec.Struct, frozen=True, kw_only=True):
-    """A command that did something. `source`: operator, scenario or nemesis; `refused`: why it could not be, or ""."""
+    """A command that did something. `source`: operator, scenario or nemesis; `refused`: why it could not be, or "".
+
+    `fault`: it started a fault; `mended_us`: when that fault ended, null for not before the flight's end.
+    """
 
     at_us: int
     text: str
     source: str
+    fault: bool
     mended_us: int | None
     refused: str
     effects: list[Effect]
+
+
+class Producer(msgspec.Struct, frozen=True, kw_only=True):
+    """A producer instance: records `acked` and `failed` (a send() that throws included), batches retried (`retries`).
+
+    `failures`: error → records that failed with it; `retried`: error → batches retried after it; `fenced`: how often
+    the producer became Fenced.
+    """
+
+    producer: str
+    acked: int
+    failed: int
+    retries: int
+    fenced: int
+    failures: dict[str, int]
+    retried: dict[str, int]
+
+
+class Outage(msgspec.Struct, frozen=True, kw_only=True):
+    """A stretch in which a broker's process does not run; `how`: stop, kill, crash, disk, or pause (it is frozen)."""
+
+    broker: int
+    how: str
+    from_us: int
+    until_us: int
+
+
+class Availability(msgspec.Struct, frozen=True, kw_only=True):
+    """A topic that was not available throughout; times are sums over its partitions, `longest` those of the worst one.
+
+    `without_leader`: partitions that at some time had no leader with a running process; `below_min_isr`: partitions
+    that had a leader and fewer in-sync replicas than `min.insync.replicas`: leaders refuse acks=all meanwhile.
+    """
+
+    topic: str
+    without_leader: int
+    without_leader_us: int
+    longest_without_leader_us: int
+    below_min_isr: int
+    below_min_isr_us: int
+    longest_below_min_isr_us: int
 
 
 class Reconciliation(msgspec.Struct, frozen=True, kw_only=True):
@@ -235,6 +286,9 @@ class Flight(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     totals: Totals
     groups: list[Group]
+    producers: list[Producer]
+    outages: list[Outage]
+    availability: list[Availability]
     incidents: list[Incident]
     rebalances: list[Rebalance]
     storms: list[Storm]
@@ -260,7 +314,8 @@ equal. The file is one object, a **Report**; its `format` is {format}.
 
 def documentation() -> str:
     """The text of `docs/report.md`."""
-    structs = (Report, Flight, Verdict, Totals, Group, LagMeasures, PartitionLag, Series, Heat, Incident, Effect)
+    structs = (Report, Flight, Verdict, Totals, Group, LagMeasures, PartitionLag, Series, Heat, Producer, Outage)
+    structs = (*structs, Availability, Incident, Effect)
     return DOCUMENTATION_HEAD.format(format=FORMAT) + "\n".join(
         line for struct in (*structs, Rebalance, Attendance, Storm, Reconciliation) for line in _section(struct)
     )

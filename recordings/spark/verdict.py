@@ -1,20 +1,20 @@
-"""The verdict in words: what a person says who has looked at everything and has half a minute.
+"""The verdict in words: what an engineer says who has looked at everything and has half a minute.
 
-First whether records came to harm, then how far anybody fell behind and why, what rebalances cost, and what is still
-open. Each sentence comes from the numbers of the report and from nothing else.
+First whether acknowledged records are lost, then what producers and brokers suffered, which group was furthest behind
+and which faults explain it, what rebalances cost, and what is still open. Each sentence comes from the numbers of the
+report and from nothing else.
 """
 
 from collections import Counter
 from collections.abc import Iterator
 
-from recordings.spark.figures import SECOND_US, clock, count, duration, listed, many
-from recordings.spark.report_data import Effect, Flight, Group, Incident, Rebalance, Verdict
+from recordings.spark.figures import SECOND_US, clock, count, duration, listed, many, partition_time
+from recordings.spark.lag_causes import Behind, still_behind, worst_behind
+from recordings.spark.report_data import Availability, Flight, Group, Incident, Producer, Rebalance, Verdict
 
 CALM, EVENTFUL, HARM = "calm", "eventful", "harm"
 UNJUDGED = Verdict(level=CALM, headline="", sentences=[])
-
-NOTABLE_FACTOR = 1.5  # of the lag before: less is the breath of a group that commits now and then
-NOTABLE_RECORDS = 10
+SHOWN = 3  # of a list: the rest is counted
 
 CAUSES = {
     "member joined": "{} joined",
@@ -24,27 +24,26 @@ CAUSES = {
     "subscription changed": "{} changed its subscription",
     "metadata changed": "{} saw that its topics had changed",
     "leader rejoined": "the leader, {}, rejoined",
-    "static member replaced": "{} came back under its instance id",
-    "sync timed out": "{} did not sync in time",
+    "static member replaced": "{} came back under its group.instance.id",
+    "sync timed out": "{} did not send SyncGroup in time",
     "coordinator moved": "the coordinator moved",
-    "partitions revoked": "{} had given up what others were to get",
+    "partitions revoked": "{} revoked partitions for their next owner",
 }
 
 
 def verdict(flight: Flight) -> Verdict:
     """Judge a flight; its own `verdict` is not looked at."""
     totals = flight.totals
-    behind = worst_group(flight)
+    behind = worst_behind(flight)
     harm = totals.lost > 0 or totals.out_of_order_keys > 0
-    quiet = not (behind or totals.duplicated or any(group.rebalances for group in flight.groups) or flight.storms)
-    level = HARM if harm else CALM if quiet and not _unowned(flight) else EVENTFUL
+    level = HARM if harm else CALM if _is_calm(flight, behind) else EVENTFUL
     return Verdict(level=level, headline=_headline(flight, level, behind), sentences=list(_sentences(flight, behind)))
 
 
-def notable(effect: Effect) -> bool:
-    """Whether an incident's lag is more than the usual up and down."""
-    higher = effect.peak - effect.baseline >= NOTABLE_RECORDS
-    return higher and effect.peak >= NOTABLE_FACTOR * effect.baseline
+def _is_calm(flight: Flight, behind: Behind | None) -> bool:
+    rebalanced = any(group.rebalances for group in flight.groups) or flight.storms
+    suffered = flight.outages or flight.availability or any(each.failed or each.fenced for each in flight.producers)
+    return not (behind or rebalanced or suffered or flight.totals.duplicated or _unowned(flight))
 
 
 def cause_in_words(rebalance: Rebalance) -> str:
@@ -55,111 +54,183 @@ def cause_in_words(rebalance: Rebalance) -> str:
     return words.format(rebalance.trigger)
 
 
-def worst_group(flight: Flight) -> Group | None:
-    """The group that was furthest behind in time, if any fell behind at all."""
-    behind = [group for group in flight.groups if _fell_behind(group)]
-    return max(behind, key=lambda group: group.lag.time_lag_peak_us, default=None)
-
-
-def _fell_behind(group: Group) -> bool:
-    lag = group.lag
-    return lag.lag_peak >= NOTABLE_FACTOR * lag.lag_p95 and lag.lag_peak - lag.lag_p95 >= NOTABLE_RECORDS
-
-
-def _headline(flight: Flight, level: str, behind: Group | None) -> str:
+def _headline(flight: Flight, level: str, behind: Behind | None) -> str:
     totals = flight.totals
-    if level == HARM:
-        harms = [f"{many(totals.lost, 'acknowledged record')} lost"] if totals.lost else []
-        if totals.out_of_order_keys:
-            harms.append(f"{many(totals.out_of_order_keys, 'key')} processed out of order")
-        return f"Records came to harm: {listed(harms)}."
     if level == CALM:
-        return "A calm flight: nothing was lost, nobody fell behind, and no group had to rebalance."
-    fates: dict[str, list[str]] = {}
+        return "Calm: no acknowledged record is lost, every group keeps up, and no group rebalances."
+    facts = list(_facts(flight, behind))
+    if level == EVENTFUL:
+        return "; ".join(["No acknowledged record is lost", *facts]) + "."
+    harms = [f"{many(totals.lost, 'acknowledged record')} lost"] if totals.lost else []
+    if totals.out_of_order_keys:
+        harms.append(f"{many(totals.out_of_order_keys, 'key')} processed out of order")
+    kind = "Data loss" if totals.lost else "Order broken"
+    return "; ".join([f"{kind}: {listed(harms)}", *facts[:2]]) + "."
+
+
+def _facts(flight: Flight, behind: Behind | None) -> Iterator[str]:
+    """What a headline says beside loss, the gravest first."""
+    failed = sum(each.failed for each in flight.producers)
+    if failed:
+        yield f"{many(failed, 'record')} failed to send"
+    fenced = [each.producer for each in flight.producers if each.fenced]
+    if fenced:
+        yield f"{_some(fenced)} fenced"
+    without = [each for each in flight.availability if each.without_leader]
+    if without:
+        partitions = sum(each.without_leader for each in without)
+        longest_us = max(each.longest_without_leader_us for each in without)
+        yield f"{many(partitions, 'partition')} without a live leader for up to {duration(longest_us)}"
+    below = [each for each in flight.availability if each.below_min_isr]
+    if below:
+        yield f"{many(sum(each.below_min_isr for each in below), 'partition')} below min.insync.replicas"
     if behind is not None:
-        fates[behind.group] = [f"fell {duration(behind.lag.time_lag_peak_us)} behind"]
+        yield f"{behind.group.group} up to {duration(behind.group.lag.time_lag_peak_us)} behind"
     rebalancing = [group for group in flight.groups if group.rebalances]
     if rebalancing:
-        who = rebalancing[0].group if len(rebalancing) == 1 else f"{len(rebalancing)} groups"
-        total = sum(group.rebalances for group in rebalancing)
-        fates.setdefault(who, []).append(f"rebalanced {_times(total)}")
-    parts = [f"{who} {listed(what)}" for who, what in fates.items()]
-    if totals.duplicated:
-        parts.append(f"{many(totals.duplicated, 'record')} had to be processed again")
-    return f"Nothing was lost, but {', and '.join(parts) or 'not all is well'}."
+        groups = rebalancing[0].group if len(rebalancing) == 1 else f"{len(rebalancing)} groups"
+        yield f"{groups} rebalanced {_times(sum(group.rebalances for group in rebalancing))}"
+    if flight.totals.duplicated:
+        yield f"{many(flight.totals.duplicated, 'record')} processed again"
+    if flight.outages and not without:
+        yield f"{_some([f'broker-{each.broker}' for each in flight.outages])} down"
 
 
 def _times(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
-def _sentences(flight: Flight, behind: Group | None) -> Iterator[str]:
+def _some(names: list[str]) -> str:
+    """The first few of several names, each once, and how many more."""
+    names = list(dict.fromkeys(names))
+    more = [f"{len(names) - SHOWN} more"] if len(names) > SHOWN else []
+    return listed([*names[:SHOWN], *more])
+
+
+def _sentences(flight: Flight, behind: Behind | None) -> Iterator[str]:
     yield from _damage(flight)
     yield _records(flight)
+    yield from _producers(flight)
+    yield from _brokers(flight)
     if behind is not None:
-        yield _furthest_behind(flight, behind)
+        yield from _furthest_behind(behind)
+    for group in still_behind(flight):
+        if behind is None or group.group != behind.group.group or behind.caught_up_us is not None:
+            yield f"{group.group} is {many(group.lag.lag_end, 'record')} behind when the flight ends."
     for group in flight.groups:
         if group.rebalances:
             yield _rebalances(flight, group)
     yield from _costliest(flight)
     for storm in flight.storms:
         lasted = duration(storm.until_us - storm.from_us)
-        yield f"From {clock(storm.from_us)} on {storm.group} was in a storm: {storm.rebalances} rebalances in {lasted}."
+        number = storm.rebalances
+        yield f"Rebalance storm in {storm.group} from {clock(storm.from_us)}: {number} rebalances in {lasted}."
     yield from _unowned(flight)
 
 
 def _damage(flight: Flight) -> Iterator[str]:
     if not flight.complete:
-        yield f"The flight did not come to its end: what follows holds up to {clock(flight.virtual_us)}."
+        yield f"The recording stops early: everything here holds up to {clock(flight.virtual_us)}."
     if not flight.reconciliation.equal:
         missing = flight.reconciliation.missing_events
-        yield f"The tables do not hold what was recorded ({many(missing, 'event')} missing): trust no number here."
+        yield f"The tables lack {many(missing, 'recorded event')}: trust no number here."
 
 
 def _records(flight: Flight) -> str:
     totals = flight.totals
     made = f"{many(totals.produced, 'record')} produced, {count(totals.acked)} acknowledged"
-    losing = [f"{group.group} lost {count(group.lost)}" for group in flight.groups if group.lost]
-    fate = f"{listed(losing)} of them" if losing else "none of them was lost"
+    losing = [f"{group.group} lost {count(group.lost)} of them" for group in flight.groups if group.lost]
+    fate = listed(losing) if losing else "none of them lost"
     again = f"; {many(totals.duplicated, 'record')} processed more than once" if totals.duplicated else ""
     return f"{made[0].upper()}{made[1:]}, {fate}{again}."
 
 
-def _furthest_behind(flight: Flight, group: Group) -> str:
-    lag = group.lag
-    peak_us = lag.time_lag_peak_second * SECOND_US
-    told = (
-        f"{group.group} was furthest behind at {clock(peak_us)}: the oldest record it had not committed was"
-        f" {duration(lag.time_lag_peak_us)} old (its lag peaked at {many(lag.lag_peak, 'record')})"
+def _producers(flight: Flight) -> Iterator[str]:
+    """What was refused or failed, producer by producer, the worst first."""
+    suffering = [each for each in flight.producers if each.failed or each.fenced]
+    suffering.sort(key=lambda each: -each.failed)
+    for each in suffering[:SHOWN]:
+        yield _producer(each)
+    if len(suffering) > SHOWN:
+        rest = suffering[SHOWN:]
+        failed = many(sum(each.failed for each in rest), "failed record")
+        yield f"{many(len(rest), 'more producer')} with {failed}."
+    retried: Counter[str] = Counter()
+    for each in flight.producers:
+        retried.update(each.retried)
+    if retried:
+        errors = [f"{error} {_times(times)}" for error, times in retried.most_common(SHOWN)]
+        yield f"Producers retried {many(sum(retried.values()), 'batch', 'batches')}: {listed(errors)}."
+
+
+def _producer(producer: Producer) -> str:
+    happened = []
+    if producer.failed:
+        errors = listed(list(producer.failures))
+        happened.append(f"{many(producer.failed, 'record')} failed to send ({errors})")
+    if producer.fenced:
+        happened.append("was fenced" if producer.fenced == 1 else f"was fenced {_times(producer.fenced)}")
+    return f"{producer.producer}: {listed(happened)}."
+
+
+def _brokers(flight: Flight) -> Iterator[str]:
+    down: dict[int, list[int]] = {}
+    for outage in flight.outages:
+        down.setdefault(outage.broker, []).append(outage.until_us - outage.from_us)
+    if down:
+        parts = [f"broker-{broker} for {duration(sum(times))}" for broker, times in sorted(down.items())]
+        yield f"Down or frozen: {_some(parts)}."
+    for topic in flight.availability:
+        yield from _topic(topic)
+
+
+def _topic(topic: Availability) -> Iterator[str]:
+    if topic.without_leader:
+        stretch = partition_time(topic.without_leader, topic.without_leader_us)
+        yield f"{topic.topic} had no live leader: {stretch}, at worst {duration(topic.longest_without_leader_us)}."
+    if topic.below_min_isr:
+        stretch = partition_time(topic.below_min_isr, topic.below_min_isr_us)
+        yield f"{topic.topic} was below min.insync.replicas: {stretch}; leaders refuse acks=all meanwhile."
+
+
+def _furthest_behind(behind: Behind) -> Iterator[str]:
+    name, lag = behind.group.group, behind.group.lag
+    yield (
+        f"{name} was furthest behind at {clock(behind.peak_us)}: its oldest uncommitted record was"
+        f" {duration(lag.time_lag_peak_us)} old; its lag peaked at {many(lag.lag_peak, 'record')}."
     )
-    blamed = _blamed(flight, group, lag.time_lag_peak_second)
-    if blamed is None:
-        return f"{told}."
-    incident, effect = blamed
-    told += f", after “{incident.text}” at {clock(incident.at_us)}"
-    if effect.recovered_us is None:
-        return f"{told}; it did not catch up again."
-    return f"{told}; it had caught up {duration(effect.recovered_us)} after that."
+    yield _explained(behind)
+    if behind.caught_up_us is None:
+        yield f"{name} did not catch up: {many(lag.lag_end, 'record')} behind when the flight ends."
+    else:
+        yield f"{name} had caught up by {clock(behind.caught_up_us)}."
 
 
-def _blamed(flight: Flight, group: Group, second: int) -> tuple[Incident, Effect] | None:
-    """The last incident before a second that was followed by more lag of the group than usual."""
-    for incident in reversed(flight.incidents):
-        for effect in incident.effects:
-            if effect.group == group.group and incident.at_us < second * SECOND_US and notable(effect):
-                return incident, effect
-    return None
+def _explained(behind: Behind) -> str:
+    name = behind.group.group
+    if behind.faults:
+        return f"Faults in force meanwhile: {_commands(behind.faults)}."
+    if behind.started_us is not None:
+        return f"{name} had no members until {clock(behind.started_us)}; the records were older."
+    if behind.changes:
+        return f"No fault was in force; commands meanwhile: {_commands(behind.changes)}."
+    return "No fault was in force, and no command was given meanwhile."
+
+
+def _commands(incidents: list[Incident]) -> str:
+    return _some([f"“{each.text}” at {clock(each.at_us)}" for each in incidents])
 
 
 def _rebalances(flight: Flight, group: Group) -> str:
     mine = [each for each in flight.rebalances if each.group == group.group]
     causes = Counter(each.cause for each in mine if not (each.initial and each.rebalance == 1))
     why = listed([f"{cause} {_times(times)}" if times > 1 else cause for cause, times in causes.most_common()])
-    return (
-        f"{group.group} rebalanced {_times(group.rebalances)} after its start ({why});"
-        f" its partitions stood still for {duration(group.stopped_partition_us + group.orphaned_partition_us)} in all,"
-        f" and {many(group.reread, 'record')} had to be read again."
-    )
+    unowned_us = group.stopped_partition_us + group.orphaned_partition_us
+    stopped = partition_time(group.partitions, unowned_us)
+    cost = [f"{stopped} unowned in all"] if unowned_us else ["no partition unowned"]
+    if group.reread:
+        cost.append(f"{many(group.reread, 'record')} re-read")
+    return f"{group.group} rebalanced {_times(group.rebalances)} after its start ({why}): {listed(cost)}."
 
 
 def _costliest(flight: Flight) -> Iterator[str]:
@@ -169,19 +240,20 @@ def _costliest(flight: Flight) -> Iterator[str]:
     worst = max(flight.rebalances, key=cost, default=None)
     if worst is None or cost(worst) < SECOND_US:
         return
-    told = f"The costliest rebalance began at {clock(worst.started_us)}, because {cause_in_words(worst)}: "
+    yield f"The costliest rebalance began at {clock(worst.started_us)}, because {cause_in_words(worst)}."
     if worst.orphaned_partition_us > worst.stopped_partition_us:
-        told += f"before it even began, partitions had waited {duration(worst.orphaned_partition_us)} without an owner"
+        stretch = partition_time(worst.orphaned_partitions, worst.orphaned_partition_us)
+        yield f"Before it began, {stretch} had no owner."
     else:
-        told += f"until all had an owner again, partitions had stood still for {duration(worst.stopped_partition_us)}"
-    if worst.waited_for and worst.waited_us >= SECOND_US:
-        told += f"; it waited longest for {worst.waited_for} ({duration(worst.waited_us)})"
-    yield f"{told}."
+        stretch = partition_time(worst.stopped_partitions, worst.stopped_partition_us)
+        yield f"From its start until the new assignment, {stretch} had no owner."
+    if worst.waited_for and not worst.initial and worst.waited_us >= SECOND_US:
+        yield f"Its join barrier waited longest for {worst.waited_for} ({duration(worst.waited_us)})."
 
 
 def _unowned(flight: Flight) -> list[str]:
     return [
-        f"At the end partitions of {group.group} had had no owner for {duration(group.unowned_at_end_us)} in all."
+        f"Partitions of {group.group} have no owner when the flight ends: {duration(group.unowned_at_end_us)} in all."
         for group in flight.groups
         if group.unowned_at_end_us
     ]

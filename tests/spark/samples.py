@@ -25,6 +25,9 @@ LAG = msgspec.structs.replace(
     NO_LAG, lag_p95=20, lag_p99=400, lag_peak=500, time_lag_peak_us=41 * SECOND_US, time_lag_peak_second=32
 )
 
+NO_LAG_SERIES = data.Series(seconds_per_point=1, lag=[0, 10, 10, 0], time_lag_us=[0, 5, 400_000, 0])
+LAG_SERIES = data.Series(seconds_per_point=16, lag=[0, 10, 500, 0], time_lag_us=[0, 5, 41_000_000, 0])
+
 GROUP = data.Group(
     group="billing",
     topics=["orders"],
@@ -47,7 +50,7 @@ GROUP = data.Group(
     stopped_member_us=0,
     reread=0,
     lag=NO_LAG,
-    series=data.Series(seconds_per_point=1, lag=[0, 10, 500, 0], time_lag_us=[0, 5, 41_000_000, 0]),
+    series=NO_LAG_SERIES,
     heat=data.Heat(seconds_per_cell=1, partitions=["orders-2", "orders-10"], rows=[[0, 1, 1, 0], [0, 0, 500, 500]]),
     worst_partitions=[],
 )
@@ -71,6 +74,8 @@ REBALANCE = data.Rebalance(
     moved=4,
     stopped_partition_us=3_100_000,
     orphaned_partition_us=132 * SECOND_US,
+    stopped_partitions=4,
+    orphaned_partitions=3,
     stopped_member_us=40_000,
     reread=13,
     attendance=[
@@ -97,8 +102,16 @@ EFFECT = data.Effect(
     recovered_us=23 * SECOND_US,
 )
 INCIDENT = data.Incident(
-    at_us=10 * SECOND_US, text="kill billing-2", source="operator", mended_us=None, refused="", effects=[EFFECT]
+    at_us=10 * SECOND_US,
+    text="kill billing-2",
+    source="operator",
+    fault=True,
+    mended_us=None,
+    refused="",
+    effects=[EFFECT],
 )
+
+PRODUCER = data.Producer(producer="checkout-1", acked=1_000, failed=0, retries=0, fenced=0, failures={}, retried={})
 
 TOTALS = data.Totals(
     produced=1_000, acked=1_000, appended=1_000, delivered=1_000, duplicated=0, lost=0, unread=0, out_of_order_keys=0
@@ -122,6 +135,9 @@ CALM = data.Flight(
     verdict=UNJUDGED,
     totals=TOTALS,
     groups=[GROUP],
+    producers=[PRODUCER],
+    outages=[],
+    availability=[],
     incidents=[],
     rebalances=[],
     storms=[],
@@ -134,6 +150,7 @@ def troubled() -> data.Flight:
     group = msgspec.structs.replace(
         GROUP,
         lag=LAG,
+        series=LAG_SERIES,
         rebalances=1,
         duplicated=13,
         stopped_partition_us=3_100_000,

@@ -60,7 +60,7 @@ def test_the_page_is_whole_and_fetches_nothing(flights: list[Flight]) -> None:
 
 def test_the_verdict_comes_before_any_picture() -> None:
     text = made(troubled())
-    assert text.index("billing fell 41 s behind") < text.index("<svg")
+    assert text.index("billing up to 41 s behind") < text.index("<svg")
 
 
 def test_what_comes_from_a_recording_is_never_markup() -> None:

@@ -1,0 +1,115 @@
+"""Which group was furthest behind for longest, and the faults in force that explain it.
+
+A group is behind in a second when the oldest record that it has not committed is older than `BEHIND_US`: auto-commit
+alone leaves records uncommitted for `auto.commit.interval.ms` (5 s). The cause is looked for in the stretch in which
+the oldest record of the worst second waited: the faults that were in force in it, never the command that ended one.
+"""
+
+import msgspec
+
+from cluster import commands as c
+from recordings.spark.figures import SECOND_US
+from recordings.spark.report_data import Effect, Flight, Group, Incident
+
+BEHIND_US = 15 * SECOND_US  # three times Kafka's auto.commit.interval.ms
+NOTABLE_FACTOR = 1.5  # of the lag before: less is the saw-tooth of a group that commits now and then
+NOTABLE_RECORDS = 10
+SHORTLY_US = 5 * SECOND_US  # a change may take until the next commit to show
+
+REPAIRS = (c.Start, c.Resume, c.Heal, c.Release, c.Elect, c.AbortHangingTransaction, c.Mark)
+
+
+class Behind(msgspec.Struct, frozen=True, kw_only=True):
+    """A group's worst stretch: at `peak_us` its oldest uncommitted record had waited since `since_us`.
+
+    `faults`: in force meanwhile, the one that covers most of it first; `changes`: other commands that took effect then;
+    `started_us`: when its first rebalance began, if that was within the stretch; `caught_up_us`: when it was no longer
+    behind; None: it still was at the flight's end.
+    """
+
+    group: Group
+    peak_us: int
+    since_us: int
+    faults: list[Incident]
+    changes: list[Incident]
+    started_us: int | None
+    caught_up_us: int | None
+
+
+def notable(effect: Effect) -> bool:
+    """Whether an incident's lag is more than the usual up and down."""
+    higher = effect.peak - effect.baseline >= NOTABLE_RECORDS
+    return higher and effect.peak >= NOTABLE_FACTOR * effect.baseline
+
+
+def worst_behind(flight: Flight) -> Behind | None:
+    """The group that was furthest behind for longest (the area of its time lag), if any fell behind at all."""
+    behind = [group for group in flight.groups if _fell_behind(group)]
+    if not behind:
+        return None
+    return _stretch(flight, max(behind, key=lambda group: (_area(group), group.lag.time_lag_peak_us)))
+
+
+def still_behind(flight: Flight) -> list[Group]:
+    """The groups whose oldest uncommitted record is older than `BEHIND_US` when the flight ends."""
+    return [group for group in flight.groups if group.series.time_lag_us and group.series.time_lag_us[-1] > BEHIND_US]
+
+
+def _fell_behind(group: Group) -> bool:
+    lag = group.lag
+    peaked = lag.lag_peak >= NOTABLE_FACTOR * lag.lag_p95 and lag.lag_peak - lag.lag_p95 >= NOTABLE_RECORDS
+    return lag.time_lag_peak_us > BEHIND_US or peaked
+
+
+def _area(group: Group) -> int:
+    """How far beyond `BEHIND_US` and how long, in µs × seconds."""
+    series = group.series
+    return sum(max(0, age - BEHIND_US) for age in series.time_lag_us) * series.seconds_per_point
+
+
+def _stretch(flight: Flight, group: Group) -> Behind:
+    peak_us = min(group.lag.time_lag_peak_second * SECOND_US, flight.virtual_us)
+    since_us = max(0, peak_us - group.lag.time_lag_peak_us)
+    joins = [each.started_us for each in flight.rebalances if each.group == group.group and each.initial]
+    first = min(joins, default=None)
+    done = [each for each in flight.incidents if not each.refused and not _repairs(each)]
+    faults = [each for each in done if each.fault and _overlap(each, since_us, peak_us) > 0]
+    changes = [each for each in done if not each.fault and since_us - SHORTLY_US <= each.at_us < peak_us]
+    return Behind(
+        group=group,
+        peak_us=peak_us,
+        since_us=since_us,
+        faults=sorted(faults, key=lambda each: (-_overlap(each, since_us, peak_us), each.at_us)),
+        changes=changes,
+        started_us=first if first is not None and since_us < first else None,
+        caught_up_us=_caught_up(group, peak_us),
+    )
+
+
+def _caught_up(group: Group, peak_us: int) -> int | None:
+    """The first point of the series after the peak at which the group is not behind any more."""
+    series = group.series
+    width_us = series.seconds_per_point * SECOND_US
+    usual_us = max(BEHIND_US, group.lag.time_lag_p50_us) if group.lag.time_lag_peak_us > BEHIND_US else None
+    for point, age in enumerate(series.time_lag_us):
+        at_us = point * width_us
+        caught_up = age <= usual_us if usual_us is not None else series.lag[point] <= group.lag.lag_p95
+        if at_us > peak_us and caught_up:
+            return at_us
+    return None
+
+
+def _overlap(incident: Incident, since_us: int, until_us: int) -> int:
+    ended_us = until_us if incident.mended_us is None else min(incident.mended_us, until_us)
+    return ended_us - max(incident.at_us, since_us)
+
+
+def _repairs(incident: Incident) -> bool:
+    """Whether a command ends what another began; what no grammar reads any more counts as a change."""
+    try:
+        command = c.parse(incident.text)
+    except c.CommandError:
+        return False
+    if isinstance(command, c.Nemesis):
+        return not command.on
+    return isinstance(command, REPAIRS)
