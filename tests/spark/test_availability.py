@@ -1,0 +1,148 @@
+"""What producers and brokers suffered, recomputed from the events one by one, beside what Spark finds in the tables."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cluster import events as e
+from recordings.reader import Recording
+from recordings.spark.availability import availability, outages
+from recordings.spark.producers import producer_totals
+from recordings.spark.tables import Tables
+
+pytestmark = pytest.mark.timeout(300)  # a Java virtual machine, and a machine that may be busy
+
+Topic = tuple[int, int, int, int, int, int]
+
+
+class Watch:
+    """Availability as an observer notes it: at each event, what held since the event before."""
+
+    def __init__(self) -> None:
+        self.now_us = 0
+        self.down: dict[int, tuple[int, str]] = {}
+        self.outages: list[tuple[int, str, int, int]] = []
+        self.leader: dict[str, int] = {}
+        self.isr: dict[str, int] = {}
+        self.least: dict[str, int] = {}
+        self.replicas: dict[str, int] = {}
+        self.headless_us: Counter[str] = Counter()
+        self.below_us: Counter[str] = Counter()
+
+    def pass_time(self, at_us: int) -> None:
+        spent, self.now_us = at_us - self.now_us, at_us
+        if not spent:
+            return
+        for partition, leader in self.leader.items():
+            topic = partition.rpartition("-")[0]
+            if topic not in self.least:
+                continue
+            if leader < 0 or leader in self.down:
+                self.headless_us[partition] += spent
+            if leader >= 0 and self.isr[partition] < self.least[topic]:
+                self.below_us[partition] += spent
+
+    def take(self, event: e.Event) -> None:
+        self.pass_time(event.at_us)
+        match event:
+            case e.TopicCreated(internal=False):
+                self.least[event.topic] = event.min_insync_replicas
+                self.replicas[event.topic] = event.replication_factor
+            case e.LeaderElected():
+                self.leader[event.partition], self.isr[event.partition] = event.leader, len(event.isr)
+            case e.IsrChanged():
+                self.isr[event.partition] = len(event.isr)
+            case e.SettingChanged(key="min.insync.replicas") if event.scope in self.least:
+                self.least[event.scope] = min(int(event.value), self.replicas[event.scope])
+            case e.BrokerStopped():
+                self.end_outage(event.broker)  # one that was frozen was killed
+                self.down[event.broker] = (event.at_us, event.how)
+            case e.BrokerPaused():
+                self.down[event.broker] = (event.at_us, "pause")
+            case e.BrokerStarted() | e.BrokerResumed():
+                self.end_outage(event.broker)
+
+    def end_outage(self, broker: int) -> None:
+        if broker in self.down:
+            since_us, how = self.down.pop(broker)
+            self.outages.append((broker, how, since_us, self.now_us))
+
+    def topics(self) -> dict[str, Topic]:
+        found: dict[str, Topic] = {}
+        for topic in self.least:
+            headless, below = (
+                [us for name, us in book.items() if name.rpartition("-")[0] == topic and us]
+                for book in (self.headless_us, self.below_us)
+            )
+            if headless or below:
+                longest = max(headless, default=0), max(below, default=0)
+                found[topic] = (len(headless), sum(headless), longest[0], len(below), sum(below), longest[1])
+        return found
+
+
+def watched(recordings: list[Path]) -> Iterator[tuple[str, Watch]]:
+    for path in recordings:
+        recording, watch = Recording(path), Watch()
+        for event in recording.events():
+            watch.take(event)
+        watch.pass_time(recording.survey().totals.virtual_us)
+        for broker in list(watch.down):
+            watch.end_outage(broker)
+        yield recording.header.run_id, watch
+
+
+def test_outages_and_availability_equal_what_an_observer_notes(tables: Tables, recorded: list[Path]) -> None:
+    down: dict[str, list[tuple[int, str, int, int]]] = defaultdict(list)
+    for row in outages(tables).collect():
+        down[row["run_id"]].append((row["broker"], row["how"], row["from_us"], row["until_us"]))
+    topics: dict[str, dict[str, Topic]] = defaultdict(dict)
+    for row in availability(tables).collect():
+        topics[row["run_id"]][row["topic"]] = (
+            row["without_leader"],
+            row["without_leader_us"],
+            row["longest_without_leader_us"],
+            row["below_min_isr"],
+            row["below_min_isr_us"],
+            row["longest_below_min_isr_us"],
+        )
+    seen = 0
+    for run_id, watch in watched(recorded):
+        assert sorted(down[run_id]) == sorted(watch.outages), run_id
+        assert topics[run_id] == watch.topics(), run_id
+        seen += len(watch.outages)
+    assert seen > 2, "no broker was ever down: these flights show nothing"
+
+
+def test_producers_equal_their_events(tables: Tables, recorded: list[Path]) -> None:
+    found = {(row["run_id"], row["producer"]): row for row in producer_totals(tables).collect()}
+    retried_at_all = 0
+    for path in recorded:
+        recording = Recording(path)
+        failures: dict[str, Counter[str]] = {}
+        retries: dict[str, Counter[str]] = {}
+        acked: Counter[str] = Counter()
+        fenced: Counter[str] = Counter()
+        for event in recording.events():
+            match event:
+                case e.ProducerDeclared():
+                    failures.setdefault(event.producer, Counter())
+                    retries.setdefault(event.producer, Counter())
+                case e.BatchAcknowledged():
+                    acked[event.producer] += event.records
+                case e.BatchFailed() | e.SendRefused():
+                    failures.setdefault(event.producer, Counter())[event.error] += event.records
+                case e.BatchRetried():
+                    retries.setdefault(event.producer, Counter())[event.error] += 1
+                case e.ProducerStateChanged(state="Fenced"):
+                    fenced[event.producer] += 1
+        for producer, failed in failures.items():
+            row = found.pop((recording.header.run_id, producer))
+            assert (row["acked"], row["failed"], row["fenced"]) == (acked[producer], failed.total(), fenced[producer])
+            assert row["failures"] == dict(failed)
+            assert row["retried"] == dict(retries.get(producer, {}))
+            assert row["retries"] == retries.get(producer, Counter()).total()
+            retried_at_all += row["retries"]
+    assert not found
+    assert retried_at_all
