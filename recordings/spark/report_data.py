@@ -314,8 +314,8 @@ equal. The file is one object, a **Report**; its `format` is {format}.
 
 def documentation() -> str:
     """The text of `docs/report.md`."""
-    structs = (Report, Flight, Verdict, Totals, Group, LagMeasures, PartitionLag, Series, Heat, Producer, Outage)
-    structs = (*structs, Availability, Incident, Effect)
+    groups = (Group, LagMeasures, PartitionLag, Series, Heat)
+    structs = (Report, Flight, Verdict, Totals, *groups, Producer, Outage, Availability, Incident, Effect)
     return DOCUMENTATION_HEAD.format(format=FORMAT) + "\n".join(
         line for struct in (*structs, Rebalance, Attendance, Storm, Reconciliation) for line in _section(struct)
     )
