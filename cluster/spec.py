@@ -199,7 +199,8 @@ class StepSpec(msgspec.Struct, frozen=True):
 class ExpectationSpec(msgspec.Struct, frozen=True):
     """What must hold: `that` (CEL over the view document) with `by`, `at` or `always`, or an `event` with fields.
 
-    Exactly one of `that` and `event` is given. `line` = its line in the file, 0 without one.
+    Exactly one of `that` and `event` is given. A window begins at `from_us`, or when the scenario's steps give the
+    command whose canonical text is `after` for the `nth` time. `line` = its line in the file, 0 without one.
     """
 
     that: str | None = None
@@ -209,6 +210,8 @@ class ExpectationSpec(msgspec.Struct, frozen=True):
     at_us: int | None = None
     always: bool = False
     from_us: int | None = None
+    after: str | None = None
+    nth: int = 1
     to_us: int | None = None
     count: int | None = None
     line: int = 0
@@ -234,6 +237,10 @@ class ScenarioSpec(msgspec.Struct, frozen=True):
     def broker_config(self, broker: BrokerSpec) -> dict[str, Value]:
         """Every broker key with its value for one broker: its own, else the cluster's, else the default."""
         return resolve("broker", self.config | broker.config)
+
+    def given_us(self, text: str) -> list[int]:
+        """When the steps give a command, by its canonical text: every instant, in order."""
+        return sorted(step.at_us for step in self.steps if step.text == text)
 
     def names(self) -> Names:
         """Every name that may be used in a command: what is declared, and what a step scales or adds to."""

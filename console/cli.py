@@ -21,6 +21,7 @@ from typing import Annotated, NoReturn
 import msgspec
 from cyclopts import App, Parameter
 
+from console.arguments import Invariants, Json, Record, Salvage, Strict
 from console.complaints import BAD_INPUT, HELD, NOT_HELD, UsageError, complain, explain, tell_what_broke, warn
 from console.foretelling import blast
 from console.options import Seed, Sets, Until, duration_of, settings_of, speed_of, whole_number
@@ -44,13 +45,6 @@ app = App(
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )
-
-Record = Annotated[Path | None, Parameter(help="Write a recording to this new directory.")]
-Json = Annotated[bool, Parameter(help="Print one JSON object instead of a summary.", negative="")]
-Invariants = Annotated[
-    bool, Parameter(help="Look at every event for what must always hold; without it a flight is a little faster.")
-]
-Salvage = Annotated[bool, Parameter(help="Read a damaged recording up to the damage.", negative="")]
 
 
 @app.default
@@ -106,6 +100,7 @@ def run(  # noqa: PLR0913 - options
     log: Annotated[bool, Parameter(help="Print the flight in the words of Kafka's own logs.", negative="")] = False,
     forever: Annotated[bool, Parameter(help="Fly until Ctrl-C.", negative="")] = False,
     invariants: Invariants = True,
+    strict: Strict = False,
     json: Json = False,
 ) -> int:
     """Fly a scenario without a console."""
@@ -130,8 +125,8 @@ def run(  # noqa: PLR0913 - options
         if progress is not None:
             progress.clear()
     tell_what_broke(plan, result, record)
-    say(_json(result.report()) if json else output.of_flight(result, record))
-    return HELD if result.held else NOT_HELD
+    say(_json(result.report()) if json else output.of_flight(result, record, strict=strict))
+    return HELD if result.held and not (strict and result.accidental) else NOT_HELD
 
 
 @app.command
@@ -168,6 +163,7 @@ def rerun(
     settings: Sets = None,
     record: Record = None,
     salvage: Salvage = False,
+    strict: Strict = False,
     json: Json = False,
 ) -> int:
     """Fly a recording again: the same commands in a new simulation, compared event by event. With --set: what if."""
@@ -185,8 +181,8 @@ def rerun(
         if progress is not None:
             progress.clear()
     warn(result.warnings)
-    say(_json(result.report()) if json else output.of_rerun(result, record))
-    return HELD if result.held else NOT_HELD
+    say(_json(result.report()) if json else output.of_rerun(result, record, strict=strict))
+    return HELD if result.held and not (strict and result.flight.accidental) else NOT_HELD
 
 
 @app.command

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 SECOND_US = 1_000_000
 
 
-def of_flight(result: "FlightResult", record: Path | None) -> str:
-    """A flight in a screenful: how far and how fast, what held, what rebalanced, what was delivered."""
+def of_flight(result: "FlightResult", record: Path | None, *, strict: bool = False) -> str:
+    """A flight in a screenful: how far and how fast, what held, what rebalanced, what was delivered.
+
+    `strict`: an expectation that was already true where its window begins counts as failed.
+    """
     length = spoken_duration(result.virtual_us // 1_000 * 1_000)
     flown = f"{result.scenario}  seed {result.seed}  flown {length} of virtual time"
     lines = [
@@ -37,7 +40,7 @@ def of_flight(result: "FlightResult", record: Path | None) -> str:
     if result.interrupted:
         lines.append("interrupted: what was flown is judged, the rest is not")
     lines += [f"refused at {each.at_us / SECOND_US:g} s: {each.text}: {each.reason}" for each in result.refused]
-    lines += ["", *_expectations(result.expectations)]
+    lines += ["", *_expectations(result.expectations, strict=strict)]
     violations = result.invariants["violations"]
     lines += [f"  ✖ {_violation(violation)}" for violation in violations]
     lines += ["", *_groups(result.view["groups"]), _delivery(result.view["delivery"])]
@@ -49,9 +52,9 @@ def _violation(violation: dict[str, Any]) -> str:
     return f"{what}. At {violation['at_s']:g} s, event {violation['seq']}: {violation['found']}"
 
 
-def of_rerun(result: "RerunResult", record: Path | None) -> str:
+def of_rerun(result: "RerunResult", record: Path | None, *, strict: bool = False) -> str:
     """The flight, and how it compares with the recorded one."""
-    return "\n".join([of_flight(result.flight, record), "", *_comparison(result)])
+    return "\n".join([of_flight(result.flight, record, strict=strict), "", *_comparison(result)])
 
 
 def _comparison(result: "RerunResult") -> list[str]:
@@ -171,16 +174,20 @@ def _factor(result: "FlightResult") -> str:
     return f" (×{result.virtual_s / result.wall_s:,.0f})" if result.wall_s > 0 else ""
 
 
-def _expectations(results: Sequence["Result"]) -> list[str]:
+def _expectations(results: Sequence["Result"], *, strict: bool) -> list[str]:
     if not results:
         return ["the scenario expects nothing"]
     judged = [each for each in results if each["ok"] is not None]
-    held = sum(1 for each in judged if each["ok"])
+    already = sum(1 for each in judged if each.get("already"))
+    held = sum(1 for each in judged if each["ok"]) - (already if strict else 0)
     unjudged = f", {len(results) - len(judged)} not judged" if len(judged) < len(results) else ""
-    lines = [f"{held} of {len(judged)} expectations held{unjudged}"]
+    accidental = f", {already} already true where {'its window begins' if already == 1 else 'their windows begin'}"
+    lines = [f"{held} of {len(judged)} expectations held{unjudged}{accidental if already else ''}"]
     for each in results:
-        mark = "·" if each["ok"] is None else "✔" if each["ok"] else "✖"
+        fails = not each["ok"] or (strict and each.get("already"))
+        mark = "·" if each["ok"] is None else "✖" if fails else "✔"
         at = f" at {each['at_s']:g} s" if each["at_s"] is not None else ""
+        at = f" already true{at}" if each.get("already") else at
         lines.append(f"  {mark} {each.get('that') or each['event']}{at}: {each['found']}")
     return lines
 

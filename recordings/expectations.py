@@ -4,6 +4,10 @@ Sentences about the view document are asked at checkpoints: 0, the end of every 
 an expectation names, the end. Sentences about events are counted as they happen. A flight that ends early leaves
 sentences unjudged (`ok` is None) rather than wrong: whose instant it did not reach, whose deadline it did not reach,
 and every count.
+
+A window begins at `from`, or at the instant at which a step of the scenario gives the command of `after`; what an
+operator or the nemesis gives begins none, so that a file means the same in every flight. A sentence that must hold `by`
+an instant and holds already where its window begins shows nothing of what came later: it is `ok`, and `already`.
 """
 
 from bisect import bisect_right
@@ -22,6 +26,7 @@ class Result(TypedDict, total=False):
     """One expectation's outcome, as `run --json` prints it: `that` or `event`, and the other three.
 
     `ok`: None when it was not judged. `at_s`: the second at which that was decided. `found`: what was there, in words.
+    `already`: only there, and true, for a sentence with `by` that held where its window begins.
     """
 
     that: str
@@ -29,17 +34,22 @@ class Result(TypedDict, total=False):
     ok: bool | None
     at_s: float | None
     found: str
+    already: bool
 
 
 class Expectations:
     """The expectations of one flight: parse once, `judge` at checkpoints, `see` every event, then `results`.
 
     `needs`: the roots of the view document that any of them names; `kinds`: the kinds of event that any of them counts.
-    Raises PredicateError for an expression that cannot be asked (`recordings.scenario` finds those before a flight).
+    Raises PredicateError for an expression that cannot be asked, and IndexError for an `after` that no step gives
+    (`recordings.scenario` finds both before a flight).
     """
 
     def __init__(self, spec: ScenarioSpec) -> None:
-        self._all = [_Sentence(each) if each.that is not None else _Count(each) for each in spec.expectations]
+        self._all = [
+            _Sentence(each, _begins_us(spec, each)) if each.that is not None else _Count(each, _begins_us(spec, each))
+            for each in spec.expectations
+        ]
         self._sentences = [each for each in self._all if isinstance(each, _Sentence)]
         self._counts: dict[str, list[_Count]] = {}
         for each in self._all:
@@ -89,15 +99,23 @@ class Expectations:
         ]
 
 
+def _begins_us(spec: ScenarioSpec, expectation: ExpectationSpec) -> int:
+    """Where an expectation's window begins."""
+    if expectation.after is not None:
+        return spec.given_us(expectation.after)[expectation.nth - 1]
+    return expectation.from_us or 0
+
+
 class _Sentence:
     """One `that`: true by an instant, at an instant, or always in a window."""
 
-    def __init__(self, spec: ExpectationSpec) -> None:
+    def __init__(self, spec: ExpectationSpec, begins_us: int) -> None:
         assert spec.that is not None
-        self.spec = spec
+        self.spec, self.begins_us = spec, begins_us
         self.predicate = Predicate(spec.that)
-        self.instants = [us for us in (spec.by_us, spec.at_us, spec.from_us, spec.to_us) if us is not None]
+        self.instants = [us for us in (spec.by_us, spec.at_us, begins_us, spec.to_us) if us is not None]
         self.ok: bool | None = None
+        self.already = False
         self.decided_us: int | None = None
         self.found = ""
 
@@ -107,8 +125,8 @@ class _Sentence:
             return False
         if self.spec.at_us is not None:
             return now_us == self.spec.at_us
-        first, last = self.spec.from_us, self.spec.by_us if self.spec.by_us is not None else self.spec.to_us
-        return (first is None or now_us >= first) and (last is None or now_us <= last)
+        last = self.spec.by_us if self.spec.by_us is not None else self.spec.to_us
+        return now_us >= self.begins_us and (last is None or now_us <= last)
 
     def ask(self, document: Mapping[str, Any], now_us: int) -> None:
         """Ask it; a sentence that is undecided afterwards remembers what it found."""
@@ -116,27 +134,31 @@ class _Sentence:
         self.found = answer.found
         if self.spec.at_us is not None or answer.holds is not self.spec.always:
             self.ok, self.decided_us = answer.holds, now_us
+            self.already = self.spec.by_us is not None and now_us == self.begins_us
 
     def result(self, flown_until_us: int) -> Result:
         """How it stands when the flight is over."""
         spec, ok, at_us = self.spec, self.ok, self.decided_us
         assert spec.that is not None
         if ok is None:
-            wanted_us = next(us for us in (spec.by_us, spec.at_us, spec.from_us, 0) if us is not None)
+            wanted_us = next(us for us in (spec.by_us, spec.at_us, self.begins_us) if us is not None)
             if flown_until_us < wanted_us:
                 return Result(that=spec.that, ok=None, at_s=None, found=_not_judged(flown_until_us, wanted_us))
             ok = spec.always
             end_us = spec.to_us if spec.to_us is not None else flown_until_us
             at_us = min(end_us, flown_until_us) if spec.always else wanted_us
-        return Result(that=spec.that, ok=ok, at_s=_seconds(at_us), found=self.found)
+        result = Result(that=spec.that, ok=ok, at_s=_seconds(at_us), found=self.found)
+        if self.already:
+            result["already"] = True
+        return result
 
 
 class _Count:
     """One `event`: it happens, or happens so often, in a window and with certain fields."""
 
-    def __init__(self, spec: ExpectationSpec) -> None:
+    def __init__(self, spec: ExpectationSpec, begins_us: int) -> None:
         assert spec.event is not None
-        self.spec, self.kind = spec, spec.event
+        self.spec, self.kind, self.begins_us = spec, spec.event, begins_us
         self.times = 0
         self.first_us: int | None = None
         self.last_us: int | None = None
@@ -145,7 +167,7 @@ class _Count:
         """Count an event of the kind if its instant and fields are those wanted."""
         spec = self.spec
         last_us = spec.by_us if spec.by_us is not None else spec.to_us
-        if event.at_us < (spec.from_us or 0) or (last_us is not None and event.at_us > last_us):
+        if event.at_us < self.begins_us or (last_us is not None and event.at_us > last_us):
             return
         if all(_is(getattr(event, field), wanted) for field, wanted in spec.where.items()):
             self.times += 1

@@ -102,6 +102,11 @@ class FlightResult(msgspec.Struct, frozen=True, kw_only=True):
         """Whether no expectation failed (those not judged do not count) and no invariant was broken."""
         return not self.invariants["violations"] and all(result["ok"] is not False for result in self.expectations)
 
+    @property
+    def accidental(self) -> bool:
+        """Whether an expectation held already where its window begins: what `--strict` does not let pass."""
+        return any(result.get("already", False) for result in self.expectations)
+
 
 class FlightError(Exception):
     """A bug of ours ended a flight: `cause`, where the flight was, and the last events before it."""

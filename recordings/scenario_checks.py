@@ -250,9 +250,14 @@ def _steps(spec: ScenarioSpec) -> Iterator[Problem]:
 def _expectation(
     spec: ScenarioSpec, possible: Possible, expectation: ExpectationSpec, place: Place
 ) -> Iterator[Problem]:
-    for key, instant in (("at", expectation.at_us), ("from", expectation.from_us)):
+    instants = {"at": expectation.at_us, "by": expectation.by_us, "from": expectation.from_us}
+    if expectation.event is not None and expectation.count is None:
+        instants["to"] = expectation.to_us  # that it happens could not fail any more
+    for key, instant in instants.items():
         if instant is not None and instant > spec.until_us:
             yield Problem((*place, key), f"{key}: it is after the end of the flight (`until`)")
+    if expectation.after is not None:
+        yield from _after(spec, expectation, expectation.after, place)
     if expectation.that is not None:
         try:
             troubles = Predicate(expectation.that).trouble_in(possible)
@@ -262,6 +267,23 @@ def _expectation(
             yield Problem((*place, "that"), f"that: {reason}", suggestion)
     if expectation.event is not None:
         yield from _event(expectation.event, expectation.where, place)
+
+
+def _after(spec: ScenarioSpec, expectation: ExpectationSpec, after: str, place: Place) -> Iterator[Problem]:
+    """A window can only begin with a step of the file: with any other command its sentence would never be judged."""
+    given_us = spec.given_us(after)
+    if not given_us:
+        if all(step.text for step in spec.steps):  # one without could not be read, and may be the one that is meant
+            suggestion = nearest(after, dict.fromkeys(step.text for step in spec.steps))
+            yield Problem((*place, "after"), f"after: no [[at]] step gives `{after}`", suggestion)
+    elif len(given_us) < expectation.nth:
+        times = "once" if len(given_us) == 1 else f"{len(given_us)} times"
+        yield Problem((*place, "nth"), f"nth: the [[at]] steps give `{after}` {times}, not {expectation.nth} times")
+    else:
+        began_us = given_us[expectation.nth - 1]
+        for key, end_us in (("by", expectation.by_us), ("to", expectation.to_us)):
+            if end_us is not None and end_us < began_us:
+                yield Problem((*place, key), f"{key}: it is before `{after}` at {format_duration(began_us)}")
 
 
 def _event(kind: str, where: Mapping[str, Scalar], place: Place) -> Iterator[Problem]:

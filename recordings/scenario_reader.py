@@ -275,10 +275,9 @@ def _poison(table: Table) -> PoisonSpec:
 
 def _step(table: Table) -> StepSpec:
     at_us = table.take("time", duration, 0, required=True)
-    nothing: Command = Mark("")
-    command = table.take("do", _command, nothing, required=True)
+    command: Command | None = table.take("do", _command, None, required=True)
     table.close()
-    return StepSpec(at_us, command, text_of(command))
+    return StepSpec(at_us, Mark(""), "") if command is None else StepSpec(at_us, command, text_of(command))
 
 
 def _command(value: object) -> Command:
@@ -286,6 +285,11 @@ def _command(value: object) -> Command:
         return parse(text(value))
     except CommandError as error:
         raise ReadError(error.message, error.suggestion) from None
+
+
+def _command_text(value: object) -> str:
+    """A command as journals write it: `kill broker 2` and `kill broker-2` are one."""
+    return text_of(_command(value))
 
 
 def _expectation(table: Table, line: int) -> ExpectationSpec:
@@ -301,6 +305,8 @@ def _expectation(table: Table, line: int) -> ExpectationSpec:
         at_us=table.take("at", duration, None),
         always=table.take("always", flag, False),
         from_us=table.take("from", duration, None),
+        after=table.take("after", _command_text, None),
+        nth=table.take("nth", whole(1), 1),
         to_us=table.take("to", duration, None),
         count=table.take("count", whole(0), None),
         line=line,
@@ -316,19 +322,47 @@ def _where(table: Table) -> dict[str, Scalar]:
     return {key: value for key, value in read.items() if value is not None}
 
 
+_WINDOW = "`by`, `always = true` or an `event`"
+_GOES_WITH = {
+    "from": _WINDOW,
+    "after": _WINDOW,
+    "nth": _WINDOW,
+    "to": "`always = true` or an `event`",
+    "where": "an `event`",
+    "count": "an `event`",
+}
+"""What each key of a window or an event belongs to."""
+
+_MAY_HAVE = {"by": {"from", "after", "nth"}, "at": set[str](), "always": {"from", "after", "nth", "to"}}
+"""What each way of saying when a `that` must hold may have beside it."""
+
+
 def _when(table: Table, expectation: ExpectationSpec) -> None:
     """An expectation says once when it must hold: `that` by, at or always; an `event` in a window."""
-    times = [key for key in ("by", "at", "always") if table.has(key)]
+    times = [key for key in _MAY_HAVE if table.has(key)]
+    allowed = {key for keys in _MAY_HAVE.values() for key in keys}
     if expectation.event is not None:
-        allowed = ["by", "from", "to", "where", "count"]
+        allowed |= {"where", "count"}
+        for key in times:
+            if key != "by":
+                table.wrong(key, f"{key} does not go with an `event`")
+    elif len(times) != 1 or table.data.get("always") is False:
+        table.wrong(times[-1] if times else "that", "an expectation has one of `by`, `at` and `always = true`")
     else:
-        allowed = [*times, "from", "to"] if expectation.always else times
-        if len(times) != 1 or table.data.get("always") is False:
-            table.wrong(times[-1] if times else "that", "an expectation has one of `by`, `at` and `always = true`")
-    for key in ("by", "at", "always", "from", "to", "where", "count"):
+        allowed = _MAY_HAVE[times[0]]
+    for key, partner in _GOES_WITH.items():
         if table.has(key) and key not in allowed:
-            goes_with = "an `event`" if key in ("where", "count") else "`always = true`"
-            reason = "an `event`" if expectation.event is not None else f"`that`, only with {goes_with}"
-            table.wrong(key, f"{key} does not go with {reason}")
-    if expectation.from_us is not None and expectation.to_us is not None and expectation.from_us > expectation.to_us:
-        table.wrong("to", "to: it is before `from`")
+            here = "that" if key in ("where", "count") else times[0]
+            table.wrong(key, f"{key} does not go with `{here}`, only with {partner}")
+    _window(table, expectation, allowed)
+
+
+def _window(table: Table, expectation: ExpectationSpec, allowed: set[str]) -> None:
+    """A window begins once, and before it ends."""
+    if table.has("nth") and "nth" in allowed and not table.has("after"):
+        table.wrong("nth", "nth only goes with `after`: it says which of several")
+    if table.has("from") and table.has("after"):
+        table.wrong("after", "after: a window begins once, and `from` says when")
+    for key, end_us in (("by", expectation.by_us), ("to", expectation.to_us)):
+        if expectation.from_us is not None and end_us is not None and expectation.from_us > end_us:
+            table.wrong(key, f"{key}: it is before `from`")

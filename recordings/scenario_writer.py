@@ -151,6 +151,8 @@ def _expectation(expectation: ExpectationSpec) -> list[Row]:
         *((key, None if at_us is None else _duration(at_us), None) for key, at_us in instants.items()),
         ("always", expectation.always, False),
         *((key, None if at_us is None else _duration(at_us), None) for key, at_us in window.items()),
+        ("after", expectation.after, None),
+        ("nth", expectation.nth, 1),
         ("where", expectation.where, {}),
         ("count", expectation.count, None),
     ]

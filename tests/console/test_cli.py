@@ -46,6 +46,14 @@ def small(tmp_path: Path) -> str:
 
 
 @pytest.fixture
+def accidental(small: str) -> str:
+    """With an expectation that an empty cluster meets at 0 s."""
+    with Path(small).open("a") as file:
+        file.write('[[expect]]\nthat = "groups.billing.lag < 1000"\nby = "5s"\n')
+    return small
+
+
+@pytest.fixture
 def flightdeck(capsys: pytest.CaptureFixture[str]) -> Flightdeck:
     """The command line in this process."""
 
@@ -112,6 +120,38 @@ def test_an_expectation_that_does_not_hold_is_exit_code_1(flightdeck: Flightdeck
     assert ended.code == 1
     assert "0 of 1 expectations held" in ended.out
     assert "✖ groups.billing.members == 2" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("strict", "code", "counted"),
+    [((), 0, "✔ 2 of 2 expectations held"), (("--strict",), 1, "✖ 1 of 2 expectations held")],
+)
+def test_an_expectation_that_holds_by_accident_is_said_and_fails_only_if_strict(
+    flightdeck: Flightdeck, accidental: str, tmp_path: Path, strict: tuple[str, ...], code: int, counted: str
+) -> None:
+    recording = tmp_path / "a.flight"
+    ended = flightdeck("run", accidental, "--record", recording, *strict)
+    again = flightdeck("rerun", recording, *strict)
+    mark, held = counted.split(" ", 1)
+    for each in (ended, again):
+        assert each.code == code
+        assert f"{held}, 1 already true where its window begins" in each.out
+        assert f"  {mark} groups.billing.lag < 1000 already true at 0 s: groups.billing.lag = 0" in each.out
+    assert "the same flight" in again.out
+
+
+def test_what_was_already_true_stays_ok_in_json(flightdeck: Flightdeck, accidental: str) -> None:
+    ended = flightdeck("run", accidental, "--json", "--strict")
+    meant, by_accident = json.loads(ended.out)["expectations"]
+    assert ended.code == 1
+    assert "already" not in meant
+    assert (by_accident["ok"], by_accident["already"], by_accident["at_s"]) == (True, True, 0.0)
+
+
+def test_strict_passes_what_becomes_true_in_its_window(flightdeck: Flightdeck, small: str) -> None:
+    ended = flightdeck("run", small, "--strict")
+    assert ended.code == 0
+    assert "already" not in ended.out
 
 
 def test_settings_and_seed_are_part_of_the_flight(flightdeck: Flightdeck, small: str) -> None:

@@ -216,7 +216,11 @@ def test_errors_of_groups(addition: str, line: int, reason: str) -> None:
         ('[[expect]]\nthat = "true"', 13, "has one of `by`, `at` and `always = true`"),
         ('[[expect]]\nthat = "true"\nby = "1s"\nat = "2s"', 15, "has one of `by`, `at` and `always = true`"),
         ('[[expect]]\nthat = "true"\nalways = false', 14, "has one of `by`, `at` and `always = true`"),
-        ('[[expect]]\nthat = "true"\nat = "1s"\nfrom = "1s"', 15, "from does not go with `that`, only with `always"),
+        (
+            '[[expect]]\nthat = "true"\nat = "1s"\nfrom = "1s"',
+            15,
+            "from does not go with `at`, only with `by`, `always",
+        ),
         ('[[expect]]\nthat = "true"\nat = "1s"\ncount = 1', 15, "count does not go with `that`, only with an `event`"),
         ('[[expect]]\nthat = "true"\nalways = true\nfrom = "2s"\nto = "1s"', 16, "to: it is before `from`"),
         ('[[expect]]\nthat = "true"\nat = "6m"', 14, "at: it is after the end of the flight"),
