@@ -1,5 +1,7 @@
 """What can keep an analysis from its end, each said in one message."""
 
+import re
+
 from recordings.format import RecordingError
 
 
@@ -17,3 +19,22 @@ class SparkStartError(ReportError):
 
 class ReportInterruptedError(ReportError):
     """Somebody stopped the report (Ctrl-C)."""
+
+
+UNREADABLE = re.compile(r"\[FAILED_READ_FILE[^\]]*\].*? file (\S+?)\.?(?=\s|$)")
+CAUSE = re.compile(r"^(?:Caused by)?: (?:[\w$]+\.)+[\w$]+: (.+)$")
+
+
+def cause_of(error: Exception) -> str:
+    """What an error of Spark's says, without its stack of calls: the file that cannot be read, or the last cause."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    causes = [found[1] for line in lines if (found := CAUSE.match(line))]
+    unreadable = next((found[1] for line in lines if (found := UNREADABLE.search(line))), None)
+    if unreadable is not None:
+        path = unreadable.removeprefix("file://")
+        reason = next((cause for cause in reversed(causes) if "FAILED_READ_FILE" not in cause), lines[0])
+        reason = re.sub(rf"^(?:file:/*)?{re.escape(path.lstrip('/'))}\s+", "it ", reason)
+        return f"the file {path} is damaged ({reason}); `flightdeck export` makes it again"
+    return causes[-1] if causes else lines[0]

@@ -14,6 +14,7 @@ from recordings.spark.availability import availability, outages
 from recordings.spark.instants import last_second
 from recordings.spark.lag import lag_by_partition
 from recordings.spark.lag_measures import incidents, lag_by_group, lag_measures, recoveries
+from recordings.spark.offsets import group_topics, read_partitions
 from recordings.spark.ownership import unowned
 from recordings.spark.producers import producer_totals
 from recordings.spark.rebalances import attendance, rebalances, storms
@@ -99,16 +100,18 @@ def _topics(tables: Tables) -> DataFrame:
 
 
 def _declared(tables: Tables) -> DataFrame:
-    """Each group with its topics, how many partitions those have in the end, and how many members it had in all."""
+    """Each group with the topics it ever read, how many partitions those have in the end, how many members it had."""
     members = tables["member_declared"].groupBy("run_id", "group").agg(sf.countDistinct("member").alias("members"))
-    sizes = tables["topic_created"].groupBy("run_id", "topic").agg(sf.max("partitions").alias("partitions"))
-    groups = tables["group_declared"].select("run_id", "group", "seq", "topics", sf.explode("topics").alias("topic"))
+    groups = tables["group_declared"].select("run_id", "group", "seq")
+    topics = sf.sort_array(sf.collect_list(sf.struct("seq", "topic")))
+    read = group_topics(tables).groupBy("run_id", "group").agg(topics.alias("topics"))
+    sizes = read_partitions(tables).groupBy("run_id", "group").agg(sf.count("*").alias("partitions"))
     return (
-        groups.join(sf.broadcast(sizes), ["run_id", "topic"], "left")
-        .groupBy("run_id", "group", "topics")
-        .agg(sf.min("seq").alias("seq"), sf.coalesce(sf.sum("partitions"), sf.lit(0)).alias("partitions"))
-        .join(members, ["run_id", "group"], "left")
-        .fillna(0, ["members"])
+        groups.join(sf.broadcast(read), ["run_id", "group"], "left")
+        .join(sf.broadcast(sizes), ["run_id", "group"], "left")
+        .join(sf.broadcast(members), ["run_id", "group"], "left")
+        .withColumn("topics", sf.transform("topics", lambda row: row["topic"]))
+        .fillna(0, ["members", "partitions"])
     )
 
 

@@ -48,35 +48,51 @@ def _ticks(tables: Tables) -> DataFrame:
         .join(sf.broadcast(ends), "run_id")
         .withColumn("second", sf.explode(sf.sequence(checkpoint("at_us"), sf.col("_end"))))
         .withColumn("at_us", sf.least(sf.col("second") * SECOND_US, sf.col("virtual_us")))
+        .withColumn("offset_reset", sf.coalesce(_reset_by("at_us"), sf.col("offset_reset")))
         .select("run_id", "partition", "group", "offset_reset", "second", "at_us")
     )
+
+
+def _reset_by(at_us: str) -> Column:
+    """What `auto.offset.reset` had been set to by an instant; null: it is what was declared."""
+    so_far = sf.filter("resets", lambda change: change["at_us"] <= sf.col(at_us))
+    return sf.try_element_at(so_far, sf.lit(-1))["value"]
 
 
 def _with_log(timeline: DataFrame) -> DataFrame:
     """Ticks and commits with the log as it stood, and the batches that were in it, with when they were cut off it.
 
-    As in the fold: what a deposed leader says counts for nothing, and a batch is in the log until a leader takes over
-    whose log is shorter, at `cut_us` (null: never).
+    As in the fold: what a deposed leader says counts for nothing, a batch is in the log until a leader takes over whose
+    log is shorter, at `cut_us` (null: never), and a leader whose log is cut short has no higher high watermark.
     """
     time = Window.partitionBy(*PARTITION).orderBy("at_us", sf.col("second").isNotNull(), "seq")
     later = Window.partitionBy(*PARTITION).orderBy(sf.desc("at_us"), sf.col("second").isNull(), sf.desc("seq"))
-    taken_epoch = sf.max(sf.when(sf.col("log_end").isNotNull(), sf.col("leader_epoch"))).over(time)
-    deposed = sf.coalesce(sf.col("leader_epoch") < sf.col("_taken_epoch"), sf.lit(False))
-    taken = sf.when(sf.col("log_end").isNotNull(), sf.struct("log_end", "at_us"))
+    takes = sf.col("log_end").isNotNull()
+    newest = sf.max(sf.when(takes, sf.struct("leader_epoch", "seq", "broker"))).over(time)
+    deposed = sf.coalesce(sf.col("leader_epoch") < sf.col("_newest.leader_epoch"), sf.lit(False))
+    taken = sf.when(takes, sf.struct("log_end", "at_us"))
     shorter = sf.filter("_taken", lambda leader: leader["log_end"] < sf.col("end"))
-    log = {
-        name: sf.coalesce(sf.last(sf.when(~sf.col("_deposed"), sf.col(name)), ignorenulls=True).over(time), sf.lit(0))
-        for name in ("log_start", "high_watermark")
-    }
+    cut = sf.when(sf.col("broker") == sf.col("_newest.broker"), sf.struct("seq", "cut_to"))
+    since = sf.filter("_cuts", lambda one: one["seq"] > sf.col("_mark.seq"))
+    watermark = sf.when(~sf.col("_deposed") & sf.col("high_watermark").isNotNull(), sf.struct("high_watermark", "seq"))
+    log_start = sf.last(sf.when(~sf.col("_deposed"), sf.col("log_start")), ignorenulls=True).over(time)
     return (
-        timeline.withColumn("_taken_epoch", taken_epoch)
+        timeline.withColumn("_newest", newest)
         .withColumn("_deposed", deposed)
-        .withColumns(log)
+        .withColumns(
+            {
+                "log_start": sf.coalesce(log_start, sf.lit(0)),
+                "_mark": sf.last(watermark, ignorenulls=True).over(time),
+                "_cuts": sf.collect_list(sf.when(sf.col("cut_to").isNotNull(), cut)).over(time),
+            }
+        )
         .where("not _deposed")
+        .withColumn("_low", sf.array_min(sf.transform(since, lambda one: one["cut_to"])))
+        .withColumn("high_watermark", sf.coalesce(sf.least("_mark.high_watermark", "_low"), sf.lit(0)))
         .withColumn("_taken", sf.collect_list(taken).over(later))
         .withColumn("cut_us", sf.array_min(sf.transform(shorter, lambda leader: leader["at_us"])))
         .where("group is not null or end is not null")
-        .drop("_taken", "_taken_epoch", "_deposed", "leader_epoch", "log_end")
+        .drop("_taken", "_newest", "_deposed", "_mark", "_cuts", "_low", "leader_epoch", "log_end", "broker", "cut_to")
     )
 
 
@@ -94,8 +110,9 @@ def _with_committed(rows: DataFrame) -> DataFrame:
 
 def _with_first_unread(rows: DataFrame) -> DataFrame:
     """Ticks alone, with `unread_us`: when the first record from `read_up_to` on was appended; null without one."""
+    begins = sf.greatest("read_up_to", "log_start")  # what was deleted makes nobody wait
     # The nearest end above an offset is the last one before it, when both are counted backwards from the log's end.
-    backwards = sf.when(sf.col("second").isNotNull(), -sf.col("read_up_to")).otherwise(-sf.col("end"))
+    backwards = sf.when(sf.col("second").isNotNull(), -begins).otherwise(-sf.col("end"))
     place = Window.partitionBy(*PARTITION).orderBy("_backwards", sf.col("end").isNotNull())
     batch = sf.struct("end", "at_us", "cut_us")
     kept = sf.last(sf.when(sf.col("end").isNotNull() & sf.col("cut_us").isNull(), batch), ignorenulls=True).over(place)
@@ -105,7 +122,7 @@ def _with_first_unread(rows: DataFrame) -> DataFrame:
     def stood(found: Column) -> Column:
         """Whether a batch was in the log then, and not read."""
         cut = sf.coalesce(found["cut_us"] <= tick_us, sf.lit(False))
-        return (found["end"] > sf.col("read_up_to")) & (found["at_us"] <= tick_us) & ~cut
+        return (found["end"] > begins) & (sf.col("high_watermark") > begins) & (found["at_us"] <= tick_us) & ~cut
 
     candidates = sf.filter(sf.concat(sf.array_compact(sf.array("_kept")), "_lost"), stood)
     return (

@@ -1,6 +1,6 @@
 """Where partitions and groups stood: log starts, high watermarks, batches, committed offsets, a row for each change."""
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from recordings.spark.tables import Tables
@@ -15,30 +15,76 @@ def topic_of(partition: str) -> Column:
 
 
 def partitions(tables: Tables) -> DataFrame:
-    """Every partition and when it came to be: `run_id`, `topic`, `partition`, `seq`, `at_us`."""
-    number = sf.explode(sf.expr("sequence(0L, partitions - 1)"))
-    created = tables["topic_created"].select("run_id", "topic", "seq", "at_us", number.alias("number"))
+    """Every partition and when it came to be: `run_id`, `topic`, `partition`, `seq`, `at_us`; added ones included."""
+    number = sf.explode(sf.expr("sequence(0L, partitions - 1)")).alias("number")
+    sizes = tables["topic_created"].unionByName(tables["partitions_added"], allowMissingColumns=True)
     return (
-        created.withColumn("partition", sf.concat_ws("-", "topic", "number"))
+        sizes.select("run_id", "topic", "seq", "at_us", number)
+        .withColumn("partition", sf.concat_ws("-", "topic", "number"))
         .groupBy("run_id", "topic", "partition")
         .agg(sf.min("seq").alias("seq"), sf.min("at_us").alias("at_us"))  # a topic that grows keeps what it had
     )
 
 
-def read_partitions(tables: Tables) -> DataFrame:
-    """Every group with every partition of its topics: `partitions`' columns, `group`, `offset_reset`."""
+def group_topics(tables: Tables) -> DataFrame:
+    """Every topic that a group reads or ever read: `run_id`, `group`, `topic`, `offset_reset`, `seq`, `at_us` (since).
+
+    A topic that a member subscribed to keeps its offsets, and so its lag, also when the member wants it no more.
+    """
 
     def make() -> DataFrame:
-        topics = sf.explode("topics").alias("topic")
-        groups = tables["group_declared"].select("run_id", "group", "offset_reset", topics)
-        return partitions(tables).join(sf.broadcast(groups), ["run_id", "topic"])
+        key = ("run_id", "group", "seq", "at_us")
+        declared = tables["group_declared"].select(*key, "offset_reset", sf.explode("topics").alias("topic"))
+        wanted = tables["subscription_changed"].select(*key, sf.explode("topics").alias("topic"))
+        return (
+            declared.unionByName(wanted, allowMissingColumns=True)
+            .groupBy("run_id", "group", "topic")
+            .agg(
+                sf.min("seq").alias("seq"),
+                sf.min("at_us").alias("at_us"),
+                # which a group has in common over all of its topics
+                sf.max("offset_reset").alias("_reset"),
+            )
+            .withColumn("offset_reset", sf.max("_reset").over(Window.partitionBy("run_id", "group")))
+            .drop("_reset")
+        )
+
+    return tables.once("group_topics", make)
+
+
+def offset_resets(tables: Tables) -> DataFrame:
+    """When `auto.offset.reset` of a running group was changed: `run_id`, `group`, `resets` (array of at_us, value)."""
+    change = sf.struct("seq", "at_us", "value")
+    return (
+        tables["setting_changed"]
+        .where("key = 'auto.offset.reset' and effect = 'now'")
+        .groupBy("run_id", sf.col("scope").alias("group"))
+        .agg(sf.sort_array(sf.collect_list(change)).alias("resets"))
+    )
+
+
+def read_partitions(tables: Tables) -> DataFrame:
+    """Every group with every partition of its topics: `run_id`, `topic`, `partition`, `group`, `offset_reset`.
+
+    `seq`, `at_us`: from when on the group reads it; `resets`: as in `offset_resets`, null for none.
+    """
+
+    def make() -> DataFrame:
+        groups = group_topics(tables).withColumnsRenamed({"seq": "_seq", "at_us": "_at_us"})
+        return (
+            partitions(tables)
+            .join(sf.broadcast(groups), ["run_id", "topic"])
+            .join(sf.broadcast(offset_resets(tables)), ["run_id", "group"], "left")
+            .withColumns({"seq": sf.greatest("seq", "_seq"), "at_us": sf.greatest("at_us", "_at_us")})
+            .drop("_seq", "_at_us")
+        )
 
     return tables.once("read_partitions", make)
 
 
 def only_read(tables: Tables, rows: DataFrame) -> DataFrame:
     """The rows whose `partition` some group reads."""
-    topics = tables["group_declared"].select("run_id", sf.explode("topics").alias("_topic")).distinct()
+    topics = group_topics(tables).select("run_id", sf.col("topic").alias("_topic")).distinct()
     return rows.withColumn("_topic", topic_of("partition")).join(
         sf.broadcast(topics), ["run_id", "_topic"], "left_semi"
     )
@@ -47,14 +93,19 @@ def only_read(tables: Tables, rows: DataFrame) -> DataFrame:
 def log_changes(tables: Tables) -> DataFrame:
     """What happened to the logs that groups read; null: as before.
 
-    `FACT`, `leader_epoch`, `log_start`, `high_watermark`; `log_end` of a leader that took over; `end` of a batch that
-    was appended (its next offset). What a leader says that was deposed without knowing it is among them.
+    `FACT`, `leader_epoch`, `log_start`, `high_watermark`; `log_end` and `broker` of a leader that took over; `end` of a
+    batch that was appended (its next offset); `cut_to` (and `broker`) of a replica that lost what stood beyond. What a
+    leader says that was deposed without knowing it is among them.
     """
-    taken = tables["leadership_taken"].select(*FACT, "leader_epoch", "log_start", "high_watermark", "log_end")
+    taken = tables["leadership_taken"].select(*FACT, "broker", "leader_epoch", "log_start", "high_watermark", "log_end")
     advanced = tables["high_watermark_advanced"].select(*FACT, "leader_epoch", sf.col("offset").alias("high_watermark"))
     end = (sf.col("base_offset") + sf.col("count")).alias("end")
     appended = tables["records_appended"].select(*FACT, "leader_epoch", end)
-    rows = taken.unionByName(advanced, allowMissingColumns=True).unionByName(appended, allowMissingColumns=True)
+    deleted = tables["log_start_advanced"].select(*FACT, "leader_epoch", "log_start")
+    cut = tables["log_truncated"].select(*FACT, "broker", sf.col("offset").alias("cut_to"))
+    rows = taken
+    for other in (advanced, appended, deleted, cut):
+        rows = rows.unionByName(other, allowMissingColumns=True)
     return only_read(tables, rows)
 
 

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from recordings.export import export
 from recordings.format import HEADER
 from recordings.spark.assembling import assemble
-from recordings.spark.errors import ReportError, ReportInterruptedError
+from recordings.spark.errors import ReportError, ReportInterruptedError, cause_of
 from recordings.spark.findings import ask
 from recordings.spark.interrupts import temporary_directory, uninterrupted
 from recordings.spark.page import page
@@ -126,8 +126,7 @@ def _analyse(spark: SparkSession, places: Sequence[str], tell: Progress) -> Repo
     try:
         answers = ask(Tables(spark, places), answered)
     except (PySparkException, Py4JError) as error:
-        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        raise ReportError(f"Spark could not finish: {reason}") from error
+        raise ReportError(f"Spark could not finish: {cause_of(error)}") from error
     return Report(format=FORMAT, flightdeck=VERSION, spark=spark.version, flights=assemble(answers))
 
 

@@ -44,20 +44,27 @@ def partition_totals(tables: Tables) -> DataFrame:
 
 
 def _appended(tables: Tables) -> DataFrame:
-    """Records of each partition by its last leader: what its log held at first, and what it appended since."""
-    key = ("run_id", "partition", "seq", "leader_epoch")
-    taken = tables["leadership_taken"].select(*key, sf.col("appended").alias("held"))
-    added = tables["records_appended"].select(*key, sf.col("count").alias("added"))
+    """Records of each partition by its last leader: what its log held at first, or after a crash, and added since.
+
+    Control records are none.
+    """
+    key = ("run_id", "partition", "seq")
+    taken = tables["leadership_taken"].select(*key, "leader_epoch", "broker", sf.col("appended").alias("held"))
+    cut = tables["log_truncated"].select(*key, "broker", sf.col("appended").alias("held"))
+    added = tables["records_appended"].where("marker = ''").select(*key, "leader_epoch", sf.col("count").alias("added"))
     everything = Window.partitionBy("run_id", "partition")
-    held_since = sf.max_by("seq", sf.when(sf.col("held").isNotNull(), sf.struct("leader_epoch", "seq"))).over(
-        everything
-    )
-    last_epoch = sf.max(sf.when(sf.col("held").isNotNull(), sf.col("leader_epoch"))).over(everything)
+    takes = sf.col("held").isNotNull() & sf.col("leader_epoch").isNotNull()
+    newest = sf.max(sf.when(takes, sf.struct("leader_epoch", "seq", "broker"))).over(everything)
+    his = (sf.col("broker") == sf.col("_newest.broker")) & (sf.col("seq") >= sf.col("_newest.seq"))
+    base = sf.when(sf.col("held").isNotNull() & his, sf.col("seq"))
+    added_since = sf.col("held").isNull() & (sf.col("seq") > sf.col("_base"))
+    by_it = sf.coalesce(sf.col("leader_epoch") >= sf.col("_newest.leader_epoch"), sf.lit(True))
     return (
-        taken.unionByName(added, allowMissingColumns=True)
-        .withColumn("_since", held_since)
-        .withColumn("_epoch", last_epoch)
-        .where("seq >= _since and leader_epoch >= _epoch")
+        taken.unionByName(cut, allowMissingColumns=True)
+        .unionByName(added, allowMissingColumns=True)
+        .withColumn("_newest", newest)
+        .withColumn("_base", sf.max(base).over(everything))
+        .where((sf.col("seq") == sf.col("_base")) | (added_since & by_it))
         .select("run_id", "partition", sf.coalesce("held", "added").alias("appended"))
     )
 

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
+from recordings.export import export
 from recordings.spark import report as reporting
 from recordings.spark.errors import ReportError
 from recordings.spark.interrupts import temporary_directory
@@ -191,3 +193,14 @@ def test_an_interrupted_report_ends_in_words_and_leaves_nothing(
     assert "Traceback" not in complained
     assert not out.exists()
     assert left_over(environment) == []
+
+
+def test_a_file_that_spark_cannot_read_is_named(eventful: Path, spark: SparkSession, tmp_path: Path) -> None:
+    export([eventful], tmp_path / "exported")
+    [table] = (tmp_path / "exported" / "tables" / "topic_created").glob("[!s]*.parquet")
+    table.write_bytes(table.read_bytes()[: table.stat().st_size // 2])
+    with pytest.raises(ReportError) as told:
+        report([tmp_path / "exported"], tmp_path / "out", spark=spark)
+    assert str(told.value).startswith(f"Spark could not finish: the file {table} is damaged (it is not a Parquet file")
+    assert "localCheckpoint" not in str(told.value)
+    assert not (tmp_path / "out").exists()
