@@ -19,7 +19,7 @@ SECOND_US = 1_000_000
 ENDED = ("Stable", "Empty")
 RECORDS = ("delivered", "duplicated", "lost", "unread", "out_of_order_keys")
 PRODUCED = ("produced", "acked", "appended")
-COSTS = ("stopped_partition_us", "orphaned_partition_us", "stopped_member_us", "reread")
+COSTS = ("orphaned_partition_us", "stopped_member_us", "reread")
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -108,6 +108,7 @@ def _group(declared: "Row", rows: "Rows", rebalances: list[data.Rebalance]) -> d
         **{each: readers[each] for each in RECORDS},
         rebalances=len(over) - first,
         rebalancing_us=sum(each.ended_us - each.started_us for each in over if each.ended_us is not None),
+        stopped_partition_us=sum(each.stopped_partition_us + each.after_partition_us for each in mine),
         **{cost: sum(getattr(each, cost) for each in mine) for cost in COSTS},
         unowned_at_end_us=unowned[0]["unowned_us"] if unowned else 0,
         lag=_make(data.LagMeasures, measures),

@@ -2,7 +2,8 @@
 
 A group is behind in a second when the oldest record that it has not committed is older than `BEHIND_US`: auto-commit
 alone leaves records uncommitted for `auto.commit.interval.ms` (5 s). The cause is looked for in the stretch in which
-the oldest record of the worst second waited: the faults that were in force in it, never the command that ended one.
+the oldest record of the worst second waited: the faults that were in force in it, rolling restarts under way, commands
+just before it; never the command that ended a fault, and no fault of another group's members.
 """
 
 import msgspec
@@ -44,7 +45,7 @@ def notable(effect: Effect) -> bool:
 
 def worst_behind(flight: Flight) -> Behind | None:
     """The group that was furthest behind for longest (the area of its time lag), if any fell behind at all."""
-    behind = [group for group in flight.groups if _fell_behind(group)]
+    behind = [group for group in flight.groups if _fell_behind(flight, group)]
     if not behind:
         return None
     return _stretch(flight, max(behind, key=lambda group: (_area(group), group.lag.time_lag_peak_us)))
@@ -55,10 +56,16 @@ def still_behind(flight: Flight) -> list[Group]:
     return [group for group in flight.groups if group.series.time_lag_us and group.series.time_lag_us[-1] > BEHIND_US]
 
 
-def _fell_behind(group: Group) -> bool:
+def _fell_behind(flight: Flight, group: Group) -> bool:
     lag = group.lag
     peaked = lag.lag_peak >= NOTABLE_FACTOR * lag.lag_p95 and lag.lag_peak - lag.lag_p95 >= NOTABLE_RECORDS
-    return lag.time_lag_peak_us > BEHIND_US or peaked
+    started_us = _first_join(flight, group) or 0  # what waited for the first join and the first commit is no trouble
+    return lag.time_lag_peak_us > BEHIND_US or (peaked and lag.lag_peak_second * SECOND_US > started_us + BEHIND_US)
+
+
+def _first_join(flight: Flight, group: Group) -> int | None:
+    joins = [each.started_us for each in flight.rebalances if each.group == group.group and each.initial]
+    return min(joins, default=None)
 
 
 def _area(group: Group) -> int:
@@ -70,11 +77,12 @@ def _area(group: Group) -> int:
 def _stretch(flight: Flight, group: Group) -> Behind:
     peak_us = min(group.lag.time_lag_peak_second * SECOND_US, flight.virtual_us)
     since_us = max(0, peak_us - group.lag.time_lag_peak_us)
-    joins = [each.started_us for each in flight.rebalances if each.group == group.group and each.initial]
-    first = min(joins, default=None)
+    first = _first_join(flight, group)
     done = [each for each in flight.incidents if not each.refused and not _repairs(each)]
+    done = [each for each in done if not _of_another_group(each, flight, group)]
     faults = [each for each in done if each.fault and _overlap(each, since_us, peak_us) > 0]
-    changes = [each for each in done if not each.fault and since_us - SHORTLY_US <= each.at_us < peak_us]
+    changes = [each for each in done if not each.fault and each.at_us < peak_us]
+    changes = [each for each in changes if _over_us(each, group) >= since_us and each.at_us <= since_us + SHORTLY_US]
     return Behind(
         group=group,
         peak_us=peak_us,
@@ -102,6 +110,31 @@ def _caught_up(group: Group, peak_us: int) -> int | None:
 def _overlap(incident: Incident, since_us: int, until_us: int) -> int:
     ended_us = until_us if incident.mended_us is None else min(incident.mended_us, until_us)
     return ended_us - max(incident.at_us, since_us)
+
+
+def _of_another_group(incident: Incident, flight: Flight, group: Group) -> bool:
+    """Whether a command is about members of other groups and of none of this one."""
+    words = incident.text.split()
+    members = {each.group: any(_is_member(word, each.group) for word in words) for each in flight.groups}
+    named = {each.group for each in flight.groups if each.group in words}
+    others = any(found for name, found in members.items() if name != group.group) or bool(named - {group.group})
+    return others and not members[group.group] and group.group not in named
+
+
+def _is_member(word: str, group: str) -> bool:
+    name, _, number = word.rpartition("-")
+    return name == group and number.isdigit()
+
+
+def _over_us(incident: Incident, group: Group) -> int:
+    """Until when a command that is no fault goes on: a rolling restart until its last member is back."""
+    try:
+        command = c.parse(incident.text)
+    except c.CommandError:
+        return incident.at_us + SHORTLY_US
+    if isinstance(command, c.RollingRestart):
+        return incident.at_us + group.members * command.every_us + command.down_us
+    return incident.at_us + SHORTLY_US
 
 
 def _repairs(incident: Incident) -> bool:

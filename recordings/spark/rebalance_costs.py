@@ -12,8 +12,8 @@ from recordings.spark.ownership import unowned
 from recordings.spark.tables import Tables
 
 REBALANCE = (*GROUP, "rebalance")
-SUMS = ("moved", "stopped_partition_us", "orphaned_partition_us", "stopped_member_us", "reread")
-COUNTS = ("stopped_partitions", "orphaned_partitions")  # distinct ones: a partition may stop twice
+SUMS = ("moved", "stopped_partition_us", "orphaned_partition_us", "after_partition_us", "stopped_member_us", "reread")
+COUNTS = ("stopped_partitions", "orphaned_partitions", "after_partitions")  # distinct ones: a partition may stop twice
 COSTS = (*SUMS, *COUNTS)
 END_OF_TIME = 2**62
 
@@ -28,7 +28,7 @@ def costs(tables: Tables, spans: DataFrame) -> DataFrame:
 def _dated(tables: Tables, spans: DataFrame) -> DataFrame:
     """Partitions and members that stood still, and records read again, each with its rebalance."""
     began = spans.select(
-        *GROUP, sf.col("started_seq").alias("seq"), sf.struct("rebalance", "started_us").alias("began")
+        *GROUP, sf.col("started_seq").alias("seq"), sf.struct("rebalance", "started_us", "ended_us").alias("began")
     )
     over = spans.where(sf.col("ends").isin(STABLE, EMPTY)).select(
         *GROUP, sf.col("ended_seq").alias("seq"), sf.col("rebalance").alias("over")
@@ -48,17 +48,18 @@ def _dated(tables: Tables, spans: DataFrame) -> DataFrame:
     still = sf.col("until_us") - sf.greatest("from_us", started_us)
     before = sf.greatest(sf.lit(0), sf.least("until_us", started_us) - sf.col("from_us"))
     what = sf.col("what")
+    after = sf.coalesce(sf.col("from_us") > sf.col("began.ended_us"), sf.lit(False))  # it was over: a member was away
+    idles = {"stopped": (~after, still), "orphaned": (~after, before), "after": (after, still)}
+    of = {name: (what == "partition") & holds & (us > 0) for name, (holds, us) in idles.items()}
     return (
         rows.withColumns({name: sf.last(name, ignorenulls=True).over(time) for name in ("began", "over")})
         .withColumn("rebalance", sf.when(what == "reread", sf.col("over")).otherwise(sf.col("began.rebalance")))
         .where("what is not null and rebalance is not null")
         .select(
             *REBALANCE,
-            sf.when(what == "partition", still).alias("stopped_partition_us"),
-            sf.when(what == "partition", before).alias("orphaned_partition_us"),
+            *(sf.when(of[name], us).alias(f"{name}_partition_us") for name, (_, us) in idles.items()),
+            *(sf.when(holds, sf.col("partition")).alias(f"{name}_partitions") for name, holds in of.items()),
             sf.when(what == "member", still).alias("stopped_member_us"),
-            sf.when((what == "partition") & (still > 0), sf.col("partition")).alias("stopped_partitions"),
-            sf.when((what == "partition") & (before > 0), sf.col("partition")).alias("orphaned_partitions"),
             "reread",
         )
     )

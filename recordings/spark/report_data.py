@@ -117,9 +117,10 @@ class Rebalance(msgspec.Struct, frozen=True, kw_only=True):
 
     `closed_us`: the join barrier closed; `assigned_us`: the leader's assignment came; null: it did not come so far.
     `ends`: `Stable`, `Empty`, `coordinator moved` or `unfinished`; `barriers`: how often it had to begin anew. `moved`
-    counts partitions with another owner than before; the costs are as in a group; `stopped_partitions` and
-    `orphaned_partitions` count the partitions behind the two partition times. `attendance` may be left out ([])
-    when there are very many rebalances.
+    counts partitions with another owner than before; the costs are as in a group, but `after_partition_us`, stretches
+    without an owner that began when it was over and ended without another (a static member was away), is a cost of its
+    own. `stopped_partitions`, `orphaned_partitions`, `after_partitions`: how many partitions. `attendance` may
+    be left out ([]) when there are very many rebalances.
     """
 
     group: str
@@ -140,8 +141,10 @@ class Rebalance(msgspec.Struct, frozen=True, kw_only=True):
     moved: int
     stopped_partition_us: int
     orphaned_partition_us: int
+    after_partition_us: int
     stopped_partitions: int
     orphaned_partitions: int
+    after_partitions: int
     stopped_member_us: int
     reread: int
     attendance: list[Attendance]

@@ -14,6 +14,7 @@ from recordings.spark.report_data import Availability, Flight, Group, Incident, 
 
 CALM, EVENTFUL, HARM = "calm", "eventful", "harm"
 UNJUDGED = Verdict(level=CALM, headline="", sentences=[])
+COMPLETED = ("Stable", "Empty")
 SHOWN = 3  # of a list: the rest is counted
 
 CAUSES = {
@@ -43,7 +44,7 @@ def verdict(flight: Flight) -> Verdict:
 def _is_calm(flight: Flight, behind: Behind | None) -> bool:
     rebalanced = any(group.rebalances for group in flight.groups) or flight.storms
     suffered = flight.outages or flight.availability or any(each.failed or each.fenced for each in flight.producers)
-    return not (behind or rebalanced or suffered or flight.totals.duplicated or _unowned(flight))
+    return not (behind or rebalanced or suffered or flight.totals.duplicated or _unowned(flight) or _away(flight))
 
 
 def cause_in_words(rebalance: Rebalance) -> str:
@@ -90,6 +91,7 @@ def _facts(flight: Flight, behind: Behind | None) -> Iterator[str]:
     if rebalancing:
         groups = rebalancing[0].group if len(rebalancing) == 1 else f"{len(rebalancing)} groups"
         yield f"{groups} rebalanced {_times(sum(group.rebalances for group in rebalancing))}"
+    yield from _away(flight)[:1]
     if flight.totals.duplicated:
         yield f"{many(flight.totals.duplicated, 'record')} processed again"
     if flight.outages and not without:
@@ -120,6 +122,7 @@ def _sentences(flight: Flight, behind: Behind | None) -> Iterator[str]:
     for group in flight.groups:
         if group.rebalances:
             yield _rebalances(flight, group)
+    yield from (f"{stretch}: a static member was away." for stretch in _away(flight))
     yield from _costliest(flight)
     for storm in flight.storms:
         lasted = duration(storm.until_us - storm.from_us)
@@ -213,8 +216,8 @@ def _explained(behind: Behind) -> str:
     if behind.started_us is not None:
         return f"{name} had no members until {clock(behind.started_us)}; the records were older."
     if behind.changes:
-        return f"No fault was in force; commands meanwhile: {_commands(behind.changes)}."
-    return "No fault was in force, and no command was given meanwhile."
+        return f"No fault was in force; commands then: {_commands(behind.changes)}."
+    return "No fault was in force, and no command explains it."
 
 
 def _commands(incidents: list[Incident]) -> str:
@@ -223,7 +226,8 @@ def _commands(incidents: list[Incident]) -> str:
 
 def _rebalances(flight: Flight, group: Group) -> str:
     mine = [each for each in flight.rebalances if each.group == group.group]
-    causes = Counter(each.cause for each in mine if not (each.initial and each.rebalance == 1))
+    over = [each for each in mine if each.ends in COMPLETED and not (each.initial and each.rebalance == 1)]
+    causes = Counter(each.cause for each in over)
     why = listed([f"{cause} {_times(times)}" if times > 1 else cause for cause, times in causes.most_common()])
     unowned_us = group.stopped_partition_us + group.orphaned_partition_us
     stopped = partition_time(group.partitions, unowned_us)
@@ -231,6 +235,16 @@ def _rebalances(flight: Flight, group: Group) -> str:
     if group.reread:
         cost.append(f"{many(group.reread, 'record')} re-read")
     return f"{group.group} rebalanced {_times(group.rebalances)} after its start ({why}): {listed(cost)}."
+
+
+def _away(flight: Flight) -> list[str]:
+    """Partitions that waited for their owner although no rebalance was under way."""
+    found = [each for each in flight.rebalances if each.after_partition_us >= SECOND_US]
+    stretches = [partition_time(each.after_partitions, each.after_partition_us) for each in found]
+    return [
+        f"{each.group} left {stretch} unowned without a rebalance"
+        for each, stretch in zip(found, stretches, strict=True)
+    ]
 
 
 def _costliest(flight: Flight) -> Iterator[str]:

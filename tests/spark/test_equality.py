@@ -85,7 +85,9 @@ def test_what_rebalances_cost_adds_up(tables: Tables, truths: Truths) -> None:
     for run_id, truth in truths.items():
         for group, fields in final(truth)["groups"].items():
             mine = [row for row in found[run_id] if row["group"] == group]
-            stopped_us = sum(row["stopped_partition_us"] + row["orphaned_partition_us"] for row in mine)
+            stopped_us = sum(
+                row["stopped_partition_us"] + row["orphaned_partition_us"] + row["after_partition_us"] for row in mine
+            )
             open_us = sum(
                 row["until_us"] - row["from_us"]
                 for (flight, name, _), row in lasting.items()

@@ -161,7 +161,7 @@ def test_the_repair_is_never_blamed() -> None:
     assert "Faults in force meanwhile: “kill broker-3” at 0:08." in told
     assert "start broker-3" not in told
     only = " ".join(verdict(replace(troubled(), incidents=[repair])).sentences)
-    assert "No fault was in force, and no command was given meanwhile." in only
+    assert "No fault was in force, and no command explains it." in only
 
 
 def test_a_fault_that_was_over_before_is_not_blamed() -> None:
@@ -180,9 +180,42 @@ def test_the_fault_that_covers_most_of_the_wait_comes_first() -> None:
 
 
 def test_a_change_is_named_when_no_fault_explains_the_lag() -> None:
-    change = replace(INCIDENT, at_us=10 * SECOND_US, text="scale billing to 4", fault=False)
+    change = replace(INCIDENT, at_us=3 * SECOND_US, text="scale billing to 4", fault=False)
     told = " ".join(verdict(replace(troubled(), incidents=[change])).sentences)
-    assert "No fault was in force; commands meanwhile: “scale billing to 4” at 0:10." in told
+    assert "No fault was in force; commands then: “scale billing to 4” at 0:03." in told
+
+
+def test_scaling_out_long_after_the_lag_began_is_not_blamed_for_it() -> None:
+    late = replace(LAG, time_lag_peak_us=20 * SECOND_US)
+    group = replace(troubled().groups[0], lag=late)
+    change = replace(INCIDENT, at_us=25 * SECOND_US, text="scale billing to 4", fault=False)
+    told = " ".join(verdict(replace(troubled(), groups=[group], incidents=[change])).sentences)
+    assert "scale billing" not in told
+
+
+def test_a_rolling_restart_is_under_way_until_its_last_member_is_back() -> None:
+    restart = replace(INCIDENT, at_us=0, text="rolling restart billing every 10s down 5s", fault=False)
+    late = replace(LAG, time_lag_peak_us=20 * SECOND_US)
+    group = replace(troubled().groups[0], lag=late)
+    told = " ".join(verdict(replace(troubled(), groups=[group], incidents=[restart])).sentences)
+    assert "commands then: “rolling restart billing every 10s down 5s” at 0:00." in told
+
+
+def test_another_group_s_fault_is_not_blamed() -> None:
+    foreign = replace(INCIDENT, text="kill audit-1")
+    audit = replace(GROUP, group="audit")
+    told = " ".join(verdict(replace(troubled(), groups=[*troubled().groups, audit], incidents=[foreign])).sentences)
+    assert "kill audit-1" not in told
+
+
+def test_partitions_that_wait_for_a_static_member_are_told() -> None:
+    away = replace(REBALANCE, initial=True, rebalance=1, after_partition_us=30 * SECOND_US, after_partitions=3)
+    judged = verdict(replace(CALM, rebalances=[replace(away, orphaned_partition_us=0, stopped_partition_us=0)]))
+    assert judged.level == "eventful"
+    assert judged.headline == (
+        "No acknowledged record is lost; billing left 3 partitions × 10 s unowned without a rebalance."
+    )
+    assert "billing left 3 partitions × 10 s unowned without a rebalance: a static member was away." in judged.sentences
 
 
 def test_a_group_that_starts_late_is_said_to() -> None:
