@@ -12,13 +12,13 @@ import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 
-from cluster.commands import Mark, parse
+from cluster.commands import CommandError, Mark, parse
 from cluster.events import Event, kind_of
 from cluster.view import ClusterView, fold
 from cluster.view.state import Moment
-from recordings.format import Position
+from recordings.format import Position, RecordingError
 from recordings.keyframes import Keyframes
-from recordings.reader import Recording
+from recordings.reader import MISFITS, DamagedError, Recording
 
 SLOWEST, FASTEST = 0.01, 1_000.0
 MICROSECONDS = 1_000_000
@@ -50,6 +50,7 @@ class Playback:
         self._keyframes.forget_after(self.events)
         self._landmarks: list[Moment] | None = None
         self.view, self.at_us = ClusterView(), 0
+        self._origin: Position | None = None
         self._ahead = self._read(None)
         self._peeked: Event | None = next(self._ahead, None)
 
@@ -150,8 +151,15 @@ class Playback:
 
     def marks(self) -> list[tuple[int, str]]:
         """The operator's remarks: (µs, text), in order. Reads the whole recording the first time."""
-        commands = ((line.at_us, parse(line.command)) for line in self.recording.survey().commands)
-        return [(at_us, command.text) for at_us, command in commands if isinstance(command, Mark)]
+        marks = []
+        for line in self.recording.survey().commands:
+            try:
+                command = parse(line.command)
+            except CommandError as error:
+                raise RecordingError(f"the command after event {line.after_seq} is damaged: {error}") from error
+            if isinstance(command, Mark):
+                marks.append((line.at_us, command.text))
+        return marks
 
     def _go_to(self, moments: list[Moment], place: int) -> Moment | None:
         if not 0 <= place < len(moments):
@@ -175,9 +183,30 @@ class Playback:
     def _fold(self, *, seq: float = math.inf, at_us: float = math.inf) -> None:
         """Fold events up to a number and an instant, both included."""
         view, ahead, event = self.view, self._ahead, self._peeked
-        while event is not None and event.seq <= seq and event.at_us <= at_us:
-            fold(view, event)
-            self._peeked = event = next(ahead, None)
+        try:
+            while event is not None and event.seq <= seq and event.at_us <= at_us:
+                fold(view, event)
+                self._peeked = event = next(ahead, None)
+        except MISFITS as error:
+            assert event is not None
+            if self._origin is not None:  # the view that it does not fit came from a cache
+                self._keyframes.forget_all()
+                self._start_at(None)
+                self._fold(seq=seq, at_us=at_us)
+            else:
+                self._end_before(event, error)
+
+    def _end_before(self, event: Event, error: Exception) -> None:
+        """An event that does not fit those before it is damage: the recording ends there, or cannot be played."""
+        damage = self.recording.misfit(event)
+        if not self.recording.salvage:
+            raise damage from error
+        self.recording.warn(f"{damage.place}: {damage.reason}; read up to event {event.seq - 1}")
+        self.events = event.seq - 1
+        self._keyframes.forget_after(self.events)
+        self._start_at(None)
+        self._fold(seq=self.events)
+        self.end_us = self.view.at_us
 
     def _jump(self, keyframe: Position | None, *, back: bool) -> None:
         """Begin at a keyframe, if the way from the cursor is longer or leads back."""
@@ -186,22 +215,44 @@ class Playback:
             self._start_at(keyframe)
 
     def _start_at(self, keyframe: Position | None) -> None:
-        view = None
-        while keyframe is not None and (view := self._keyframes.get(keyframe)) is None:
-            keyframe = self._keyframes.before_seq(keyframe.seq)  # that one is gone; the one before it
-        self.view = view or ClusterView()
+        while keyframe is not None and not self._begin_behind(keyframe):
+            keyframe = self._keyframes.before_seq(keyframe.seq)  # that one is of no use; the one before it
+        self._origin = keyframe
+        if keyframe is None:
+            self.view = ClusterView()
+            self._ahead = self._read(None)
+            self._peeked = next(self._ahead, None)
         self.at_us = self.view.at_us
-        self._ahead = self._read(keyframe)
-        self._peeked = next(self._ahead, None)
+
+    def _begin_behind(self, keyframe: Position) -> bool:
+        """Begin at a keyframe, if there is one and the journal goes on behind it as it says."""
+        view = self._keyframes.get(keyframe)
+        if view is None:
+            return False
+        ahead = self._read(keyframe)
+        try:
+            following = next(ahead, None)
+        except DamagedError:
+            following = None
+        if following is None and keyframe.seq != self.events:
+            self._keyframes.forget(keyframe)
+            return False
+        self.view, self._ahead, self._peeked = view, ahead, following
+        return True
 
     def _read(self, start: Position | None) -> Iterator[Event]:
         """Events from a place on; whoever takes them has folded all of a batch before asking for the next one."""
+        before = start.seq if start is not None else 0
         for batch in self.recording.batches(start):
+            passed = {place.seq: place for place in self._keyframes.between(before, batch.end.seq)}
+            before = batch.end.seq
             for entry in batch.entries:
                 if isinstance(entry, Event):
                     if entry.seq > self.events:
                         return  # told since the playback began: the recording is still being written
                     yield entry
+                    if entry.seq in passed and self.view.seq == entry.seq:
+                        self._keyframes.confirm(passed[entry.seq], self.view)
             self._offer(batch.end)
 
     def _offer(self, place: Position) -> None:

@@ -7,6 +7,7 @@ everything before it.
 """
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import reduce
@@ -18,6 +19,7 @@ import msgspec
 
 from cluster.events import EVENT_KINDS, Event, kind_of
 from cluster.words import nearest
+from recordings.files import FOOTER_BYTES, HEADER_BYTES, decoded, read_ours
 from recordings.format import (
     FOOTER,
     FORMAT,
@@ -39,6 +41,14 @@ Entry = Event | CommandLine
 COMMAND_START = b'{"command"'
 EVENT_DECODER = msgspec.json.Decoder(reduce(or_, EVENT_KINDS.values()))
 COMMAND_DECODER = msgspec.json.Decoder(CommandLine)
+HEADER_DECODER = msgspec.json.Decoder(Header)
+FOOTER_DECODER = msgspec.json.Decoder(Footer)
+
+MISFITS = (LookupError, ValueError, ArithmeticError, TypeError, AttributeError, AssertionError)
+"""What the fold raises at an event that does not fit those before it: an unknown name, a number out of range."""
+
+MOST_COMMANDS = 1_000_000
+RUN_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 
 
 class DamagedError(RecordingError):
@@ -123,8 +133,15 @@ class Recording:
             commands: list[CommandLine] = []
             for batch in reading.batches():
                 commands += [entry for entry in batch.entries if isinstance(entry, CommandLine)]
+                if len(commands) > MOST_COMMANDS:
+                    raise RecordingError(f"{self.path} holds more than {MOST_COMMANDS:,} commands")
             self._survey = Survey(commands, reading.totals(len(commands)), reading.last)
         return self._survey
+
+    def misfit(self, event: Event) -> DamagedError:
+        """What to raise for an event that cannot follow those before it, though it can be read."""
+        place = f"event {event.seq} ({kind_of(event)}, {clock(event.at_us)})"
+        return DamagedError(self.path, place, "it does not fit the events before it", event.seq - 1)
 
     def warn(self, warning: str) -> None:
         """Note something that the user should know, once."""
@@ -134,10 +151,10 @@ class Recording:
     def _read_footer(self) -> Footer | None:
         path = self.path / FOOTER
         try:
-            return msgspec.json.decode(path.read_bytes(), type=Footer)
+            return decoded(read_ours(path, FOOTER_BYTES), FOOTER_DECODER)
         except FileNotFoundError:
             return None
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, RecordingError) as error:
             if not self.salvage:
                 raise RecordingError(f"{path} is damaged: {error} (--salvage reads the events without it)") from error
             self.warn(f"{path} is damaged: {error}; it is rebuilt from the events")
@@ -175,7 +192,8 @@ class _Reading:
             self._compare_with_footer()
             self.whole = True
         except DamagedError as error:
-            if not recording.salvage:
+            nothing = self.start.seq and self.seq == self.start.seq  # then it is the place that is wrong
+            if nothing or not recording.salvage:
                 raise
             recording.warn(f"{self.place()}: {error.reason}; read up to {self.last_event()}")
 
@@ -219,7 +237,7 @@ class _Reading:
             return self._one_by_one(lines)
         try:
             events = EVENT_DECODER.decode_lines(lines)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return self._one_by_one(lines)
         seq, at_us = self.seq, self.at_us
         for event in events:
@@ -243,8 +261,9 @@ class _Reading:
 
     def _entry(self, line: bytes) -> Entry:
         try:
-            entry: Entry = (COMMAND_DECODER if line.startswith(COMMAND_START) else EVENT_DECODER).decode(line)
-        except msgspec.DecodeError as error:
+            command = line.startswith(COMMAND_START)
+            entry: Entry = decoded(line, COMMAND_DECODER) if command else decoded(line, EVENT_DECODER)
+        except RecordingError as error:
             raise self._damaged(str(error)) from error
         if entry.at_us < self.at_us:
             raise self._damaged(f"time runs backwards, from {self.at_us} us to {entry.at_us} us")
@@ -268,10 +287,11 @@ class _Reading:
     def _compare_with_footer(self) -> None:
         footer = self.recording.footer
         if footer is None:
-            self.recording.warn(
-                f"the flight has no end (it was killed, or goes on): its last whole event is "
-                f"{self.last_event().removeprefix('event ')}"
-            )
+            if self.hash is not None:  # whoever reads from the middle has read the whole before
+                self.recording.warn(
+                    f"the flight has no end (it was killed, or goes on): its last whole event is "
+                    f"{self.last_event().removeprefix('event ')}"
+                )
         elif footer.events != self.seq:
             raise self._damaged(f"here are {self.seq} events, but {FOOTER} counts {footer.events}{self._missing()}")
         elif self.hash is not None and self.hash.hexdigest() != footer.journal_sha256:
@@ -300,7 +320,7 @@ def _read_header(path: Path) -> Header:
         meant = f"; did you mean {path.with_name(near)}?" if near else ""
         raise RecordingError(f"{path} {what}, so it is no recording{meant}")
     try:
-        text = (path / HEADER).read_bytes()
+        text = read_ours(path / HEADER, HEADER_BYTES)
     except FileNotFoundError as error:
         raise RecordingError(f"{path} is no recording: it has no {HEADER}") from error
     except OSError as error:
@@ -309,8 +329,8 @@ def _read_header(path: Path) -> Header:
         raise RecordingError(f"{path} is no recording of ours: its {HEADER} is empty")
     foreign = f"{path} is no recording of ours: its {HEADER} is not a recording's"
     try:
-        any_header = msgspec.json.decode(text, type=_AnyHeader)
-    except msgspec.DecodeError as error:
+        any_header = decoded(text, _ANY_HEADER_DECODER)
+    except RecordingError as error:
         raise RecordingError(f"{foreign} ({error})") from error
     if any_header.format > FORMAT:
         raise RecordingError(
@@ -318,9 +338,12 @@ def _read_header(path: Path) -> Header:
             f" it needs flightdeck {any_header.flightdeck} or later"
         )
     try:
-        return msgspec.json.decode(text, type=Header)
-    except msgspec.DecodeError as error:
+        header = decoded(text, HEADER_DECODER)
+    except RecordingError as error:
         raise RecordingError(f"{foreign} ({error})") from error
+    if not RUN_ID.fullmatch(header.run_id):  # files of an export are named after it
+        raise RecordingError(f"{foreign} (its run_id is no name of a file)")
+    return header
 
 
 class _AnyHeader(msgspec.Struct):
@@ -328,6 +351,9 @@ class _AnyHeader(msgspec.Struct):
 
     format: int
     flightdeck: str
+
+
+_ANY_HEADER_DECODER = msgspec.json.Decoder(_AnyHeader)
 
 
 def _recordings_beside(path: Path) -> list[str]:

@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from cluster.commands import parse
+from cluster.commands import Command, CommandError, parse
 from recordings.comparison import Comparison, Divergence
 from recordings.flight import FlightResult, Plan, Replay, Setting, fly, make_plan
-from recordings.format import CommandLine
+from recordings.format import CommandLine, RecordingError
 from recordings.reader import Recording
 from recordings.scenario import parse_scenario
 
@@ -99,7 +99,14 @@ def _plan(recording: Recording, settings: Sequence[Setting], until_us: int | Non
 
 def _replay(commands: list[CommandLine], *, by_turn: bool, stop_at_seq: int | None) -> Replay:
     """The operator's commands: scenario and seed bring the others again by themselves."""
-    given = [(line.turn, line.at_us, parse(line.command)) for line in commands if line.source == "operator"]
+    given = [(line.turn, line.at_us, _parsed(line)) for line in commands if line.source == "operator"]
     if by_turn:
         return Replay(by_turn=tuple(given), stop_at_seq=stop_at_seq)
     return Replay(by_time=tuple((at_us, command) for _, at_us, command in given))
+
+
+def _parsed(line: CommandLine) -> Command:
+    try:
+        return parse(line.command)
+    except CommandError as error:
+        raise RecordingError(f"the command after event {line.after_seq} is damaged: {error}") from error

@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 import zstandard
 
+from recordings.files import open_ours, spoken_bytes
 from recordings.format import RecordingError, segment_name
 
 SEGMENT_BYTES = 16 << 20
@@ -23,6 +24,12 @@ FRAME_BYTES = 4 << 20
 CHUNK_BYTES = 1 << 20
 COMPRESSED_FROM_BYTES = 1 << 20  # smaller ones stay text: nothing to win, and grep works
 LEVEL = 3
+
+LONGEST_LINE_BYTES = 16 << 20
+MOST_WINDOW_BYTES = 64 << 20
+MOST_FRAME_BYTES = 64 << 20
+MOST_TABLE_BYTES = 1 << 20
+"""What is read of a segment that may be a stranger's: far more than ours ever hold."""
 
 SKIPPABLE_MAGIC = 0x184D2A5E
 SEEKABLE_MAGIC = 0x8F92EAB1
@@ -171,57 +178,71 @@ def compress_segment(path: Path, ends: list[int]) -> Path:
 
 def read_frame_table(path: Path) -> list[tuple[int, int]]:
     """(compressed, decompressed) bytes of each frame of a compressed segment. Raises RecordingError if damaged."""
-    with path.open("rb") as file:
-        size = file.seek(0, 2)
-        if size < TABLE_FOOTER.size:
-            raise RecordingError(f"{path} is cut off: its table of frames is missing")
-        file.seek(size - TABLE_FOOTER.size)
-        frames, _, magic = TABLE_FOOTER.unpack(file.read(TABLE_FOOTER.size))
-        table_bytes = frames * TABLE_ENTRY.size
-        if magic != SEEKABLE_MAGIC or size < TABLE_FOOTER.size + table_bytes:
-            raise RecordingError(f"{path} is damaged: it does not end with a table of frames")
-        file.seek(size - TABLE_FOOTER.size - table_bytes)
-        return [(int(packed), int(plain)) for packed, plain in TABLE_ENTRY.iter_unpack(file.read(table_bytes))]
+    with open_ours(path) as file:
+        return _frame_table(file, path)
+
+
+def _frame_table(file: BinaryIO, path: Path) -> list[tuple[int, int]]:
+    """The same of an open file, which is then back at its beginning."""
+    size = file.seek(0, 2)
+    if size < TABLE_FOOTER.size:
+        raise RecordingError(f"{path} is cut off: its table of frames is missing")
+    file.seek(size - TABLE_FOOTER.size)
+    frames, _, magic = TABLE_FOOTER.unpack(file.read(TABLE_FOOTER.size))
+    table_bytes = frames * TABLE_ENTRY.size
+    if magic != SEEKABLE_MAGIC or size < TABLE_FOOTER.size + table_bytes or table_bytes > MOST_TABLE_BYTES:
+        raise RecordingError(f"{path} is damaged: it does not end with a table of frames")
+    file.seek(size - TABLE_FOOTER.size - table_bytes)
+    table = [(int(packed), int(plain)) for packed, plain in TABLE_ENTRY.iter_unpack(file.read(table_bytes))]
+    if any(packed > MOST_FRAME_BYTES for packed, _ in table) or sum(packed for packed, _ in table) > size:
+        raise RecordingError(f"{path} is damaged: its table of frames claims more than the file holds")
+    file.seek(0)
+    return table
 
 
 def line_chunks(path: Path, skip: int = 0) -> Iterator[bytes]:
     """Whole lines of a segment, about a MiB at a time, from offset `skip` of its text on.
 
     Only the last chunk can lack its newline: then the file ends in the middle of a line. Raises RecordingError when a
-    compressed segment cannot be decompressed, OSError when a file cannot be read.
+    compressed segment cannot be decompressed, when a line is longer than any event, or when the file is not a regular
+    one; OSError when it cannot be read.
     """
-    tail = b""
+    tail: list[bytes] = []
+    tail_bytes = 0
     for piece in _pieces(path, skip):
         end = piece.rfind(b"\n") + 1
         if end:
-            yield tail + piece[:end]
-            tail = piece[end:]
-        else:
-            tail += piece
-    if tail:
-        yield tail
+            yield b"".join([*tail, piece[:end]])
+            tail, tail_bytes = [], 0
+        tail.append(piece[end:])
+        tail_bytes += len(piece) - end
+        if tail_bytes > LONGEST_LINE_BYTES:
+            raise RecordingError(f"a line is longer than {spoken_bytes(LONGEST_LINE_BYTES)}")
+    if tail_bytes:
+        yield b"".join(tail)
 
 
 def _pieces(path: Path, skip: int) -> Iterator[bytes]:
-    with path.open("rb") as file:
+    with open_ours(path) as file:
         if path.suffix != ".zst":
             file.seek(skip)
             while piece := file.read(CHUNK_BYTES):
                 yield piece
             return
-        for packed, plain in read_frame_table(path):
+        for packed, plain in _frame_table(file, path):
             if skip >= plain:
                 file.seek(packed, 1)
                 skip -= plain
                 continue
-            reader = zstandard.ZstdDecompressor().stream_reader(file.read(packed))
-            yield from _frame(path, reader, skip)
+            decompressor = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW_BYTES)
+            yield from _frame(path, decompressor.stream_reader(file.read(packed)), skip)
             skip = 0
 
 
 def _frame(path: Path, reader: BinaryIO, skip: int) -> Iterator[bytes]:
     try:
-        reader.read(skip)
+        while skip > 0 and (passed := len(reader.read(min(skip, CHUNK_BYTES)))):
+            skip -= passed
         while piece := reader.read(CHUNK_BYTES):
             yield piece
     except zstandard.ZstdError as error:

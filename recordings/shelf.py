@@ -5,7 +5,9 @@ from pathlib import Path
 
 import msgspec
 
-from recordings.format import FOOTER, HEADER, Footer, Header
+from recordings.files import FOOTER_BYTES, HEADER_BYTES, decoded, read_ours
+from recordings.format import FOOTER, HEADER, RecordingError
+from recordings.reader import FOOTER_DECODER, HEADER_DECODER
 
 SAMPLES = Path(__file__).parent / "samples"
 """The packaged recordings."""
@@ -34,14 +36,14 @@ def find_recordings(directories: Iterable[Path]) -> list[Shelved]:
 
 def _look_at(path: Path) -> Shelved:
     try:
-        header = msgspec.json.decode((path / HEADER).read_bytes(), type=Header)
-    except (OSError, msgspec.DecodeError) as error:
+        header = decoded(read_ours(path / HEADER, HEADER_BYTES), HEADER_DECODER)
+    except (OSError, RecordingError) as error:
         return Shelved(path=path, trouble=f"{HEADER}: {error}")
     found = Shelved(path=path, scenario=header.scenario, seed=header.settings.seed, started=header.started)
     try:
-        footer = msgspec.json.decode((path / FOOTER).read_bytes(), type=Footer)
+        footer = decoded(read_ours(path / FOOTER, FOOTER_BYTES), FOOTER_DECODER)
     except FileNotFoundError:
         return found
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, RecordingError) as error:
         return msgspec.structs.replace(found, trouble=f"{FOOTER}: {error}")
     return msgspec.structs.replace(found, virtual_us=footer.virtual_us, events=footer.events)

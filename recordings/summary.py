@@ -11,7 +11,8 @@ import msgspec
 
 from cluster.events import Event, FaultEnded, FaultStarted
 from cluster.view import ClusterView, document, fold
-from recordings.reader import Recording
+from recordings.format import RecordingError
+from recordings.reader import MISFITS, Recording
 
 SECOND_US = 1_000_000
 
@@ -110,9 +111,19 @@ def summarize(path: Path, *, salvage: bool = False) -> Summary:
     recording = Recording(path, salvage=salvage)
     pass_ = _Pass()
     for event in recording.events():
-        pass_.take(event)
+        try:
+            pass_.take(event)
+        except MISFITS as error:
+            damage = recording.misfit(event)
+            if not salvage:
+                raise damage from error
+            recording.warn(f"{damage.place}: {damage.reason}; read up to event {event.seq - 1}")
+            break
     totals, header = recording.survey().totals, recording.header
-    found = document(pass_.view, totals.virtual_us)
+    try:
+        found = document(pass_.view, totals.virtual_us)
+    except MISFITS as error:
+        raise RecordingError(f"{path} is damaged: its events do not fit together") from error
     return Summary(
         recording=str(path),
         scenario=header.scenario,
