@@ -177,7 +177,9 @@ class _Flight:
             journal.watch(self.simulation.view)
         self.simulation.timeline.replay = list(replay.by_turn)
         self.simulation.timeline.replay_by_time = list(replay.by_time)
-        self.invariants = Invariants(plan.spec, self.simulation.view) if plan.invariants else None
+        self.invariants = (
+            Invariants(plan.spec, self.simulation.view, self.simulation.log_of) if plan.invariants else None
+        )
         self.progress: Callable[[int], object] | None = None
         self.judged_us = self.now_us = self.turns = 0
         self.wall_s = 0.0

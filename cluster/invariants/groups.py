@@ -1,6 +1,7 @@
 """What must hold of groups and their readers: owners, generations, commits, positions (G, R11, T3)."""
 
 from cluster import events as e
+from cluster.invariants.handlers import Handlers
 from cluster.invariants.log_state import LogState
 from cluster.invariants.sentences import broken
 from cluster.invariants.transactions import TransactionInvariants
@@ -17,6 +18,23 @@ class GroupInvariants:
         self._committed: dict[str, dict[str, None]] = {}  # group → partitions that have an offset
         self._beats: dict[str, tuple[int, str]] = {}  # member id → its last answered heartbeat, and whose it is
         self._sought: dict[str, None] = {}  # groups that an operator moved: where to is his business
+
+    def handlers(self) -> Handlers:
+        """What it looks at."""
+        return {
+            e.JoinBarrierCompleted: self.join_barrier_completed,
+            e.GroupLoaded: self.group_loaded,
+            e.GroupDeleted: self.group_deleted,
+            e.GroupStabilized: self.group_stabilized,
+            e.PartitionsAssigned: self.partitions_assigned,
+            e.PollReturned: self.poll_returned,
+            e.PositionsMovedOn: self.poll_returned,
+            e.PositionsReset: self.positions_reset,
+            e.OffsetsCommitted: self.offsets_committed,
+            e.OffsetsExpired: self.offsets_expired,
+            e.HeartbeatAnswered: self.heartbeat_answered,
+            e.MemberRemoved: self.member_removed,
+        }
 
     # --- the coordinator ----------------------------------------------------------------------------------------------
 

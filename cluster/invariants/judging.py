@@ -10,10 +10,16 @@ from collections.abc import Callable
 from typing import Any
 
 from cluster import events as e
+from cluster.invariants.assignments import AssignmentInvariants
+from cluster.invariants.durations import DurationInvariants
 from cluster.invariants.groups import GroupInvariants
+from cluster.invariants.handlers import Handlers
 from cluster.invariants.log_state import LogState
 from cluster.invariants.logs import LogInvariants
-from cluster.invariants.sentences import SENTENCES
+from cluster.invariants.replicas import Look, ReplicaInvariants
+from cluster.invariants.sentences import NEED_LOGS, SENTENCES
+from cluster.invariants.streams import StreamInvariants
+from cluster.invariants.timeouts import TimeoutInvariants
 from cluster.invariants.transactions import TransactionInvariants
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
@@ -22,51 +28,56 @@ from cluster.view import ClusterView
 class Invariants:
     """A sink of events that raises InvariantViolated. `view` is folded up to the event; `in_force`: ids that are on."""
 
-    def __init__(self, spec: ScenarioSpec, view: ClusterView) -> None:
+    def __init__(self, spec: ScenarioSpec, view: ClusterView, look: Look | None = None) -> None:
+        """`look`: at the logs of replicas, where there are any; without it R6, R8 and J1 say nothing."""
         known: dict[str, LogState] = {}
         transactions = TransactionInvariants(view, _transaction_version(spec), known)
         logs = LogInvariants(view, _strict_producers(spec), known, transactions)
         groups = GroupInvariants(view, known, transactions)
-        self._handlers: dict[type[e.Event], Callable[[Any], None]] = {
-            e.LeaderElected: logs.leader_elected,
-            e.IsrChanged: logs.isr_changed,
-            e.LeadershipTaken: logs.leadership_taken,
-            e.RecordsAppended: logs.records_appended,
-            e.HighWatermarkAdvanced: logs.high_watermark_advanced,
-            e.LogTruncated: logs.log_truncated,
-            e.LogStartAdvanced: logs.log_start_advanced,
-            e.RecordsLost: logs.records_lost,
-            e.SettingChanged: logs.setting_changed,
-            e.JoinBarrierCompleted: groups.join_barrier_completed,
-            e.GroupLoaded: groups.group_loaded,
-            e.GroupDeleted: groups.group_deleted,
-            e.GroupStabilized: groups.group_stabilized,
-            e.PartitionsAssigned: groups.partitions_assigned,
-            e.PollReturned: groups.poll_returned,
-            e.PositionsMovedOn: groups.poll_returned,
-            e.PositionsReset: groups.positions_reset,
-            e.OffsetsCommitted: groups.offsets_committed,
-            e.OffsetsExpired: groups.offsets_expired,
-            e.HeartbeatAnswered: groups.heartbeat_answered,
-            e.MemberRemoved: groups.member_removed,
-            e.FaultEnded: logs.fault_ended,
-        }
+        self._handlers: dict[type[e.Event], Callable[[Any], None]] = {}
+        self._watch(logs.handlers())
+        self._watch(groups.handlers())
         declared = _declared(spec)
         if "acks=all" in declared:
-            self._handlers[e.BatchAcknowledged] = logs.batch_acknowledged
+            self._watch({e.BatchAcknowledged: logs.batch_acknowledged})
         if "txn" in declared:
-            self._handlers[e.TransactionStateChanged] = transactions.state_changed
-            self._handlers[e.HangingTransactionAborted] = transactions.aborted_by_hand
+            self._watch({e.TransactionStateChanged: transactions.state_changed})
+            self._watch({e.HangingTransactionAborted: transactions.aborted_by_hand})
         if "reader" in declared:
-            self._handlers[e.RecordsProcessed] = transactions.records_processed
+            self._watch({e.RecordsProcessed: transactions.records_processed})
+        self._watch(TimeoutInvariants(spec, view).handlers())
+        if "group" in declared:
+            self._watch(AssignmentInvariants(view).handlers())
+            self._watch(DurationInvariants(spec, view).handlers())
+        self._watch(StreamInvariants(spec, view, known, look).handlers())
+        if look is not None:
+            self._watch(ReplicaInvariants(known, look).handlers())
         self._find = self._handlers.get
-        self.in_force = tuple(name for name, each in SENTENCES.items() if not each.needs or each.needs in declared)
+        self.in_force = tuple(
+            name
+            for name, each in SENTENCES.items()
+            if (not each.needs or each.needs in declared) and (look is not None or name not in NEED_LOGS)
+        )
+
+    def _watch(self, handlers: Handlers) -> None:
+        """These look at events as well, after those that do already."""
+        for kind, handler in handlers.items():
+            before = self._handlers.get(kind)
+            self._handlers[kind] = handler if before is None else _both(before, handler)
 
     def __call__(self, event: e.Event) -> None:
         """Look at one more event. Raises InvariantViolated."""
         handler = self._find(event.__class__)
         if handler is not None:
             handler(event)
+
+
+def _both(first: Callable[[Any], None], second: Callable[[Any], None]) -> Callable[[Any], None]:
+    def both(event: e.Event) -> None:
+        first(event)
+        second(event)
+
+    return both
 
 
 def _strict_producers(spec: ScenarioSpec) -> dict[str, None]:

@@ -1,6 +1,7 @@
 """What must hold of partitions: leaderships, ISRs, watermarks, logs and their producers' sequences (R, L, A, P)."""
 
 from cluster import events as e
+from cluster.invariants.handlers import Handlers
 from cluster.invariants.log_state import LogState
 from cluster.invariants.sentences import broken
 from cluster.invariants.transactions import TransactionInvariants
@@ -24,6 +25,21 @@ class LogInvariants:
     ) -> None:
         self._view, self._strict, self.logs, self._transactions = view, strict, logs, transactions
         self._mended_us = 0
+
+    def handlers(self) -> Handlers:
+        """What it looks at."""
+        return {
+            e.LeaderElected: self.leader_elected,
+            e.IsrChanged: self.isr_changed,
+            e.LeadershipTaken: self.leadership_taken,
+            e.RecordsAppended: self.records_appended,
+            e.HighWatermarkAdvanced: self.high_watermark_advanced,
+            e.LogTruncated: self.log_truncated,
+            e.LogStartAdvanced: self.log_start_advanced,
+            e.RecordsLost: self.records_lost,
+            e.SettingChanged: self.setting_changed,
+            e.FaultEnded: self.fault_ended,
+        }
 
     # --- the controller -----------------------------------------------------------------------------------------------
 

@@ -23,6 +23,8 @@ SENTENCES: dict[str, Sentence] = {
         "MonotonicHighWatermark", "within a leader epoch, and on one broker, the high watermark never falls"
     ),
     "R5": Sentence("LeaderCompleteness", "a new leader has every record that was committed"),
+    "R6": Sentence("MaximalIsr", "every in-sync replica has all that is committed"),
+    "R8": Sentence("LogMatching", "in-sync replicas hold the same batches below what is committed"),
     "R9": Sentence("NoTruncationBelowHighWatermark", "no replica truncates what it had when it was committed"),
     "R10": Sentence("NoAckedLoss", "a record acknowledged with acks=all is in some log", "acks=all"),
     "R11": Sentence("ConsistentRead", "nobody reads above the high watermark, and no committed offset is given again"),
@@ -45,8 +47,29 @@ SENTENCES: dict[str, Sentence] = {
     "G7": Sentence("CommittedOffsetExists", "a committed offset is at most the high watermark", "group"),
     "G9": Sentence("SessionLasts", "no session ends before session.timeout.ms after an answered heartbeat", "group"),
     "G10": Sentence("CommitsSurvive", "a new coordinator has every committed offset", "group"),
+    "G11": Sentence(
+        "EveryPartitionDealt", "an assignment gives every subscribed partition to a member that subscribes", "group"
+    ),
+    "G12": Sentence(
+        "CooperativeStep", "a partition that a member holds is given to another one in the next generation", "group"
+    ),
+    "G13": Sentence("ReplacedIsFenced", "a replaced static member neither joins, beats nor commits", "group"),
+    "G14": Sentence("CommitsMoveOn", "a committed offset moves back only by a seek, a reset or a loss", "group"),
+    "S1": Sentence("SessionTimeout", "a session lasts session.timeout.ms from the last sign of life", "group"),
+    "S2": Sentence("RebalanceTimeout", "members have max.poll.interval.ms to rejoin, and to sync", "group"),
+    "S3": Sentence("InitialDelay", "a first barrier is open for group.initial.rebalance.delay.ms", "group"),
+    "S4": Sentence("HeartbeatInterval", "an undisturbed member beats every heartbeat.interval.ms", "group"),
+    "S5": Sentence("TransactionTimeout", "no transaction is aborted before transaction.timeout.ms", "txn"),
+    "S6": Sentence("BrokerSession", "a silent broker is fenced after broker.session.timeout.ms, and no other"),
+    "S7": Sentence("DeliveryTimeout", "a batch is acknowledged or given up within delivery.timeout.ms, not before"),
+    "J1": Sentence("NoPollSkip", "a reader passes no record that it should get", "group"),
+    "J2": Sentence("MonotonicPoll", "a reader goes back only by a seek, a reset or a rebalance", "group"),
+    "J3": Sentence("MonotonicSend", "an idempotent producer's records are appended in the order of send()", "pid"),
 }
 """Jepsen's and Kafka's own checkers have the same sentences; A1 is what acks=all promises."""
+
+NEED_LOGS = ("R6", "R8", "J1")
+"""What only somebody who may look at the replicas' logs can judge: `run`, `rerun` and `check`."""
 
 
 class Violation(msgspec.Struct, frozen=True, kw_only=True):

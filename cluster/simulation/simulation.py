@@ -28,7 +28,7 @@ from cluster.broker.broker import Broker
 from cluster.broker.control_plane import ControlPlane
 from cluster.broker.controller import Controller
 from cluster.broker.group_coordination import OFFSETS_TOPIC
-from cluster.broker.partition_log import make_log
+from cluster.broker.partition_log import PartitionLog, make_log
 from cluster.broker.replica import Replica
 from cluster.broker.retention import retention_of
 from cluster.broker.transaction_coordination import TRANSACTIONS_TOPIC
@@ -126,6 +126,11 @@ class Simulation:
     def sinks(self) -> list[Sink]:
         """Who gets events; a sink that is added during a flight gets those that follow."""
         return self._pipeline.sinks
+
+    def log_of(self, broker: int, partition: str) -> PartitionLog | None:
+        """The log of a replica, for who judges a flight; None where there is none."""
+        replica = self.brokers[broker].replicas.get(partition)
+        return replica.log if replica is not None else None
 
     # --- a flight ---------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,126 @@
+"""What must hold of assignments and of static members: every partition dealt, nothing taken away too early, fencing.
+
+Judged by what the members themselves say when they join: what they subscribe to, and what they hold.
+"""
+
+from cluster import events as e
+from cluster.invariants.handlers import Handlers
+from cluster.invariants.sentences import broken
+from cluster.protocol.names import topic_of
+from cluster.view import ClusterView
+
+BUILT_IN = ("range", "roundrobin", "sticky", "cooperative-sticky")
+"""Whoever brings an assignor of his own may deal as he likes."""
+COOPERATIVE = "cooperative-sticky"
+UNDER_WAY_US = 11_000_000  # twice offsets.commit.timeout.ms: what a coordinator accepted is written or failed by then
+
+
+class _Said:
+    """What a member said when it joined last: its topics, those of the time before, and what it held."""
+
+    __slots__ = ("at_us", "before", "owned", "topics")
+
+    def __init__(self, topics: tuple[str, ...], before: tuple[str, ...], owned: tuple[str, ...], at_us: int) -> None:
+        self.topics, self.before, self.owned, self.at_us = topics, before, owned, at_us
+
+
+class AssignmentInvariants:
+    """The sentences about who is dealt what."""
+
+    def __init__(self, view: ClusterView) -> None:
+        self._view = view
+        self._counts: dict[str, int] = {}  # topic → partitions that it was created with
+        self._said: dict[str, _Said] = {}
+        self._barriers: dict[str, int] = {}  # group → when its members of today had joined
+        self._replaced: dict[str, dict[str, int]] = {}  # group → replaced member id → since when
+
+    def handlers(self) -> Handlers:
+        """What it looks at."""
+        return {
+            e.TopicCreated: self.topic_created,
+            e.MemberStateChanged: self.member_state_changed,
+            e.JoinBarrierCompleted: self.join_barrier_completed,
+            e.GroupStabilized: self.group_stabilized,
+            e.StaticMemberReplaced: self.static_member_replaced,
+            e.GroupLoaded: self.group_loaded,
+            e.JoinReceived: self.join_received,
+            e.SyncReceived: self.join_received,
+            e.HeartbeatAnswered: self.heartbeat_answered,
+            e.OffsetsCommitted: self.offsets_committed,
+        }
+
+    def topic_created(self, event: e.TopicCreated) -> None:
+        """Partitions that are added later may be unknown to a leader for `metadata.max.age.ms`."""
+        self._counts[event.topic] = event.partitions
+
+    def member_state_changed(self, event: e.MemberStateChanged) -> None:
+        """A JoinGroup leaves with what the member wants and holds now."""
+        if event.state == "Joining":
+            member, known = self._view.members[event.member], self._said.get(event.member)
+            before = known.topics if known is not None else member.topics
+            self._said[event.member] = _Said(member.topics, before, tuple(member.owned), event.at_us)
+
+    def join_barrier_completed(self, event: e.JoinBarrierCompleted) -> None:
+        """Who joins from now on, joins for the next generation."""
+        self._barriers[event.group] = event.at_us
+
+    def group_stabilized(self, event: e.GroupStabilized) -> None:
+        """G11, G12."""
+        group = self._view.groups[event.group]
+        if group.assignor not in BUILT_IN:
+            return
+        barrier_us = self._barriers.get(event.group, -1)
+        said = {member_id: self._said[name] for member_id, name in group.members.items() if name in self._said}
+        if len(said) < len(group.members) or any(each.at_us > barrier_us for each in said.values()):
+            return  # somebody joins anew already: what he said for this generation is not known any more
+        owners = {name: member_id for member_id, dealt in event.assignment.items() for name in dealt}
+        claims: dict[str, list[str]] = {}
+        for member_id, each in said.items():
+            for name in each.owned:
+                claims.setdefault(name, []).append(member_id)
+        for topic in dict.fromkeys(topic for each in said.values() for topic in each.topics if topic in each.before):
+            for number in range(self._counts.get(topic, 0)):
+                name = f"{topic}-{number}"
+                withheld = group.assignor == COOPERATIVE and name in claims
+                if name not in owners and not withheld:
+                    broken("G11", event, f"{event.group}: generation {event.generation} leaves {name} to no member")
+        for name, member_id in owners.items():
+            each = said[member_id]
+            if topic_of(name) not in (*each.topics, *each.before):
+                broken("G11", event, f"{event.group}: {name} was dealt to {member_id}, which does not subscribe to it")
+            others = claims.get(name, ())
+            if group.assignor == COOPERATIVE and others and member_id not in others:
+                found = f"{name} was dealt to {member_id} while {', '.join(others)} held it"
+                broken("G12", event, f"{event.group}: {found}")
+        for each in said.values():
+            each.before = each.topics
+
+    # --- static members -----------------------------------------------------------------------------------------------
+
+    def static_member_replaced(self, event: e.StaticMemberReplaced) -> None:
+        """From now on the old member id is fenced; when it could not be written, the new one."""
+        replaced = self._replaced.setdefault(event.group, {})
+        replaced.pop(event.member_id, None)
+        replaced[event.old_member_id] = event.at_us
+
+    def group_loaded(self, event: e.GroupLoaded) -> None:
+        """A coordinator that loads a group may take back what was never written."""
+        self._replaced.pop(event.group, None)
+
+    def join_received(self, event: e.JoinReceived | e.SyncReceived) -> None:
+        """G13."""
+        since_us = self._replaced.get(event.group, {}).get(event.member_id)
+        if since_us is not None:
+            broken("G13", event, f"{event.group}: {event.member_id} is taken in, it was replaced at {since_us / 1e6} s")
+
+    def heartbeat_answered(self, event: e.HeartbeatAnswered) -> None:
+        """G13: any coordinator in office fences it; one that was deposed cannot know."""
+        since_us = self._replaced.get(event.group, {}).get(event.member_id)
+        if since_us is not None and event.error in {"NONE", "REBALANCE_IN_PROGRESS"} and event.session_deadline_us >= 0:
+            broken("G13", event, f"{event.group}: {event.member_id} may go on, it was replaced at {since_us / 1e6} s")
+
+    def offsets_committed(self, event: e.OffsetsCommitted) -> None:
+        """G13: what was accepted before the replacement may be written after it."""
+        since_us = self._replaced.get(event.group, {}).get(event.member_id)
+        if since_us is not None and event.at_us - since_us > UNDER_WAY_US:
+            broken("G13", event, f"{event.group}: {event.member_id} commits, it was replaced at {since_us / 1e6} s")

@@ -1,0 +1,256 @@
+"""What must hold of a group's durations, by the configuration of its members and never by what a coordinator says.
+
+A duration is judged where nothing else explains it: not when the coordinator loaded the group anew meanwhile, not when
+its process stood still, not when a fault held requests up. `members` of the view have what the configuration says.
+"""
+
+from cluster import events as e
+from cluster.invariants.handlers import Handlers
+from cluster.invariants.sentences import broken
+from cluster.spec import ScenarioSpec
+from cluster.view import ClusterView
+from cluster.view.state import GroupView
+
+MS = 1_000
+TIMER_US = 5_000  # a timer's own grain
+WRITTEN_US = 5_500_000  # offsets.commit.timeout.ms and what comes with it
+LATE_US = 1_000_000
+SETTLED_US = 3_000_000  # what was held up has arrived by then
+SESSION_EXPIRED, POLL_INTERVAL_EXCEEDED, SYNC_TIMED_OUT = "session expired", "poll interval exceeded", "sync timed out"
+_OF_ONE_PROCESS = ("kill", "stop", "stall", "pause heartbeats", "fill", "slow disk", "abandon")
+
+
+class _Watch:
+    """What is known of a group's clocks since its coordinator loaded it, or stood still.
+
+    `signs`: member id → the last sign of life. `began_us`, `joined_us`: of the rebalance under way; -1: not known.
+    """
+
+    __slots__ = ("beats", "began_us", "initial", "joined_us", "looked_us", "signs")
+
+    def __init__(self) -> None:
+        self.signs: dict[str, int] = {}
+        self.beats: dict[str, int] = {}
+        self.began_us = self.joined_us = self.looked_us = -1
+        self.initial = False
+
+
+class DurationInvariants:
+    """The sentences about sessions, join barriers and heartbeats."""
+
+    def __init__(self, spec: ScenarioSpec, view: ClusterView) -> None:
+        self._view = view
+        config = spec.broker_config(spec.brokers[0])
+        delay_ms = config["group.initial.rebalance.delay.ms"]
+        assert isinstance(delay_ms, int)
+        self._delay_us = delay_ms * MS
+        furthest_us = max((link.latency_us for link in spec.network.links), default=0)
+        self._slack_us = 8 * int(max(spec.network.latency_us, furthest_us) * (1 + spec.network.jitter)) + 20 * MS
+        self._watches: dict[str, _Watch] = {}
+        self._polled_us: dict[str, int] = {}  # member → when its application stopped to call poll()
+        self._changed: dict[str, None] = {}  # processes that are configured otherwise in flight
+        self._disturbed_us = self._split_us = 0
+
+    def handlers(self) -> Handlers:
+        """What it looks at."""
+        return {
+            e.GroupLoaded: self.group_loaded,
+            e.GroupDeleted: self.group_loaded,
+            e.GroupUnloaded: self.group_loaded,
+            e.BrokerPaused: self.broker_held_up,
+            e.BrokerResumed: self.broker_held_up,
+            e.BrokerStopped: self.broker_held_up,
+            e.FaultStarted: self.fault_began,
+            e.FaultEnded: self.fault_began,
+            e.SettingChanged: self.setting_changed,
+            e.HeartbeatAnswered: self.heartbeat_answered,
+            e.OffsetsCommitted: self.offsets_committed,
+            e.JoinReceived: self.join_received,
+            e.SyncReceived: self.join_received,
+            e.StaticMemberReplaced: self.static_member_replaced,
+            e.MemberRemoved: self.member_removed,
+            e.ApplicationStalled: self.application_stalled,
+            e.MemberStateChanged: self.member_state_changed,
+            e.RebalanceStarted: self.rebalance_started,
+            e.JoinBarrierExtended: self.join_barrier_extended,
+            e.JoinBarrierCompleted: self.join_barrier_completed,
+            e.GroupStabilized: self.group_stabilized,
+        }
+
+    def _watch(self, group: str) -> _Watch:
+        watch = self._watches.get(group)
+        if watch is None:
+            watch = self._watches[group] = _Watch()
+        return watch
+
+    # --- what else explains a duration ------------------------------------------------------------------------------
+
+    def group_loaded(self, event: e.GroupLoaded | e.GroupDeleted | e.GroupUnloaded) -> None:
+        """Every clock of the group begins anew."""
+        self._watches.pop(event.group, None)
+
+    def broker_held_up(self, event: e.BrokerPaused | e.BrokerResumed | e.BrokerStopped) -> None:
+        """Its timers stand still with it."""
+        self._disturbed_us = event.at_us
+        self._watches.clear()
+
+    def fault_began(self, event: e.FaultStarted | e.FaultEnded) -> None:
+        """Requests are held up, or those that were arrive."""
+        self._disturbed_us = event.at_us
+        if isinstance(event, e.FaultEnded) or not event.text.startswith(_OF_ONE_PROCESS):
+            self._split_us = event.at_us
+
+    def _split(self) -> bool:
+        """Whether a coordinator may be in office that was deposed, and answers members that its successor misses."""
+        return any(not fault.text.startswith(_OF_ONE_PROCESS) for fault in self._view.faults.values())
+
+    def setting_changed(self, event: e.SettingChanged) -> None:
+        """Which of both values a timer that runs has, is not asked."""
+        self._changed |= dict.fromkeys(event.processes)
+
+    def _timeout_us(self, group: str) -> int:
+        """`max.poll.interval.ms` of its members, which is the rebalance timeout; -1 when it may be several."""
+        found = -1
+        for member in self._view.members.values():
+            if member.group == group:
+                if member.member in self._changed or found not in (-1, member.max_poll_interval_ms):
+                    return -1
+                found = member.max_poll_interval_ms
+        return found * MS if found >= 0 else -1
+
+    # --- sessions -----------------------------------------------------------------------------------------------------
+
+    def heartbeat_answered(self, event: e.HeartbeatAnswered) -> None:
+        """S1: its session begins anew, the others' are not over; S4: it beats in its rhythm."""
+        group = self._view.groups.get(event.group)
+        if (
+            group is None
+            or event.member_id not in group.members
+            or event.error not in {"NONE", "REBALANCE_IN_PROGRESS"}
+        ):
+            return
+        watch = self._watch(event.group)
+        if event.member_id in watch.signs:  # else its session stands still
+            watch.signs[event.member_id] = event.at_us
+        if group.state != "Stable" or event.error != "NONE":
+            watch.beats.clear()
+            return
+        self._rhythm(event, watch)
+        if event.at_us - watch.looked_us > LATE_US:
+            watch.looked_us = event.at_us
+            self._overdue(event, group, watch)
+
+    def _rhythm(self, event: e.HeartbeatAnswered, watch: _Watch) -> None:
+        last_us = watch.beats.get(event.member_id, -1)
+        watch.beats[event.member_id] = event.at_us
+        member = self._view.members.get(event.member)
+        if (
+            last_us <= self._disturbed_us + SETTLED_US
+            or self._view.faults
+            or member is None
+            or event.member in self._changed
+        ):
+            return
+        gap_us, interval_us = event.at_us - last_us, member.heartbeat_interval_ms * MS
+        if gap_us < interval_us - self._slack_us:
+            broken("S4", event, f"{event.member} beats again after {gap_us / MS:g} ms, not {interval_us / MS:g}")
+        if gap_us > 2 * interval_us + self._slack_us + LATE_US:
+            broken("S4", event, f"{event.member} beats again after {gap_us / MS:g} ms, not {interval_us / MS:g}")
+
+    def _overdue(self, event: e.HeartbeatAnswered, group: GroupView, watch: _Watch) -> None:
+        for member_id, name in group.members.items():
+            sign_us, member = watch.signs.get(member_id), self._view.members.get(name)
+            if sign_us is None or member is None or name in self._changed:
+                continue
+            silent_us = event.at_us - sign_us
+            if silent_us > member.session_timeout_ms * MS + WRITTEN_US:
+                found = f"{name} was silent for {silent_us / MS:g} ms and is a member, its session lasts "
+                broken("S1", event, f"{event.group}: {found}{member.session_timeout_ms} ms")
+
+    def offsets_committed(self, event: e.OffsetsCommitted) -> None:
+        """A commit renews the session as of its arrival, which is not told: it was that much earlier at most."""
+        group = self._view.groups[event.group]
+        if event.member_id in group.members and event.generation == group.generation and group.state == "Stable":
+            signs = self._watch(event.group).signs
+            signs[event.member_id] = max(signs.get(event.member_id, -1), event.at_us - WRITTEN_US)
+
+    def join_received(self, event: e.JoinReceived | e.SyncReceived) -> None:
+        """Its session stands still until it is answered."""
+        self._watch(event.group).signs.pop(event.member_id, None)
+
+    def static_member_replaced(self, event: e.StaticMemberReplaced) -> None:
+        """The new one's session begins."""
+        watch = self._watch(event.group)
+        watch.signs.pop(event.old_member_id, None)
+        watch.signs[event.member_id] = event.at_us
+
+    def member_removed(self, event: e.MemberRemoved) -> None:
+        """S1, S2: nobody is thrown out before his time."""
+        watch = self._watch(event.group)
+        sign_us = watch.signs.pop(event.member_id, -1)
+        watch.beats.pop(event.member_id, None)
+        timeout_us, member = self._timeout_us(event.group), self._view.members.get(event.member)
+        known = member is not None and event.member not in self._changed and sign_us > self._split_us
+        if event.reason == SESSION_EXPIRED and sign_us >= 0 and member is not None and known and not self._split():
+            lasted_us = event.at_us - sign_us
+            if lasted_us < member.session_timeout_ms * MS - TIMER_US:
+                found = f"{event.member} expired {lasted_us / MS:g} ms after its last sign of life, not "
+                broken("S1", event, f"{event.group}: {found}{member.session_timeout_ms}")
+        clocks = {POLL_INTERVAL_EXCEEDED: watch.began_us, SYNC_TIMED_OUT: watch.joined_us}
+        since_us = -1 if event.client_reason else clocks.get(event.reason, -1)  # else it left by itself
+        if since_us >= 0 and timeout_us >= 0 and event.at_us - since_us < timeout_us - TIMER_US:
+            lasted_us = event.at_us - since_us
+            found = f"{event.member} is removed ({event.reason}) after {lasted_us / MS:g} ms, not {timeout_us / MS:g}"
+            broken("S2", event, f"{event.group}: {found}")
+
+    def application_stalled(self, event: e.ApplicationStalled) -> None:
+        """It last called poll() now."""
+        self._polled_us[event.member] = event.at_us
+
+    def member_state_changed(self, event: e.MemberStateChanged) -> None:
+        """S2: a member leaves by itself when poll() was not called for max.poll.interval.ms, and not sooner."""
+        if event.state != "Left" or not event.reason.startswith("max.poll.interval.ms"):
+            return
+        member = self._view.members[event.member]
+        waited_us = event.at_us - max(member.last_poll_us, self._polled_us.get(event.member, -1))
+        if event.member not in self._changed and waited_us < member.max_poll_interval_ms * MS - TIMER_US:
+            found = f"{event.member} leaves {waited_us / MS:g} ms after poll(), not {member.max_poll_interval_ms}"
+            broken("S2", event, f"{event.group}: {found}")
+
+    # --- the join barrier ---------------------------------------------------------------------------------------------
+
+    def rebalance_started(self, event: e.RebalanceStarted) -> None:
+        """The barrier opens."""
+        watch = self._watch(event.group)
+        watch.began_us, watch.joined_us, watch.initial = event.at_us, -1, event.initial
+        watch.beats.clear()
+
+    def join_barrier_extended(self, event: e.JoinBarrierExtended) -> None:
+        """Nobody came: it waits for as long again."""
+        watch = self._watch(event.group)
+        if watch.began_us >= 0 and not watch.initial:
+            watch.began_us = event.at_us
+
+    def join_barrier_completed(self, event: e.JoinBarrierCompleted) -> None:
+        """S2, S3: it waits for the rebalance timeout at most, the first one for the initial delay at least."""
+        watch, timeout_us = self._watch(event.group), self._timeout_us(event.group)
+        waited_us = event.at_us - watch.began_us
+        if watch.began_us >= 0:
+            if timeout_us >= 0 and waited_us > max(timeout_us, self._delay_us) + LATE_US:
+                found = f"the barrier closed after {waited_us / MS:g} ms, max.poll.interval.ms is {timeout_us / MS:g}"
+                broken("S2", event, f"{event.group}: {found}")
+            if watch.initial and waited_us < self._delay_us - TIMER_US:
+                found = f"the first barrier closed after {waited_us / MS:g} ms, the initial delay is "
+                broken("S3", event, f"{event.group}: {found}{self._delay_us / MS:g} ms")
+        watch.began_us, watch.joined_us = -1, event.at_us
+        watch.signs = dict.fromkeys(event.members, event.at_us)
+
+    def group_stabilized(self, event: e.GroupStabilized) -> None:
+        """S2: those who did not ask for their assignment are gone by then; who is answered begins a session."""
+        watch, timeout_us = self._watch(event.group), self._timeout_us(event.group)
+        waited_us = event.at_us - watch.joined_us
+        if watch.joined_us >= 0 and 0 <= timeout_us < waited_us - WRITTEN_US - LATE_US:
+            found = f"its members waited {waited_us / MS:g} ms for their assignment, not {timeout_us / MS:g} at most"
+            broken("S2", event, f"{event.group}: {found}")
+        watch.signs = {**watch.signs, **dict.fromkeys(event.assignment, event.at_us)}
+        watch.beats.clear()

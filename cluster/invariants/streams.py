@@ -1,0 +1,172 @@
+"""What must hold of each process's own order over a whole flight (Jepsen's poll-skip, nonmonotonic poll and send).
+
+Also of a group's commits, which only an operator, a reset or a loss may move back.
+"""
+
+from cluster import events as e
+from cluster.invariants.handlers import Handlers
+from cluster.invariants.log_state import LogState
+from cluster.invariants.replicas import Look
+from cluster.invariants.sentences import broken
+from cluster.protocol.record_batch import RecordBatch
+from cluster.spec import ScenarioSpec
+from cluster.view import ClusterView
+
+_ALL_BYTES = 1 << 62
+
+
+class StreamInvariants:
+    """The sentences about what comes behind what. `look`: at logs, without which nothing is said of what was passed."""
+
+    def __init__(self, spec: ScenarioSpec, view: ClusterView, logs: dict[str, LogState], look: Look | None) -> None:
+        self._view, self._logs, self._look = view, logs, look
+        self._next: dict[str, dict[str, int]] = {}  # member → partition → the offset behind what it finished last
+        self._serials: dict[tuple[str, str], tuple[int, int]] = {}  # (partition, producer) → (serial, offset) behind
+        self._committed: dict[tuple[str, str], int] = {}
+        self._moved: dict[str, None] = {}  # groups whose positions somebody moved
+        self._ordered = {
+            name: None
+            for producer in spec.producers
+            if producer.producer_config()["enable.idempotence"]
+            and (producer.transactions is None or producer.transactions.on_abort == "drop")
+            for name in producer.instances()
+        }
+
+    def handlers(self) -> Handlers:
+        """What it looks at."""
+        return {
+            e.MemberStarted: self.forget_member,
+            e.MemberStopped: self.forget_member,
+            e.PartitionsAssigned: self.forget_partitions,
+            e.PartitionsRevoked: self.forget_partitions,
+            e.PositionsGivenUp: self.forget_partitions,
+            e.PositionsReset: self.positions_reset,
+            e.RecordsProcessed: self.records_processed,
+            e.RecordSkipped: self.record_skipped,
+            e.RecordsAppended: self.records_appended,
+            e.LeadershipTaken: self.leadership_taken,
+            e.SettingChanged: self.setting_changed,
+            e.OffsetsCommitted: self.offsets_committed,
+            e.GroupLoaded: self.group_loaded,
+            e.GroupDeleted: self.forget_group,
+            e.OffsetsExpired: self.offsets_expired,
+        }
+
+    # --- polls --------------------------------------------------------------------------------------------------------
+
+    def forget_member(self, event: e.MemberStarted | e.MemberStopped) -> None:
+        """A process begins anew."""
+        self._next.pop(event.member, None)
+
+    def forget_partitions(self, event: e.PartitionsAssigned | e.PartitionsRevoked | e.PositionsGivenUp) -> None:
+        """Jepsen's allowance: a rebalance may move a reader, and so may whoever gives positions up."""
+        known = self._next.get(event.member)
+        for name in event.partitions if known else ():
+            known.pop(name, None)  # type: ignore[union-attr]
+
+    def positions_reset(self, event: e.PositionsReset) -> None:
+        """A position is found, or an application seeks."""
+        known = self._next.get(event.member)
+        for name in event.positions:
+            if known:
+                known.pop(name, None)
+            if event.reason != "committed":
+                self._committed.pop((event.group, name), None)
+        if event.reason == "seek":
+            self._moved[event.group] = None
+
+    def records_processed(self, event: e.RecordsProcessed) -> None:
+        """J1, J2."""
+        known = self._next.setdefault(event.member, {})
+        last = known.get(event.partition)
+        known[event.partition] = event.next_offset
+        if last is None or event.first_offset == last:
+            return
+        if event.first_offset < last:
+            found = f"{event.member} gets offset {event.first_offset} of {event.partition} after {last - 1}"
+            broken("J2", event, found)
+        self._passed(event, last)
+
+    def record_skipped(self, event: e.RecordSkipped) -> None:
+        """The application itself gives one up."""
+        known = self._next.setdefault(event.member, {})
+        known[event.partition] = event.offset + 1
+
+    def _passed(self, event: e.RecordsProcessed, last: int) -> None:
+        """J1: between two polls lie markers, aborted records, and what was deleted."""
+        partition, log = self._view.partitions[event.partition], self._logs[event.partition]
+        seen = self._look(partition.taken_by, event.partition) if self._look is not None else None
+        if seen is None or log.lossy:
+            return
+        known = partition.transactions
+        first, end = max(last, seen.log_start), min(event.first_offset, seen.log_end)
+        for batch in seen.read(first, end, _ALL_BYTES):
+            begin, stop = max(batch.base_offset, first), min(batch.next_offset, end)
+            if batch.marker or begin >= stop or self._undelivered(event, batch):
+                continue
+            if known is None or known.aborted.covered(begin, stop) < stop - begin:
+                found = f"{event.member} passes {begin} … {stop - 1} of {event.partition}: after {last - 1} it gets "
+                broken("J1", event, f"{found}{event.first_offset}")
+
+    def _undelivered(self, event: e.RecordsProcessed, batch: RecordBatch) -> bool:
+        """Whether a transaction of it is not decided as far as the view knows: it may be aborted."""
+        return batch.transactional and self._view.groups[event.group].read_committed
+
+    # --- sends --------------------------------------------------------------------------------------------------------
+
+    def records_appended(self, event: e.RecordsAppended) -> None:
+        """J3: an idempotent producer's records are in a log in the order in which it sent them."""
+        if event.marker or event.producer not in self._ordered or event.first_serial < 0:
+            return
+        if event.leader_epoch < self._logs[event.partition].taken:
+            return
+        key = event.partition, event.producer
+        serial, offset = self._serials.get(key, (0, 0))
+        if event.first_serial < serial and offset <= event.base_offset and not self._logs[event.partition].lossy:
+            found = f"{event.producer}'s record {event.first_serial} comes after its record {serial - 1}"
+            broken("J3", event, f"{event.partition}: {found}")
+        self._serials[key] = event.first_serial + event.count, event.base_offset + event.count
+
+    def leadership_taken(self, event: e.LeadershipTaken) -> None:
+        """What a new leader does not have may be sent again."""
+        for key in [key for key, (_, end) in self._serials.items() if key[0] == event.partition]:
+            if self._serials[key][1] > event.log_end:
+                del self._serials[key]
+
+    def setting_changed(self, event: e.SettingChanged) -> None:
+        """A producer that is idempotent no more promises no order."""
+        for name in event.processes:
+            self._ordered.pop(name, None)
+
+    # --- commits ------------------------------------------------------------------------------------------------------
+
+    def offsets_committed(self, event: e.OffsetsCommitted) -> None:
+        """G14."""
+        for name, offset in event.offsets.items():
+            if offset < self._committed.get((event.group, name), -1):
+                self._fell(event, name, offset)
+            self._committed[event.group, name] = offset
+
+    def group_loaded(self, event: e.GroupLoaded) -> None:
+        """G14: a coordinator has what the one before had told, or newer, which need not be safe yet."""
+        for name, offset in event.offsets.items():
+            if offset < self._committed.get((event.group, name), -1):
+                self._fell(event, name, offset)
+                self._committed[event.group, name] = offset
+
+    def _fell(self, event: e.OffsetsCommitted | e.GroupLoaded, name: str, offset: int) -> None:
+        log, offsets = self._logs.get(name), self._logs.get(self._view.groups[event.group].coordinator_partition)
+        if event.group in self._moved or log is None or log.lossy or offsets is None or offsets.lossy or offsets.short:
+            return
+        before = self._committed[event.group, name]
+        broken("G14", event, f"{event.group} has committed {offset} in {name} after {before}")
+
+    def forget_group(self, event: e.GroupDeleted) -> None:
+        """A deleted group begins anew."""
+        for key in [key for key in self._committed if key[0] == event.group]:
+            del self._committed[key]
+
+    def offsets_expired(self, event: e.OffsetsExpired) -> None:
+        """As above."""
+        for name in event.partitions:
+            self._committed.pop((event.group, name), None)

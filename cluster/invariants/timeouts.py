@@ -1,0 +1,166 @@
+"""What must hold of the durations of transactions, brokers and batches, by the configuration alone (S5, S6, S7)."""
+
+from cluster import events as e
+from cluster.invariants.handlers import Handlers
+from cluster.invariants.sentences import broken
+from cluster.spec import ScenarioSpec
+from cluster.view import ClusterView
+
+MS = 1_000
+LATE_US = 1_000_000
+SETTLED_US = 3_000_000
+_OVER = {"Empty", "CompleteCommit", "CompleteAbort"}
+TIMED_OUT = "timeout"
+SESSION_EXPIRED = "session expired"
+
+
+class TimeoutInvariants:
+    """The sentences about timeouts outside of groups."""
+
+    def __init__(self, spec: ScenarioSpec, view: ClusterView) -> None:
+        self._view = view
+        config = spec.broker_config(spec.brokers[0])
+        session_ms, beat_ms = config["broker.session.timeout.ms"], config["broker.heartbeat.interval.ms"]
+        assert isinstance(session_ms, int)
+        assert isinstance(beat_ms, int)
+        self._session_us, self._beat_us = session_ms * MS, beat_ms * MS
+        self._lasts_us: dict[str, int] = {}  # transactional id → transaction.timeout.ms
+        self._delivery_us: dict[str, int] = {}  # producer → delivery.timeout.ms
+        for producer in spec.producers:
+            settings = producer.producer_config()
+            for number, name in enumerate(producer.instances(), 1):
+                self._delivery_us[name] = int(str(settings["delivery.timeout.ms"])) * MS
+                if producer.transactions is not None:
+                    self._lasts_us[producer.transactions.id_of(number)] = (
+                        int(str(settings["transaction.timeout.ms"])) * MS
+                    )
+        self._ended_us: dict[str, int] = {}  # transactional id → when its last transaction was over
+        self._down_us: dict[int, int] = {}  # broker → since when its process does not run
+        self._controller_us = self._disturbed_us = 0
+        self._outstanding: dict[tuple[str, str], list[int]] = {}  # when its unfinished batches were opened
+
+    def handlers(self) -> Handlers:
+        """What it looks at."""
+        return {
+            e.TransactionStateChanged: self.transaction_state_changed,
+            e.TransactionFenced: self.transaction_fenced,
+            e.BrokerPaused: self.broker_down,
+            e.BrokerStopped: self.broker_down,
+            e.BrokerResumed: self.broker_up,
+            e.BrokerStarted: self.broker_up,
+            e.BrokerFenced: self.broker_fenced,
+            e.ControllerElected: self.controller_elected,
+            e.FaultStarted: self.fault,
+            e.FaultEnded: self.fault,
+            e.SettingChanged: self.setting_changed,
+            e.ProducerStateChanged: self.producer_state_changed,
+            e.BatchOpened: self.batch_opened,
+            e.BatchSplit: self.batch_split,
+            e.BatchAcknowledged: self.batch_acknowledged,
+            e.BatchFailed: self.batch_failed,
+        }
+
+    # --- transactions -------------------------------------------------------------------------------------------------
+
+    def transaction_state_changed(self, event: e.TransactionStateChanged) -> None:
+        """The next transaction begins behind the end of the last one."""
+        if event.state in _OVER:
+            self._ended_us[event.transactional_id] = event.at_us
+
+    def transaction_fenced(self, event: e.TransactionFenced) -> None:
+        """S5."""
+        ended_us = self._ended_us.get(event.transactional_id)
+        lasts_us = self._lasts_us.get(event.transactional_id)
+        if event.reason == TIMED_OUT and ended_us is not None and lasts_us is not None:
+            age_us = event.at_us - ended_us
+            if age_us < lasts_us:
+                found = f"aborted for its age {age_us / MS:g} ms after the one before was over"
+                broken("S5", event, f"{event.transactional_id}: {found}, it may last {lasts_us / MS:g} ms")
+
+    # --- brokers ------------------------------------------------------------------------------------------------------
+
+    def broker_down(self, event: e.BrokerPaused | e.BrokerStopped) -> None:
+        """It sends no heartbeats from now on."""
+        self._down_us.setdefault(event.broker, event.at_us)
+        self._disturbed_us = event.at_us
+
+    def broker_up(self, event: e.BrokerResumed | e.BrokerStarted) -> None:
+        """It does again."""
+        self._down_us.pop(event.broker, None)
+        self._disturbed_us = event.at_us
+
+    def controller_elected(self, event: e.ControllerElected) -> None:
+        """Every session begins anew."""
+        self._controller_us = event.at_us
+
+    def fault(self, event: e.FaultStarted | e.FaultEnded) -> None:
+        """What is on its way may be late."""
+        self._disturbed_us = event.at_us
+
+    def broker_fenced(self, event: e.BrokerFenced) -> None:
+        """S6: not while it beats, nor before its session is over, nor long after."""
+        if event.reason != SESSION_EXPIRED:
+            return
+        name, down_us = f"broker-{event.broker}", self._down_us.get(event.broker)
+        if down_us is None:
+            quiet = not self._view.faults and event.at_us - self._disturbed_us > self._session_us + SETTLED_US
+            if quiet:
+                broken("S6", event, f"{name} is fenced while it runs and nothing is injured")
+            return
+        silent_us = event.at_us - down_us
+        links = any(not fault.text.startswith(_PROCESSES) for fault in self._view.faults.values())
+        if not links and silent_us < self._session_us - self._beat_us - SETTLED_US and self._disturbed_us == down_us:
+            found = f"{name} is fenced {silent_us / MS:g} ms after it went, its session is {self._session_us / MS:g} ms"
+            broken("S6", event, found)
+        since_us = max(down_us, self._controller_us, self._disturbed_us)  # another controller begins anew
+        if not links and event.at_us - since_us > self._session_us + LATE_US:
+            found = f"{name} is fenced {silent_us / MS:g} ms after it went, its session is {self._session_us / MS:g} ms"
+            broken("S6", event, found)
+
+    # --- batches ------------------------------------------------------------------------------------------------------
+
+    def setting_changed(self, event: e.SettingChanged) -> None:
+        """Which of both values a batch under way has, is not asked."""
+        for name in event.processes:
+            self._delivery_us.pop(name, None)
+
+    def producer_state_changed(self, event: e.ProducerStateChanged) -> None:
+        """A process that stands still answers for nothing; a new one has sent nothing."""
+        if event.state == "Paused":
+            self._delivery_us.pop(event.producer, None)
+        for key in [key for key in self._outstanding if key[0] == event.producer]:
+            if event.state in {"Dead", "Stopped"}:
+                del self._outstanding[key]
+
+    def batch_opened(self, event: e.BatchOpened) -> None:
+        """Its time runs from its first record on."""
+        self._outstanding.setdefault((event.producer, event.partition), []).append(event.at_us)
+
+    def batch_split(self, event: e.BatchSplit) -> None:
+        """Pieces of one batch are as old as it was, and are not told one by one."""
+        self._delivery_us.pop(event.producer, None)
+
+    def batch_acknowledged(self, event: e.BatchAcknowledged) -> None:
+        """S7: who is not answered in time does not wait any longer."""
+        opened = self._outstanding.get((event.producer, event.partition))
+        if opened:
+            opened.pop()  # which one it was is not told: the others are as old as these at least
+        most_us = self._delivery_us.get(event.producer)
+        if most_us is not None and event.latency_us > most_us + LATE_US:
+            found = f"{event.partition}: {event.producer}'s batch is acknowledged after {event.latency_us / MS:g} ms"
+            broken("S7", event, f"{found}, delivery.timeout.ms is {most_us / MS:g}")
+
+    def batch_failed(self, event: e.BatchFailed) -> None:
+        """S7: nothing is given up for its age before that."""
+        opened = self._outstanding.get((event.producer, event.partition))
+        most_us = self._delivery_us.get(event.producer)
+        if opened:
+            oldest_us = opened[0]
+            opened.pop()
+            age_us = event.at_us - oldest_us
+            if event.error == "TimeoutException" and most_us is not None and age_us < most_us - MS:
+                found = f"{event.partition}: {event.producer}'s batch is given up after {age_us / MS:g} ms at most"
+                broken("S7", event, f"{found}, delivery.timeout.ms is {most_us / MS:g}")
+
+
+_PROCESSES = ("kill", "stop", "crash", "pause", "stall", "fill", "slow disk", "abandon")

@@ -1,0 +1,250 @@
+"""The invariants about durations, assignments, replicas and orders: what breaks each, and its legal neighbours."""
+
+import msgspec
+import pytest
+
+from cluster import events as e
+from cluster.broker.partition_log import PartitionLog
+from cluster.invariants import SENTENCES
+from cluster.protocol.record_batch import RecordBatch
+from tests.cluster.test_invariants import (
+    BREAKS,
+    World,
+    _again,
+    acknowledged,
+    appended,
+    barrier,
+    beat,
+    committed,
+    elected,
+    given,
+    loaded,
+    offsets_marker,
+    stable,
+    taken,
+    transaction,
+    watermark,
+)
+
+P = "orders-0"
+MS = 1_000
+
+
+def declared(session: int = 10_000, interval: int = 500, poll: int = 4_000, instance: str = "") -> list[e.Event]:
+    """Both members, configured so."""
+    return [
+        e.MemberDeclared(
+            group="g", member=member, instance_id=instance, topics=("orders",), session_timeout_ms=session,
+            heartbeat_interval_ms=interval, max_poll_interval_ms=poll,
+        )
+        for member in ("g-1", "g-2")
+    ]  # fmt: skip
+
+
+def joining(member: str, *owned: str) -> list[e.Event]:
+    """A JoinGroup leaves."""
+    has = [e.PartitionsAssigned(group="g", member=member, generation=0, partitions=owned)] if owned else []
+    said = e.MemberStateChanged(
+        group="g", member=member, member_id=f"{member}-id", generation=-1, state="Joining", reason=""
+    )
+    return [*has, said]
+
+
+def at(ms: float, event: e.Event) -> e.Event:
+    """The event, at this instant."""
+    return msgspec.structs.replace(event, at_us=int(ms * MS))
+
+
+def started(ms: float, *, initial: bool = False) -> e.Event:
+    return e.RebalanceStarted(
+        group="g", generation=0, cause="member joined", trigger="", initial=initial, closes_at_us=1, broker=1,
+        at_us=int(ms * MS),
+    )  # fmt: skip
+
+
+def removed(ms: float, reason: str, member: str = "g-1", client_reason: str = "") -> e.Event:
+    return e.MemberRemoved(
+        group="g", member=member, member_id=f"{member}-id", reason=reason, at_us=int(ms * MS),
+        client_reason=client_reason,
+    )  # fmt: skip
+
+
+def cooperative(generation: int, **assignment: tuple[str, ...]) -> list[e.Event]:
+    return [
+        msgspec.structs.replace(event, protocol="cooperative-sticky")
+        if isinstance(event, e.JoinBarrierCompleted)
+        else event
+        for event in stable(generation, **assignment)
+    ]
+
+
+def replaced(ms: float) -> e.Event:
+    return e.StaticMemberReplaced(
+        group="g", member="g-1", old_member_id="g-1-id", member_id="new", session_deadline_us=1, at_us=int(ms * MS)
+    )
+
+
+def fenced(ms: float, reason: str = "timeout") -> e.Event:
+    return e.TransactionFenced(
+        transactional_id="t-1", broker=1, producer_id=7, epoch=1, reason=reason, at_us=int(ms * MS)
+    )
+
+
+def gone(ms: float) -> e.Event:
+    return e.BrokerFenced(broker=2, reason="session expired", at_us=int(ms * MS))
+
+
+def killed(ms: float) -> e.Event:
+    return e.BrokerStopped(broker=2, how="kill", at_us=int(ms * MS))
+
+
+def opened(ms: float) -> e.Event:
+    return e.BatchOpened(producer="p-1", partition=P, bytes=1, at_us=int(ms * MS))
+
+
+def failed(ms: float) -> e.Event:
+    return e.BatchFailed(
+        producer="p-1", partition=P, records=1, freed_bytes=1, error="TimeoutException", sent=True, at_us=int(ms * MS)
+    )
+
+
+def done(first: int, end: int) -> e.Event:
+    return e.RecordsProcessed(group="g", member="g-1", partition=P, first_offset=first, next_offset=end)
+
+
+def began(first: int, end: int) -> list[e.Event]:
+    return [e.PositionsReset(group="g", member="g-1", positions={P: 0}, reason="earliest"), done(first, end)]
+
+
+def left(ms: float) -> e.Event:
+    return e.MemberStateChanged(
+        group="g", member="g-1", member_id="", generation=-1, state="Left", at_us=int(ms * MS),
+        reason="max.poll.interval.ms passed without poll()",
+    )  # fmt: skip
+
+
+def answered(latency_ms: int) -> e.Event:
+    return msgspec.structs.replace(acknowledged(0), latency_us=latency_ms * MS)
+
+
+def returned(ms: float) -> e.Event:
+    return e.PollReturned(group="g", member="g-1", records=0, positions={}, fetches=0, at_us=int(ms * MS))
+
+
+DEALT = [*joining("g-1"), *joining("g-2")]
+OFFSETS = [
+    e.TopicCreated(
+        topic="__consumer_offsets", partitions=1, replication_factor=1, min_insync_replicas=1, internal=True
+    ),
+    *offsets_marker("COMMIT"),
+]
+CALM = [*declared(), *stable(1, g1=(P,), g2=()), beat(10_000 * MS)]
+
+MORE: list[tuple[str, list[e.Event]]] = [
+    ("G11", [*DEALT, *stable(1, g1=(), g2=())]),
+    ("G11", [*DEALT, *stable(1, g1=(P, "payments-0"), g2=())]),
+    ("G12", [*joining("g-1", P), *joining("g-2"), *cooperative(1, g1=(), g2=(P,))]),
+    ("G13", [*stable(1, g1=(P,)), replaced(1), beat(2 * MS)]),
+    ("G13", [*declared(instance="i"), *stable(1, g1=(P,)), replaced(1), at(20_000, committed(0))]),
+    ("G14", [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), committed(5), committed(4)]),
+    ("G14", [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), committed(5), loaded(P)]),
+    ("S1", [*declared(), *stable(1, g1=(P,)), beat(5_000 * MS, -1), removed(14_900, "session expired")]),
+    ("S1", [*CALM, e.FaultStarted(fault=1, text="stall g-2", ends_at_us=-1), beat(17_000 * MS)]),
+    ("S2", [*declared(), started(0), removed(3_900, "poll interval exceeded")]),
+    ("S2", [*declared(), started(0), at(5_100, barrier(1, "g-1"))]),
+    ("S2", [*declared(), started(0), barrier(1, "g-1"), removed(3_900, "sync timed out")]),
+    ("S2", [*declared(), returned(1_000), left(4_900)]),
+    ("S3", [*declared(), started(0, initial=True), at(2_900, barrier(1, "g-1"))]),
+    ("S4", [*CALM, beat(10_300 * MS)]),
+    ("S4", [*CALM, beat(10_500 * MS), beat(13_500 * MS)]),
+    ("S5", [transaction("Empty"), fenced(59_000)]),
+    ("S6", [gone(20_000)]),
+    ("S6", [killed(20_000), gone(23_000)]),
+    ("S6", [killed(20_000), gone(31_000)]),
+    ("S7", [opened(0), failed(119_000)]),
+    ("S7", [appended(0), watermark(10), opened(0), answered(122_000)]),
+    ("J2", [*began(0, 5), done(4, 6)]),
+    ("J3", [appended(0, sequence=0, pid=7), appended(10, 5, sequence=10, pid=7), *[
+        msgspec.structs.replace(appended(15, sequence=15, pid=7), first_serial=5)]]),
+]  # fmt: skip
+
+LEGAL: list[list[e.Event]] = [
+    [*DEALT, *stable(1, g1=(P,), g2=())],
+    [*joining("g-1", P), *joining("g-2"), *cooperative(1, g1=(), g2=())],
+    [*joining("g-1", P), *joining("g-2"), *stable(1, g1=(), g2=(P,))],
+    [*stable(1, g1=(P,)), replaced(1), loaded(), beat(2 * MS)],
+    [*declared(instance="i"), *stable(1, g1=(P,)), replaced(1), at(3_000, committed(0))],
+    [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), committed(5),
+     e.PositionsReset(group="g", member="g-1", positions={P: 1}, reason="seek"), committed(1)],
+    [*declared(), *stable(1, g1=(P,)), beat(5_000 * MS), removed(15_000, "session expired")],
+    [*declared(), started(0), removed(100, "poll interval exceeded", client_reason="consumer poll timeout")],
+    [*declared(), started(0), removed(4_000, "poll interval exceeded")],
+    [*declared(), started(0), loaded(), at(9_000, barrier(2, "g-1"))],
+    [*declared(), returned(1_000), left(5_000)],
+    [*declared(), started(0, initial=True), at(3_000, barrier(1, "g-1"))],
+    [*CALM, beat(10_500 * MS), beat(11_000 * MS)],
+    [*CALM, e.FaultStarted(fault=1, text="hold g-1 broker-1", ends_at_us=-1), beat(10_100 * MS)],
+    [transaction("Empty"), fenced(60_000)],
+    [transaction("Empty"), fenced(10, "InitProducerId")],
+    [killed(20_000), gone(28_000)],
+    [e.FaultStarted(fault=1, text="cut broker-1 broker-2", ends_at_us=-1), gone(20_000)],
+    [opened(0), failed(120_000)],
+    [*began(0, 5), given("g-1"), done(0, 6)],
+    [*began(0, 5), e.PositionsReset(group="g", member="g-1", positions={P: 1}, reason="seek"), done(1, 6)],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("invariant", "events"), MORE, ids=[f"{each[0]}-{n}" for n, each in enumerate(MORE)])
+def test_an_invariant_is_broken_by_what_breaks_it(invariant: str, events: list[e.Event]) -> None:
+    World().breaks(invariant, *(_again(event) for event in events))
+
+
+@pytest.mark.parametrize("events", LEGAL)
+def test_what_kafka_allows_breaks_nothing(events: list[e.Event]) -> None:
+    World().tell(*(_again(event) for event in events))
+
+
+# --- with the replicas' logs ------------------------------------------------------------------------------------------
+
+
+def log_of(*sizes: int, first_serial: int = 0) -> PartitionLog:
+    """A log with batches of so many records."""
+    log = PartitionLog(P)
+    for size in sizes:
+        serial = first_serial + log.log_end
+        log.append(RecordBatch(P, "p-1", -1, -1, -1, serial, size, 1, 0, base_offset=log.log_end, leader_epoch=0))
+    return log
+
+
+def world_of(**logs: PartitionLog) -> World:
+    known = {int(name[1:]): log for name, log in logs.items()}
+    return World(look=lambda broker, partition: known.get(broker) if partition == P else None)
+
+
+def test_a_high_watermark_above_what_an_in_sync_replica_has_is_noticed() -> None:
+    world_of(b1=log_of(10), b2=log_of(10), b3=log_of(10)).tell(appended(0), watermark(10))
+    world_of(b1=log_of(10), b2=log_of(10), b3=log_of(5)).breaks("R6", appended(0), watermark(10))
+
+
+def test_a_follower_that_comes_in_without_what_is_committed_is_noticed() -> None:
+    shrunk, grown = (e.IsrChanged(partition=P, isr=isr, reason="") for isr in ((1, 2), (1, 2, 3)))
+    world_of(b1=log_of(10), b2=log_of(10), b3=log_of(10)).tell(appended(0), shrunk, watermark(10), grown)
+    again = (_again(event) for event in (appended(0), shrunk, watermark(10), grown))
+    world_of(b1=log_of(10), b2=log_of(10), b3=log_of(5)).breaks("R6", *again)
+
+
+def test_replicas_that_differ_below_what_is_committed_are_noticed() -> None:
+    events = [appended(0), watermark(10), elected(2, 1), taken(2, 1, 10)]
+    world_of(b1=log_of(5, 5), b2=log_of(5, 5), b3=log_of(5, 5)).tell(*events)
+    other = log_of(5, 5, first_serial=3)
+    world_of(b1=log_of(5, 5), b2=log_of(5, 5), b3=other).breaks("R8", *(_again(event) for event in events))
+
+
+def test_a_reader_that_passes_records_is_noticed() -> None:
+    world = world_of(b1=log_of(5, 5, 5), b2=log_of(5, 5, 5), b3=log_of(5, 5, 5))
+    world.tell(appended(0, 15), watermark(15), *began(0, 5))
+    world.breaks("J1", done(10, 15))
+
+
+def test_every_invariant_is_broken_by_one_of_these_tests() -> None:
+    assert {name for name, _ in BREAKS} | {name for name, _ in MORE} | {"T1", "R6", "R8", "J1"} == set(SENTENCES)
