@@ -102,6 +102,10 @@ class ConnectionAttempts:
         self._setup_failures = self._setup_failures + 1 if connecting else 0
 
 
+def _told(_: object) -> None:
+    """What a call that is over says to a second answer: nothing."""
+
+
 class Call:
     """One request in flight. `reply` answers it from the broker's side; `done` once the client has its end of it."""
 
@@ -120,6 +124,16 @@ class Call:
         self.long_poll, self.sent_us, self.done = long_poll, sent_us, False
         self.response: Any = None
         self.patient = False
+
+    def end(self, response: Response | None) -> None:
+        """Give the client its end of it. The call lets go of whom it told: a waiter that knows its call is a circle."""
+        self.done = True
+        on_response, self.on_response = self.on_response, _told
+        on_response(response)
+
+    def give_up(self) -> None:
+        """Nobody waits for it any more; whatever answers it is dropped."""
+        self.done, self.on_response = True, _told
 
     def reply(self, response: Response) -> None:
         """Send the answer on its way back. A broker answers a call once."""
@@ -229,21 +243,19 @@ class Connection:
         if not self.owner.running:
             self.owner.later(self._fail, call)
         elif not call.done:
-            call.done = True
-            call.on_response(None)
+            call.end(None)
 
     def arrive(self, call: Call) -> None:
         """A response reached the client's socket."""
         if not self.owner.running:
             self.owner.later(self.arrive, call)
         elif not call.done:
-            call.done = True
             del self._in_flight[call]
-            call.on_response(call.response)
+            call.end(call.response)
 
     def abandon(self, call: Call) -> None:
         """Nobody waits for this call any more; whatever answers it is dropped."""
-        call.done = True
+        call.give_up()
         self._in_flight.pop(call, None)
 
     # --- its end --------------------------------------------------------------------------------------------------
@@ -259,15 +271,14 @@ class Connection:
         calls = self._end()
         for call in calls:
             if not call.done:  # one that ends may give up others
-                call.done = True
-                call.on_response(None)
+                call.end(None)
         self.owner.disconnected(self)
 
     def close(self) -> None:
         """The client's process is gone or has no more use for the connection: nobody waits for anything."""
         if not self.broken:
             for call in self._end():
-                call.done = True
+                call.give_up()
 
     def _end(self) -> list[Call]:
         """Tell the other end, and drop what has not left this one; returns the calls in flight."""
