@@ -286,3 +286,4 @@ class Coordination(ABC, Generic[Kind]):
         hosted.over = True
         if hosted.timer is not None:
             hosted.timer.cancel()
+            hosted.timer = None  # it knows its coordinator: a circle

@@ -29,7 +29,8 @@ def vanished(dropped: Iterable[RecordBatch], logs: Sequence[PartitionLog]) -> It
     ]
     if not gone:
         return
-    held = {(batch.producer, batch.first_serial) for log in logs for batch in log.batches}
+    sought = {(batch.producer, batch.first_serial) for batch in gone}
+    held = {known for log in logs for batch in log.batches if (known := (batch.producer, batch.first_serial)) in sought}
     run: Lost | None = None
     for batch in gone:
         if (batch.producer, batch.first_serial) in held:

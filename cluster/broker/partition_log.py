@@ -8,10 +8,11 @@ half a minute, looking every five seconds (Linux's `dirty_expire_centisecs` and 
 `flush.messages` makes a log write earlier. Source: `org.apache.kafka.storage.internals.log.UnifiedLog`.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from cluster.broker.batch_list import BatchList
 from cluster.broker.leader_epochs import LeaderEpochs
 from cluster.broker.producer_state import ProducerStates
 from cluster.intervals import IntervalSet
@@ -33,7 +34,6 @@ class PartitionLog:
     """
 
     __slots__ = (
-        "_bases",
         "_dirty_ends",
         "_epoch",
         "_recalled",
@@ -52,8 +52,7 @@ class PartitionLog:
 
     def __init__(self, partition: str) -> None:
         self.partition = partition
-        self.batches: list[RecordBatch] = []
-        self._bases: list[int] = []
+        self.batches = BatchList()
         self.log_start = self.log_end = self.bytes = self.appended_records = 0
         self.epochs = LeaderEpochs()
         self._epoch = -1  # the last one that `append` noted; −1: look again
@@ -68,7 +67,6 @@ class PartitionLog:
         """Add a batch that has its offset already. Raises AssertionError when it does not follow the log's end."""
         assert batch.base_offset == self.log_end, f"{self.partition}: {batch.base_offset} after {self.log_end}"
         self.batches.append(batch)
-        self._bases.append(batch.base_offset)
         self.log_end += batch.count
         self.bytes += batch.bytes
         if not batch.marker:
@@ -80,7 +78,7 @@ class PartitionLog:
     def recall_producers(self) -> None:
         """Bring `producers` up to the log's end; whoever asks leads from now on, in an epoch that is not noted yet."""
         self._epoch = -1
-        for batch in self.batches[self._recalled :]:
+        for batch in self.batches.after(self._recalled):
             if batch.producer_id != NO_PRODUCER_ID:
                 self._remember(batch)
         self._recalled = len(self.batches)
@@ -101,28 +99,20 @@ class PartitionLog:
 
     def read(self, offset: int, end: int, max_bytes: int) -> list[RecordBatch]:
         """Whole batches from the one that holds `offset`, below `end`; the first one even above `max_bytes`."""
-        batches = self.batches
         if offset >= end:
             return []
-        index = bisect_right(self._bases, offset) - 1
-        index = max(index, 0)
-        if index + 1 == len(batches):  # the common case: a reader at the end of the log
-            return [batches[index]] if batches[index].base_offset < end else []
-        found: list[RecordBatch] = []
-        size = 0
-        while index < len(batches):
-            batch = batches[index]
-            if batch.base_offset >= end or (found and size + batch.bytes > max_bytes):
-                break
-            found.append(batch)
-            size += batch.bytes
-            index += 1
-        return found
+        batches = self.batches
+        tail = batches.tail
+        index = bisect_right(batches.bases, offset) - 1
+        if index < 0:  # nearly never: a reader that is far behind
+            return _fitting(batches.since(offset), end, max_bytes)
+        if index + 1 == len(tail):  # the common case: a reader at the end of the log
+            return [tail[index]] if tail[index].base_offset < end else []
+        return _fitting(tail[index:], end, max_bytes)
 
     def first_since(self, instant_us: int) -> int:
         """The offset of the first batch whose records are not older than an instant; the log's end without one."""
-        young = (batch.base_offset for batch in self.batches if batch.created_us >= instant_us)
-        return max(next(young, self.log_end), self.log_start)
+        return max(next(self.batches.younger(instant_us), self.log_end), self.log_start)
 
     def truncate_to(self, offset: int) -> int:
         """Drop every batch that reaches beyond `offset`; returns how many records went.
@@ -136,7 +126,6 @@ class PartitionLog:
             self.log_start = offset
         while self.batches and self.batches[-1].next_offset > offset:
             batch = self.batches.pop()
-            self._bases.pop()
             self.log_end = max(batch.base_offset, self.log_start)
             self.bytes -= batch.bytes
             if not batch.marker:
@@ -162,12 +151,12 @@ class PartitionLog:
 
     def drop_before(self, offset: int) -> None:
         """Delete the batches that end at or before an offset: their segments are old."""
-        gone = bisect_right(self._ends(), offset)
-        for batch in self.batches[:gone]:
+        gone = 0
+        for batch in self.batches.shed(offset):
+            gone += 1
             self.bytes -= batch.bytes
             serials = self.deleted.setdefault(batch.producer, IntervalSet())
             serials.add(batch.first_serial, batch.first_serial + batch.count)
-        del self.batches[:gone], self._bases[:gone]
         self._recalled = max(0, self._recalled - gone)
         if offset > self.log_start:
             self.advance_start(offset)
@@ -182,19 +171,16 @@ class PartitionLog:
 
     def beyond(self, offset: int) -> list[RecordBatch]:
         """The batches that truncating to an offset would drop, in order."""
-        return self.batches[bisect_right(self._ends(), offset) :]
-
-    def _ends(self) -> list[int]:
-        """The end of each batch; a log has no holes, so it is the base of the next."""
-        return [*self._bases[1:], self.log_end] if self._bases else []
+        return [batch for batch in self.batches.since(offset) if batch.next_offset > offset]
 
     def has_at_its_place(self, batch: RecordBatch) -> bool:
         """Whether the same records stand at the batch's own offset here."""
-        place = bisect_left(self._bases, batch.base_offset)
-        if place == len(self._bases) or self._bases[place] != batch.base_offset:
-            return False
-        here = self.batches[place]
-        return (here.producer, here.first_serial) == (batch.producer, batch.first_serial)
+        here = next(self.batches.since(batch.base_offset), None)
+        return here is not None and (here.base_offset, here.producer, here.first_serial) == (
+            batch.base_offset,
+            batch.producer,
+            batch.first_serial,
+        )
 
     # --- the disk -------------------------------------------------------------------------------------------------
 
@@ -208,6 +194,18 @@ class PartitionLog:
     def flush(self) -> None:
         """Write everything (fsync): a clean stop does, and `flush.messages` asks for it."""
         self.flushed = self.log_end
+
+
+def _fitting(batches: Iterable[RecordBatch], end: int, max_bytes: int) -> list[RecordBatch]:
+    """Batches from the first on that begin below `end`, up to `max_bytes`; the first one in any case."""
+    found: list[RecordBatch] = []
+    size = 0
+    for batch in batches:
+        if batch.base_offset >= end or (found and size + batch.bytes > max_bytes):
+            break
+        found.append(batch)
+        size += batch.bytes
+    return found
 
 
 class EagerlyFlushedLog(PartitionLog):

@@ -6,10 +6,12 @@ than `segment.ms` younger than its first. Only whole segments below the high wat
 the active one is rolled, and goes too. Source: `UnifiedLog.deleteOldSegments`, `LogSegment.shouldRoll`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, cast
 
+from cluster.broker.packed_batches import Chunk, Oldest
 from cluster.broker.partition_log import PartitionLog
+from cluster.protocol.record_batch import RecordBatch
 
 MS = 1_000
 FOREVER = -1
@@ -46,24 +48,41 @@ class Segment(NamedTuple):
 def segments(log: PartitionLog, retention: Retention) -> Iterator[Segment]:
     """A log's segments, oldest first; the last is the active one."""
     size = first_us = newest_us = end = 0
-    for batch in log.batches:
-        too_large = size + batch.bytes > retention.segment_bytes
-        if size and (too_large or batch.created_us - first_us > retention.segment_us):
-            yield Segment(end, size, newest_us)
-            size = 0
-        if not size:
-            first_us = newest_us = batch.created_us
-        size += batch.bytes
-        newest_us = max(newest_us, batch.created_us)
-        end = batch.next_offset
+    for run in log.batches.runs():
+        pieces: Iterable[Chunk | RecordBatch] = (run,)
+        if isinstance(run, Chunk):
+            since_us = first_us if size else run.oldest.created_us
+            rolls = size + run.bytes > retention.segment_bytes or run.newest_us - since_us > retention.segment_us
+            pieces = run if rolls else pieces
+        for piece in pieces:
+            created_us, youngest_us = _timestamps(piece)
+            too_large = size + piece.bytes > retention.segment_bytes
+            if size and (too_large or created_us - first_us > retention.segment_us):
+                yield Segment(end, size, newest_us)
+                size = 0
+            if not size:
+                first_us = newest_us = created_us
+            size += piece.bytes
+            newest_us = max(newest_us, youngest_us)
+            end = piece.next_offset
     if size:
         yield Segment(end, size, newest_us)
 
 
+def _timestamps(piece: Chunk | RecordBatch) -> tuple[int, int]:
+    """The first and the largest one."""
+    if isinstance(piece, Chunk):
+        return piece.oldest.created_us, piece.newest_us
+    return piece.created_us, piece.created_us
+
+
 def first_kept(log: PartitionLog, retention: Retention, high_watermark: int, now_us: int) -> int:
     """Where the log begins after its old segments are gone; its present beginning when none may go."""
-    begin = log.batches[0].base_offset if log.batches else log.log_start
-    if not log.batches or not _may_go(log, retention, now_us):
+    oldest = log.batches.oldest
+    if oldest is None:
+        return log.log_start
+    begin = oldest.base_offset
+    if not _may_go(log, oldest, retention, now_us):
         return begin
     too_much = log.bytes - retention.retention_bytes if retention.retention_bytes >= 0 else FOREVER
     for segment in segments(log, retention):
@@ -76,9 +95,8 @@ def first_kept(log: PartitionLog, retention: Retention, high_watermark: int, now
     return begin
 
 
-def _may_go(log: PartitionLog, retention: Retention, now_us: int) -> bool:
+def _may_go(log: PartitionLog, oldest: Oldest, retention: Retention, now_us: int) -> bool:
     """Whether it is worth looking: most logs are young, small and whole."""
-    oldest = log.batches[0]
     return (
         (retention.retention_us >= 0 and now_us - oldest.created_us > retention.retention_us)
         or 0 <= retention.retention_bytes < log.bytes

@@ -38,6 +38,11 @@ class GroupMetadata(msgspec.Struct, frozen=True):
     since_us: int = -1
     members: tuple[StoredMember, ...] = ()
 
+    @property
+    def compaction_key(self) -> tuple[str, ...]:
+        """What a later record of the same key makes this one worthless by."""
+        return (self.group,)
+
 
 class GroupTombstone(msgspec.Struct, frozen=True, gc=False):
     """The group is no more."""
@@ -60,6 +65,11 @@ class CommittedOffset(msgspec.Struct, frozen=True, gc=False):
     commit_us: int
     producer_id: int = NO_PRODUCER_ID
     producer_epoch: int = NO_EPOCH
+
+    @property
+    def compaction_key(self) -> tuple[str, ...] | None:
+        """None in a transaction: which one counts is for its marker to say."""
+        return (self.group, self.partition) if self.producer_id == NO_PRODUCER_ID else None
 
 
 class OffsetTombstone(msgspec.Struct, frozen=True, gc=False):

@@ -60,9 +60,10 @@ class TransactionContext:
         markers follow unless another record was written behind it: that one counts.
         """
         before, transaction.written = transaction.written, record
+        begun_us = draft.now_us  # the draft holds these closures: one that held the draft would make a circle
 
         def committed(error: ErrorCode, later: Draft) -> None:
-            if error is not ErrorCode.NONE and later.now_us == draft.now_us:  # refused at once: it is not in the log
+            if error is not ErrorCode.NONE and later.now_us == begun_us:  # refused at once: it is not in the log
                 transaction.written = before
             if self.transactions.get(record.transactional_id) is not transaction:
                 outcome(ErrorCode.NOT_COORDINATOR, later)  # resigned meanwhile

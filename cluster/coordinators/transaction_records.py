@@ -35,6 +35,11 @@ class TransactionMetadata(msgspec.Struct, frozen=True):
     version: int = 1
 
     @property
+    def compaction_key(self) -> tuple[str, ...]:
+        """What a later record of the same key makes this one worthless by."""
+        return (self.transactional_id,)
+
+    @property
     def epoch_exhausted(self) -> bool:
         """Whether this producer id has no epoch left to give away."""
         return self.epoch >= LAST_EPOCH

@@ -234,7 +234,7 @@ def test_an_in_sync_replica_that_lacks_committed_records_is_caught(monkeypatch: 
     def other_records(log: PartitionLog, batch: RecordBatch) -> None:
         append(log, batch)
         if log.partition == "orders-0" and log.appended_records > 100 and not log.producers.entries:  # a follower's
-            log.batches[-1] = msgspec.structs.replace(batch, first_serial=-7)
+            log.batches.tail[-1] = msgspec.structs.replace(batch, first_serial=-7)
 
     monkeypatch.setattr(PartitionLog, "append", other_records)
     assert caught("R7 orders-0", until_s=20)
