@@ -4,10 +4,10 @@ Theory of operation. A batch costs some 350 bytes as an object, and hardly anybo
 have passed it. When `PACK_AT` of them have come together, the oldest `PACKED_TOGETHER` become one `Chunk`. None changes
 its offset, its size or its neighbours, so that packing changes nothing that can be seen.
 
-Of the records of an internal topic only the newest of a key is kept: it takes the place of the older ones, where
+Of the records of an internal topic `clean` keeps the newest of each key: it takes the place of the older ones, where
 replaying the log has the same result. That is Kafka's log cleaner without its gaps. A record without a key (a
-tombstone, an offset in a transaction) or a marker is a border: what stands before it is not replaced by what stands
-behind it. Source: `org.apache.kafka.storage.internals.log.Cleaner`.
+tombstone, an offset in a transaction) is a border: what stands before it is not replaced by what stands behind it.
+Source: `org.apache.kafka.storage.internals.log.Cleaner`.
 """
 
 from bisect import bisect_right
@@ -27,14 +27,15 @@ _base_offset = attrgetter("base_offset")
 class BatchList(Sequence[RecordBatch]):
     """A log's batches. `tail`: those that are not packed, and `bases` where each of them begins."""
 
-    __slots__ = ("_chunks", "_in_chunks", "_newest", "_opened", "bases", "tail")
+    __slots__ = ("_chunks", "_cleaned", "_in_chunks", "_newest", "_opened", "bases", "tail")
 
     def __init__(self) -> None:
         self.tail: list[RecordBatch] = []
         self.bases: list[int] = []
         self._chunks: list[Chunk] = []
         self._in_chunks = 0
-        self._newest: dict[Hashable, Kept] = {}  # since the last border
+        self._cleaned = 0  # chunks
+        self._newest: dict[Hashable, Kept] = {}  # cleaned records since the last border
         self._opened: tuple[Chunk, list[RecordBatch]] | None = None  # who reads on, reads the next batch of it
 
     def append(self, batch: RecordBatch) -> None:
@@ -56,10 +57,12 @@ class BatchList(Sequence[RecordBatch]):
         while self._chunks and self._chunks[0].oldest.next_offset <= offset:
             chunk = self._chunks.pop(0)
             self._in_chunks -= chunk.count
+            self._cleaned = max(0, self._cleaned - 1)
             batches = list(chunk)
             left = [batch for batch in batches if batch.next_offset > offset]
             if left:
                 self._chunks.insert(0, Chunk(left, whole_payloads(left)))
+                self._cleaned = 0
                 self._in_chunks += len(left)
             self._newest.clear()
             yield from batches[: len(batches) - len(left)]
@@ -147,34 +150,39 @@ class BatchList(Sequence[RecordBatch]):
     def _pack(self) -> None:
         batches = self.tail[:PACKED_TOGETHER]
         del self.tail[:PACKED_TOGETHER], self.bases[:PACKED_TOGETHER]
-        self._chunks.append(packed(batches, self._cleaned(batches)))
+        self._chunks.append(packed(batches))
         self._in_chunks += len(batches)
         self._opened = None
 
-    def _cleaned(self, batches: list[RecordBatch]) -> dict[int, list[Kept]]:
-        """The records that stay, by the place of their batch; older ones of their keys are replaced where they are."""
-        payloads: dict[int, list[Kept]] = {}
+    def clean(self, end: int) -> None:
+        """Of packed records below an offset keep the newest of each key."""
         newest = self._newest
-        for place, batch in enumerate(batches):
-            if batch.marker:
-                newest.clear()
-            for record in batch.payload:
-                key: Hashable | None = getattr(record, "compaction_key", None)
-                if key is None:
-                    newest.clear()
-                elif key in newest:
-                    newest[key].record = record
-                    continue
-                kept = Kept(record)
-                payloads.setdefault(place, []).append(kept)
-                if key is not None:
-                    newest[key] = kept
-        return payloads
+        while self._cleaned < len(self._chunks) and self._chunks[self._cleaned].next_offset <= end:
+            payloads = self._chunks[self._cleaned].payloads
+            for place, records in list(payloads.items()):
+                left = [kept for kept in records if self._stays(kept, newest)]
+                if left:
+                    payloads[place] = left
+                else:
+                    del payloads[place]
+            self._cleaned += 1
+
+    @staticmethod
+    def _stays(kept: Kept, newest: dict[Hashable, Kept]) -> bool:
+        """Whether a record is the first of its key; else it takes the first one's place."""
+        key: Hashable | None = getattr(kept.record, "compaction_key", None)
+        if key is None:
+            newest.clear()
+            return True
+        first = newest.setdefault(key, kept)
+        first.record = kept.record
+        return first is kept
 
     def _unpack(self, chunk: Chunk) -> None:
         """What was packed last is the tail again."""
         self._in_chunks -= chunk.count
         self.tail[:0] = batches = list(chunk)
         self.bases[:0] = [batch.base_offset for batch in batches]
+        self._cleaned = min(self._cleaned, len(self._chunks))
         self._newest.clear()
         self._opened = None

@@ -125,8 +125,9 @@ _recent: deque[tuple[list[RecordBatch], Chunk]] = deque(maxlen=8)
 """What was packed last, of any log: other replicas pack the same a moment later."""
 
 
-def packed(batches: list[RecordBatch], payloads: dict[int, list[Kept]]) -> Chunk:
-    """A chunk of these batches, of whose records `payloads` stay."""
+def packed(batches: list[RecordBatch]) -> Chunk:
+    """A chunk of these batches, with all of their records."""
+    payloads = whole_payloads(batches)
     for known, chunk in tuple(_recent):
         if known == batches:
             return chunk.of_another_replica(payloads)

@@ -161,6 +161,10 @@ class PartitionLog:
         if offset > self.log_start:
             self.advance_start(offset)
 
+    def clean(self, high_watermark: int) -> None:
+        """Of an internal topic's records keep the newest of each key, among those that no crash can take back."""
+        self.batches.clean(min(high_watermark, self.flushed))
+
     def start_over(self, offset: int) -> None:
         """Drop everything, to go on at an offset (the leader's log begins behind this log's end)."""
         self.drop_before(self.log_end)

@@ -307,8 +307,9 @@ class Replica(FollowingReplica):
                 self._push(follower)
 
     def delete_old_segments(self) -> None:
-        """Delete what `retention.ms` and `retention.bytes` allow; every replica does so for itself."""
+        """Delete what `retention.ms` and `retention.bytes` allow, or compact; every replica does so for itself."""
         if self.retention is None:
+            self.log.clean(self.high_watermark)
             return
         log = self.log
         log_start, size = log.log_start, log.bytes
