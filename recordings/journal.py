@@ -68,7 +68,7 @@ class JournalHash:
                 self._settle([pending.popleft() for _ in range(len(pending))])
 
     def _settle(self, events: list[Event]) -> None:
-        self._settled = events if len(events) >= LAST_EVENTS else [*self._settled[-LAST_EVENTS:], *events]
+        self._settled = [*self._settled, *events][-LAST_EVENTS:]
         lines = self._encoder.encode_lines(events)
         self._hash.update(lines)
         self._kinds.update(map(type, events))

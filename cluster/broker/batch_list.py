@@ -158,13 +158,12 @@ class BatchList(Sequence[RecordBatch]):
         """Of packed records below an offset keep the newest of each key."""
         newest = self._newest
         while self._cleaned < len(self._chunks) and self._chunks[self._cleaned].next_offset <= end:
-            payloads = self._chunks[self._cleaned].payloads
-            for place, records in list(payloads.items()):
-                left = [kept for kept in records if self._stays(kept, newest)]
-                if left:
-                    payloads[place] = left
-                else:
-                    del payloads[place]
+            chunk = self._chunks[self._cleaned]
+            stay = {
+                place: [kept for kept in records if self._stays(kept, newest)]
+                for place, records in chunk.payloads.items()
+            }
+            chunk.payloads = {place: records for place, records in stay.items() if records}
             self._cleaned += 1
 
     @staticmethod
