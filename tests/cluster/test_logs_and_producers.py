@@ -63,7 +63,7 @@ def test_a_log_that_is_cut_below_its_start_begins_there() -> None:
     log = filled(3, 2, 5)
     log.advance_start(4)
     assert log.truncate_to(2) == 8
-    assert (log.log_start, log.log_end, log.batches, log.bytes, log.flushed) == (2, 2, [], 0, 2)
+    assert (log.log_start, log.log_end, list(log.batches), log.bytes, log.flushed) == (2, 2, [], 0, 2)
     emptied = filled(3)
     emptied.drop_before(3)
     assert emptied.truncate_to(1) == 2

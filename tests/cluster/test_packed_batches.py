@@ -1,7 +1,6 @@
 """Packed logs: the same batches as ever, in a fraction of the memory, of internal topics what a replay needs."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from cluster.broker.retention import Retention, Segment, segments
 from cluster.config import resolve
 from cluster.coordinators.group_coordinator import GroupCoordinator
 from cluster.coordinators.group_records import CommittedOffset, GroupMetadata, GroupRecord, OffsetTombstone
-from cluster.protocol.record_batch import ABORT, COMMIT, Origin, RecordBatch
+from cluster.protocol.record_batch import ABORT, COMMIT, RecordBatch
 from recordings.flight import fly, make_plan
 from recordings.scenario import load
 from tests.scenarios.test_library import GOLDEN
@@ -71,9 +70,7 @@ def listed(found: list[RecordBatch]) -> BatchList:
     return known
 
 
-def packed_tightly(test: Callable[..., None]) -> Callable[..., None]:
-    """Hypothesis calls the body many times with one fixture: set what is packed around all of them."""
-    return pytest.mark.usefixtures("tight")(test)
+packed_tightly = pytest.mark.usefixtures("tight")
 
 
 @packed_tightly
@@ -135,24 +132,10 @@ def test_segments_are_the_same_however_batches_are_kept(
     ]
 
 
-def plain_batch(place: int, *, payload: tuple[object, ...] = (), origins: tuple[Origin, ...] = ()) -> RecordBatch:
+def plain_batch(place: int, payload: tuple[object, ...] = ()) -> RecordBatch:
     created_us = place * 240_000 + (place * 7919) % 100_000
-    times = {"created_us": created_us, "append_us": created_us + 5_000 + place % 900}
-    return RecordBatch(
-        "t-0",
-        "p",
-        7,
-        0,
-        place,
-        place,
-        1,
-        161,
-        base_offset=place,
-        leader_epoch=0,
-        payload=payload,
-        origins=origins,
-        **times,
-    )
+    append_us = created_us + 5_000 + place % 900
+    return RecordBatch("t-0", "p", 7, 0, place, place, 1, 161, created_us, (), place, 0, append_us, payload)
 
 
 def test_a_packed_batch_costs_less_than_ten_bytes_and_replicas_share_it() -> None:
@@ -205,7 +188,7 @@ def test_a_cleaned_log_is_replayed_to_the_same_groups(records: list[Any], end: i
         if isinstance(record, str):
             one = RecordBatch("t-0", "", 5, 0, -1, -1, 1, 78, 0, (), place, 0, 0, marker=record, transactional=True)
         else:
-            one = plain_batch(place, payload=(record,))
+            one = plain_batch(place, (record,))
         found.append(one)
         known.append(one)
         if place == end:
@@ -219,7 +202,7 @@ def test_of_a_key_that_is_written_again_and_again_one_record_is_kept() -> None:
     log = PartitionLog("t-0")
     for place in range(1_000):
         committed = CommittedOffset("g", f"t-{place % 3}", place, 0, "", place)
-        log.append(plain_batch(place, payload=(committed,)))
+        log.append(plain_batch(place, (committed,)))
     log.clean(1_000)
     assert sum(len(one.payload) for one in log.batches) == 1_000  # no disk has them yet
     log.flush()

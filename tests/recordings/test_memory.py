@@ -57,7 +57,9 @@ class Flown:
     def __init__(self, text: str, path: Path, minutes: tuple[int, ...], *sinks: Callable[[Event], object]) -> None:
         scenario = parse_scenario(text, "small.toml")
         plan = make_plan(scenario)
-        self.minutes, self.weights, self.batches = minutes, [], []
+        self.minutes = minutes
+        self.weights: list[int] = []
+        self.batches: list[int] = []
         self.recorder = Recorder(path, new_header("small", text, plan.settings))
         self.traces, self.view = Traces(), ClusterView()
         self.simulation = Simulation(plan.spec, 1, sinks=[self.recorder, self._see, *sinks])
@@ -109,7 +111,8 @@ def test_a_recorded_flight_weighs_what_is_live(tmp_path: Path) -> None:
 def test_what_is_kept_for_ever_is_found(tight: pytest.MonkeyPatch, tmp_path: Path, what: str) -> None:
     sinks: list[Callable[[Event], object]] = []
     if what == "events":
-        sinks.append([].append)
+        events: list[Event] = []
+        sinks.append(events.append)
     else:
         tight.setattr(*LEAKS[what], forget_nothing)
     ten, twenty = Flown(SMALL, tmp_path / "flight", (10, 20), *sinks).weights
