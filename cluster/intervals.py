@@ -81,6 +81,26 @@ class IntervalSet(msgspec.Struct, gc=False):
         """The ranges (first, end), in order."""
         return zip(self.starts, self.ends, strict=True)
 
+    def within(self, other: "IntervalSet") -> "IntervalSet":
+        """What is in both sets."""
+        both = IntervalSet()
+        for first, end in self.ranges():
+            for index in range(bisect_right(other.ends, first), len(other.starts)):
+                if other.starts[index] >= end:
+                    break
+                both.starts.append(max(first, other.starts[index]))
+                both.ends.append(min(end, other.ends[index]))
+        return both
+
+    def without(self, other: "IntervalSet") -> "IntervalSet":
+        """What is in this set and not in the other."""
+        left = IntervalSet()
+        for first, end in self.ranges():
+            for start, stop in other.gaps(first, end):
+                left.starts.append(start)
+                left.ends.append(stop)
+        return left
+
     def shared(self, other: "IntervalSet", first: int, end: int) -> int:
         """How many of first … end-1 are in both sets."""
         return sum(other.covered(max(first, start), min(end, stop)) for start, stop in self.ranges())

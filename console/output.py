@@ -204,7 +204,7 @@ def _groups(groups: dict[str, Any]) -> Iterable[str]:
 
 
 def _delivery(delivery: dict[str, Any]) -> str:
-    keys = ("produced", "acked", "delivered", "duplicated", "lost", "unread")
+    keys = ("produced", "acked", "delivered", "duplicated", "lost", "unread", "skipped")
     return "records: " + ", ".join(f"{delivery[key]:,} {key}" for key in keys)
 
 

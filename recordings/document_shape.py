@@ -28,6 +28,7 @@ class ByName(msgspec.Struct, frozen=True):
 _COUNTS = {
     "produced": 0, "acked": 0, "appended": 0, "delivered": 0, "duplicated": 0, "lost": 0, "aborted": 0, "unread": 0,
     "out_of_order_keys": 0, "sink_duplicates": 0,
+    "acknowledged": 0, "skipped": 0, "delivered_unacknowledged": 0, "delivered_then_lost": 0,
 }
 
 SHAPE: dict[str, Any] = {

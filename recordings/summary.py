@@ -18,7 +18,10 @@ SECOND_US = 1_000_000
 
 
 class GroupRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A consumer group at the end; `peak_lag` was its highest, first reached at `peak_lag_s`."""
+    """A consumer group at the end; `peak_lag` was its highest, first reached at `peak_lag_s`.
+
+    acknowledged = delivered + lost + unread + skipped (docs/delivery.md).
+    """
 
     group: str
     state: str
@@ -32,6 +35,10 @@ class GroupRow(msgspec.Struct, frozen=True, kw_only=True):
     duplicated: int
     lost: int
     unread: int
+    skipped: int
+    acknowledged: int
+    delivered_unacknowledged: int
+    delivered_then_lost: int
     stopped_partition_s: float
 
 

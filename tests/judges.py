@@ -95,7 +95,8 @@ class RecordsJudge:
         """Acknowledged records that are gone."""
         witness = self._witness
         gone = {
-            name: one.count(witness.acked_batches.get(name, {}), witness.judged) for name, one in self._vanished.items()
+            name: sum(one.gone(witness.acked_batches.get(name, {}), witness.judged).values())
+            for name, one in self._vanished.items()
         }
         return [f"{name}: {records} acknowledged records are gone" for name, records in gone.items() if records]
 

@@ -6,7 +6,7 @@ While a leader or coordinator is dead, the last that took over counts.
 """
 
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,9 +20,9 @@ from cluster.protocol.names import coordinator_partition
 from cluster.protocol.record_batch import RecordBatch
 from cluster.simulation import Simulation
 from cluster.spec import GroupSpec
+from tests.truth_delivery import FATES, Fates
 from tests.truth_transactions import LogFacts, log_facts, transactions
-from tests.vanished import Vanished
-from tests.witness import BatchKey, Completions, Witness
+from tests.witness import Witness
 from tests.witness_groups import GroupAsOf
 
 Document = dict[str, Any]
@@ -34,52 +34,16 @@ def order(name: str) -> tuple[str, int]:
     return topic, int(number)
 
 
-class Passed:
-    """Records of one partition that a group's commits have passed and that nobody had finished when last looked at."""
-
-    def __init__(self, start: int) -> None:
-        self._upto = start
-        self._log: Replica | None = None
-        self._left: list[tuple[RecordBatch, int]] = []
-
-    def count(
-        self,
-        truth: "Truth",
-        name: str,
-        start: int,
-        committed: int,
-        completions: Completions,
-        acked: dict[BatchKey, int],
-    ) -> int:
-        """How many of them were acknowledged."""
-        leader = truth.witness.leaders[name]
-        if self._log is not leader:
-            self._log, self._upto, self._left = leader, start, []
-        end = min(committed, leader.log.log_end)  # after a truncation the log grows up to the commit again
-        if end > self._upto:
-            self._left += truth.records(name, self._upto, end)
-            self._upto = end
-        self._left = [(batch, offset) for batch, offset in self._left if not completions.has(batch, offset)]
-        facts = truth.facts_of(name)
-        return sum(
-            offset < committed
-            and (key := (batch.producer, name, batch.first_serial)) in acked
-            and truth.witness.acked_at.get(key, batch.base_offset) == batch.base_offset
-            and (facts is None or batch.base_offset not in facts.aborted)
-            for batch, offset in self._left
-        )
-
-
 class Truth:
     """The walker of one flight: what it has checked once it need not check again."""
 
     def __init__(self, simulation: Simulation, witness: Witness) -> None:
         self.simulation, self.witness = simulation, witness
-        self._vanished: dict[str, Vanished] = {}
-        self._passed: dict[tuple[str, str], Passed] = {}
+        self._fates: dict[tuple[str, str], Fates] = {}
         self._log_facts: dict[str, tuple[object, object, LogFacts | None]] = {}
         self._committed: dict[str, int] = {}
         witness.leaders.first = self._first_leader
+        witness.passages.committed = self._committed_by
 
     @property
     def _groups(self) -> dict[str, GroupSpec]:
@@ -104,6 +68,10 @@ class Truth:
 
     def _group(self, name: str) -> GroupAsOf | None:
         return self.witness.coordinators.group(self._coordinator_partition(name), name)
+
+    def _committed_by(self, group: str, name: str) -> int:
+        known = self._group(group)
+        return known.offsets.get(name, -1) if known is not None else -1
 
     def _topics(self, group: GroupSpec) -> list[str]:
         topics = dict.fromkeys(group.topics)
@@ -207,7 +175,7 @@ class Truth:
             "coordinator": self.simulation.controller.partitions[partition].leader,
             "leader": known.leader if known else "",
             "members": len(known.members) if known else 0,
-            "rebalances": max(0, known.generation - 1) if known else 0,
+            "rebalances": max(0, self.witness.coordinators.barriers[group.name] - 1),
             "lag": self._lag(group),
             "time_lag_ms": self._time_lag_us(group) // 1000,
             "committed": known.offsets if known else {},
@@ -337,54 +305,29 @@ class Truth:
     def _reader_counts(self, group: GroupSpec) -> Document:
         completions = self.witness.completions[group.name]
         return {
-            "delivered": completions.delivered,
+            **self._fates_of(group),
             "duplicated": completions.duplicated,
-            "lost": self._lost(group),
-            "unread": self._unread(group),
             "out_of_order_keys": len(completions.broken_keys),
             "sink_duplicates": completions.stored_again,
         }
 
-    def _lost(self, group: GroupSpec) -> int:
-        witness, known, lost = self.witness, self._group(group.name), 0
-        completions = witness.completions[group.name]
+    def _fates_of(self, group: GroupSpec) -> Counter[str]:
+        found: Counter[str] = Counter(dict.fromkeys(FATES, 0))
+        committed_only = self._config(group)["isolation.level"] == "read_committed"
         for name in self._partitions_of(self._topics(group)):
-            acknowledged = witness.acked_batches[name]
-            vanished = self._vanished.get(name)
-            if vanished is None:
-                copies = [
-                    broker.replicas[name] for broker in self.simulation.brokers.values() if name in broker.replicas
-                ]
-                vanished = self._vanished[name] = Vanished(copies)
-            lost += vanished.count(acknowledged, witness.judged)
-            progress = witness.progress.get((group.name, name))
-            if progress is None:
-                continue
-            committed = known.offsets.get(name, -1) if known is not None else -1
-            committed = max(committed, witness.leaders[name].log.log_start)
-            passed = self._passed.setdefault((group.name, name), Passed(progress.start))
-            lost += passed.count(self, name, progress.start, committed, completions, acknowledged)
-        return lost
-
-    def _unread(self, group: GroupSpec) -> int:
-        completions, unread = self.witness.completions[group.name], 0
-        for name in self._partitions_of(self._topics(group)):
-            end, first = self._readable(group, name)
-            facts, committed = self.facts_of(name), self._config(group)["isolation.level"] == "read_committed"
-            if committed:
-                end = self._last_stable_offset(name)
-            unread += sum(
-                not completions.has(batch, offset)
-                for batch, offset in self.records(name, first, end)
-                if facts is None or facts.is_for(batch, read_committed=committed)
-            )
-        return unread
+            key = group.name, name
+            if key not in self._fates:
+                brokers = self.simulation.brokers.values()
+                copies = [broker.replicas[name] for broker in brokers if name in broker.replicas]
+                self._fates[key] = Fates(group.name, name, self.witness, copies)
+            found.update(self._fates[key].count(self._committed_by(*key), read_committed=committed_only))
+        return found
 
     def _delivery(self) -> Document:
         by_group = {name: self._reader_counts(group) for name, group in self._groups.items()}
         totals = {
             key: sum(counts[key] for counts in by_group.values())
-            for key in ("delivered", "duplicated", "lost", "unread", "out_of_order_keys", "sink_duplicates")
+            for key in (*FATES, "duplicated", "out_of_order_keys", "sink_duplicates")
         }
         user_topics = [topic for topic in self.simulation.topics if topic not in INTERNAL]
         return {

@@ -47,17 +47,17 @@ class Vanished:
         self._indexes = [LogIndex(replica) for replica in replicas]
         self._checked: set[BatchKey] = set()
 
-    def count(self, acknowledged: dict[BatchKey, int], judged: set[BatchKey]) -> int:
-        """How many records are gone; those whose fate no broker has judged yet are on their way (acks=0)."""
+    def gone(self, acknowledged: dict[BatchKey, int], judged: set[BatchKey]) -> dict[BatchKey, int]:
+        """The batches that are gone; those whose fate no broker has judged yet are on their way (acks=0)."""
         cut = [index.refresh() for index in self._indexes]
         if any(cut):
             self._checked.clear()
-        gone = 0
+        gone = {}
         for key, records in acknowledged.items():
             if key in self._checked:
                 continue
             if any(index.has(key, records) for index in self._indexes):
                 self._checked.add(key)
             elif key in judged:
-                gone += records
+                gone[key] = records
         return gone

@@ -38,6 +38,7 @@ from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest, PartitionMetadata, ProduceRequest
 from cluster.protocol.record_batch import RecordBatch
 from tests.witness_groups import CoordinatorNotes, Ownership
+from tests.witness_passages import Passages, divergence
 
 BatchKey = tuple[str, str, int]  # producer, partition, first serial
 
@@ -62,7 +63,9 @@ class Completions:
     def __init__(self) -> None:
         self.finished: set[Identity] = set()
         self._entries: set[tuple[str, int, int, int]] = set()  # partition, offset, leader epoch, instant of the append
-        self.delivered = self.duplicated = self.stored_again = 0
+        self.duplicated = self.stored_again = 0
+        self.written: defaultdict[str, set[Identity]] = defaultdict(set)  # by partition: as their own writer's records
+        self.copies: set[Identity] = set()  # writers' records whose input was finished before as another one
         self.broken_keys: set[tuple[str, int]] = set()
         self._last: dict[tuple[str, str, str, int], int] = {}
 
@@ -70,12 +73,16 @@ class Completions:
         """An application finished the record at this offset (once more), and wrote it to its store if it has one."""
         self._entries.add((batch.partition, offset, batch.leader_epoch, batch.append_us))
         identity = identity_of(batch, offset)
+        writers = batch.producer, batch.partition, batch.first_serial + offset - batch.base_offset
+        known = writers in self.written[batch.partition]
+        self.written[batch.partition].add(writers)
         if identity in self.finished:
             self.duplicated += 1
             self.stored_again += stored
+            if not known:
+                self.copies.add(writers)
             return
         self.finished.add(identity)
-        self.delivered += 1
         if batch.keys and batch.keys[offset - batch.base_offset] >= 0:
             producer, source, serial = identity
             key, topic = batch.keys[offset - batch.base_offset], batch.partition.rpartition("-")[0]
@@ -148,6 +155,7 @@ class Witness:
         self.progress: dict[tuple[str, str], Progress] = {}
         self.ownership: defaultdict[str, Ownership] = defaultdict(Ownership)
         self.coordinators = CoordinatorNotes(self)
+        self.passages = Passages(self)
         self.fenced: Counter[str] = Counter()  # requests that were refused for their epoch
 
     # --- producers ----------------------------------------------------------------------------------------------------
@@ -221,6 +229,9 @@ class Witness:
         epoch = replica.metadata.leader_epoch
         if epoch >= self._epochs.get(replica.partition, -1):
             self._epochs[replica.partition] = epoch
+            before = self.leaders.get(replica.partition)
+            if before is not None and before is not replica:
+                self._parts(before.log, divergence(before.log, replica.log))
             self.leaders[replica.partition] = replica
             self._starts_at(replica.log, replica.log.log_start)
 
@@ -232,12 +243,20 @@ class Witness:
         name = log.partition
         if offset <= self._archived[name] or self.leaders[name].log is not log:
             return
+        self.passages.goes(log, self._archived[name], offset)
         archive = self.archive[name]
         for batch in (*self._deleted[id(log)], *log.batches):
             known = archive[-1].next_offset if archive else 0
             if known <= batch.base_offset < offset and batch.next_offset > self._archived[name]:
                 archive.append(batch)
         self._archived[name] = offset
+
+    def _parts(self, log: PartitionLog, offset: int) -> None:
+        """The log that counts ends here: what it had beyond is truncated, or not in the new leader's log."""
+        self.passages.goes(log, offset, log.log_end)
+        for (group, name), progress in self.progress.items():
+            if name == log.partition and progress.start > offset:
+                self.progress[group, name] = Progress(offset, progress.highest)
 
     def before(self, log: PartitionLog) -> list[RecordBatch]:
         """What the partition had before the first batch of its leader's log."""
@@ -268,6 +287,7 @@ class Witness:
             known = self.progress.get((consumer.group, name))
             if known is None:
                 self.progress[consumer.group, name] = Progress(offset, offset)
+                self.passages.begins(consumer.group, name, offset)
             behind = max(0, known.highest - offset) if known is not None else 0
             self.coordinators.positioned(consumer.group, name, behind)
 
@@ -313,6 +333,7 @@ def watching() -> Iterator[Witness]:
         _watch_clients(patch, witness)
         _watch_joins(patch, witness)
         _watch_brokers(patch, witness)
+        _watch_logs(patch, witness)
         _watch_rebalances(patch, witness.coordinators)
         yield witness
 
@@ -435,24 +456,35 @@ def _watch_brokers(patch: pytest.MonkeyPatch, witness: Witness) -> None:
             if hosted is not None and hosted.epoch == witness.elected.get(partition):
                 witness._heartbeat_answered(call.client, call.connection.timeline.now_us)
 
+    _wrapped(patch, Replica, "_lead", after=led)
+    _wrapped(patch, GroupCoordination, "_load", after=loaded)
+    _wrapped(patch, Controller, "_elected", before=elects)
+    _wrapped(patch, GroupCoordination, "handle", before=handles)
+
+
+def _watch_logs(patch: pytest.MonkeyPatch, witness: Witness) -> None:
     def refused(_: Requests, batches: list[RecordBatch]) -> None:
         witness.decided(batches)
 
-    def appended(placed: RecordBatch, *_: object) -> None:
+    def appended(placed: RecordBatch, replica: Replica, *_: object) -> None:
         witness.decided([placed])
+        if placed.marker and witness.leaders.get(replica.partition) is replica:
+            witness.passages.marked(replica.log, placed)
+
+    def truncates(log: PartitionLog, offset: int) -> None:
+        replica = witness.leaders.get(log.partition)
+        if replica is not None and replica.log is log:
+            witness._parts(log, offset)
 
     def drops(log: PartitionLog, offset: int) -> None:
         deleted = witness._deleted[id(log)]
         deleted += [batch for batch in log.batches if batch.next_offset <= offset]
 
     _wrapped(patch, PartitionLog, "drop_before", before=drops)
+    _wrapped(patch, PartitionLog, "truncate_to", before=truncates)
     _wrapped(patch, PartitionLog, "advance_start", before=witness._starts_at)
     _wrapped(patch, Replica, "append", after=appended)
     _wrapped(patch, Requests, "never_appended", before=refused)
-    _wrapped(patch, Replica, "_lead", after=led)
-    _wrapped(patch, GroupCoordination, "_load", after=loaded)
-    _wrapped(patch, Controller, "_elected", before=elects)
-    _wrapped(patch, GroupCoordination, "handle", before=handles)
 
 
 def _watch_rebalances(patch: pytest.MonkeyPatch, notes: CoordinatorNotes) -> None:

@@ -1,6 +1,6 @@
 """A witness's notes of groups: the last coordinator of each, its rebalances, and who held which partition when."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from cluster.coordinators.group import ClassicGroup
@@ -72,6 +72,7 @@ class CoordinatorNotes:
         self._open: dict[str, LastRebalance] = {}
         self._closing: dict[str, str] = {}
         self.last: dict[str, LastRebalance] = {}
+        self.barriers: Counter[str] = Counter()  # how many were completed
         self._all: defaultdict[str, dict[int, LastRebalance]] = defaultdict(dict)  # by generation
         self._assigned: defaultdict[str, dict[str, str]] = defaultdict(dict)  # partition → whom it was assigned to last
         self._given: dict[tuple[str, str], int] = {}  # (group, member) → the generation whose share it has
@@ -128,6 +129,7 @@ class CoordinatorNotes:
         """The barrier closed, unless it was extended; without members the rebalance is over."""
         if group.state is GroupState.PREPARING_REBALANCE or not self._counts(group):
             return
+        self.barriers[group.group_id] += 1
         if group.group_id in self._open and group.members:
             self._open[group.group_id].waited_for = self._closing[group.group_id]
         if group.state is GroupState.EMPTY:

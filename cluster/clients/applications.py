@@ -162,18 +162,21 @@ class Application:
     def _finished(self, consumer: Member, slices: list[Slice], records: int) -> None:
         """Tell the first `records` of these as finished, contiguous ones together."""
         stretches: list[tuple[str, int, int, int]] = []  # partition, first offset, next offset, how many again
+        copies: bool | None = None  # of the last stretch, when its records were written for others
         for piece in slices:
             if records <= 0:
                 break
             batch, first, end = piece
             end = min(end, first + records)
             records -= end - first
-            repeated = self._truth.finished(piece, end)
-            if stretches and stretches[-1][0] == batch.partition and stretches[-1][2] == first:
-                _, start, _, before = stretches.pop()
-                stretches.append((batch.partition, start, end, before + repeated))
-            else:
-                stretches.append((batch.partition, first, end, repeated))
+            for count, repeated in self._truth.finished(piece, end):
+                last, copies = copies, repeated > 0 if batch.origins else None
+                if stretches and stretches[-1][0] == batch.partition and stretches[-1][2] == first and last is copies:
+                    _, start, _, before = stretches.pop()
+                    stretches.append((batch.partition, start, first + count, before + repeated))
+                else:
+                    stretches.append((batch.partition, first, first + count, repeated))
+                first += count
         for partition, first, end, repeated in stretches:
             consumer.processed += end - first
             consumer.tell(

@@ -7,7 +7,7 @@ The order of a key is the order in which its producer sent it: by serial number 
 `KeyMoves` knows once added partitions have moved keys elsewhere.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from cluster import events as e
 from cluster.clients.fetcher import Slice
@@ -26,13 +26,30 @@ class GroundTruth:
         self._last: dict[tuple[str, str, str, int], int] = {}
         self._broken: dict[tuple[str, int], None] = {}
 
-    def finished(self, piece: Slice, end: int) -> int:
-        """Records of a slice were finished, up to offset `end`; returns how many of them had been finished before."""
+    def finished(self, piece: Slice, end: int) -> Iterable[tuple[int, int]]:
+        """Records of a slice were finished, up to offset `end`: as stretches (how many, how many of them before).
+
+        Records that were written for others: none or all of a stretch, so that it is known which are copies.
+        """
         batch = piece.batch
         first, stop = piece.first_offset - batch.base_offset, end - batch.base_offset
-        if not batch.origins:  # records that nobody wrote for others: one run
-            return self._run(batch, (batch.producer, batch.partition), batch.first_serial + first, first, stop - first)
-        return sum(self._run(batch, *run) for run in _runs(batch, first, stop))
+        if batch.origins:
+            return (part for run in _runs(batch, first, stop) for part in self._parted(batch, *run))
+        stream, count = (batch.producer, batch.partition), stop - first  # records that nobody wrote for others: one run
+        return ((count, self._run(batch, stream, batch.first_serial + first, first, count)),)
+
+    def _parted(
+        self, batch: RecordBatch, stream: Stream, serial: int, place: int, count: int
+    ) -> Iterator[tuple[int, int]]:
+        at, end = serial, serial + count
+        known = self._known.get(stream)
+        for start, stop in list(known.gaps(at, end)) if known is not None else [(at, end)]:
+            if at < start:
+                yield start - at, self._run(batch, stream, at, place + at - serial, start - at)
+            yield stop - start, self._run(batch, stream, start, place + start - serial, stop - start)
+            at = stop
+        if at < end:
+            yield end - at, self._run(batch, stream, at, place + at - serial, end - at)
 
     def _run(self, batch: RecordBatch, stream: Stream, serial: int, place: int, count: int) -> int:
         """Successive records of one stream were finished; returns how many of them had been finished before."""

@@ -8,8 +8,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from cluster.view.delivery import FATES, fates
 from cluster.view.fold_groups import stopped_partition_us
-from cluster.view.state import NEVER, ClusterView, GroupView, MemberView, PartitionView
+from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
 
 Document = dict[str, Any]
 
@@ -79,38 +80,6 @@ def member_lag(view: ClusterView, member: MemberView) -> int:
         partition = view.partitions[name]
         end = partition.last_stable_offset if stable else partition.high_watermark
         total += max(0, end - position)
-    return total
-
-
-def lost_records(view: ClusterView, group: GroupView) -> int:
-    """Acknowledged records that the group's commits or the log's start passed unfinished, and those that logs lost."""
-    lost = sum(view.partitions[name].lost_from_log for name in group_partitions(view, group))
-    for name, reader in group.readers.items():
-        if reader.start != NEVER:
-            partition = view.partitions[name]
-            for first, end in reader.finished.gaps(reader.start, max(reader.committed, partition.log_start)):
-                lost += partition.acknowledged.covered(first, end) - _aborted_acknowledged(partition, first, end)
-    return lost
-
-
-def _aborted_acknowledged(partition: PartitionView, first: int, end: int) -> int:
-    """Acknowledged records of a range that were aborted: nobody misses them."""
-    known = partition.transactions
-    return known.aborted.shared(partition.acknowledged, first, end) if known is not None else 0
-
-
-def unread_records(view: ClusterView, group: GroupView) -> int:
-    """Readable records that no commit of the group has passed yet and nobody has finished."""
-    total = 0
-    for name in group_partitions(view, group):
-        partition = view.partitions[name]
-        end, first = partition.high_watermark, max(read_up_to(view, group, name), partition.log_start)
-        if group.read_committed:
-            end = partition.last_stable_offset
-        reader = group.readers.get(name)
-        total += max(0, end - first) - (reader.finished.covered(first, end) if reader is not None else 0)
-        if partition.transactions is not None:
-            total -= partition.transactions.not_for_readers(first, end, read_committed=group.read_committed)
     return total
 
 
@@ -276,10 +245,8 @@ def _cluster_counts(view: ClusterView, topics: Iterable[str]) -> Document:
 
 def _reader_counts(view: ClusterView, group: GroupView) -> Document:
     return {
-        "delivered": group.delivered,
+        **fates(view, group, group_partitions(view, group)),
         "duplicated": group.duplicated,
-        "lost": lost_records(view, group),
-        "unread": unread_records(view, group),
         "out_of_order_keys": group.out_of_order_keys,
         "sink_duplicates": group.duplicated if group.sink else 0,
     }
@@ -290,7 +257,7 @@ def _delivery(view: ClusterView) -> Document:
     by_group = {name: _reader_counts(view, group) for name, group in view.groups.items()}
     totals = {
         key: sum(counts[key] for counts in by_group.values())
-        for key in ("delivered", "duplicated", "lost", "unread", "out_of_order_keys", "sink_duplicates")
+        for key in (*FATES, "duplicated", "out_of_order_keys", "sink_duplicates")
     }
     return {
         **_cluster_counts(view, user_topics),

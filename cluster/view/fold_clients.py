@@ -2,6 +2,7 @@
 
 from cluster import events as e
 from cluster.durations import parse_rate
+from cluster.view import ledger
 from cluster.view.fold_cluster import note
 from cluster.view.state import LANE_US, NEVER, ClusterView, GroupView, LaneSpan, MemberView, ReaderView
 
@@ -178,6 +179,7 @@ def positions_reset(view: ClusterView, event: e.PositionsReset) -> None:
         reader = _reader(group, name)
         if reader.start == NEVER:
             reader.start = reader.highest_position = offset
+            ledger.begins(view.partitions[name], reader)
         generation = group.given_in.pop(name, None)  # a seek or a reset of what is owned already is nobody's rebalance
         reread = max(0, reader.highest_position - offset)
         if reread and generation is not None:
@@ -240,7 +242,7 @@ def poll_started(view: ClusterView, event: e.PollStarted) -> None:
 def records_processed(view: ClusterView, event: e.RecordsProcessed) -> None:
     group = view.groups[event.group]
     count = event.next_offset - event.first_offset
-    group.readers[event.partition].finished.add(event.first_offset, event.next_offset)
+    ledger.finished(view.partitions[event.partition], group.readers[event.partition], event)
     group.delivered += count - event.repeated
     group.duplicated += event.repeated
     view.members[event.member].processed += count

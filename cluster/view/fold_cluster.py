@@ -1,8 +1,9 @@
 """How brokers, partitions, producers and faults change the view."""
 
 from cluster import events as e
-from cluster.intervals import IntervalSet
 from cluster.protocol.record_batch import COMMIT
+from cluster.view import ledger
+from cluster.view.placements import note_run
 from cluster.view.state import (
     NEVER,
     BrokerView,
@@ -60,6 +61,7 @@ def partitions_added(view: ClusterView, event: e.PartitionsAdded) -> None:
 def log_start_advanced(view: ClusterView, event: e.LogStartAdvanced) -> None:
     partition = view.partitions[event.partition]
     if event.leader_epoch >= partition.taken_epoch:
+        ledger.deleted(view, partition, event.log_start, event.at_us)
         partition.log_start, partition.bytes = event.log_start, event.bytes
 
 
@@ -117,7 +119,7 @@ def leadership_taken(view: ClusterView, event: e.LeadershipTaken) -> None:
     partition = view.partitions[event.partition]
     if event.leader_epoch < partition.taken_epoch:
         return  # a frozen broker thaws and hears of an election that was followed by another one
-    _cut(view, partition, event.log_end)
+    _cut(view, partition, event.broker, event.log_end)
     if partition.transactions is not None:
         partition.transactions.taken_over(event.log_end, event.high_watermark)
     partition.taken_epoch, partition.taken_by = event.leader_epoch, event.broker
@@ -128,13 +130,9 @@ def leadership_taken(view: ClusterView, event: e.LeadershipTaken) -> None:
     partition.appended = event.appended
 
 
-def _cut(view: ClusterView, partition: PartitionView, log_end: int) -> None:
-    """The log that counts ends here."""
-    for group in view.topic_readers.get(partition.topic, ()):
-        reader = view.groups[group].readers.get(partition.partition)
-        if reader is not None:  # what it finished beyond this log's end is not what will stand there
-            reader.finished.truncate(log_end)
-    partition.acknowledged.truncate(log_end)
+def _cut(view: ClusterView, partition: PartitionView, leader: int, log_end: int) -> None:
+    """The log that counts is this leader's now, and ends here."""
+    ledger.taken_over(view, partition, leader, log_end)
     while partition.append_ends and partition.append_ends[-1] > log_end:
         partition.append_ends.pop()
         partition.append_times_us.pop()
@@ -155,10 +153,9 @@ def records_appended(view: ClusterView, event: e.RecordsAppended) -> None:
     partition.log_end = end
     partition.appended += count if not event.marker else 0
     partition.bytes += event.bytes
+    partition.placements.append(event.base_offset, end, event.producer if not event.marker else "", event.first_serial)
     if event.transactional:
         _in_transaction(partition, event)
-    if partition.unplaced:
-        _place(partition, event)
     readers = view.topic_readers.get(partition.topic)
     if readers is not None:
         partition.append_ends.append(end)
@@ -180,21 +177,14 @@ def _in_transaction(partition: PartitionView, event: e.RecordsAppended) -> None:
             committed=event.marker == COMMIT,
             high_watermark=partition.high_watermark,
         )
+        ledger.ended(partition, known.ended.get(event.base_offset))
     else:
         known.appended(event.producer_id, event.base_offset, event.base_offset + event.count)
 
 
-def _place(partition: PartitionView, event: e.RecordsAppended) -> None:
-    """Records that their producer counted as acknowledged when it sent them have their offsets now."""
-    acked = partition.acked_serials.get(event.producer)
-    if acked is not None and acked.covered(event.first_serial, event.first_serial + event.count):
-        partition.acknowledged.add(event.base_offset, event.base_offset + event.count)
-
-
 def records_lost(view: ClusterView, event: e.RecordsLost) -> None:
     partition = view.partitions[event.partition]
-    gone = partition.vanished.setdefault(event.producer, IntervalSet())
-    gone.add(event.first_serial, event.first_serial + event.records)
+    note_run(partition.vanished, event.producer, event.first_serial, event.first_serial + event.records)
     where = f"from offset {event.first_offset}" if event.first_offset >= 0 else "on their way"
     words = f"{event.records} of {event.producer}'s records to {event.partition} are in no log, {where}"
     note(view, event.at_us, "fault", event.partition, words)
@@ -203,6 +193,7 @@ def records_lost(view: ClusterView, event: e.RecordsLost) -> None:
 def records_survived(view: ClusterView, event: e.RecordsSurvived) -> None:
     partition = view.partitions[event.partition]
     partition.vanished[event.producer].remove(event.first_serial, event.first_serial + event.records)
+    ledger.survived(view, partition, event)
     words = f"{event.records} of {event.producer}'s records to {event.partition} were on their way to a follower"
     note(view, event.at_us, "mended", event.partition, f"{words}: broker-{event.broker} has them")
 
@@ -217,6 +208,7 @@ def high_watermark_advanced(view: ClusterView, event: e.HighWatermarkAdvanced) -
 
 def log_truncated(view: ClusterView, event: e.LogTruncated) -> None:
     partition = view.partitions[event.partition]
+    ledger.truncated(view, partition, event.broker, event.offset)
     if event.broker == partition.taken_by:  # nobody has taken over from it: its log is the partition's for now
         partition.high_watermark = min(partition.high_watermark, event.offset)
         partition.log_end, partition.bytes, partition.appended = event.offset, event.bytes, event.appended
@@ -270,15 +262,7 @@ def batch_acknowledged(view: ClusterView, event: e.BatchAcknowledged) -> None:
     producer.acked += records
     producer.buffered_bytes -= event.freed_bytes
     partition.acked += records
-    first = event.first_serial
-    acked = partition.acked_serials.get(event.producer)
-    if acked is None:
-        acked = partition.acked_serials[event.producer] = IntervalSet()
-    acked.add(first, first + records)
-    if event.base_offset >= 0:
-        partition.acknowledged.add(event.base_offset, event.base_offset + records)
-    else:
-        partition.unplaced = True
+    note_run(partition.acked_serials, event.producer, event.first_serial, event.first_serial + records)
 
 
 def batch_retried(view: ClusterView, event: e.BatchRetried) -> None:

@@ -89,7 +89,7 @@ def join_barrier_completed(view: ClusterView, event: e.JoinBarrierCompleted) -> 
     group.leader = event.leader
     group.members = dict(event.members)
     group.session_deadlines_us = dict(event.session_deadlines_us)
-    group.rebalance_count = max(0, event.generation - 1)
+    group.barriers_completed += 1
     if event.members:
         group.state = "CompletingRebalance"
         if group.barrier is not None:
@@ -258,7 +258,6 @@ def group_loaded(view: ClusterView, event: e.GroupLoaded) -> None:
     group.members = dict(event.members)
     group.assignment = dict(event.assignment)
     group.session_deadlines_us = dict(event.session_deadlines_us)
-    group.rebalance_count = max(0, event.generation - 1)
     group.pending = {}
     group.barrier = None
     for reader in group.readers.values():
@@ -292,7 +291,7 @@ def offsets_expired(view: ClusterView, event: e.OffsetsExpired) -> None:
 
 def group_deleted(view: ClusterView, event: e.GroupDeleted) -> None:
     group = view.groups[event.group]
-    group.state, group.generation, group.rebalance_count, group.assignor, group.leader = "Dead", 0, 0, "", ""
+    group.state, group.generation, group.assignor, group.leader = "Dead", 0, "", ""
     group.members, group.assignment, group.session_deadlines_us, group.pending = {}, {}, {}, {}
     group.barrier = None
     for reader in group.readers.values():

@@ -7,6 +7,7 @@ the fold. Everything is plain data that msgspec can encode, so a keyframe of a r
 import msgspec
 
 from cluster.intervals import IntervalSet
+from cluster.view.placements import Placements, Run, Serials
 from cluster.view.transactions import PartitionTransactions
 
 NEVER = -1
@@ -61,9 +62,11 @@ class PartitionView(msgspec.Struct, gc=False):
     """A partition's leadership and offsets; `append_ends`/`append_times_us` date the records for time lag.
 
     The offsets are those of the last leader that took over (`taken_by`, in epoch `taken_epoch`); `appended` counts
-    records that its log was given and did not truncate; `acknowledged` are the offsets that producers were told are
-    safe, `acked_serials` the same by the producers' own numbers, `vanished` the numbers that no log holds any more.
-    `unplaced`: a producer with acks=0 counts records as acknowledged before anybody gives them an offset.
+    records that its log was given and did not truncate; `placements` says whose records stand where in it. By the
+    producers' own numbers: `acked_serials` are the records that producers were told are safe, `vanished` those that no
+    log holds any more, `aborted_serials` those of aborted transactions, `deleted_serials` those that `placements` has
+    forgotten because they were deleted (`deleted_before`: where the log started before it last advanced, and when that
+    was). `tails`: broker → what its log had beyond its successor's, as long as it has not truncated.
     """
 
     partition: str
@@ -82,23 +85,16 @@ class PartitionView(msgspec.Struct, gc=False):
     appended: int = 0
     produced: int = 0
     acked: int = 0
-    acknowledged: IntervalSet = msgspec.field(default_factory=IntervalSet)
-    acked_serials: dict[str, IntervalSet] = {}
-    vanished: dict[str, IntervalSet] = {}
-    unplaced: bool = False
+    placements: Placements = msgspec.field(default_factory=Placements)
+    tails: dict[int, list[Run]] = {}
+    acked_serials: Serials = {}
+    vanished: Serials = {}
+    aborted_serials: Serials = {}
+    deleted_serials: Serials = {}
+    deleted_before: tuple[int, int] = (0, 0)
     append_ends: list[int] = []
     append_times_us: list[int] = []
     transactions: PartitionTransactions | None = None
-
-    @property
-    def lost_from_log(self) -> int:
-        """Acknowledged records that no replica's log holds any more."""
-        return sum(
-            acked.covered(first, end)
-            for producer, gone in self.vanished.items()
-            if (acked := self.acked_serials.get(producer)) is not None
-            for first, end in gone.ranges()
-        )
 
     @property
     def last_stable_offset(self) -> int:
@@ -260,12 +256,22 @@ class RebalanceView(msgspec.Struct, gc=False):
 
 
 class ReaderView(msgspec.Struct, gc=False):
-    """One group's progress in one partition: where it began to read, what it committed, what it finished."""
+    """One group's progress in one partition: where it began to read, what it committed, what it finished.
+
+    `finished` are offsets of the log that counts. By producers' own numbers: `finished_serials` the same whatever
+    became of the log, `copies` those of them that were written for inputs whose record it had finished before,
+    `before_start` what stood before its first position, `passed` what commits had passed unfinished when it was deleted
+    or truncated (as long as it stands, `committed` tells).
+    """
 
     start: int = NEVER
     committed: int = NEVER
     highest_position: int = NEVER
     finished: IntervalSet = msgspec.field(default_factory=IntervalSet)
+    finished_serials: Serials = {}
+    copies: Serials = {}
+    before_start: Serials = {}
+    passed: Serials = {}
 
 
 class GroupView(msgspec.Struct, gc=False):
@@ -273,6 +279,7 @@ class GroupView(msgspec.Struct, gc=False):
 
     `members` and `pending` map member id → client id; `assignment` maps member id → partitions. `coordinated_by` is the
     broker whose coordinator loaded the group last, or began to rebalance it.
+    `barriers_completed` goes on counting when the group is deleted and returns.
     `owners` is the clients' side: partition → member that holds it now; `unowned_since_us` the partitions that had an
     owner and have none. `previous_owners`: whom a partition was assigned to last; `last_given`: the generation whose
     share a member took over last; `given_in`: the generation that gave a partition, until its owner has a position.
@@ -296,7 +303,7 @@ class GroupView(msgspec.Struct, gc=False):
     assignment: dict[str, tuple[str, ...]] = {}
     barrier: Barrier | None = None
     rebalances: list[RebalanceView] = []
-    rebalance_count: int = 0
+    barriers_completed: int = 0
     owners: dict[str, str] = {}
     unowned_since_us: dict[str, int] = {}
     stopped_partition_us: int = 0
@@ -309,6 +316,11 @@ class GroupView(msgspec.Struct, gc=False):
     last_given: dict[str, int] = {}
     given_in: dict[str, int] = {}
     lag_series: Series = msgspec.field(default_factory=Series)
+
+    @property
+    def rebalance_count(self) -> int:
+        """Completed join barriers after the first one."""
+        return max(0, self.barriers_completed - 1)
 
 
 class TransactionView(msgspec.Struct, gc=False):

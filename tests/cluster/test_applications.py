@@ -124,7 +124,9 @@ def _batch(partition: str, serial: int, offset: int, keys: tuple[int, ...], **mo
 
 
 def _finish(truth: GroundTruth, batch: RecordBatch) -> int:
-    return truth.finished(Slice(batch, batch.base_offset, batch.next_offset), batch.next_offset)
+    stretches = list(truth.finished(Slice(batch, batch.base_offset, batch.next_offset), batch.next_offset))
+    assert sum(count for count, _ in stretches) == batch.count
+    return sum(again for _, again in stretches)
 
 
 def test_the_same_records_at_other_offsets_are_the_same_records() -> None:

@@ -45,3 +45,12 @@ def test_what_two_sets_share_is_counted_within_a_range() -> None:
     assert one.shared(other, 0, 100) == other.shared(one, 0, 100) == 7
     assert one.shared(other, 3, 12) == 3
     assert one.shared(other, 4, 10) == 0
+
+
+@given(RANGES, RANGES)
+def test_two_sets_are_cut_with_one_another_as_sets_are(one: list[tuple[int, int]], two: list[tuple[int, int]]) -> None:
+    (first, plain), (second, other) = filled(one), filled(two)
+    for found, wanted in ((first.within(second), plain & other), (first.without(second), plain - other)):
+        assert {number for low, high in found.ranges() for number in range(low, high)} == wanted
+        assert all(low < high for low, high in found.ranges())
+        assert found.size == len(wanted)

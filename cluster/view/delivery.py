@@ -1,0 +1,82 @@
+"""What became of the acknowledged records of a group's topics. The definitions, in full: docs/delivery.md.
+
+    acknowledged = delivered + lost + unread + skipped
+
+Records are told apart by producer, partition and serial number. Left out of every count are the records of aborted
+transactions, for a group that reads committed data only, and further copies of what was written for one input.
+"""
+
+from collections.abc import Iterable
+
+from cluster.intervals import IntervalSet
+from cluster.view.ledger import note, unfinished
+from cluster.view.placements import Serials
+from cluster.view.state import NEVER, ClusterView, GroupView, PartitionView, ReaderView
+
+FATES = (
+    "acknowledged", "delivered", "lost", "unread", "skipped", "delivered_unacknowledged", "delivered_then_lost",
+)  # fmt: skip
+
+_NONE = IntervalSet()
+
+
+def fates(view: ClusterView, group: GroupView, names: Iterable[str]) -> dict[str, int]:
+    """The counts of one group over these partitions."""
+    counts = dict.fromkeys(FATES, 0)
+    for name in names:
+        partition, reader = view.partitions[name], group.readers.get(name)
+        if partition.acked_serials or reader is not None:
+            _count(counts, partition, reader or ReaderView(), read_committed=group.read_committed)
+    counts["unread"] = counts["acknowledged"] - counts["delivered"] - counts["lost"] - counts["skipped"]
+    return counts
+
+
+def _count(counts: dict[str, int], partition: PartitionView, reader: ReaderView, *, read_committed: bool) -> None:
+    passed, skipped = _passed(partition, reader), _skipped(partition, reader)
+    left_out = [reader.copies, partition.aborted_serials] if read_committed else [reader.copies]
+    for producer in dict.fromkeys((*partition.acked_serials, *reader.finished_serials)):
+        acked = partition.acked_serials.get(producer, _NONE)
+        finished = reader.finished_serials.get(producer, _NONE)
+        for serials in left_out:
+            if producer in serials:
+                acked, finished = acked.without(serials[producer]), finished.without(serials[producer])
+        delivered = acked.within(finished) if acked != finished else acked
+        counts["acknowledged"] += acked.size
+        counts["delivered"] += delivered.size
+        counts["delivered_unacknowledged"] += finished.size - delivered.size
+        gone = partition.vanished.get(producer, _NONE)
+        if gone.starts:
+            counts["delivered_then_lost"] += delivered.within(gone).size
+        left = acked.without(finished) if delivered.size < acked.size else _NONE
+        for key, serials in (("lost", partition.vanished), ("lost", passed), ("skipped", skipped)):
+            if left.starts and producer in serials:
+                counts[key] += left.within(serials[producer]).size
+                left = left.without(serials[producer])
+
+
+def _passed(partition: PartitionView, reader: ReaderView) -> Serials:
+    """What the group's commits have passed unfinished."""
+    if reader.start == NEVER:
+        return {}
+    first = max(reader.start, partition.log_start)
+    if not reader.passed and reader.finished.covered(first, reader.committed) >= reader.committed - first:
+        return {}
+    found = _copy(reader.passed)
+    note(found, unfinished(partition, reader, first, reader.committed))
+    return found
+
+
+def _skipped(partition: PartitionView, reader: ReaderView) -> Serials:
+    """What stood before its first position, or was deleted before it came."""
+    first = partition.placements.first
+    if partition.log_start <= first and not partition.deleted_serials:
+        return reader.before_start
+    found = _copy(reader.before_start)
+    for producer, serials in partition.deleted_serials.items():
+        note(found, ((start, stop, producer, start) for start, stop in serials.ranges()))
+    note(found, partition.placements.between(first, partition.log_start))
+    return found
+
+
+def _copy(serials: Serials) -> Serials:
+    return {producer: IntervalSet(list(known.starts), list(known.ends)) for producer, known in serials.items()}

@@ -1,0 +1,126 @@
+"""How events change what is known of each record's fate: by identity, since truncations give offsets again.
+
+Counts are made of it in `cluster.view.delivery`.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from cluster import events as e
+from cluster.view.placements import Run, Serials, note_run
+from cluster.view.state import NEVER, ClusterView, PartitionView, ReaderView
+from cluster.view.transactions import EndedTransaction
+
+SETTLED_US = 60_000_000  # a leader that dies sooner may be followed by one whose log starts earlier
+
+
+def note(serials: Serials, runs: Iterable[Run]) -> None:
+    """Add the records of these runs."""
+    for first, end, producer, serial in runs:
+        note_run(serials, producer, serial, serial + end - first)
+
+
+def unfinished(partition: PartitionView, reader: ReaderView, first: int, end: int) -> Iterator[Run]:
+    """Records at offsets first … end - 1 that the group has not finished there."""
+    if first < end:
+        for start, stop in reader.finished.gaps(first, end):
+            yield from partition.placements.between(start, stop)
+
+
+def begins(partition: PartitionView, reader: ReaderView) -> None:
+    """A group has its first position in this partition."""
+    note(reader.before_start, partition.placements.between(partition.placements.first, reader.start))
+
+
+def finished(partition: PartitionView, reader: ReaderView, event: e.RecordsProcessed) -> None:
+    """An application finished records. What it had finished before under no name of their own are copies of inputs."""
+    first, end = event.first_offset, event.next_offset
+    if event.repeated:
+        _finished_again(partition, reader, event)
+    else:
+        note(reader.finished_serials, unfinished(partition, reader, first, end))
+    reader.finished.add(first, end)
+
+
+def _finished_again(partition: PartitionView, reader: ReaderView, event: e.RecordsProcessed) -> None:
+    fresh: list[Run] = []
+    for at, until, producer, serial in list(unfinished(partition, reader, event.first_offset, event.next_offset)):
+        shift = serial - at
+        known = reader.finished_serials.get(producer)
+        gaps = list(known.gaps(serial, until + shift)) if known is not None else [(serial, until + shift)]
+        fresh += [(start - shift, stop - shift, producer, start) for start, stop in gaps]
+        note_run(reader.finished_serials, producer, serial, until + shift)  # at once: it may come twice in the range
+    news = sum(until - at for at, until, _, _ in fresh)
+    if event.repeated + news > event.next_offset - event.first_offset:
+        note(reader.copies, fresh)
+
+
+def ended(partition: PartitionView, transaction: EndedTransaction | None) -> None:
+    """A marker ended a transaction. What was aborted stays so, also when the marker is truncated: it was decided."""
+    if transaction is not None and not transaction.committed:
+        for first, end in transaction.records.ranges():
+            note(partition.aborted_serials, partition.placements.between(first, end))
+
+
+def taken_over(view: ClusterView, partition: PartitionView, leader: int, log_end: int) -> None:
+    """The log that counts is another leader's: as far as that goes, and with what it alone had and did not truncate."""
+    tail = [run for run in partition.tails.pop(leader, ()) if run[0] < log_end]
+    before = partition.taken_by
+    gone = cut(view, partition, min(log_end, tail[0][0] if tail else log_end))
+    if gone and before not in {leader, NEVER}:
+        partition.tails[before] = gone
+    for first, end, producer, serial in tail:
+        partition.placements.append(first, min(end, log_end), producer, serial)
+
+
+def truncated(view: ClusterView, partition: PartitionView, broker: int, offset: int) -> None:
+    """A replica dropped the end of its log."""
+    if broker == partition.taken_by:
+        cut(view, partition, offset)
+    elif broker in partition.tails:
+        partition.tails[broker] = [
+            (first, min(end, offset), producer, serial)
+            for first, end, producer, serial in partition.tails[broker]
+            if first < offset
+        ]
+
+
+def survived(view: ClusterView, partition: PartitionView, event: e.RecordsSurvived) -> None:
+    """A replica has records that no log seemed to hold: where it leads, or will lead, its log has them."""
+    end = event.first_offset + event.records
+    if event.broker == partition.taken_by:
+        cut(view, partition, event.first_offset)
+        partition.placements.append(event.first_offset, end, event.producer, event.first_serial)
+    else:
+        tail = [run for run in partition.tails.get(event.broker, ()) if run[0] < event.first_offset]
+        partition.tails[event.broker] = [*tail, (event.first_offset, end, event.producer, event.first_serial)]
+
+
+def cut(view: ClusterView, partition: PartitionView, offset: int) -> list[Run]:
+    """The log that counts ends here: what groups finished or passed beyond it is not what will stand there."""
+    for group in view.topic_readers.get(partition.topic, ()):
+        reader = view.groups[group].readers.get(partition.partition)
+        if reader is not None and reader.start != NEVER:
+            note(reader.passed, unfinished(partition, reader, max(reader.start, offset), reader.committed))
+            reader.finished.truncate(offset)
+            reader.start = min(reader.start, offset)
+    return partition.placements.cut(offset)
+
+
+def deleted(view: ClusterView, partition: PartitionView, log_start: int, at_us: int) -> None:
+    """The log will start here: what a group's commits have passed unfinished is lost to it, what it had ahead is not.
+
+    What was deleted a while ago is settled, except what an application may still be at work on.
+    """
+    since_us, settled = partition.deleted_before
+    for group in view.topic_readers.get(partition.topic, ()):
+        reader = view.groups[group].readers.get(partition.partition)
+        if reader is not None and reader.start != NEVER:
+            first = max(reader.start, partition.log_start)
+            note(reader.passed, unfinished(partition, reader, first, min(reader.committed, log_start)))
+            at_work = unfinished(partition, reader, max(reader.start, reader.committed), reader.highest_position)
+            settled = min(settled, next(at_work, (settled,))[0])
+    if at_us - since_us >= SETTLED_US:
+        placements = partition.placements
+        note(partition.deleted_serials, placements.between(placements.first, settled))
+        placements.drop_before(settled)
+        partition.deleted_before = (at_us, log_start)
