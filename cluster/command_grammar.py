@@ -19,6 +19,9 @@ _PATTERN = re.compile(r"\[|\]|<(\w+):(\w+)>|[^\s\[\]<]+")
 _TOKEN = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|(->)|((?:(?!->)[^\s"])+))', re.DOTALL)
 
 
+MOST_MESSAGE = 400
+
+
 class CommandError(ValueError):
     """A command text that cannot be understood or names what is not there.
 
@@ -26,6 +29,7 @@ class CommandError(ValueError):
     """
 
     def __init__(self, message: str, column: int, suggestion: str | None = None) -> None:
+        message = message if len(message) <= MOST_MESSAGE else f"{message[:MOST_MESSAGE]}…"
         self.message, self.column, self.suggestion = message, column, suggestion
         super().__init__(f"{message} (did you mean {suggestion}?)" if suggestion else message)
 

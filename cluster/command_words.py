@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from cluster.config import MOST_DIGITS
+from cluster.config_keys import LONG_MAX
 from cluster.durations import format_duration, parse_duration
 from cluster.names import Names
 from cluster.protocol.names import TopicPartition
@@ -37,14 +39,14 @@ class WordKind(msgspec.Struct, frozen=True):
 
 def _name(text: str) -> str:
     if not _NAME.fullmatch(text):
-        raise ValueError(f"{text!r} is not a name")
+        raise ValueError(f"{text[:80]!r} is not a name")
     return text
 
 
 def _at_least(low: int) -> Callable[[str], int]:
     def read(text: str) -> int:
-        if not (text.isascii() and text.isdigit() and int(text) >= low):
-            raise ValueError(f"{text!r} is not a whole number of at least {low}")
+        if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS and low <= int(text) <= LONG_MAX):
+            raise ValueError(f"{text[:80]!r} is not a whole number of at least {low}")
         return int(text)
 
     return read

@@ -32,6 +32,9 @@ _BY_SCOPE: dict[Scope, dict[str, ConfigKey]] = {"broker": {}, "topic": {}, "prod
 for _entry in CONFIG_KEYS:
     _BY_SCOPE[_entry.scope][_entry.name] = _entry
 
+MOST_DIGITS = 20
+"""Of a whole number in a text: no key of Kafka's takes one of more."""
+
 ELSEWHERE = {
     "transactional.id": 'it is `transactions = { id = "…" }` of the producer, or a group\'s `commit = "transaction"`',
     "group.id": "it is the group's name",
@@ -156,7 +159,7 @@ def _boolean(key: ConfigKey, raw: object) -> bool:
 
 def _integer(key: ConfigKey, raw: object) -> int:
     digits = raw.removeprefix("-") if isinstance(raw, str) else ""
-    if isinstance(raw, str) and digits.isascii() and digits.isdigit():
+    if isinstance(raw, str) and digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS:
         raw = int(raw)
     if not isinstance(raw, int) or isinstance(raw, bool):
         unit = f" of {key.unit}" if key.unit else ""
@@ -171,7 +174,7 @@ def _number(key: ConfigKey, raw: object) -> float:
         raise wrong
     try:
         value = float(raw)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise wrong from None
     _within(key, value)
     return value
@@ -180,9 +183,9 @@ def _number(key: ConfigKey, raw: object) -> float:
 def _within(key: ConfigKey, value: float) -> None:
     unit = f" {key.unit}" if key.unit else ""
     if key.low is not None and not value >= key.low:
-        raise ConfigError(key.name, f"{key.name} is at least {key.low}{unit}, not {value}")
+        raise ConfigError(key.name, f"{key.name} is at least {key.low}{unit}, not {_shown(value)}")
     if key.high is not None and not value <= key.high:
-        raise ConfigError(key.name, f"{key.name} is at most {key.high}{unit}, not {value}")
+        raise ConfigError(key.name, f"{key.name} is at most {key.high}{unit}, not {_shown(value)}")
 
 
 def _string(key: ConfigKey, raw: object) -> str:
@@ -220,7 +223,8 @@ def is_dotted(name: str) -> bool:
 
 
 def _shown(raw: object) -> str:
-    return str(raw).lower() if isinstance(raw, bool) else repr(raw)
+    text = str(raw).lower() if isinstance(raw, bool) else repr(raw)
+    return text if len(text) <= 80 else f"{text[:80]}…"
 
 
 def _merged(scope: Scope, overrides: Mapping[str, Value]) -> dict[str, Value]:

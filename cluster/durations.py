@@ -4,6 +4,7 @@ Inside the program a duration is an integer number of microseconds, a size an in
 of records a second. Every `format_…` gives the shortest text that its `parse_…` reads back to the same value.
 """
 
+import math
 import re
 from decimal import Decimal
 from fractions import Fraction
@@ -15,13 +16,23 @@ PERIODS = {"s": 1, "m": 60, "h": 3_600}
 _ISO_DURATION = re.compile(r"P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]{1,9})?)S)?)?")
 _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)(.*)", re.DOTALL)
 
+LONGEST_TEXT = 40
+LONGEST_DECIMALS = 400
+MOST_US = 1_000_000 * MICROSECONDS["h"]
+MOST_BYTES = (1 << 63) - 1
+MOST_PER_SECOND = 1e12
+"""Beyond these a number is a slip of the finger, and its arithmetic would leave 64 bits."""
+
 
 def parse_duration(text: str) -> int:
     """Read a duration (`500us`, `20ms`, `1.5s`, `10m`, `2h`) in microseconds.
 
     Raises ValueError, saying what is wrong, for a missing or unknown unit and for less than a whole microsecond.
     """
-    return _whole(text, MICROSECONDS, "duration", "500us, 20ms, 30s, 10m, 2h", "microsecond")
+    us = _whole(text, MICROSECONDS, "duration", "500us, 20ms, 30s, 10m, 2h", "microsecond")
+    if us > MOST_US:
+        raise ValueError(f"{text.strip()!r} is too long: a duration is at most {format_duration(MOST_US)}")
+    return us
 
 
 def format_duration(us: int) -> str:
@@ -44,16 +55,23 @@ def parse_iso_duration(text: str) -> int:
 
     Raises ValueError for anything else, and for a negative one.
     """
-    match = _ISO_DURATION.fullmatch(text.upper())
+    match = _ISO_DURATION.fullmatch(text.upper()) if len(text) <= LONGEST_TEXT else None
     if match is None or text.upper().endswith(("P", "T")):
+        text = _cut(text)
         raise ValueError(f"{text!r} is not a duration: write it like PT1H, PT30M, P1DT12H, PT0.5S")
     days, hours, minutes, seconds = (Fraction(number or "0") for number in match.groups())
-    return int((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * MICROSECONDS["s"])
+    us = int((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * MICROSECONDS["s"])
+    if us > MOST_US:
+        raise ValueError(f"{text!r} is too long: a duration is at most {format_duration(MOST_US)}")
+    return us
 
 
 def parse_size(text: str) -> int:
     """Read a size (`512B`, `1KiB`, `1.5MiB`) in bytes. Raises ValueError, saying what is wrong."""
-    return _whole(text, BYTES, "size", "512B, 1KiB, 16MiB, 1GiB", "byte")
+    size = _whole(text, BYTES, "size", "512B, 1KiB, 16MiB, 1GiB", "byte")
+    if size > MOST_BYTES:
+        raise ValueError(f"{text.strip()!r} is too large: a size is at most {format_size(MOST_BYTES)}")
+    return size
 
 
 def format_size(size_bytes: int) -> str:
@@ -65,8 +83,14 @@ def parse_rate(text: str) -> float:
     """Read a rate (`200/s`, `3/m`, `1000/h`) in records a second. Raises ValueError, saying what is wrong."""
     number, slash, period = text.strip().partition("/")
     if not slash or not re.fullmatch(r"[0-9]+(?:\.[0-9]+)?", number) or period not in PERIODS:
-        raise ValueError(f"{text!r} is not a rate: write it like 200/s, 3/m")
-    return float(Fraction(number) / PERIODS[period])
+        raise ValueError(f"{_cut(text)!r} is not a rate: write it like 200/s, 3/m")
+    whole, _, decimals = number.partition(".")
+    if len(decimals) > LONGEST_DECIMALS:
+        raise ValueError(f"{_cut(text)!r} has more than {LONGEST_DECIMALS} decimals")
+    per_second = Fraction(number) / PERIODS[period] if len(whole) <= LONGEST_TEXT else math.inf
+    if per_second > MOST_PER_SECOND:
+        raise ValueError(f"{_cut(text)!r} is too fast: a rate is at most {MOST_PER_SECOND:.0f}/s")
+    return float(per_second)
 
 
 def format_rate(per_second: float) -> str:
@@ -78,9 +102,14 @@ def format_rate(per_second: float) -> str:
     return f"{Decimal(repr(per_second)):f}/s"
 
 
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
+
+
 def _whole(text: str, units: dict[str, int], noun: str, examples: str, smallest: str) -> int:
-    match = _NUMBER.fullmatch(text.strip())
+    match = _NUMBER.fullmatch(text.strip()) if len(text) <= LONGEST_TEXT else None
     if match is None:
+        text = _cut(text)
         raise ValueError(f"{text!r} is not a {noun}: write it like {examples}")
     number, unit = match.groups()
     if unit not in units:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from cluster.config import CONFIG_KEYS, Scope, Value, coerce, cross_errors, scopes_of
+from cluster.config import CONFIG_KEYS, MOST_DIGITS, Scope, Value, coerce, cross_errors, scopes_of
 from cluster.config_keys import SET_IN_FLIGHT
 from cluster.durations import format_duration, format_rate, parse_duration, parse_rate
 from cluster.spec import MOST_MEMBERS, BrokerSpec, GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
@@ -49,7 +49,7 @@ class Field(msgspec.Struct, frozen=True):
 
 
 def _members(value: object) -> int:
-    if isinstance(value, str) and value.isascii() and value.isdigit():
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS:
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
         raise SettingError(f"{value!r} is not a whole number")

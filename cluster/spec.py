@@ -17,6 +17,7 @@ from cluster.names import Names
 MOST_BROKERS = 1_000
 MOST_PARTITIONS = 10_000  # of all topics together
 MOST_MEMBERS = 2_000  # of all groups together
+MOST_GROUPS = 500
 MOST_PRODUCERS = 2_000  # instances
 MOST_KEYS = 10_000_000  # distinct ones of a producer
 LONGEST_FLIGHT_US = 8_784 * 3_600_000_000  # a leap year

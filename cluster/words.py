@@ -2,6 +2,11 @@
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher
+from itertools import islice
+
+LONGEST_WORD = 100
+MOST_CANDIDATES = 1_000
+"""Nobody means more, and comparing takes the product of their letters."""
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
@@ -12,7 +17,9 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
     """
     best, best_score = None, 0.6
     lower = word.lower()
-    for candidate in candidates:
+    if len(lower) > LONGEST_WORD:
+        return None
+    for candidate in islice(candidates, MOST_CANDIDATES):
         other = candidate.lower()
         score = SequenceMatcher(None, lower, other).ratio()
         if len(lower) >= 3 and (other.startswith(lower) or lower.startswith(other)):

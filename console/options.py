@@ -14,11 +14,16 @@ if TYPE_CHECKING:
     from cyclopts import Token
 
 
+MOST_DIGITS = 20
+
+
 def whole_number(_type: object, tokens: "Sequence[Token]") -> int:
     """An option's whole number; cyclopts itself would round 1.5 to 2. Raises ValueError, saying what is wrong."""
     text = tokens[0].value
     if not re.fullmatch(r"[+-]?[0-9]+", text):
         raise ValueError(f"{text!r} is not a whole number")
+    if len(text) > MOST_DIGITS:
+        raise ValueError(f"{text[:MOST_DIGITS]}… has more than {MOST_DIGITS} digits")
     return int(text)
 
 

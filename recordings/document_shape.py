@@ -93,7 +93,7 @@ class Possible:
         if name in self.known[kind]:
             return True
         owner, dash, number = name.rpartition("-")
-        numbered = bool(dash) and number.isascii() and number.isdigit() and str(int(number)) == number
+        numbered = bool(dash) and number.isascii() and number.isdigit() and (number[0] != "0" or number == "0")
         match kind:
             case "member":
                 return numbered and owner in self.known["group"] and number != "0"

@@ -4,8 +4,7 @@ The format is the contract `scenario-format.md`. `scenario_reader` knows its str
 together; here both are put together with the lines of the file. The library is the folder beside this module.
 """
 
-import re
-import tomllib
+from itertools import islice
 from pathlib import Path
 from typing import TypedDict
 
@@ -18,8 +17,9 @@ from cluster.words import nearest
 from recordings.scenario_checks import check_scenario
 from recordings.scenario_lines import Place, locate
 from recordings.scenario_reader import read_scenario
-from recordings.scenario_tables import Problem
+from recordings.scenario_tables import MOST_PROBLEMS, MOST_REASON, Problem, TooManyProblemsError, cut
 from recordings.settings import SettingError, apply_settings, parse_setting
+from recordings.toml_text import TomlError, read_text, read_toml
 
 __all__ = [
     "LIBRARY", "Scenario", "ScenarioError", "ScenarioErrors", "SettingError", "apply_settings", "library",
@@ -85,31 +85,39 @@ def load(path_or_name: str | Path) -> Scenario:
         suggestion = nearest(str(path_or_name), names)
         raise ScenarioErrors([ScenarioError(str(path_or_name), 0, "no scenario has this name", suggestion)])
     try:
-        text = path.read_bytes().decode()
-    except UnicodeDecodeError:
-        raise ScenarioErrors([ScenarioError(str(path), 0, "it is not text in UTF-8")]) from None
-    except OSError as error:
-        raise ScenarioErrors([ScenarioError(str(path), 0, f"it cannot be read: {error.strerror}")]) from None
+        text = read_text(path)
+    except TomlError as error:
+        raise ScenarioErrors([ScenarioError(str(path), error.line, str(error))]) from None
     return parse_scenario(text, str(path))
 
 
 def parse_scenario(text: str, file: str) -> Scenario:
     """Read a scenario's text; `file` is what errors call it, and gives the name. Raises ScenarioErrors."""
     text = text.removeprefix("\ufeff")
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ScenarioErrors([_syntax_error(str(error), text, file)]) from None
-    lines = locate(text)
     problems: list[Problem] = []
-    spec = read_scenario(data, problems, lines)
+    lines: dict[Place, int] = {(): 1}
+    try:
+        data = read_toml(text)
+        lines = locate(text)
+        spec = read_scenario(data, problems, lines)
+    except TomlError as error:
+        raise ScenarioErrors([ScenarioError(file, error.line, str(error))]) from None
+    except TooManyProblemsError:
+        raise _errors_of(problems, lines, file) from None
     if any(problem.place == ("until",) for problem in problems):
         spec = msgspec.structs.replace(spec, until_us=LONG_MAX)  # nothing is after an end that nobody knows
-    problems += check_scenario(spec, Path(file).parent)
+    problems += islice(check_scenario(spec, Path(file).parent), MOST_PROBLEMS)
     if problems:
-        errors = [ScenarioError(file, _line(lines, each.place), each.reason, each.suggestion) for each in problems]
-        raise ScenarioErrors(sorted(dict.fromkeys(errors), key=lambda error: error.line))
+        raise _errors_of(problems, lines, file)
     return Scenario(spec, Path(file).name.removesuffix(".toml"), text)
+
+
+def _errors_of(problems: list[Problem], lines: dict[Place, int], file: str) -> ScenarioErrors:
+    errors = [
+        ScenarioError(file, _line(lines, each.place), cut(each.reason, MOST_REASON), each.suggestion)
+        for each in problems
+    ]
+    return ScenarioErrors(sorted(dict.fromkeys(errors), key=lambda error: error.line)[:MOST_PROBLEMS])
 
 
 def _line(lines: dict[Place, int], place: Place) -> int:
@@ -117,15 +125,6 @@ def _line(lines: dict[Place, int], place: Place) -> int:
     while place not in lines:
         place = place[:-1]
     return lines[place]
-
-
-def _syntax_error(message: str, text: str, file: str) -> ScenarioError:
-    match = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)", message)
-    if match is None:
-        return ScenarioError(file, 1, message)
-    line = int(match[1]) if match[1] else text.count("\n") + 1
-    column = f" (column {match[2]})" if match[2] else " (the file ends too early)"
-    return ScenarioError(file, line, f"not TOML: {message[: match.start()]}{column}")
 
 
 def library() -> list[str]:

@@ -18,6 +18,7 @@ from cluster.settings import why_not
 from cluster.spec import (
     LONGEST_FLIGHT_US,
     MOST_BROKERS,
+    MOST_GROUPS,
     MOST_KEYS,
     MOST_MEMBERS,
     MOST_PARTITIONS,
@@ -80,6 +81,7 @@ def _sizes(spec: ScenarioSpec) -> Iterator[Problem]:
     for what, found, most, place in (
         ("brokers", len(spec.brokers), MOST_BROKERS, ("cluster", "brokers")),
         ("partitions", partitions, MOST_PARTITIONS, partitions_place),
+        ("groups", len(spec.groups), MOST_GROUPS, ("group", len(spec.groups) - 1)),
         ("members", members, MOST_MEMBERS, members_place),
         ("producers", instances, MOST_PRODUCERS, ("producer", largest, "count")),
     ):
@@ -211,7 +213,7 @@ def _application(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator
 
 def _no_such_key(spec: ScenarioSpec, key: str) -> str | None:
     """Why no record can have a key, in words; None when one can."""
-    if not (key.isascii() and key.isdigit()):
+    if not (key.isascii() and key.isdigit() and len(key) <= len(str(MOST_KEYS))):
         return f"poison: no record has the key {key}: keys are the numbers 0 … distinct - 1"
     distinct = [producer.keys.distinct for producer in spec.producers if producer.keys.kind != "none"]
     if not distinct:

@@ -40,10 +40,14 @@ from recordings.scenario_tables import (
     positive_rate,
     rate,
     scalar,
+    shown,
     size,
     text,
     whole,
 )
+
+MOST_EXPONENT = 20.0
+"""Of a Zipf distribution; with it all but one record in a million have the first key."""
 
 
 def read_scenario(
@@ -77,12 +81,14 @@ def read_scenario(
 def _brokers(table: Table) -> tuple[BrokerSpec, ...]:
     if isinstance(table.data.get("brokers"), list):
         brokers = []
+        seen: set[int] = set()
         for each in table.tables("brokers"):
             broker_id = each.take("id", whole(0), -1, required=True)
             brokers.append(BrokerSpec(broker_id, each.take("rack", filled_text, None)))
             each.close()
-            if broker_id in [broker.id for broker in brokers[:-1]]:
+            if broker_id in seen:
                 each.wrong("id", f"broker {broker_id} is there twice")
+            seen.add(broker_id)
         if not brokers:
             table.wrong("brokers", "brokers: a cluster has at least one broker")
         return tuple(sorted(brokers, key=lambda broker: broker.id)) or (BrokerSpec(1),)
@@ -154,7 +160,7 @@ def _arrivals(value: object) -> ArrivalsSpec:
     wrong: list[str] = []
     for step in value:
         if not isinstance(step, list) or len(step) != 2:
-            wrong.append(f'a step of a profile is written ["30s", "200/s"], not {step!r}')
+            wrong.append(f'a step of a profile is written ["30s", "200/s"], not {shown(step)}')
             continue
         try:
             at_us, per_second = duration(step[0]), rate(step[1])
@@ -175,7 +181,7 @@ def _keys(table: Table) -> KeysSpec:
     keys = KeysSpec(
         kind=table.take("kind", one_of("none", "uniform", "zipf", "hot"), "none", required=bool(table.data)),
         distinct=table.take("distinct", whole(1), 1_000),
-        exponent=table.take("exponent", number(0), 1.0),
+        exponent=table.take("exponent", number(0, MOST_EXPONENT), 1.0),
         share=table.take("share", number(0, 1), 0.5),
     )
     table.close()

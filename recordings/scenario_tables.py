@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from cluster.config import ConfigError, Scope, Value, coerce
+from cluster.config_keys import LONG_MAX
 from cluster.durations import parse_duration, parse_rate, parse_size
 from cluster.words import nearest
 from recordings.scenario_lines import Place
@@ -25,6 +26,18 @@ class ReadError(ValueError):
     def __init__(self, reason: str, suggestion: str | None = None) -> None:
         super().__init__(reason)
         self.suggestion = suggestion
+
+
+MOST_PROBLEMS = 50
+"""Errors of a file that are told: whoever made more of them will ask again."""
+
+MOST_SHOWN = 80
+MOST_REASON = 400
+"""Characters of a value that an error shows, and of its whole reason."""
+
+
+class TooManyProblemsError(Exception):
+    """There is more wrong with a file than is worth telling at once."""
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -45,7 +58,13 @@ class Table:
     def wrong(self, key: str, reason: str, suggestion: str | None = None) -> None:
         """Note a problem at a key, or at the table itself when the key is not there."""
         place = (*self.place, key) if key in self.data else self.place
-        self.problems.append(Problem(place, reason, suggestion))
+        self.note(Problem(place, reason, suggestion))
+
+    def note(self, problem: Problem) -> None:
+        """Note a problem. Raises TooManyProblemsError when there are enough."""
+        self.problems.append(problem)
+        if len(self.problems) >= MOST_PROBLEMS:
+            raise TooManyProblemsError
 
     def has(self, key: str) -> bool:
         """Whether the file says anything at this key."""
@@ -91,14 +110,15 @@ class Table:
             try:
                 values[name] = coerce(scope, name, raw)
             except ConfigError as error:
-                self.problems.append(Problem(place, error.reason, error.suggestion))
+                self.note(Problem(place, error.reason, error.suggestion))
         return values
 
     def close(self) -> None:
         """Report every key that nobody asked for."""
+        known = set(self.known)
         for key in self.data:
-            if key not in self.known:
-                self.wrong(key, f"unknown key {key}", nearest(key, self.known))
+            if key not in known:
+                self.wrong(key, f"unknown key {cut(key)}", nearest(key, self.known))
 
 
 def _flat(table: Mapping[str, Any], place: Place, prefix: str = "") -> list[tuple[Place, str, object]]:
@@ -111,8 +131,13 @@ def _flat(table: Mapping[str, Any], place: Place, prefix: str = "") -> list[tupl
 
 
 def shown(value: object) -> str:
-    """A TOML value as a person wrote it."""
-    return str(value).lower() if isinstance(value, bool) else repr(value)
+    """A TOML value as a person wrote it, if it is not too long."""
+    return str(value).lower() if isinstance(value, bool) else cut(repr(value))
+
+
+def cut(text: str, characters: int = MOST_SHOWN) -> str:
+    """A text as an error shows it: of a long one its beginning."""
+    return text if len(text) <= characters else f"{text[:characters]}…"
 
 
 def text(value: object) -> str:
@@ -144,31 +169,31 @@ def mapping(value: object) -> Mapping[str, Any]:
     return value
 
 
-def whole(low: int, high: int | None = None) -> Callable[[object], int]:
+def whole(low: int, high: int = LONG_MAX) -> Callable[[object], int]:
     """A whole number within bounds."""
 
     def read(value: object) -> int:
         if not isinstance(value, int) or isinstance(value, bool):
             raise ReadError(f"{shown(value)} is not a whole number")
         if value < low:
-            raise ReadError(f"{value} is below {low}")
-        if high is not None and value > high:
-            raise ReadError(f"{value} is above {high}")
+            raise ReadError(f"{shown(value)} is below {low}")
+        if value > high:
+            raise ReadError(f"{shown(value)} is above {high}")
         return value
 
     return read
 
 
-def number(low: float, high: float | None = None) -> Callable[[object], float]:
+def number(low: float, high: float) -> Callable[[object], float]:
     """A number within bounds."""
 
     def read(value: object) -> float:
         if not isinstance(value, int | float) or isinstance(value, bool):
             raise ReadError(f"{shown(value)} is not a number")
         if not value >= low:
-            raise ReadError(f"{value} is below {low:g}")
-        if high is not None and not value <= high:
-            raise ReadError(f"{value} is above {high:g}")
+            raise ReadError(f"{shown(value)} is below {low:g}")
+        if not value <= high:
+            raise ReadError(f"{shown(value)} is above {high:g}")
         return float(value)
 
     return read
@@ -200,7 +225,7 @@ def positive_rate(value: object) -> float:
 def scalar(value: object) -> Scalar:
     """A single value of any type."""
     if not isinstance(value, str | int | float | bool):
-        raise ReadError(f"{value!r} is not a single value")
+        raise ReadError(f"{shown(value)} is not a single value")
     return value
 
 
@@ -226,9 +251,11 @@ def words(value: object) -> tuple[str, ...]:
     """A list of strings, each once."""
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise ReadError(f"{shown(value)} is not a list of names")
-    for index, each in enumerate(value):
-        if each in value[:index]:
-            raise ReadError(f"{each} stands there twice")
+    seen = set()
+    for each in value:
+        if each in seen:
+            raise ReadError(f"{cut(each)} stands there twice")
+        seen.add(each)
     return tuple(value)
 
 

@@ -14,7 +14,6 @@ The steps are done in the file's order; `at` may go back. What a step does, it d
 shows, shot. The console carries them out: it alone knows screens and commands.
 """
 
-import tomllib
 from pathlib import Path
 
 import msgspec
@@ -23,6 +22,7 @@ from recordings.predicates import Predicate
 from recordings.scenario import ScenarioError, ScenarioErrors
 from recordings.scenario_lines import locate
 from recordings.scenario_tables import Problem, ReadError, Table, duration, filled_text
+from recordings.toml_text import TomlError, read_text, read_toml
 
 
 class ScriptStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,20 +47,18 @@ class Script(msgspec.Struct, frozen=True):
 def load_script(path: Path) -> Script:
     """Read a script's file. Raises ScenarioErrors with everything that is wrong with it."""
     try:
-        text = path.read_bytes().decode()
-    except UnicodeDecodeError:
-        raise ScenarioErrors([ScenarioError(str(path), 0, "it is not text in UTF-8")]) from None
-    except OSError as error:
-        raise ScenarioErrors([ScenarioError(str(path), 0, f"it cannot be read: {error.strerror}")]) from None
+        text = read_text(path)
+    except TomlError as error:
+        raise ScenarioErrors([ScenarioError(str(path), error.line, str(error))]) from None
     return parse_script(text, str(path))
 
 
 def parse_script(text: str, file: str) -> Script:
     """Read a script's text; `file` is what errors call it. Raises ScenarioErrors."""
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ScenarioErrors([ScenarioError(file, 0, f"not TOML: {error}")]) from None
+        data = read_toml(text)
+    except TomlError as error:
+        raise ScenarioErrors([ScenarioError(file, error.line, str(error))]) from None
     lines = locate(text)
     problems: list[Problem] = []
     top = Table(data, (), problems)

@@ -57,7 +57,7 @@ class Member(Process):
         self.heartbeat_interval_us: int = config["heartbeat.interval.ms"] * MS
         self.max_poll_interval_us: int = config["max.poll.interval.ms"] * MS
         self.max_poll_records: int = config["max.poll.records"]
-        self.auto_commit_interval_us: int = config["auto.commit.interval.ms"] * MS
+        self.auto_commit_interval_us: int = max(1, config["auto.commit.interval.ms"]) * MS  # 0: with every poll()
         max_wait_us = max(1, config["fetch.max.wait.ms"] * MS)
         self.fetcher.limit(config["fetch.max.bytes"], config["max.partition.fetch.bytes"], max_wait_us)
 

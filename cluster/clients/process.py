@@ -67,7 +67,7 @@ class Process:
     def read_timeouts(self, config: Mapping[str, Any]) -> None:
         """Read what every client's configuration has; a request under way is looked at when its old timeout is over."""
         self._request_timeout_us: int = config["request.timeout.ms"] * MS
-        self.retry_backoff_us: int = config["retry.backoff.ms"] * MS
+        self.retry_backoff_us: int = max(1, config["retry.backoff.ms"]) * MS  # else time would stand still
         self.retry_backoff_max_us: int = config["retry.backoff.max.ms"] * MS
         for connection in self._connections.values():
             connection.timeout_us = self._request_timeout_us
