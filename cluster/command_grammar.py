@@ -13,13 +13,10 @@ import msgspec
 
 from cluster.command_words import KINDS, WordKind
 from cluster.protocol.names import TopicPartition
-from cluster.words import nearest
+from cluster.words import brief, nearest
 
 _PATTERN = re.compile(r"\[|\]|<(\w+):(\w+)>|[^\s\[\]<]+")
 _TOKEN = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|(->)|((?:(?!->)[^\s"])+))', re.DOTALL)
-
-
-MOST_MESSAGE = 400
 
 
 class CommandError(ValueError):
@@ -29,7 +26,7 @@ class CommandError(ValueError):
     """
 
     def __init__(self, message: str, column: int, suggestion: str | None = None) -> None:
-        message = message if len(message) <= MOST_MESSAGE else f"{message[:MOST_MESSAGE]}…"
+        message = brief(message)
         self.message, self.column, self.suggestion = message, column, suggestion
         super().__init__(f"{message} (did you mean {suggestion}?)" if suggestion else message)
 
@@ -73,8 +70,11 @@ class Form(msgspec.Struct, frozen=True):
     @property
     def usage(self) -> str:
         """The form as a person reads it: `kill NAME [for DURATION]`."""
-        written = " ".join(_shown(part) for part in self.required)
-        return " ".join([written, *(f"[{' '.join(_shown(part) for part in run)}]" for run in self.optional)])
+        if self.pattern not in _usages:
+            written = " ".join(_shown(part) for part in self.required)
+            runs = (f"[{' '.join(_shown(part) for part in run)}]" for run in self.optional)
+            _usages[self.pattern] = " ".join([written, *runs])
+        return _usages[self.pattern]
 
 
 class Match(msgspec.Struct):
@@ -89,6 +89,7 @@ class Match(msgspec.Struct):
     misspelled: tuple[Token, str] | None = None
 
 
+_usages: dict[str, str] = {}
 _parts: dict[str, tuple[list[Part], list[list[Part]]]] = {}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from cluster.config_keys import CONFIG_KEYS, TOPIC_FALLBACK, ConfigKey, Scope, Value
 from cluster.durations import parse_iso_duration
-from cluster.words import nearest
+from cluster.words import brief, nearest
 
 __all__ = [
     "CONFIG_KEYS",
@@ -49,6 +49,7 @@ class ConfigError(ValueError):
     """A configuration that Kafka would refuse: the `key`, the reason, and the nearest right word if there is one."""
 
     def __init__(self, key: str, reason: str, suggestion: str | None = None) -> None:
+        reason = brief(reason)
         self.key, self.reason, self.suggestion = key, reason, suggestion
         super().__init__(f"{reason} (did you mean {suggestion}?)" if suggestion else reason)
 

@@ -15,7 +15,7 @@ from cluster.config_keys import SET_IN_FLIGHT
 from cluster.durations import format_duration, format_rate, parse_duration, parse_rate
 from cluster.spec import MOST_MEMBERS, BrokerSpec, GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
 from cluster.unbuilt import refused_config
-from cluster.words import nearest
+from cluster.words import brief, nearest
 
 S = TypeVar("S", bound=msgspec.Struct)
 Declared = TopicSpec | GroupSpec | ProducerSpec | BrokerSpec
@@ -33,6 +33,9 @@ _NOUNS = {TopicSpec: "topic", GroupSpec: "group", ProducerSpec: "producer", Brok
 
 class SettingError(ValueError):
     """A setting that cannot be made: the text says which, why, and the nearest right word."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(brief(reason))
 
 
 class Field(msgspec.Struct, frozen=True):

@@ -4,9 +4,23 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from itertools import islice
 
+LONGEST_SENTENCE = 400
 LONGEST_WORD = 100
 MOST_CANDIDATES = 1_000
 """Nobody means more, and comparing takes the product of their letters."""
+
+
+def brief(sentence: str) -> str:
+    """A sentence about something that somebody wrote, if it is not too long to be read; else its beginning."""
+    return sentence if len(sentence) <= LONGEST_SENTENCE else f"{sentence[:LONGEST_SENTENCE]}…"
+
+
+def _ratio(word: str, other: str, least: float) -> float:
+    """Difflib's ratio, or 0 where its bounds say that it is below `least`: they cost a tenth of it."""
+    if 2 * min(len(word), len(other)) < least * (len(word) + len(other)):
+        return 0.0
+    matcher = SequenceMatcher(None, word, other)
+    return matcher.ratio() if matcher.quick_ratio() >= least else 0.0
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
@@ -21,7 +35,7 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
         return None
     for candidate in islice(candidates, MOST_CANDIDATES):
         other = candidate.lower()
-        score = SequenceMatcher(None, lower, other).ratio()
+        score = _ratio(lower, other, best_score)
         if len(lower) >= 3 and (other.startswith(lower) or lower.startswith(other)):
             score = max(score, 0.65)
         if score > best_score or (best is None and score >= best_score):

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from cluster.words import nearest
+from cluster.words import brief, nearest
 from recordings.cel.evaluation import Program
 from recordings.cel.nodes import Macro, Node, children
 from recordings.cel.reading import ExpressionError, read
@@ -28,6 +28,7 @@ class PredicateError(ValueError):
     """An expression that cannot be asked: the `reason`, and the nearest right words if there are any."""
 
     def __init__(self, reason: str, suggestion: str | None = None) -> None:
+        reason = brief(reason)
         self.reason, self.suggestion = reason, suggestion
         super().__init__(f"{reason} (did you mean {suggestion}?)" if suggestion else reason)
 

@@ -13,11 +13,11 @@ import msgspec
 from cluster.config_keys import LONG_MAX
 from cluster.durations import format_duration
 from cluster.spec import ScenarioSpec
-from cluster.words import nearest
+from cluster.words import brief, nearest
 from recordings.scenario_checks import check_scenario
 from recordings.scenario_lines import Place, locate
 from recordings.scenario_reader import read_scenario
-from recordings.scenario_tables import MOST_PROBLEMS, MOST_REASON, Problem, TooManyProblemsError, cut
+from recordings.scenario_tables import MOST_PROBLEMS, Problem, TooManyProblemsError
 from recordings.settings import SettingError, apply_settings, parse_setting
 from recordings.toml_text import TomlError, read_text, read_toml
 
@@ -113,10 +113,7 @@ def parse_scenario(text: str, file: str) -> Scenario:
 
 
 def _errors_of(problems: list[Problem], lines: dict[Place, int], file: str) -> ScenarioErrors:
-    errors = [
-        ScenarioError(file, _line(lines, each.place), cut(each.reason, MOST_REASON), each.suggestion)
-        for each in problems
-    ]
+    errors = [ScenarioError(file, _line(lines, each.place), brief(each.reason), each.suggestion) for each in problems]
     return ScenarioErrors(sorted(dict.fromkeys(errors), key=lambda error: error.line)[:MOST_PROBLEMS])
 
 

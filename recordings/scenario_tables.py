@@ -32,8 +32,7 @@ MOST_PROBLEMS = 50
 """Errors of a file that are told: whoever made more of them will ask again."""
 
 MOST_SHOWN = 80
-MOST_REASON = 400
-"""Characters of a value that an error shows, and of its whole reason."""
+"""Characters of a value that an error shows."""
 
 
 class TooManyProblemsError(Exception):
@@ -135,9 +134,9 @@ def shown(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else cut(repr(value))
 
 
-def cut(text: str, characters: int = MOST_SHOWN) -> str:
+def cut(text: str) -> str:
     """A text as an error shows it: of a long one its beginning."""
-    return text if len(text) <= characters else f"{text[:characters]}…"
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
 
 
 def text(value: object) -> str:

@@ -35,7 +35,7 @@ class TopicPartition(NamedTuple):
         Raises ValueError when there is no topic, no dash, or no plain decimal number after the last dash.
         """
         topic, dash, number = text.rpartition("-")
-        if not (dash and topic and number.isascii() and number.isdigit() and len(number) <= 19):
+        if not (dash and topic and number.isascii() and number.isdigit() and len(number) <= 100):
             raise ValueError(f"{text[:80]!r} is not a partition: expected TOPIC-NUMBER, for example orders-0")
         return cls(topic, int(number))
 

@@ -1,0 +1,232 @@
+"""Targets that are texts: scenario files, expressions, commands, settings."""
+
+import tempfile
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from random import Random
+
+from cluster.commands import CommandError, parse, text_of
+from cluster.config import CONFIG_KEYS
+from cluster.durations import MICROSECONDS
+from cluster.events import EVENT_KINDS, Event
+from console.command_text import completions, read
+from recordings.document_shape import SHAPE, Possible, zeros
+from recordings.flight import LastEvent, fly, make_plan
+from recordings.predicates import Predicate, PredicateError
+from recordings.scenario import (
+    LIBRARY,
+    Scenario,
+    ScenarioErrors,
+    SettingError,
+    apply_settings,
+    load,
+    parse_scenario,
+    parse_setting,
+)
+from tests.fuzz.engine import Target
+from tests.fuzz.mutation import mutated_text
+
+FLOWN = 500
+"""One of so many accepted scenarios is flown, for `FLOWN_US` and at most `FLOWN_EVENTS`."""
+FLOWN_US, FLOWN_EVENTS = MICROSECONDS["s"], 20_000
+LARGEST_BASE = 2_500
+
+SMALL = """
+title = "Small"
+seed = 5
+until = "20s"
+[cluster]
+brokers = [{ id = 1, rack = "a" }, { id = 2 }]
+config = { "min.insync.replicas" = 1 }
+[network]
+latency = "2ms"
+jitter = 0.1
+links = [{ between = ["broker-1", "billing-2"], latency = "9ms" }]
+[[topic]]
+name = "orders"
+partitions = 4
+[[producer]]
+name = "checkout"
+topics = ["orders"]
+rate = "20/s"
+arrivals = [["0s", "5/s"], ["3s", "0/s"]]
+keys = { kind = "zipf", distinct = 9, exponent = 1.2 }
+transactions = { id = "tx-{n}", records = 5, abort = 0.1 }
+[[group]]
+name = "billing"
+topics = ["orders"]
+members = 2
+subscriptions = { billing-1 = ["orders"] }
+application = { per_record = "1ms", commit = "after-each-poll", poison = { key = "3" } }
+config = { "auto.offset.reset" = "earliest", session.timeout.ms = 6000 }
+[[at]]
+time = "12s"
+do = "kill billing-2"
+[[expect]]
+that = "groups.billing.members == 1 && partitions.all(p, partitions[p].leader > 0)"
+at = "20s"
+[[expect]]
+event = "member_removed"
+where = { reason = "session expired" }
+count = 1
+"""
+
+
+@cache
+def small() -> Scenario:
+    """A scenario with something of everything."""
+    return parse_scenario(SMALL, "small.toml")
+
+
+@cache
+def scenario_bases() -> list[str]:
+    """Right scenarios: the smaller ones of the library, and one with something of everything, often."""
+    texts = [path.read_text() for path in sorted(LIBRARY.glob("*.toml"))]
+    return [*(text for text in texts if len(text) <= LARGEST_BASE), *[SMALL] * 40]
+
+
+@cache
+def scenario_words() -> list[str]:
+    """Words that mean something somewhere in a scenario."""
+    keys = [f'"{key.name}"' for key in CONFIG_KEYS]
+    fields = sorted({word for text in scenario_bases() for word in text.split() if len(word) < 40})
+    return [*keys, *fields, *(f'"{word}"' for word in command_bases())]
+
+
+@cache
+def command_bases() -> list[str]:
+    """One command of each kind, and the console's own."""
+    return [
+        "kill billing-2 for 3s", "crash broker-1", "stop checkout-1", "start broker-2", "restart billing-1 after 2s",
+        "pause checkout-1 for 5s", "resume checkout-1", "pause heartbeats of billing-1 for 12s",
+        "stall billing-1 for 1m",
+        "slow billing-1 per record to 20ms", "scale billing to 3", "rolling restart billing every 2s down 1s",
+        "cut broker-1 <-> broker-2 for 3s", "cut broker-1 -> broker-2", "heal all", "hold broker-1 -> broker-2",
+        "release all", "slow link broker-1 <-> billing-1 by 40ms", "lose next 2 Produce responses from broker-1",
+        "add partitions orders to 8", "subscribe billing-1 to orders", "set billing session.timeout.ms 9000",
+        "set checkout rate 40/s", "seek billing orders-0 to 3", "abandon transaction of checkout-1",
+        "abort hanging transaction orders-0", "elect preferred orders-0", "elect unclean orders-1", "isolate broker-1",
+        "fail over controller", "move coordinator of billing to broker-2", "slow disk of broker-1 by 20ms",
+        "fill disk of broker-1", "delete records orders-0 up to 5", 'mark "here it is"', "speed 20", "flat out",
+        "step group_stabilized", "until groups.billing.lag == 0", "record x.flight", "go billing-1", "go -10s",
+    ]  # fmt: skip
+
+
+@cache
+def command_words() -> list[str]:
+    """Words of commands, and names."""
+    words = sorted(set(chain.from_iterable(text.split() for text in command_bases())))
+    return [*words, "nobody", "billing-99", "orders-7", "broker", "2", ",", '"', "\\", *EVENT_KINDS]
+
+
+@cache
+def cel_bases() -> list[str]:
+    """Right expressions."""
+    return [
+        "groups.billing.state == 'Stable' && groups.billing.members == 2",
+        "partitions.filter(name, name.startsWith('__consumer_offsets-') && partitions[name].log_end > 0).size() == 6",
+        "partitions['orders-0'].high_watermark - groups.billing.committed['orders-0'] < 7 * 6 || delivery.lost > 1 / 2",
+        "groups.all(g, groups[g].lag == 0) ? now_ms > 1000 : has(transactions.tx) && !members['billing-1'].alive",
+        "[1, 2, 3].map(x, x % 2 == 0, x * 10).exists_one(y, y in [20, 40]) && {'a': [1.5, -2e3]}.a[0] > 0.1",
+        "string(now_ms) + 'ms' != r'\\d' && int('7') == size('äb') && double(3) / 0.0 > -1.0",
+        "members.exists(m, members[m].state.matches('^(Sta|Dea)[a-z]+$')) // why not",
+        "brokers['1'].coordinator_of[0] == 'billing' && partitions['orders-0'].isr == [1, 2]",
+    ]
+
+
+@cache
+def cel_words() -> list[str]:
+    """Words, operators and functions of CEL, and fields."""
+    fields = [*SHAPE, *SHAPE["groups"].node, *SHAPE["partitions"].node, "billing", "'orders-0'", "x", "null", "true"]
+    return [
+        *fields, "&&", "||", "==", "!=", "<=", "in", "+", "-", "*", "/", "%", "?", "!", ".map(x, x)", ".all(y, true)",
+        ".filter(z, z == z)", ".size()", "[[1]]", "{1: 2}", "[x]", "x + x", "matches('(a+)+')", "'a{9}{9}'", "0u",
+        "b'x'",
+        ".map(x, [x, x, x, x])", ".map(x, x + x + x)", "[1, 2, 3, 4, 5, 6, 7, 8, 9]", "'\\u0000'", "9e999",
+    ]  # fmt: skip
+
+
+@cache
+def setting_bases() -> list[str]:
+    """Right settings."""
+    scopes = {"broker": "cluster", "topic": "orders", "producer": "checkout", "consumer": "billing"}
+    keys = [f"{scopes[key.scope]}:{key.name}={key.default}" for key in CONFIG_KEYS]
+    return [*keys, "members=3", "billing:assignors=range,sticky", "static=true", "per_record=20ms", "checkout.rate=4/s"]
+
+
+@cache
+def _possible() -> Possible:
+    return Possible(small().spec)
+
+
+def _feed_scenario(made: tuple[str, float]) -> bool:
+    text, luck = made
+    if luck < 0.02:
+        with tempfile.NamedTemporaryFile(suffix=".toml") as file:
+            file.write(text.encode("utf-8", "surrogatepass").replace(b"e", b"\xff" if luck < 0.005 else b"e"))
+            file.flush()
+            load(Path(file.name))
+    scenario = parse_scenario(text, "fuzz.toml")
+    if luck > 1 - 1 / FLOWN or (luck > 1 - 20 / FLOWN and text is SMALL):
+        _fly(scenario)
+    return True
+
+
+def _fly(scenario: Scenario) -> None:
+    def stop(event: Event) -> None:
+        if event.seq >= FLOWN_EVENTS:
+            raise LastEvent
+
+    fly(make_plan(scenario, until_us=FLOWN_US), log=stop)
+
+
+def _feed_cel(text: str) -> bool:
+    predicate = Predicate(text)
+    possible = _possible()
+    wrong = predicate.trouble_in(possible)
+    answer = predicate.ask(zeros(possible, predicate.needs))
+    assert isinstance(answer.holds, bool)
+    return not wrong
+
+
+def _feed_command(text: str) -> bool:
+    names = small().spec.names()
+    try:
+        command = parse(text)
+    except CommandError:
+        completions(text[:200], names)
+        read(text, names)
+        return True
+    assert parse(text_of(command)) == command, "its canonical text says something else"
+    return True
+
+
+def _feed_setting(text: str) -> bool:
+    apply_settings(small().spec, [parse_setting(text)])
+    return True
+
+
+def _scenario(random: Random) -> tuple[str, float]:
+    return mutated_text(random, scenario_bases(), scenario_words()), random.random()
+
+
+TEXTS = (
+    Target("scenario", 100, (ScenarioErrors,), _scenario, _feed_scenario),
+    Target("cel", 270, (PredicateError,), lambda random: mutated_text(random, cel_bases(), cel_words()), _feed_cel),
+    Target(
+        "command",
+        300,
+        (CommandError, PredicateError),
+        lambda random: mutated_text(random, command_bases(), command_words()),
+        _feed_command,
+    ),
+    Target(
+        "setting",
+        200,
+        (SettingError, ScenarioErrors),
+        lambda random: mutated_text(random, setting_bases(), command_words()),
+        _feed_setting,
+    ),
+)
+"""Every target that is a text."""
