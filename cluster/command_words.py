@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from cluster.config import MOST_DIGITS
-from cluster.config_keys import LONG_MAX
 from cluster.durations import format_duration, parse_duration
 from cluster.names import Names
 from cluster.protocol.names import TopicPartition
 from cluster.words import nearest
+
+MOST_DIGITS = 100
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -45,7 +45,7 @@ def _name(text: str) -> str:
 
 def _at_least(low: int) -> Callable[[str], int]:
     def read(text: str) -> int:
-        if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS and low <= int(text) <= LONG_MAX):
+        if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS and int(text) >= low):
             raise ValueError(f"{text[:80]!r} is not a whole number of at least {low}")
         return int(text)
 
