@@ -72,10 +72,6 @@ def _never() -> bool:
     return False
 
 
-def _not_journaled(_turn: int, _at_us: int, _command: object) -> None:
-    pass
-
-
 class Timeline(Steering, trio.abc.Clock):
     """The clock to give to `trio.run(…, clock=timeline)`; its theory is told at the top of the module.
 
@@ -104,7 +100,7 @@ class Timeline(Steering, trio.abc.Clock):
     ) -> None:
         super().__init__(Pace(wall, speed))
         self.hold: Callable[[], bool] = _never
-        self.on_command: Callable[[int, int, object], None] = _not_journaled
+        self.on_command: Callable[[int, int, object], None] = lambda *_: None
         self.replay: list[tuple[int, int, object]] = []
         self.replay_by_time: list[tuple[int, object]] = []
         self._execute, self._live, self._numbers = execute, live, 0
@@ -358,6 +354,11 @@ class Timeline(Steering, trio.abc.Clock):
     def position_us(self) -> int:
         """Where the wall clock stands in virtual time: not before the last turn, and not past the next one."""
         return int(min(self._pace.position_us(self.now_us), max(self.now_us, self._next_us()), self._end_us))
+
+    def interrupt(self, error: BaseException) -> None:
+        """End the flight under way: main is raised `error` in fly()."""
+        if self._main is not None:
+            self._finish(outcome.Error(error))
 
     # --- for Timer and Waiter -----------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from console.clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, Clock
 from console.flight import BROKEN
 from console.presenters.blast import BROKER_SESSION_US
 from console.traces import Traces
+from console.wanted import Setting, Wanted
 
 if TYPE_CHECKING:
     import trio
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
     from cluster.simulation import Simulation
     from recordings.flight import CommandNote, Plan
     from recordings.journal import Recorder
-
-Setting = tuple[str | None, str, str]
+    from recordings.own_code import Leave
 
 QUEUED = 20_000  # events that may wait for the console before the simulation waits for it
 CHUNK = 250  # events folded between two looks at the time
 JOIN_SECONDS = 2.0
+STUCK_SECONDS = 1.0  # a turn that has not ended by then is left alone with its thread
 LAST_EVENTS = 50  # that are shown when something went wrong
 
 
@@ -51,9 +52,9 @@ class Bridge:
         record: str | Path | None = None,
         speed: float = 1.0,
         invariants: bool = True,
+        leave: "Leave | None" = None,
     ) -> None:
-        self._scenario, self._seed, self._until_us, self._settings = scenario, seed, until_us, settings
-        self._record, self._speed, self._invariants = record, speed, invariants
+        self._wanted, self._speed = Wanted(scenario, seed, until_us, settings, record, invariants, leave), speed
         self._queue: deque[Event] = deque()
         self.clock = Clock(speed=speed)  # where the flight stood when it was last asked
         self.names = Names()  # what commands may name
@@ -62,9 +63,10 @@ class Bridge:
         self.complaint = ""  # bad input: what to print instead of a flight
         self.notice = ""  # something to be said once
         self.broker_session_us = BROKER_SESSION_US
-        self._wake: Callable[[], None] = _nobody
+        self._wake: Callable[[], object] = bool  # until somebody waits
         self._thread: threading.Thread | None = None
         self._stopping = False
+        self._left_alone = False
         # trio's side
         self._token: trio.lowlevel.TrioToken | None = None
         self._scope: trio.CancelScope | None = None
@@ -74,6 +76,7 @@ class Bridge:
         self._commands: list[CommandNote] = []
         self._watched: type[Event] | None = None
         self._seen = False
+        self._heard = False  # that the flight is to end
         self._copying = False
         self._last: deque[Event] = deque(maxlen=LAST_EVENTS)
 
@@ -93,7 +96,7 @@ class Bridge:
     @property
     def landed(self) -> bool:
         """Whether the simulation's thread is not there: what it recorded is closed."""
-        return self._thread is None or not self._thread.is_alive()
+        return self._thread is None or self._left_alone or not self._thread.is_alive()
 
     def start(self, wake: Callable[[], None]) -> None:
         """Build and fly on a thread of its own; `wake` is called there when something should be seen at once."""
@@ -169,12 +172,12 @@ class Bridge:
         if simulation is None or plan is None or self.clock.phase in {BUILDING, FAILED}:
             return "there is no flight to record"
         from recordings.format import RecordingError  # noqa: PLC0415
-        from recordings.journal import Recorder, new_header  # noqa: PLC0415
 
         try:
-            recorder = Recorder(Path(path), new_header(plan.scenario, plan.text, plan.settings))
+            recorder = self._wanted._replace(record=path).recorder(plan)
         except RecordingError as error:
             return str(error)
+        assert recorder is not None
         self._copying = True
         if self.clock.phase == ENDED:
             self._begin_copy(simulation, plan, recorder)
@@ -183,11 +186,23 @@ class Bridge:
         return ""
 
     def stop(self) -> None:
-        """End the flight, whatever it is doing, and wait for its thread, but not longer than two seconds."""
+        """End the flight, whatever it is doing, and wait for its thread, but not longer than two seconds.
+
+        A thread that does not even hear of it is in a turn without an end: its recording is closed as it is.
+        """
         self._stopping = True
         self._soon(self._cancel)
-        if self._thread is not None:
-            self._thread.join(JOIN_SECONDS)
+        if self._thread is None or self._left_alone:
+            return
+        self._thread.join(STUCK_SECONDS)
+        if self._thread.is_alive() and not self._heard:
+            self._left_alone = True
+            if self._recorder is not None and self._simulation is not None:
+                self._recorder.cut_off(
+                    turns=self._simulation.timeline.turn, virtual_us=self._simulation.timeline.now_us
+                )
+        elif self._thread.is_alive():
+            self._thread.join(JOIN_SECONDS - STUCK_SECONDS)
 
     def _steer(self, call: "Callable[[Simulation], object]") -> str:
         if self.clock.phase == BUILDING:
@@ -222,7 +237,7 @@ class Bridge:
 
     def _run(self) -> None:
         try:
-            plan = self._load()
+            plan = self.load()
             if plan is not None and not self._stopping:
                 self._fly(plan)
         except BaseException as error:  # noqa: BLE001 - whatever it is, the screen says it and the thread ends
@@ -230,26 +245,14 @@ class Bridge:
         finally:
             self._wake()
 
-    def _load(self) -> "Plan | None":
-        from recordings.flight import broker_session_us, make_plan  # noqa: PLC0415 - on this thread, after the first screen
-        from recordings.format import RecordingError  # noqa: PLC0415
-        from recordings.journal import Recorder, new_header  # noqa: PLC0415
-        from recordings.scenario import ScenarioErrors, SettingError, load  # noqa: PLC0415
+    def load(self) -> "Plan | None":
+        """Plan the flight, once; code that is not ours runs then. None: there is a complaint. Callable anywhere."""
+        from recordings.flight import broker_session_us  # noqa: PLC0415 - on this thread, after the first screen
 
-        try:
-            scenario = load(self._scenario)
-            plan = make_plan(
-                scenario,
-                seed=self._seed,
-                until_us=self._until_us,
-                settings=self._settings,
-                invariants=self._invariants,
-            )
-            if self._record is not None:
-                header = new_header(plan.scenario, plan.text, plan.settings)
-                self._recorder = Recorder(Path(self._record), header)
-        except (ScenarioErrors, SettingError, RecordingError) as error:
-            self.complaint = str(error)
+        if self._plan is not None or self.complaint:
+            return self._plan
+        plan, self._recorder, self.complaint = self._wanted.made()
+        if plan is None:
             self.clock = self.clock._replace(phase=FAILED)
             return None
         self._plan = plan
@@ -296,6 +299,7 @@ class Bridge:
         return False
 
     def _cancel(self) -> None:
+        self._heard = True
         if self._scope is not None:
             self._scope.cancel()
 
@@ -325,7 +329,8 @@ class Bridge:
             journal_command(self._recorder, self._commands[-1])
 
     def _close_recorder(self, simulation: "Simulation", *, complete: bool) -> None:
-        if self._recorder is not None:
+        self._heard = True
+        if self._recorder is not None and not self._left_alone:
             timeline = simulation.timeline
             self._recorder.close(turns=timeline.turn, virtual_us=timeline.now_us, complete=complete)
 
@@ -333,8 +338,8 @@ class Bridge:
 
     def _begin_copy(self, simulation: "Simulation", plan: "Plan", recorder: "Recorder") -> None:
         """The simulation waits (`hold`) while its past is flown again, on one more thread, into the recorder."""
-        arguments = (plan, recorder, simulation.seq, list(self._commands))
-        threading.Thread(target=self._copy, args=arguments, name="recording", daemon=True).start()
+        past = (plan, recorder, simulation.seq, list(self._commands))
+        threading.Thread(target=self._copy, args=past, name="recording", daemon=True).start()
 
     def _copy(self, plan: "Plan", recorder: "Recorder", seq: int, commands: "list[CommandNote]") -> None:
         from recordings.flight import fly_again, journal_command  # noqa: PLC0415
@@ -393,7 +398,3 @@ class Bridge:
             return
         self.trouble += f"\nit is recorded in {path}; `flightdeck rerun {path}` shows it again"
         self.notice = f"recorded in {path}"
-
-
-def _nobody() -> None:
-    """Nobody waits yet."""

@@ -5,6 +5,7 @@ from pathlib import Path
 from console.complaints import UsageError, complain
 from console.options import duration_of
 from console.output import StageProgress
+from recordings import interruption
 from recordings.check import Checked
 from recordings.check import check as check_seeds
 from recordings.swarm import SHORTEST_US
@@ -28,7 +29,8 @@ def check(seeds: int, first_seed: int, virtual: str, progress: StageProgress) ->
     def tell(done: int, failed: int, what: str) -> None:
         progress(f"{failed} failed, {what}", done / seeds)
 
-    checked = check_seeds(seeds, virtual_us, first_seed=first_seed, progress=tell)
+    with interruption.seen_to():  # also between two flights
+        checked = check_seeds(seeds, virtual_us, first_seed=first_seed, progress=tell)
     progress.clear()
     for failure in checked.failures:
         try:

@@ -8,14 +8,17 @@ is imported by the command that needs it.
 
 # ruff: noqa: PLC0415 - see above
 
+if __name__ == "__main__":
+    from console import early
+
+    early.listen()  # what follows takes a moment, in which a signal may come
+
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
 from io import StringIO
 from pathlib import Path
-from types import FrameType
 from typing import Annotated, NoReturn
 
 import msgspec
@@ -24,7 +27,20 @@ from cyclopts import App, Parameter
 from console.arguments import Invariants, Json, Record, Salvage, Strict
 from console.complaints import BAD_INPUT, HELD, NOT_HELD, UsageError, complain, explain, tell_what_broke, warn
 from console.foretelling import blast
-from console.options import Seed, Sets, Until, duration_of, settings_of, speed_of, whole_number
+from console.later import LATER, announce
+from console.looking import doctor, scenarios, show
+from console.options import (
+    AllowCode,
+    AllowCodeFrom,
+    Seed,
+    Sets,
+    Until,
+    duration_of,
+    leave_of,
+    settings_of,
+    speed_of,
+    whole_number,
+)
 from console.printing import (
     OutputError,
     draws_nothing,
@@ -34,6 +50,7 @@ from console.printing import (
     write,
     write_nothing_more,
 )
+from recordings import interruption
 from recordings.version import VERSION
 
 app = App(
@@ -48,7 +65,7 @@ app = App(
 
 
 @app.default
-def console(
+def console(  # noqa: PLR0913 - options
     *,
     scenario: Annotated[str, Parameter(help="A scenario of the library, or a file.")] = "first-flight",
     seed: Seed = None,
@@ -58,6 +75,7 @@ def console(
     web: Annotated[bool, Parameter(help="In a browser on this machine.", negative="")] = False,
     plain: Annotated[bool, Parameter(help="Lines instead of screens.", negative="")] = False,
     invariants: Invariants = True,
+    allow_code: AllowCode = False,
 ) -> int:
     """Without a command: open the console on a live flight."""
     if web:
@@ -66,20 +84,23 @@ def console(
         raise UsageError(
             "the console needs a terminal; `flightdeck run SCENARIO` flies without one, `flightdeck --plain` in lines"
         )
-    until_us, changes = duration_of("--until", until), settings_of(settings)
+    until_us, changes, leave = duration_of("--until", until), settings_of(settings), leave_of(allow_code)
+    from console.bridge import Bridge
+
+    source = Bridge(
+        scenario, seed=seed, until_us=until_us, settings=changes, record=record, invariants=invariants, leave=leave
+    )
+    if leave is not None:
+        source.load()  # says what it runs before the first screen
     if plain or draws_nothing():
-        from console.bridge import Bridge
         from console.plain import fly_in_lines
 
         if not plain:
             say(f"TERM={os.environ.get('TERM', '')}: this terminal draws no screens, so the flight is told in lines")
-        source = Bridge(scenario, seed=seed, until_us=until_us, settings=changes, record=record, invariants=invariants)
         return fly_in_lines(source, say, sys.stdin.fileno())
     from console.app import FlightdeckApp
 
-    flightdeck = FlightdeckApp(
-        scenario, seed=seed, until_us=until_us, settings=changes, record=record, invariants=invariants
-    )
+    flightdeck = FlightdeckApp(source=source, invariants=invariants)
     flightdeck.run()
     return flightdeck.return_code or HELD
 
@@ -101,6 +122,7 @@ def run(  # noqa: PLR0913 - options
     forever: Annotated[bool, Parameter(help="Fly until Ctrl-C.", negative="")] = False,
     invariants: Invariants = True,
     strict: Strict = False,
+    allow_code: AllowCode = False,
     json: Json = False,
 ) -> int:
     """Fly a scenario without a console."""
@@ -112,9 +134,14 @@ def run(  # noqa: PLR0913 - options
     from recordings.kafka_log import KafkaLog
     from recordings.scenario import load
 
-    signal.signal(signal.SIGTERM, _terminated)
     plan = make_plan(
-        load(scenario), seed=seed, until_us=until_us, settings=changes, forever=forever, invariants=invariants
+        load(scenario),
+        seed=seed,
+        until_us=until_us,
+        settings=changes,
+        forever=forever,
+        invariants=invariants,
+        leave=leave_of(allow_code),
     )
     log_to = partial(write, at_once=False, to=sys.stderr if json else sys.stdout)
     progress = None if log else output.progress_on(sys.stderr, plan.settings.until_us)
@@ -164,18 +191,24 @@ def rerun(
     record: Record = None,
     salvage: Salvage = False,
     strict: Strict = False,
+    allow_code: AllowCodeFrom = None,
     json: Json = False,
 ) -> int:
     """Fly a recording again: the same commands in a new simulation, compared event by event. With --set: what if."""
-    until_us, changes = duration_of("--until", until), settings_of(settings)
+    until_us, changes, leave = duration_of("--until", until), settings_of(settings), leave_of(allow_code)
     from console import output
     from recordings.rerun import rerun as rerun_recording
 
-    signal.signal(signal.SIGTERM, _terminated)
     progress = output.progress_on(sys.stderr, until_us)
     try:
         result = rerun_recording(
-            recording, settings=changes, until_us=until_us, record=record, salvage=salvage, progress=progress
+            recording,
+            settings=changes,
+            until_us=until_us,
+            record=record,
+            salvage=salvage,
+            progress=progress,
+            leave=leave,
         )
     finally:
         if progress is not None:
@@ -241,7 +274,6 @@ def report(
     """Analyse recordings with Spark: report.json, and a report.html that needs no network."""
     if follow:
         raise UsageError("--follow comes with a later release; report on the recording when it is finished")
-    signal.signal(signal.SIGTERM, _terminated)
     try:
         from console import output
         from recordings.spark.java import find_java
@@ -261,26 +293,6 @@ def report(
     return HELD
 
 
-@app.command
-def scenarios(*, json: Json = False) -> int:
-    """List the library of scenarios."""
-    from console import output
-    from recordings.scenario import list_scenarios
-
-    listed = list_scenarios()
-    say(_json(listed) if json else output.of_library(listed))
-    return HELD
-
-
-@app.command
-def show(scenario: Annotated[str, Parameter(help="A scenario of the library, or a file.")], /) -> int:
-    """Print a scenario's text: what it declares, what happens in it, what must hold, and its lesson."""
-    from recordings.scenario import load
-
-    say(load(scenario).text.rstrip("\n"))
-    return HELD
-
-
 @app.command(name="check")
 def check(
     *,
@@ -292,7 +304,6 @@ def check(
     json: Json = False,
 ) -> int:
     """Fly random clusters under random faults: every invariant must hold, and each must become whole again."""
-    signal.signal(signal.SIGTERM, _terminated)
     from console import checking, output
 
     checked = checking.check(seeds, first, virtual, output.StageProgress(sys.stderr))
@@ -300,40 +311,15 @@ def check(
     return HELD if checked.held else NOT_HELD
 
 
-@app.command(name="doctor")
-def doctor(*, json: Json = False) -> int:
-    """Say what this machine has, what is missing, and how to get it."""
-    from recordings.doctor import diagnose, render
-
-    diagnosis = diagnose()
-    say(_json(diagnosis) if json else render(diagnosis))
-    return HELD if diagnosis.healthy else NOT_HELD
-
-
-LATER = {
-    "diff": "Compare two recordings.",
-    "compare": "Analyse two flights side by side with Spark.",
-    "sweep": "Fly a grid of settings and seeds with Spark.",
-}
-"""Commands of the plan that this release does not have yet."""
-
 HELP = frozenset({"--help", "-h", "--version"})
 
 BUILT = ("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "blast", "doctor")
 COMMANDS = (*BUILT, *LATER)
 
 
-def _announce(name: str, summary_text: str) -> None:
-    def later(*_: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]) -> int:
-        raise UsageError(f"`flightdeck {name}` comes with a later release; this is {VERSION}")
-
-    later.__doc__ = f"{summary_text} (Comes with a later release.)"
-    app.command(later, name=name)
-
-
-app.command(blast)
-for _name, _summary in LATER.items():
-    _announce(_name, _summary)
+for _command in (blast, doctor, scenarios, show):
+    app.command(_command)
+announce(app)
 
 
 def main(tokens: Sequence[str] | None = None) -> NoReturn:
@@ -342,7 +328,12 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that knows no ✔ gets a ?
-    code = _run(tokens)
+    try:
+        interruption.listen()
+        code = _run(tokens)
+    except KeyboardInterrupt:  # at the moment that something else was told
+        code = BAD_INPUT
+    interruption.end_with(code)
     let_go_of_stderr()
     sys.exit(code)
 
@@ -383,11 +374,6 @@ def _answer(words: Sequence[str]) -> object:
 
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _terminated(_signal: int, _frame: FrameType | None) -> None:
-    """SIGTERM ends a flight as Ctrl-C does: in good order."""
-    signal.raise_signal(signal.SIGINT)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from textual.app import App
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from console.bridge import Bridge, Setting
+from console.bridge import Bridge
 from console.commands import ACTIONS, bindings
 from console.flight import Flight, Source
 from console.leaving import WayOut
@@ -24,7 +24,9 @@ from console.screens.overview import OverviewScreen
 from console.screens.transactions import TransactionsScreen
 from console.terminal import TightUpdate
 from console.themes import DARK, DESCRIPTIONS, MONO, THEMES, Styles, styles_of
+from console.wanted import Setting
 from console.widgets.panel import Panel
+from recordings import interruption
 
 FRAME_SECONDS = 0.1
 BEATS = 2  # a frame's worth of folding is done in so many parts, so that a key waits for one of them only
@@ -97,6 +99,8 @@ class Deck(App[None]):
         self._way_out = WayOut(leave, self._land)
         self._way_out.remember(getattr(self._driver, "attrs_before", None))
         self._way_out.guard()
+        if interruption.was_asked():
+            leave()
         self.call_after_refresh(self._take_off)
 
     def _land(self) -> bool:

@@ -8,7 +8,7 @@ import msgspec
 from cyclopts import Parameter
 
 from console.complaints import HELD, UsageError
-from console.options import Seed, Sets, duration_of, settings_of
+from console.options import AllowCode, Seed, Sets, duration_of, leave_of, settings_of
 from console.printing import say
 
 
@@ -20,6 +20,7 @@ def blast(
     at: Annotated[str, Parameter(help="The instant in virtual time.", allow_leading_hyphen=True)] = "30s",
     seed: Seed = None,
     settings: Sets = None,
+    allow_code: AllowCode = False,
     json: Annotated[bool, Parameter(help="Print one JSON object instead of sentences.", negative="")] = False,
 ) -> int:
     """Say what a command would hit at an instant of a flight, without giving it."""
@@ -31,7 +32,7 @@ def blast(
     from recordings.flight import broker_session_us, make_plan, view_at
     from recordings.scenario import load
 
-    plan = make_plan(load(scenario), seed=seed, settings=changes)
+    plan = make_plan(load(scenario), seed=seed, settings=changes, leave=leave_of(allow_code))
     until_us = plan.settings.until_us
     if until_us is not None and at_us > until_us:
         raise UsageError(f"--at: the flight ends at {clock(until_us, 0)}")

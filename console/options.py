@@ -4,14 +4,17 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from console.complaints import UsageError
+from console.complaints import UsageError, complain
 
 if TYPE_CHECKING:
     from cyclopts import Token
+
+    from recordings.own_code import Leave
 
 
 MOST_DIGITS = 20
@@ -42,6 +45,33 @@ Sets = Annotated[
         name="--set", help="[SCOPE:]KEY=VALUE: a Kafka key or a field of the scenario; may be repeated.", negative=""
     ),
 ]
+
+AllowCode = Annotated[
+    bool,
+    Parameter(help="Run the code that the scenario names (assignors of its own); says which.", negative=""),
+]
+AllowCodeFrom = Annotated[
+    Path | None,
+    Parameter(
+        name="--allow-code", help="Run the code that the recorded scenario names, from this directory; says which."
+    ),
+]
+
+
+def leave_of(allowed: Path | bool | None) -> "Leave | None":
+    """Leave to run code that is not ours, as an option says it: beside the scenario, or from a directory.
+
+    Raises UsageError.
+    """
+    if allowed is None or allowed is False:
+        return None
+    from recordings.own_code import Leave
+
+    if allowed is True:
+        return Leave(complain)
+    if not allowed.is_dir():
+        raise UsageError(f"--allow-code: {allowed} is not a directory")
+    return Leave(complain, allowed)
 
 
 def duration_of(option: str, text: str | None) -> int | None:

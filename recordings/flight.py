@@ -6,10 +6,11 @@ is judged and the recording gets its footer. An error of our own ends it too: th
 tells what happened last.
 """
 
+import contextlib
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,9 +25,11 @@ from cluster.simulation import Simulation
 from cluster.spec import LONGEST_FLIGHT_US, ScenarioSpec
 from cluster.timeline import Diverged
 from cluster.view import ClusterView, document
+from recordings import interruption
 from recordings.expectations import Expectations, Result
 from recordings.format import RecordingError, Settings, clock
 from recordings.journal import JournalHash, Recorder, new_header
+from recordings.own_code import Leave, run_own_code
 from recordings.scenario import Scenario, SettingError, apply_settings
 
 SECOND_US = 1_000_000
@@ -57,12 +60,15 @@ def make_plan(
     settings: Sequence[Setting] = (),
     forever: bool = False,
     invariants: bool = True,
+    leave: Leave | None = None,
 ) -> Plan:
     """Plan a flight of a scenario; `seed` and `until_us` are the scenario's unless given, `forever` has no end.
 
-    Raises ScenarioErrors or SettingError for a setting that cannot be.
+    Code of the scenario's own is run now, if there is leave. Raises ScenarioErrors or SettingError for a setting that
+    cannot be, and for code that cannot be run.
     """
     spec = apply_settings(scenario.spec, list(settings))
+    run_own_code(scenario, spec, leave)
     end_us = spec.until_us if until_us is None else until_us
     if end_us > LONGEST_FLIGHT_US:
         raise SettingError(f"until: a flight lasts at most {format_duration(LONGEST_FLIGHT_US)}")
@@ -152,17 +158,50 @@ def fly(
     cannot be written, and FlightError for our own bugs.
     """
     listeners = (on_lines,) if on_lines is not None else ()
-    if record is None:
-        journal = JournalHash(*listeners)
-    else:
-        journal = Recorder(record, new_header(plan.scenario, plan.text, plan.settings), *listeners)
-    flight = _Flight(plan, journal, speed, replay or Replay())
-    flight.watch(log, progress)
-    try:
-        trio.run(flight.main, clock=flight.simulation.timeline, restrict_keyboard_interrupt_to_checkpoints=True)
-    except BaseException as error:  # noqa: BLE001 - whatever it is, the journal is closed before it is told
-        flight.ended_by(error)
-    return flight.land()
+    with interruption.seen_to():
+        if record is None:
+            journal = JournalHash(*listeners)
+        else:
+            journal = Recorder(record, new_header(plan.scenario, plan.text, plan.settings), *listeners)
+        flight = _Flight(plan, journal, speed, replay or Replay())
+        flight.watch(log, progress)
+        try:
+            _run(flight.main, flight.simulation)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the journal is closed before it is told
+            flight.ended_by(error)
+        return flight.land()
+
+
+def _run(main: Callable[[], Awaitable[None]], simulation: Simulation) -> None:
+    """Fly; a signal makes `timeline.fly` raise KeyboardInterrupt in main."""
+    timeline = simulation.timeline
+    tokens: list[trio.lowlevel.TrioToken] = []
+
+    def end() -> None:
+        for token in tokens:
+            with contextlib.suppress(trio.RunFinishedError):
+                token.run_sync_soon(timeline.interrupt, KeyboardInterrupt())
+
+    async def begin() -> None:
+        tokens.append(trio.lowlevel.current_trio_token())
+        if interruption.was_asked():
+            raise KeyboardInterrupt
+        await main()
+
+    with interruption.flying(end):
+        try:
+            trio.run(begin, clock=timeline, restrict_keyboard_interrupt_to_checkpoints=True)
+        except BaseExceptionGroup as several:
+            if isinstance(_first(several), KeyboardInterrupt):
+                raise KeyboardInterrupt from None
+            raise
+
+
+def _first(error: BaseException) -> BaseException:
+    """Of several errors at once, the first."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 class _Flight:
@@ -215,9 +254,8 @@ class _Flight:
 
     def ended_by(self, error: BaseException) -> None:
         """Note what ended the flight; the first to be noted is the cause of the others."""
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
-        if self.end is None:
+        error = _first(error)
+        if self.end is None and not isinstance(error, trio.Cancelled):  # that is what the cause did to main
             self.end = error
 
     async def _fly(self) -> None:
@@ -331,7 +369,8 @@ def view_at(plan: Plan, at_us: int) -> ClusterView:
         async with simulation.running():
             await simulation.timeline.fly(at_us)
 
-    trio.run(main, clock=simulation.timeline)
+    with interruption.seen_to():
+        _run(main, simulation)
     return simulation.view
 
 

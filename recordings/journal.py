@@ -98,6 +98,14 @@ class JournalHash:
         return [*self._settled, *self._pending][-count:]
 
 
+class _Ended(deque[Event]):
+    """What is still to come of a recording that has ended: nothing."""
+
+    def append(self, _event: Event, /) -> None:
+        """Raise RecordingError."""
+        raise RecordingError("the recording has ended")
+
+
 class Recorder(JournalHash):
     """A journal that is also written to a recording's directory, as it happens.
 
@@ -167,6 +175,14 @@ class Recorder(JournalHash):
         except OSError as error:
             raise RecordingError(f"cannot write {self.path / FOOTER}: {error.strerror or error}") from error
         return footer
+
+    def cut_off(self, *, turns: int, virtual_us: int) -> Footer | None:
+        """End the recording of a flight that does not end, from another thread: what comes after is not recorded."""
+        with self._lock:
+            pending, self._pending = self._pending, _Ended()
+            if pending and self._error is None:
+                self._settle(list(pending))
+        return self.close(turns=turns, virtual_us=virtual_us, complete=False)
 
     def _write(self, lines: bytes) -> None:
         if self._error is not None:

@@ -1,47 +1,90 @@
-"""Assignors of one's own, loaded by dotted name with their scenario: `assignors = ["mypackage.module.ClassName"]`.
+"""Assignors of one's own, named by their dotted path: `assignors = ["mypackage.module.ClassName"]`.
 
-The module is looked for beside the scenario file first, then where Python looks. It must give the same answer for the
-same question, or no flight with it can be flown again.
+What the library ships is ours, and loaded with whatever names it. Any other is somebody's code: to look at a scenario
+or a recording only reads its name; to fly it takes leave (`recordings.own_code`), and the module is executed then. It
+must give the same answer for the same question, or no flight with it can be flown again.
 """
 
 import importlib
 import importlib.util
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import PathFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
 from cluster.assignors import ASSIGNORS, protocols_of
 from cluster.config import is_dotted
 
+SHIPPED = Path(__file__).parent / "library"
+_SHIPPED_PACKAGE = "recordings.library."
 
-def trouble(name: str, folder: Path | None = None) -> str | None:
-    """Load an assignor of one's own, so that `ASSIGNORS` has it; why it cannot be loaded, None when it can.
 
-    `folder`: the scenario's. Without it an assignor that was loaded before is taken as it is.
-    """
-    if not is_dotted(name) or (folder is None and name in ASSIGNORS):
+class CodeError(ValueError):
+    """Why code of somebody's own cannot be run."""
+
+
+def trouble(name: str) -> str | None:
+    """Why an assignor cannot be had, None when it can or when its code is not ours; only the library's is loaded."""
+    file = shipped_file(name)
+    if file is None or name in ASSIGNORS:
         return None
+    try:
+        load(name, file)
+    except CodeError as error:
+        return str(error)
+    return None
+
+
+def shipped_file(name: str) -> Path | None:
+    """The file of the library that an assignor is in; None for Kafka's, and for code that is not ours."""
+    path = name.rpartition(".")[0]
+    if not path.startswith(_SHIPPED_PACKAGE):
+        return None
+    file = SHIPPED.joinpath(*path.removeprefix(_SHIPPED_PACKAGE).split(".")).with_suffix(".py")
+    return file if file.is_file() else None
+
+
+def is_foreign(name: str) -> bool:
+    """Whether an assignor is code that is neither Kafka's nor the library's."""
+    return is_dotted(name) and shipped_file(name) is None
+
+
+def find(name: str, folder: Path, *, on_path: bool) -> Path | None:
+    """The file of an assignor's module below a folder, or (`on_path`) where Python looks; nothing is executed."""
+    parts = name.split(".")[:-1]
+    file = folder.joinpath(*parts).with_suffix(".py")
+    if file.is_file():
+        return file
+    places: list[str] | None = None
+    origin: str | None = None
+    for depth in range(1, len(parts) + 1) if on_path else ():
+        spec = PathFinder.find_spec(".".join(parts[:depth]), places)
+        if spec is None:
+            return None
+        origin, places = spec.origin, list(spec.submodule_search_locations or ())
+    return Path(origin) if origin is not None and Path(origin).is_file() else None
+
+
+def load(name: str, file: Path, *, importing: bool = False) -> None:
+    """Execute a module's file and make its class an assignor that can be flown. Raises CodeError.
+
+    `importing`: as Python imports it (a module of an installed package); else the file is read anew each time.
+    """
     path, _, class_name = name.rpartition(".")
     try:
-        module = _module(path, folder)
-    except ModuleNotFoundError as error:
-        beside = f"neither beside the scenario ({folder}) nor" if folder is not None else "not"
-        missing = f"{error.name} was found {beside} on Python's path"
-        return f"assignors: {name} cannot be loaded: {missing}"
+        module = importlib.import_module(path) if importing else _executed(path, file)
     except Exception as error:  # noqa: BLE001 - whatever somebody else's module does when it is imported
-        return f"assignors: {name} cannot be loaded: {type(error).__name__}: {error}"
+        raise CodeError(f"{name} cannot be loaded: {type(error).__name__}: {error}") from None
     made = getattr(module, class_name, None)
     if not isinstance(made, type):
-        return f"assignors: {name} cannot be loaded: module {path} has no class {class_name}"
+        raise CodeError(f"{name} cannot be loaded: module {path} has no class {class_name}")
     try:
         assignor = made()
     except Exception as error:  # noqa: BLE001 - or their class
-        return f"assignors: {name} cannot be made: {type(error).__name__}: {error}"
+        raise CodeError(f"{name} cannot be made: {type(error).__name__}: {error}") from None
     wrong = _wrong(assignor)
     if wrong is not None:
-        return f"assignors: {name} is not an assignor: {wrong}"
+        raise CodeError(f"{name} is not an assignor: {wrong}")
     ASSIGNORS[name] = assignor
-    return None
 
 
 def _wrong(assignor: object) -> str | None:
@@ -56,11 +99,7 @@ def _wrong(assignor: object) -> str | None:
     return None
 
 
-def _module(path: str, folder: Path | None) -> ModuleType:
-    """A module beside the scenario, read anew each time, or one of Python's."""
-    file = folder.joinpath(*path.split(".")).with_suffix(".py") if folder is not None else None
-    if file is None or not file.is_file():
-        return importlib.import_module(path)
+def _executed(path: str, file: Path) -> ModuleType:
     loader = SourceFileLoader(path, str(file))
     spec = importlib.util.spec_from_loader(path, loader)
     assert spec is not None

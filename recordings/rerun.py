@@ -16,6 +16,7 @@ from cluster.commands import Command, CommandError, parse
 from recordings.comparison import Comparison, Divergence
 from recordings.flight import FlightResult, Plan, Replay, Setting, fly, make_plan
 from recordings.format import CommandLine, RecordingError
+from recordings.own_code import Leave
 from recordings.reader import Recording
 from recordings.scenario import parse_scenario
 
@@ -55,10 +56,12 @@ def rerun(
     record: Path | None = None,
     salvage: bool = False,
     progress: Callable[[int], object] | None = None,
+    leave: Leave | None = None,
 ) -> RerunResult:
     """Rerun the recording at `path`; `settings` make it a what-if, `until_us` another end, `record` a recording of it.
 
-    Raises RecordingError (no recording, or damaged), ScenarioErrors (a setting that cannot be), FlightError.
+    `leave` is to run code that the recorded scenario names and that is not the library's. Raises RecordingError (no
+    recording, or damaged), ScenarioErrors (a setting that cannot be, code without leave), FlightError.
     """
     recording = Recording(path, salvage=salvage)
     survey = recording.survey()
@@ -66,7 +69,8 @@ def rerun(
     if nothing:
         recording.warn(f"{path} holds no whole event: there is nothing to compare with")
         until_us = 0
-    plan = _plan(recording, settings, until_us)
+    leave = None if leave is None else msgspec.structs.replace(leave, never=path)
+    plan = _plan(recording, settings, until_us, leave)
     exact = not settings
     cut_off = not survey.totals.complete and until_us is None and exact
     replay = _replay(survey.commands, by_turn=exact, stop_at_seq=survey.totals.events if cut_off else None)
@@ -86,7 +90,7 @@ def rerun(
     )
 
 
-def _plan(recording: Recording, settings: Sequence[Setting], until_us: int | None) -> Plan:
+def _plan(recording: Recording, settings: Sequence[Setting], until_us: int | None, leave: Leave | None) -> Plan:
     header = recording.header
     recorded = header.settings
     if until_us is None:
@@ -94,7 +98,7 @@ def _plan(recording: Recording, settings: Sequence[Setting], until_us: int | Non
     if until_us is None:  # flown without an end: up to where it was stopped
         until_us = recording.survey().totals.virtual_us
     scenario = parse_scenario(header.scenario_text, header.scenario)
-    return make_plan(scenario, seed=recorded.seed, until_us=until_us, settings=[*recorded.set, *settings])
+    return make_plan(scenario, seed=recorded.seed, until_us=until_us, settings=[*recorded.set, *settings], leave=leave)
 
 
 def _replay(commands: list[CommandLine], *, by_turn: bool, stop_at_seq: int | None) -> Replay:

@@ -14,6 +14,7 @@ from cluster.config_keys import LONG_MAX
 from cluster.durations import format_duration
 from cluster.spec import ScenarioSpec
 from cluster.words import brief, nearest
+from recordings.own_assignors import SHIPPED
 from recordings.scenario_checks import check_scenario
 from recordings.scenario_lines import Place, locate
 from recordings.scenario_reader import read_scenario
@@ -26,16 +27,21 @@ __all__ = [
     "list_scenarios", "load", "parse_scenario", "parse_setting",
 ]  # fmt: skip
 
-LIBRARY = Path(__file__).parent / "library"
+LIBRARY = SHIPPED
 """The packaged scenarios, one TOML file each."""
 
 
 class Scenario(msgspec.Struct, frozen=True):
-    """A scenario as loaded: its spec, its name (the file's, without `.toml`) and its text."""
+    """A scenario as loaded: its spec, its name (the file's, without `.toml`) and its text.
+
+    `file` is what errors call it; `folder`: where it lies, None for a text that lies nowhere (a recording's).
+    """
 
     spec: ScenarioSpec
     name: str
     text: str
+    file: str = ""
+    folder: Path | None = None
 
 
 class ScenarioError(msgspec.Struct, frozen=True):
@@ -88,10 +94,10 @@ def load(path_or_name: str | Path) -> Scenario:
         text = read_text(path)
     except TomlError as error:
         raise ScenarioErrors([ScenarioError(str(path), error.line, str(error))]) from None
-    return parse_scenario(text, str(path))
+    return parse_scenario(text, str(path), path.parent)
 
 
-def parse_scenario(text: str, file: str) -> Scenario:
+def parse_scenario(text: str, file: str, folder: Path | None = None) -> Scenario:
     """Read a scenario's text; `file` is what errors call it, and gives the name. Raises ScenarioErrors."""
     text = text.removeprefix("\ufeff")
     problems: list[Problem] = []
@@ -106,10 +112,10 @@ def parse_scenario(text: str, file: str) -> Scenario:
         raise _errors_of(problems, lines, file) from None
     if any(problem.place == ("until",) for problem in problems):
         spec = msgspec.structs.replace(spec, until_us=LONG_MAX)  # nothing is after an end that nobody knows
-    problems += islice(check_scenario(spec, Path(file).parent), MOST_PROBLEMS)
+    problems += islice(check_scenario(spec), MOST_PROBLEMS)
     if problems:
         raise _errors_of(problems, lines, file)
-    return Scenario(spec, Path(file).name.removesuffix(".toml"), text)
+    return Scenario(spec, Path(file).name.removesuffix(".toml"), text, file, folder)
 
 
 def _errors_of(problems: list[Problem], lines: dict[Place, int], file: str) -> ScenarioErrors:

@@ -5,7 +5,6 @@ Each check yields problems at places of the file, so that a spec changed by sett
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -41,11 +40,8 @@ _SCALARS = {int: "a whole number", bool: "true or false", str: "text"}
 _RESERVED = re.compile(r"cluster|broker(-[0-9]+)?|\.\.?|__consumer_offsets|__transaction_state")
 
 
-def check_scenario(spec: ScenarioSpec, folder: Path | None = None) -> Iterator[Problem]:
-    """Every problem of a spec whose values are each right alone; of one that is too large, only that.
-
-    `folder`: where assignors of one's own may be.
-    """
+def check_scenario(spec: ScenarioSpec) -> Iterator[Problem]:
+    """Every problem of a spec whose values are each right alone; of one that is too large, only that."""
     too_large = list(_sizes(spec))
     yield from too_large
     if too_large:  # looking at the rest would take the memory that this is about
@@ -55,7 +51,7 @@ def check_scenario(spec: ScenarioSpec, folder: Path | None = None) -> Iterator[P
     for index, producer in enumerate(spec.producers):
         yield from _producer(spec, producer, ("producer", index))
     for index, group in enumerate(spec.groups):
-        yield from _group(spec, group, ("group", index), folder)
+        yield from _group(spec, group, ("group", index))
     yield from _steps(spec)
     possible = Possible(spec)
     for index, expectation in enumerate(spec.expectations):
@@ -178,7 +174,7 @@ def _producer(spec: ScenarioSpec, producer: ProducerSpec, place: Place) -> Itera
         yield Problem((*place, "transactions"), reason)
 
 
-def _group(spec: ScenarioSpec, group: GroupSpec, place: Place, folder: Path | None) -> Iterator[Problem]:
+def _group(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Problem]:
     yield from _topics(spec, group.topics, (*place, "topics"))
     members = spec.names().groups.get(group.name, ())
     for member, topics in group.subscriptions.items():
@@ -193,7 +189,9 @@ def _group(spec: ScenarioSpec, group: GroupSpec, place: Place, folder: Path | No
         yield Problem((*place, "config", error.key), error.reason)
     yield from _refused_config(group.config, (*place, "config"))
     for index, assignor in enumerate(group.assignors):
-        yield from _refused(own_assignors.trouble(assignor, folder), (*place, "assignors", index))
+        unloadable = own_assignors.trouble(assignor)
+        if unloadable is not None:
+            yield Problem((*place, "assignors", index), f"assignors: {unloadable}")
     if group.static and group.config.get("group.instance.id") is not None:
         yield Problem((*place, "static"), "static: group.instance.id in config says another id than the member's name")
     yield from _application(spec, group, (*place, "application"))

@@ -11,6 +11,7 @@ from typing import Any, Protocol, cast
 import msgspec
 
 from cluster import events as e
+from cluster.assignors import ASSIGNORS
 from cluster.broker.broker import Broker
 from cluster.broker.control_plane import ControlPlane
 from cluster.broker.replica import Replica
@@ -49,7 +50,11 @@ def change(cluster: Cluster, scope: str, key: str, text: str) -> Callable[[], No
     reason = why_not(before, scope, key, text)
     if reason is not None:
         raise Refused(reason)
-    _apply(cluster, write_over(before, scope, key, text), scope, key)
+    after = write_over(before, scope, key, text)
+    for name in (name for group in after.groups for name in group.assignors):
+        if name not in ASSIGNORS:
+            raise Refused(f"{name} is not loaded: code is loaded before a flight, if its scenario names it")
+    _apply(cluster, after, scope, key)
     return lambda: _apply(cluster, put_back(cluster.spec, before, scope, key), scope, key)
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM around a report: who hears them, and the moments at which nobody may."""
+"""Ctrl-C, SIGTERM and SIGHUP around a report: who hears them, and the moments at which nobody may."""
 
 import signal
 import threading
@@ -56,7 +56,8 @@ def _handled_by(handler: Handler) -> Iterator[None]:
     if not _heard_here():
         yield
         return
-    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:

@@ -1,0 +1,20 @@
+"""While a command is still being imported, a signal ends the process in one line."""
+
+import os
+import signal
+
+BAD_INPUT = 2
+
+
+def listen() -> None:
+    """Until there is somebody who can do better, a signal is answered in one line; what is ignored stays so."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
+
+
+def _end(*_: object) -> None:
+    try:
+        os.write(2, b"flightdeck: interrupted before anything was flown\n")
+    finally:
+        os._exit(BAD_INPUT)

@@ -1,0 +1,174 @@
+"""Signals end every command in good order: also a turn without an end, also where a shell ignores SIGINT."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from recordings.reader import Recording
+from tests.small import DECLARED
+
+ROOT = Path(__file__).parents[2]
+FLIGHTDECK = [sys.executable, "-m", "console.cli"]
+ENDLESS = """
+class Assignor:
+    name = "endless"
+    def assign(self, partitions_per_topic, subscriptions):
+        turns = 0
+        while True:
+            turns += 1
+"""
+DEAF = ENDLESS.replace(
+    "            turns += 1",
+    "            try:\n                for _ in range(1_000_000):\n                    turns += 1\n"
+    "            except BaseException:\n                pass",
+)
+SCENARIO = f"""title = "Endless"
+until = "1h"
+{DECLARED}assignors = ["endless.Assignor"]
+"""
+COMMANDS = {
+    "run": ("run", "endless.toml", "--allow-code", "--record", "a.flight"),
+    "plain": ("--plain", "--scenario", "endless.toml", "--allow-code", "--record", "a.flight"),
+    "blast": ("blast", "endless.toml", "kill broker-1", "--at", "1m", "--allow-code"),
+}
+
+
+def started(words: tuple[str, ...], folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*FLIGHTDECK, *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_a_turn_without_an_end(process: subprocess.Popen[str]) -> None:
+    """Until the process does nothing but compute: its first assignment has begun."""
+    busy_before = 0.0
+    while process.poll() is None:
+        time.sleep(0.5)
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        busy = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        if busy > 1.5 and busy - busy_before > 0.1:
+            return
+        busy_before = busy
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM,
+        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param(signal.SIGHUP, marks=pytest.mark.slow),
+    ],
+    ids=lambda number: number.name,
+)
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=list(COMMANDS))
+def test_a_turn_without_an_end_is_broken_off(words: tuple[str, ...], number: signal.Signals, tmp_path: Path) -> None:
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    (tmp_path / "endless.toml").write_text(SCENARIO)
+    process = started(words, tmp_path)
+    wait_for_a_turn_without_an_end(process)
+    process.send_signal(number)
+    _, error = process.communicate(timeout=30)
+    assert "Traceback" not in error
+    assert process.returncode == (2 if words[0] == "blast" else 0)
+    if "--record" in words:
+        footer = Recording(tmp_path / "a.flight").footer
+        assert footer is not None
+        assert not footer.complete
+
+
+def test_code_that_catches_everything_ends_with_the_process(tmp_path: Path) -> None:
+    (tmp_path / "endless.py").write_text(DEAF)
+    (tmp_path / "endless.toml").write_text(SCENARIO)
+    process = started(COMMANDS["run"], tmp_path)
+    wait_for_a_turn_without_an_end(process)
+    process.terminate()
+    process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert Recording(tmp_path / "a.flight").footer is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "first-flight", "--speed", "10", "--until", "1h", "--record", "a.flight", "--json"),
+        ("--plain", "--until", "1h", "--record", "a.flight"),
+        ("check", "--seeds", "1000000", "--json"),
+    ],
+    ids=["run", "plain", "check"],
+)
+def test_sigterm_ends_what_a_shell_has_put_in_the_background(words: tuple[str, ...], tmp_path: Path) -> None:
+    script = '"$@" >out 2>err & p=$!; sleep 4; kill $p; wait $p; echo $?'
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", *FLIGHTDECK, *words],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert (done.stdout, "Traceback" in (tmp_path / "err").read_text()) == ("0\n", False)
+    if words[0] == "check":
+        assert json.loads((tmp_path / "out").read_text())["interrupted"] is True
+    else:
+        footer = Recording(tmp_path / "a.flight").footer
+        assert footer is not None
+        assert not footer.complete
+
+
+@pytest.mark.parametrize("gap_seconds", [0.0, 0.02])
+def test_three_sigints_are_as_good_as_one(gap_seconds: float, tmp_path: Path) -> None:
+    process = started(("run", "first-flight", "--speed", "10", "--record", "a.flight"), tmp_path)
+    while not (tmp_path / "a.flight" / "segment-000001.jsonl.part").exists():
+        time.sleep(0.05)
+    for _ in range(3):
+        process.send_signal(signal.SIGINT)
+        time.sleep(gap_seconds)
+    out, error = process.communicate(timeout=30)
+    assert (process.returncode, error) == (0, "")
+    assert "interrupted: what was flown is judged" in out
+    assert Recording(tmp_path / "a.flight").footer is not None
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_while_the_command_is_imported_is_one_line(number: signal.Signals) -> None:
+    early = (
+        "import sys, os, signal\n"
+        "from console import early, start\n"
+        "assert not {'cyclopts', 'msgspec', 'trio', 'console.cli'} & set(sys.modules)\n"
+        "early.listen()\n"
+        f"os.kill(os.getpid(), {int(number)})\n"
+        "start.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", early], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "flightdeck: interrupted before anything was flown\n")
+
+
+def test_what_is_ignored_stays_ignored() -> None:
+    """`nohup` and `&` say so: the background of a script does not end with its terminal."""
+    script = (
+        "import signal\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN), signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "from console import early\n"
+        "from recordings import interruption\n"
+        "for listen in (early.listen, interruption.listen):\n"
+        "    listen()\n"
+        "    signal.raise_signal(signal.SIGINT)\n"
+        "    signal.raise_signal(signal.SIGHUP)\n"
+        "print('flies on')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "flies on\n")
