@@ -48,6 +48,8 @@ from console.printing import (
     open_what_is_closed,
     say,
     write,
+    write_help,
+    write_line,
     write_nothing_more,
 )
 from recordings import interruption
@@ -143,9 +145,8 @@ def run(  # noqa: PLR0913 - options
         invariants=invariants,
         leave=leave_of(allow_code),
     )
-    log_to = partial(write, at_once=False, to=sys.stderr if json else sys.stdout)
     progress = None if log else output.progress_on(sys.stderr, plan.settings.until_us)
-    kafka_log = KafkaLog(lambda line: log_to(line + "\n")) if log else None
+    kafka_log = KafkaLog(partial(write_line, to=sys.stderr if json else sys.stdout)) if log else None
     try:
         result = fly(plan, speed=pace, record=record, log=kafka_log, progress=progress)
     finally:
@@ -368,7 +369,7 @@ def _answer(words: Sequence[str]) -> object:
     text = StringIO()
     paper = Console(file=text, force_terminal=sys.stdout.isatty())
     code = app(words, console=paper, exit_on_error=False, print_error=False)
-    write(text.getvalue())
+    write_help(text.getvalue())
     return code
 
 

@@ -12,7 +12,7 @@ import msgspec
 from cyclopts import CycloptsError, UnusedCliTokensError
 
 from cluster.words import nearest
-from console.printing import OutputError
+from console.printing import OutputError, write
 from recordings.format import RecordingError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def print_last_events(events: "Sequence[Event]") -> None:
     """Tell on stderr what happened last, for whoever must find out why a flight did not come to its end."""
     if events:
         lines = [msgspec.json.encode(event).decode() for event in events]
-        print(f"the last {len(lines)} events:", *lines, sep="\n", file=sys.stderr)
+        write("\n".join([f"the last {len(lines)} events:", *lines, ""]), to=sys.stderr)
 
 
 def tell_what_broke(plan: "Plan", result: "FlightResult", record: Path | None) -> None:
@@ -87,7 +87,7 @@ def tell_what_broke(plan: "Plan", result: "FlightResult", record: Path | None) -
 def complain(message: str) -> None:
     """Say something on stderr, in our name; where stderr takes nothing, the exit code has to do."""
     with contextlib.suppress(OSError):
-        print(f"flightdeck: {message}", file=sys.stderr, flush=True)
+        write(f"flightdeck: {message}\n", to=sys.stderr)
 
 
 def warn(warnings: Sequence[str]) -> None:

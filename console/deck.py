@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from rich.console import RenderableType
-from textual._compositor import ChopsUpdate
 from textual.app import App
 from textual.binding import BindingType
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
 from console.bridge import Bridge
@@ -22,8 +22,9 @@ from console.screens.group import GroupScreen
 from console.screens.overlays import FailureScreen, Overlay
 from console.screens.overview import OverviewScreen
 from console.screens.transactions import TransactionsScreen
-from console.terminal import TightUpdate
+from console.terminal import leaving
 from console.themes import DARK, DESCRIPTIONS, MONO, THEMES, Styles, styles_of
+from console.visible import visible
 from console.wanted import Setting
 from console.widgets.panel import Panel
 from recordings import interruption
@@ -158,7 +159,23 @@ class Deck(App[None]):
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         """Write what Textual drew, but no more of it than has changed (see `console.terminal`)."""
-        super()._display(screen, TightUpdate(renderable) if type(renderable) is ChopsUpdate else renderable)
+        super()._display(screen, leaving(renderable))
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """Say something in a corner, with control characters spelled out."""
+        super().notify(visible(message), title=visible(title), severity=severity, timeout=timeout, markup=markup)
+
+    def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
+        """Leave; what is said after that has its control characters spelled out."""
+        super().exit(result, return_code, visible(message) if isinstance(message, str) else message)
 
     def _tell_news(self) -> None:
         source = self.flight.source

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import msgspec
 
 from cluster.durations import format_duration, spoken_duration
+from console.printing import rewrite, write
 
 if TYPE_CHECKING:
     from recordings.check import Checked
@@ -216,20 +217,15 @@ class ProgressLine:
         self._width = 0
 
     def _rewrite(self, line: str) -> None:
-        self._write("\r" + line.ljust(self._width))
+        with contextlib.suppress(OSError):  # progress is a courtesy: where the stream takes nothing the work goes on
+            rewrite(line, self._width, self._stream)
         self._width = len(line)
-
-    def _write(self, text: str) -> None:
-        """Progress is a courtesy: where the stream takes nothing the work goes on."""
-        with contextlib.suppress(OSError):
-            self._stream.write(text)
-            self._stream.flush()
 
     def clear(self) -> None:
         """The line has served its purpose."""
         if self._width:
-            self._write("\r" + " " * self._width + "\r")
-            self._width = 0
+            self._rewrite("")
+            self._rewrite("")  # back to the line's beginning
 
 
 class StageProgress(ProgressLine):
@@ -245,7 +241,8 @@ class StageProgress(ProgressLine):
         if self._stream.isatty():
             self._rewrite(line)
         elif stage != self._stage:
-            self._write(line + "\n")
+            with contextlib.suppress(OSError):
+                write(line + "\n", to=self._stream)
         self._stage = stage
 
 

@@ -1,8 +1,13 @@
-"""Writing to stdout, and what the terminal there is able to do."""
+"""Writing to stdout and stderr, and what the terminal there is able to do.
+
+All that a command prints goes through `write` (a test holds that), which lets no control character out.
+"""
 
 import os
 import sys
 from typing import TextIO
+
+from console.visible import visible, visible_line
 
 DUMB = ("", "dumb", "unknown")
 """Values of TERM that promise nothing but lines."""
@@ -17,13 +22,31 @@ def say(text: str) -> None:
     write(text + "\n")
 
 
-def write(text: str, *, at_once: bool = True, to: TextIO | None = None) -> None:
+def write(text: str, *, to: TextIO | None = None) -> None:
     """Write to stdout, or to another stream. Raises OutputError when it takes nothing (a full disk, say)."""
-    stream = to or sys.stdout
+    _put(visible(text), at_once=True, to=to or sys.stdout)
+
+
+def write_line(line: str, to: TextIO) -> None:
+    """Write what is one line whatever is in it, not at once. Raises OutputError."""
+    _put(visible_line(line) + "\n", at_once=False, to=to)
+
+
+def write_help(text: str) -> None:
+    """Write a text of our own, with the colours that it has on a terminal, to stdout. Raises OutputError."""
+    _put(text, at_once=True, to=sys.stdout)
+
+
+def rewrite(line: str, width: int, to: TextIO) -> None:
+    """Write a line over the one of so many cells that the cursor stands behind. Raises OutputError."""
+    _put("\r" + visible(line).ljust(width), at_once=True, to=to)
+
+
+def _put(text: str, *, at_once: bool, to: TextIO) -> None:
     try:
-        stream.write(text)
+        to.write(text)
         if at_once:
-            stream.flush()
+            to.flush()
     except BrokenPipeError:
         raise
     except OSError as error:

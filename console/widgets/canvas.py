@@ -10,6 +10,7 @@ from textual.widget import Widget
 
 from console.presenters.text import EMPTY, Line, Span, fit
 from console.themes import Styles
+from console.visible import in_cells
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -80,7 +81,7 @@ class Canvas(Widget):
             return Strip([Segment(" " * width, tones.paper["plain"])], width)
         line, is_chosen = self._rows[y]
         looks: dict[str, Style] = tones.chosen if is_chosen else tones.paper
-        return Strip([Segment(text, looks[tone]) for text, tone in fit(line, width)], width)
+        return Strip([Segment(in_cells(text), looks[tone]) for text, tone in fit(line, width)], width)
 
     def notify_style_update(self) -> None:
         """The theme changed: every cell has another look."""

@@ -12,7 +12,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.architecture import determinism, layers, sets, sizes
+from tests.architecture import determinism, layers, printing, sets, sizes
 from tests.architecture.source import Breach, Project
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,6 +31,7 @@ CHECKERS: tuple[Checker, ...] = (
     determinism.check_logger,
     sets.check_sets,
     sizes.check_sizes,
+    printing.check_printing,
 )
 
 
@@ -107,6 +108,12 @@ BREACHES: tuple[tuple[Checker, str, str], ...] = (
     (determinism.check_outside, "cluster/spec.py", "x = hash('orders') % 12  # !"),
     (determinism.check_logger, "recordings/journal.py", "import structlog\nstructlog.configure()  # !"),
     (determinism.check_logger, "cluster/network.py", "from structlog import get_logger\nlog = get_logger()  # !"),
+    (printing.check_printing, "recordings/doctor.py", "print('x')  # !"),
+    (printing.check_printing, "console/plain.py", "def f(tell=print):  # !\n    tell('x')"),
+    (printing.check_printing, "console/output.py", "import sys\nsys.stderr.write('x')  # !"),
+    (printing.check_printing, "console/output.py", "def f(self):\n    self._stream.writelines(['x'])  # !"),
+    (printing.check_printing, "console/bridge.py", "import os\nos.write(2, b'x')  # !"),
+    (printing.check_printing, "console/screens/new.py", "from textual.strip import Strip\nx = Strip([])  # !"),
     (sets.check_sets, "cluster/view.py", "for x in {1, 2}: pass  # !"),
     (sets.check_sets, "cluster/view.py", "x = [y for y in set('ab')]  # !"),
     (sets.check_sets, "cluster/view.py", "def f(isr: frozenset[int]):\n    return list(isr)  # !"),
