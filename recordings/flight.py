@@ -6,11 +6,10 @@ is judged and the recording gets its footer. An error of our own ends it too: th
 tells what happened last.
 """
 
-import contextlib
 import itertools
 import math
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,6 +26,7 @@ from cluster.timeline import Diverged
 from cluster.view import ClusterView, document
 from recordings import interruption
 from recordings.expectations import Expectations, Result
+from recordings.flying import first_of, run_flight
 from recordings.format import RecordingError, Settings, clock
 from recordings.journal import JournalHash, Recorder, new_header
 from recordings.own_code import Leave, run_own_code
@@ -166,42 +166,10 @@ def fly(
         flight = _Flight(plan, journal, speed, replay or Replay())
         flight.watch(log, progress)
         try:
-            _run(flight.main, flight.simulation)
+            run_flight(flight.main, flight.simulation.timeline)
         except BaseException as error:  # noqa: BLE001 - whatever it is, the journal is closed before it is told
             flight.ended_by(error)
         return flight.land()
-
-
-def _run(main: Callable[[], Awaitable[None]], simulation: Simulation) -> None:
-    """Fly; a signal makes `timeline.fly` raise KeyboardInterrupt in main."""
-    timeline = simulation.timeline
-    tokens: list[trio.lowlevel.TrioToken] = []
-
-    def end() -> None:
-        for token in tokens:
-            with contextlib.suppress(trio.RunFinishedError):
-                token.run_sync_soon(timeline.interrupt, KeyboardInterrupt())
-
-    async def begin() -> None:
-        tokens.append(trio.lowlevel.current_trio_token())
-        if interruption.was_asked():
-            raise KeyboardInterrupt
-        await main()
-
-    with interruption.flying(end):
-        try:
-            trio.run(begin, clock=timeline, restrict_keyboard_interrupt_to_checkpoints=True)
-        except BaseExceptionGroup as several:
-            if isinstance(_first(several), KeyboardInterrupt):
-                raise KeyboardInterrupt from None
-            raise
-
-
-def _first(error: BaseException) -> BaseException:
-    """Of several errors at once, the first."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 class _Flight:
@@ -254,7 +222,7 @@ class _Flight:
 
     def ended_by(self, error: BaseException) -> None:
         """Note what ended the flight; the first to be noted is the cause of the others."""
-        error = _first(error)
+        error = first_of(error)
         if self.end is None and not isinstance(error, trio.Cancelled):  # that is what the cause did to main
             self.end = error
 
@@ -370,7 +338,7 @@ def view_at(plan: Plan, at_us: int) -> ClusterView:
             await simulation.timeline.fly(at_us)
 
     with interruption.seen_to():
-        _run(main, simulation)
+        run_flight(main, simulation.timeline)
     return simulation.view
 
 

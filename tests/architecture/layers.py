@@ -48,7 +48,10 @@ RULES = (
 )
 
 ONLY_IN: Mapping[str, tuple[str, ...]] = {
-    "trio": ("cluster.timeline", "cluster.clients", "cluster.simulation", "recordings.flight", "console.bridge"),
+    "trio": (
+        *("cluster.timeline", "cluster.clients", "cluster.simulation"),
+        *("recordings.flight", "recordings.flying", "console.bridge"),
+    ),
     "textual": ("console",),
     "pyspark": ("recordings.spark",),
 }
