@@ -153,9 +153,9 @@ def test_transactions_need_idempotence() -> None:
         ),
         ('topics = ["orders"]\nassignors = ["stiky"]', 15, "(did you mean sticky?)"),
         (
-            'topics = ["orders"]\nassignors = ["range",\n"no.such.Module"]',
+            'topics = ["orders"]\nassignors = ["range",\n"recordings.library.your_assignors.Mine"]',
             16,
-            "no.such.Module cannot be loaded: no was found",
+            "your_assignors has no class Mine",
         ),
         (
             'topics = ["orders"]\nassignors = ["range"]\nconfig = { "partition.assignment.strategy" = "range,range" }',
