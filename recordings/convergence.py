@@ -83,7 +83,7 @@ def _group(spec: ScenarioSpec, group: GroupSpec) -> Iterator[str]:
 
     Where a transaction may hang (its state or its marker went with a host, or with an unclean election), readers stop.
     """
-    where, counts = f'groups["{group.name}"]', f'delivery.by_group["{group.name}"]'
+    where, counts = f'groups["{group.name}"]', _counts(group)
     if _lossless(spec, group):
         yield f"{counts}.lost == 0"
     if _chokes(group):
@@ -149,7 +149,8 @@ def _lossless(spec: ScenarioSpec, group: GroupSpec) -> bool:
         return False
     if any(command.group == name for command in _commands(spec, Seek)):
         return False
-    if any(command.topic in group.topics for command in _commands(spec, DeleteRecords)):
+    deleted = any(command.topic in _topics(spec, group) for command in _commands(spec, DeleteRecords))
+    if deleted and group.config.get("auto.offset.reset") != "earliest":  # it goes to the end, and passes what is left
         return False
     if _version(spec) == 1 and _transactional(spec, group):  # a late EndTxn ends another transaction (KIP-890)
         return False
@@ -158,7 +159,8 @@ def _lossless(spec: ScenarioSpec, group: GroupSpec) -> bool:
 
 def _may_be_cut(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """Whether logs of the group's topics may lose what was acknowledged or read, by configuration."""
-    if any(_unclean(spec, topic) for topic in spec.topics if topic.name in group.topics):
+    topics = _topics(spec, group)
+    if any(_unclean(spec, topic) for topic in spec.topics if topic.name in topics):
         return True
     return any(str(each.config.get("acks", "all")) in ("0", "1") for each in _producers(spec, group))
 
@@ -196,12 +198,13 @@ def _exactly_once(spec: ScenarioSpec) -> Iterator[str]:
     moved = any(command.group == writer.name for command in _commands(spec, Seek))
     if not safe or moved:
         return
-    counts = f'delivery.by_group["{AUDIT}"]'
+    counts = _counts(audit)
     once = all(each.producer_config()["enable.idempotence"] for each in _producers(spec, writer))
     if writer.application.commit == "transaction" and once and _version(spec) >= 2:
         yield f"{counts}.duplicated == 0"
     if writer.application.commit in ("transaction", "after-each-poll") and not _chokes(writer):
-        yield f'{counts}.delivered == delivery.by_group["{writer.name}"].delivered'
+        read, written = (f"{by}.delivered + {by}.delivered_unacknowledged" for by in (counts, _counts(writer)))
+        yield f"{read} == {written}"
 
 
 # --- what there is ----------------------------------------------------------------------------------------------------
@@ -211,8 +214,20 @@ def _commands(spec: ScenarioSpec, kind: type[C]) -> list[C]:
     return [step.command for step in spec.steps if isinstance(step.command, kind)]
 
 
+def _counts(group: GroupSpec) -> str:
+    return f'delivery.by_group["{group.name}"]'
+
+
+def _topics(spec: ScenarioSpec, group: GroupSpec) -> set[str]:
+    """What the group's counts are about: every topic that it subscribes to, or did so for a while."""
+    subscribed = [command for command in _commands(spec, Subscribe) if command.member in group.instances()]
+    own = {topic for name in group.instances() for topic in group.topics_of(name)}
+    return {*group.topics, *own, *(topic for command in subscribed for topic in command.topics)}
+
+
 def _producers(spec: ScenarioSpec, group: GroupSpec) -> Iterable[ProducerSpec]:
-    return [each for each in spec.producers if any(topic in group.topics for topic in each.topics)]
+    topics = _topics(spec, group)
+    return [each for each in spec.producers if any(topic in topics for topic in each.topics)]
 
 
 def _transactional(spec: ScenarioSpec, group: GroupSpec) -> bool:
@@ -220,7 +235,8 @@ def _transactional(spec: ScenarioSpec, group: GroupSpec) -> bool:
     if any(each.transactions is not None for each in _producers(spec, group)):
         return True
     return any(
-        each.application.commit == "transaction" and each.application.writes in group.topics for each in spec.groups
+        each.application.commit == "transaction" and each.application.writes in _topics(spec, group)
+        for each in spec.groups
     )
 
 

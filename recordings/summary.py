@@ -43,7 +43,10 @@ class GroupRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RebalanceRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A rebalance: when it began, why, how long it took and waited for whom, what it moved and stopped."""
+    """A rebalance: when it began, why, how long it took and waited for whom, what it moved and stopped.
+
+    The join barrier of a group that was Empty waits for no member: it closes after `initial_delay_s`.
+    """
 
     at_s: float
     group: str
@@ -53,6 +56,7 @@ class RebalanceRow(msgspec.Struct, frozen=True, kw_only=True):
     took_s: float
     waited_for: str
     waited_s: float
+    initial_delay_s: float
     moved: int
     members: int
     stopped_partition_s: float
@@ -213,8 +217,9 @@ def _rebalances(view: ClusterView) -> list[RebalanceRow]:
             cause=each.cause,
             trigger=each.trigger,
             took_s=each.took_us / SECOND_US,
-            waited_for=each.waited_for,
-            waited_s=each.waited_us / SECOND_US,
+            waited_for=each.waited_for if not each.initial else "",
+            waited_s=each.waited_us / SECOND_US if not each.initial else 0.0,
+            initial_delay_s=each.waited_us / SECOND_US if each.initial else 0.0,
             moved=each.moved,
             members=each.members,
             stopped_partition_s=each.stopped_partition_us / SECOND_US,

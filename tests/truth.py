@@ -122,7 +122,7 @@ class Truth:
             "brokers": self._brokers(),
             "producers": {name: self._producer(producer) for name, producer in simulation.producers.items()},
             "transactions": self._transactions(),
-            "delivery": self._delivery(),
+            "delivery": self.delivery(),
         }
 
     def facts_of(self, name: str) -> LogFacts | None:
@@ -323,7 +323,8 @@ class Truth:
             found.update(self._fates[key].count(self._committed_by(*key), read_committed=committed_only))
         return found
 
-    def _delivery(self) -> Document:
+    def delivery(self) -> Document:
+        """The root `delivery` alone."""
         by_group = {name: self._reader_counts(group) for name, group in self._groups.items()}
         totals = {
             key: sum(counts[key] for counts in by_group.values())

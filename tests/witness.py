@@ -28,14 +28,14 @@ from cluster.clients.member import Member
 from cluster.clients.membership import GroupMembership
 from cluster.clients.producer import Producer
 from cluster.connection import Call, Connection
-from cluster.coordinators import group_coordinator, group_rebalance, group_retention, group_sync
+from cluster.coordinators import group_coordinator, group_join, group_rebalance, group_retention, group_sync
 from cluster.coordinators.decision import Draft
 from cluster.coordinators.group import ClassicGroup
 from cluster.coordinators.group_causes import Trigger
 from cluster.coordinators.group_context import GroupContext
 from cluster.coordinators.group_coordinator import GroupCoordinator
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.messages import HeartbeatRequest, PartitionMetadata, ProduceRequest
+from cluster.protocol.messages import HeartbeatRequest, JoinGroupRequest, PartitionMetadata, ProduceRequest
 from cluster.protocol.record_batch import RecordBatch
 from tests.witness_groups import CoordinatorNotes, Ownership
 from tests.witness_passages import Passages, divergence
@@ -504,6 +504,10 @@ def _watch_rebalances(patch: pytest.MonkeyPatch, notes: CoordinatorNotes) -> Non
         if group_id in context.groups:
             notes.deleted(context.groups[group_id])
 
+    def replaced(_: None, __: object, group: ClassicGroup, ___: str, request: JoinGroupRequest, *____: object) -> None:
+        notes.replaced(group, request.client_id)
+
+    _wrapped(patch, group_join, "replace_static_member", after=replaced)
     _wrapped(patch, group_retention, "forget", before=forgets)
     _wrapped(patch, group_rebalance, "close_barrier", before=closes, after=closed)
     _wrapped(patch, group_sync, "_distribute", after=stable)

@@ -123,6 +123,9 @@ class CoordinatorNotes:
             member.client_id for member_id, member in group.members.items() if member_id not in group.parked_joins
         ]
         come = [group.members[member_id].client_id for member_id in group.parked_joins]
+        if group.initial:  # it closes by time only
+            self._closing[group.group_id] = ""
+            return
         self._closing[group.group_id] = waited_for or next(iter(absent), "") or (come[-1] if come else "")
 
     def closed(self, group: ClassicGroup, now_us: int) -> None:
@@ -159,6 +162,11 @@ class CoordinatorNotes:
         last = self.last.get(group)
         if last is not None and last.generation == generation and group not in self._open:
             last.took_us = now_us - last.started_us
+
+    def replaced(self, group: ClassicGroup, member: str) -> None:
+        """A static member came back, or its twin came: a Stable group goes on, and the share is nobody's news."""
+        if group.state is GroupState.STABLE and self._counts(group):
+            self._given[group.group_id, member] = group.generation
 
     def positioned(self, group: str, partition: str, behind: int) -> None:
         """A member begins this far behind where the group had read; it counts for what a rebalance has just given."""

@@ -120,7 +120,7 @@ def _group(view: ClusterView, group: GroupView, now_us: int) -> Document:
             "cause": last.cause if last else "",
             "trigger": last.trigger if last else "",
             "took_ms": _ms(last.took_us) if last else 0,
-            "waited_for": last.waited_for if last else "",
+            "waited_for": last.waited_for if last and not last.initial else "",
             "moved": last.moved if last else 0,
             "reread": last.reread if last else 0,
         },

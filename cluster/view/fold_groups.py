@@ -190,6 +190,8 @@ def static_member_replaced(view: ClusterView, event: e.StaticMemberReplaced) -> 
     group.leader = event.leader
     group.session_deadlines_us.pop(event.old_member_id, None)
     group.session_deadlines_us[event.member_id] = event.session_deadline_us
+    if event.goes_on:  # its share is that of its predecessor: it comes late, and is no part of how long they took
+        group.last_given[event.member] = group.generation
     if event.old_member_id in group.assignment:
         group.assignment[event.member_id] = group.assignment.pop(event.old_member_id)
     if group.barrier is not None:

@@ -1,0 +1,189 @@
+"""What became of every record: acknowledged = delivered + lost + unread + skipped, at every moment, by identity."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+import trio
+
+from cluster import events as e
+from cluster.commands import parse, text_of
+from cluster.simulation import Simulation
+from cluster.spec import ApplicationSpec, GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec, TransactionsSpec
+from cluster.view import delivery, ledger
+from cluster.view.delivery import FATES
+from cluster.view.document import document
+from cluster.view.fold import HANDLERS
+from cluster.view.placements import note_run
+from recordings.scenario import load
+from tests.cluster.test_timing_facts import flown
+from tests.delivery_flights import fateful
+from tests.truth import Truth, differences
+from tests.witness import watching
+
+SECOND_US = 1_000_000
+FLOWN = (
+    "unclean-election", "offset-reset", "commit-before-processing", "at-least-once", "at-most-once", "add-partitions",
+    "subscription-change", "stuck-last-stable-offset", "transaction-step-by-step", "static-twins",
+)  # fmt: skip
+
+
+def broken(counts: dict[str, Any]) -> bool:
+    """Whether the law does not hold of these counts, or one of them cannot be."""
+    terms = [counts[key] for key in ("delivered", "lost", "unread", "skipped")]
+    return bool(counts["acknowledged"] != sum(terms) or min(terms) < 0)
+
+
+def false(spec: ScenarioSpec, seed: int = 1, *, stop: bool = False) -> list[str]:
+    """Where the law is broken, or a count of delivery is another than the truth's, at each whole second."""
+    found: list[str] = []
+    with watching() as witness:
+        simulation = Simulation(spec, seed)
+
+        async def main() -> None:
+            async with simulation.running():
+                truth = Truth(simulation, witness)
+                for now_us in range(0, spec.until_us + 1, SECOND_US):
+                    await simulation.timeline.fly(now_us)
+                    seen = document(simulation.view, now_us, ("delivery",))["delivery"]
+                    for name, counts in {"all groups": seen, **seen["by_group"]}.items():
+                        found.extend([f"{now_us}: the law is broken for {name}: {counts}"] if broken(counts) else ())
+                    found.extend(f"{now_us}: {words}" for words in differences(_fates(seen), _fates(truth.delivery())))
+                    if found and stop:
+                        return
+
+        trio.run(main, clock=simulation.timeline)
+    return found
+
+
+def _fates(delivery: dict[str, Any]) -> dict[str, Any]:
+    """The counts that this is about."""
+    return {name: {key: counts[key] for key in FATES} for name, counts in delivery["by_group"].items()}
+
+
+@pytest.mark.parametrize("name", FLOWN)
+def test_the_law_holds_at_every_second_of_a_library_flight(name: str) -> None:
+    assert false(load(name).spec) == []
+
+
+def with_steps(spec: ScenarioSpec, *steps: tuple[float, str]) -> ScenarioSpec:
+    """The same with these commands."""
+    parsed = [(int(at_s * SECOND_US), parse(text)) for at_s, text in steps]
+    return msgspec.structs.replace(spec, steps=tuple(StepSpec(at, one, text_of(one)) for at, one in parsed))
+
+
+@pytest.mark.parametrize("seed", [2003, 2004, 2010])
+def test_the_law_holds_in_random_flights_with_every_trouble(seed: int) -> None:
+    """Transactions, crashes, unclean elections, deleted records, new partitions, other subscriptions, seeks."""
+    assert false(fateful(seed), seed) == []
+
+
+# --- what a broken ledger would say -----------------------------------------------------------------------------------
+
+
+def _nothing(*_: object, **__: object) -> None:
+    """Do nothing."""
+
+
+def _deaf(patch: pytest.MonkeyPatch, kind: type[e.Event]) -> None:
+    """The fold does not hear of this kind."""
+    handlers: dict[Any, Any] = HANDLERS
+    patch.setitem(handlers, kind, _nothing)
+
+
+def _empty(*_: object, **__: object) -> dict[str, Any]:
+    return {}
+
+
+def _by_offset(partition: Any, reader: Any, event: e.RecordsProcessed) -> None:  # noqa: ANN401
+    """As if offsets were identities."""
+    note_run(reader.finished_serials, "checkout-1", event.first_offset, event.next_offset)
+    reader.finished.add(event.first_offset, event.next_offset)
+
+
+BREAKS: list[tuple[str, str, Callable[[pytest.MonkeyPatch], None]]] = [
+    ("losses are not heard of", "unclean-election", lambda patch: _deaf(patch, e.RecordsLost)),
+    ("offsets are identities", "unclean-election", lambda patch: patch.setattr(ledger, "finished", _by_offset)),
+    ("a log is not cut", "unclean-election", lambda patch: patch.setattr(ledger, "taken_over", _nothing)),
+    ("first positions count for nothing", "two-groups", lambda patch: patch.setattr(ledger, "begins", _nothing)),
+    ("commits pass nothing", "commit-before-processing", lambda patch: patch.setattr(delivery, "_passed", _empty)),
+    ("deletions skip nothing", "offset-reset", lambda patch: patch.setattr(delivery, "_skipped", _empty)),
+    ("ABORT markers are not read", "transaction-abort", lambda patch: patch.setattr(ledger, "ended", _nothing)),
+    (
+        "nothing is acknowledged",
+        "at-least-once",
+        lambda patch: _deaf(patch, e.BatchAcknowledged),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "broken_so"), [each[1:] for each in BREAKS], ids=[each[0] for each in BREAKS])
+def test_a_broken_ledger_is_caught(
+    name: str, broken_so: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken_so(monkeypatch)
+    assert false(load(name).spec, stop=True)
+
+
+def test_a_count_that_takes_a_record_twice_breaks_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Overlapping terms leave less than nothing unread."""
+    monkeypatch.setattr(delivery, "_count", _twice(delivery._count))
+    assert any("the law is broken" in words for words in false(load("unclean-election").spec))
+
+
+def _twice(count: Callable[..., None]) -> Callable[..., None]:
+    """What is delivered and later lost counts as lost as well, as it once did."""
+
+    def wrapper(counts: dict[str, int], *args: Any, **more: Any) -> None:  # noqa: ANN401
+        before = counts["delivered_then_lost"]
+        count(counts, *args, **more)
+        counts["lost"] += counts["delivered_then_lost"] - before
+
+    return wrapper
+
+
+# --- twins ------------------------------------------------------------------------------------------------------------
+
+
+def twins(victim: str) -> ScenarioSpec:
+    """Two members share one group.instance.id, the second comes 30 s after the first; one of them is killed."""
+    transactions = TransactionsSpec("t-{n}", records=7, abort=0.2)
+    group = GroupSpec(
+        "g",
+        ("orders",),
+        members=2,
+        stagger_us=30 * SECOND_US,
+        config={"group.instance.id": "cashier"},
+        application=ApplicationSpec(sink="db"),
+    )
+    spec = ScenarioSpec(
+        title="twins",
+        until_us=60 * SECOND_US,
+        topics=(TopicSpec("orders", partitions=2, replication=1),),
+        producers=(ProducerSpec("p", ("orders",), limit=300, transactions=transactions),),
+        groups=(group,),
+    )
+    return with_steps(spec, (40, f"kill {victim}"))
+
+
+@pytest.mark.parametrize("victim", ["g-1", "g-2"])
+def test_of_twins_every_record_is_in_one_count(victim: str) -> None:
+    """What stood before the group's first position (auto.offset.reset is latest) was in none."""
+    assert false(twins(victim)) == []
+    counts = flown(twins(victim)).document["delivery"]["by_group"]["g"]
+    assert counts["skipped"] > 0
+    assert counts["acknowledged"] == counts["acked"] > 200
+
+
+def test_a_rebalance_is_over_before_a_twin_takes_its_share() -> None:
+    flight = flown(twins("g-1"))
+    (one,) = flight.simulation.view.groups["g"].rebalances
+    assert one.took_us < 4 * SECOND_US
+    assert flight.document["groups"]["g"]["last_rebalance"]["took_ms"] == one.took_us // 1000
+
+
+def test_an_initial_barrier_waits_for_no_member() -> None:
+    flight = flown(twins("g-1"))
+    assert flight.document["groups"]["g"]["last_rebalance"]["waited_for"] == ""
+    assert flight.simulation.view.groups["g"].rebalances[0].initial
