@@ -11,8 +11,9 @@ MOST_CANDIDATES = 1_000
 
 
 def brief(sentence: str) -> str:
-    """A sentence about something that somebody wrote, if it is not too long to be read; else its beginning."""
-    return sentence if len(sentence) <= LONGEST_SENTENCE else f"{sentence[:LONGEST_SENTENCE]}…"
+    """A sentence about something that somebody wrote, on one line; of a long one its beginning."""
+    sentence = sentence if len(sentence) <= LONGEST_SENTENCE else f"{sentence[:LONGEST_SENTENCE]}…"
+    return sentence.replace("\r", "\\r").replace("\n", "\\n")
 
 
 def _ratio(word: str, other: str, least: float) -> float:

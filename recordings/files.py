@@ -12,6 +12,7 @@ from typing import BinaryIO, TypeVar
 
 import msgspec
 
+from cluster.words import brief
 from recordings.format import RecordingError
 
 T = TypeVar("T")
@@ -66,7 +67,7 @@ def decoded(content: bytes, decoder: "msgspec.json.Decoder[T] | msgspec.msgpack.
     try:
         return decoder.decode(content)
     except msgspec.DecodeError as error:
-        raise RecordingError(str(error)) from error
+        raise RecordingError(brief(str(error))) from error
     except UnicodeDecodeError as error:
         raise RecordingError("it is not text in UTF-8") from error
     except RecursionError as error:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from cluster.words import brief, nearest
+from cluster.words import LONGEST_WORD, brief, nearest
 from recordings.cel.evaluation import Program
 from recordings.cel.nodes import Macro, Node, children
 from recordings.cel.reading import ExpressionError, read
@@ -29,15 +29,20 @@ class PredicateError(ValueError):
 
     def __init__(self, reason: str, suggestion: str | None = None) -> None:
         reason = brief(reason)
+        suggestion = suggestion if suggestion is None or len(suggestion) <= LONGEST_WORD else None
         self.reason, self.suggestion = reason, suggestion
         super().__init__(f"{reason} (did you mean {suggestion}?)" if suggestion else reason)
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What an expression found: whether it holds, and the values of what it names, in words."""
+    """What an expression found: whether it holds, and the values of what it names, in words.
+
+    `over_budget`: the evaluation would have taken more steps than it may.
+    """
 
     holds: bool
     found: str
+    over_budget: bool = False
 
 
 class Predicate:
@@ -73,7 +78,7 @@ class Predicate:
         except EvaluationError as error:
             return Answer(holds=False, found="; ".join(filter(None, (str(error), self._found(document)))))
         except BudgetError:
-            return Answer(holds=False, found=f"not evaluated: it takes more than {STEPS:,} steps")
+            return Answer(holds=False, found=f"not evaluated: it takes more than {STEPS:,} steps", over_budget=True)
         if not isinstance(value, bool):
             return Answer(holds=False, found=f"it is {NOUNS[kind_of(value)]}, neither true nor false")
         return Answer(holds=value, found=self._found(document))

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from cluster.events import EVENT_KINDS, Event, kind_of
-from cluster.words import nearest
+from cluster.words import brief, nearest
 from recordings.files import FOOTER_BYTES, HEADER_BYTES, decoded, read_ours
 from recordings.format import (
     FOOTER,
@@ -47,6 +47,7 @@ FOOTER_DECODER = msgspec.json.Decoder(Footer)
 MISFITS = (LookupError, ValueError, ArithmeticError, TypeError, AttributeError, AssertionError)
 """What the fold raises at an event that does not fit those before it: an unknown name, a number out of range."""
 
+LATEST_US = 100 * 8_766 * 3_600_000_000  # a hundred years
 MOST_COMMANDS = 1_000_000
 RUN_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 
@@ -245,6 +246,8 @@ class _Reading:
             if event.seq != seq or event.at_us < at_us:
                 return self._one_by_one(lines)
             at_us = event.at_us
+        if at_us > LATEST_US:
+            return self._one_by_one(lines)
         self._account(lines, events)
         self.line += len(events)
         return events, None
@@ -266,7 +269,9 @@ class _Reading:
         except RecordingError as error:
             raise self._damaged(str(error)) from error
         if entry.at_us < self.at_us:
-            raise self._damaged(f"time runs backwards, from {self.at_us} us to {entry.at_us} us")
+            raise self._damaged(f"time runs backwards, from {self.at_us} us to {brief(str(entry.at_us))} us")
+        if entry.at_us > LATEST_US:
+            raise self._damaged(f"{brief(str(entry.at_us))} us is later than any flight")
         if isinstance(entry, CommandLine):
             if entry.after_seq != self.seq:
                 raise self._damaged(f"a command says it came after event {entry.after_seq}, not {self.seq}")

@@ -27,7 +27,7 @@ from recordings.scenario import (
 from tests.fuzz.engine import Target
 from tests.fuzz.mutation import mutated_text
 
-FLOWN = 500
+FLOWN = 100
 """One of so many accepted scenarios is flown, for `FLOWN_US` and at most `FLOWN_EVENTS`."""
 FLOWN_US, FLOWN_EVENTS = MICROSECONDS["s"], 20_000
 LARGEST_BASE = 2_500
@@ -168,7 +168,7 @@ def _feed_scenario(made: tuple[str, float]) -> bool:
             file.flush()
             load(Path(file.name))
     scenario = parse_scenario(text, "fuzz.toml")
-    if luck > 1 - 1 / FLOWN or (luck > 1 - 20 / FLOWN and text is SMALL):
+    if luck > 1 - 1 / FLOWN:
         _fly(scenario)
     return True
 

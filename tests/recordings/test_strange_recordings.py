@@ -261,3 +261,16 @@ def test_a_keyframe_that_the_journal_contradicts_ends_nothing(flight: Path) -> N
     playback.seek_seq(position.seq + 1)
     playback.seek_us(playback.end_us)
     assert playback.view == right.view
+
+
+def test_a_time_later_than_any_flight_is_damage(flight: Path) -> None:
+    (flight / "footer.json").unlink()
+    text = (flight / SEGMENT).read_bytes()
+    last = text.rindex(b'"at_us":') + len(b'"at_us":')
+    (flight / SEGMENT).write_bytes(text[:last] + b"9" * 400 + text[text.index(b",", last) :])
+    with pytest.raises(RecordingError) as caught:
+        summarize(flight)
+    assert "is damaged at segment-000001.jsonl, line" in str(caught.value)
+    (flight / SEGMENT).write_bytes(text[:last] + b"9" * 25 + text[text.index(b",", last) :])
+    with pytest.raises(RecordingError, match="us is later than any flight"):
+        summarize(flight)
