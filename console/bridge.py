@@ -6,7 +6,6 @@ thread never blocks. Down go calls, by `run_sync_soon`. The clock is read on tri
 crosses as one immutable value. Nothing heavy is imported before the thread runs, so that the first screen comes first.
 """
 
-import gc
 import threading
 import time
 from collections import deque
@@ -19,6 +18,7 @@ from cluster.events import EVENT_KINDS, Event
 from cluster.names import Names
 from cluster.view import ClusterView, fold
 from console.clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, Clock
+from console.collecting import collect_frames
 from console.flight import BROKEN
 from console.presenters.blast import BROKER_SESSION_US
 from console.traces import Traces
@@ -291,7 +291,7 @@ class Bridge:
             if self._stopping:
                 scope.cancel()
             async with simulation.running():
-                gc.freeze()  # nor need it walk the cluster, which lives as long as the flight
+                collect_frames()
                 self._read_clock()
                 self._wake()
                 await simulation.timeline.fly(until_us if until_us is not None else float("inf"))

@@ -158,13 +158,12 @@ class _Compressor:
 
 def compress_segment(path: Path, ends: list[int]) -> Path:
     """Replace a finished segment by its compressed form, one frame up to each of `ends` (offsets in its text)."""
-    text = memoryview(path.read_bytes())
     compressor = zstandard.ZstdCompressor(level=LEVEL, write_content_size=True, write_checksum=True)
     table, start = b"", 0
     growing = path.with_name(path.name + ".zst.part")
-    with growing.open("wb") as file:
-        for end in ends:
-            frame = compressor.compress(text[start:end])
+    with path.open("rb") as text, growing.open("wb") as file:
+        for end in ends:  # one after the other: a whole segment would be most of what a small flight needs
+            frame = compressor.compress(text.read(end - start))
             file.write(frame)
             table += TABLE_ENTRY.pack(len(frame), end - start)
             start = end

@@ -1,0 +1,43 @@
+"""What the console's own frames leave behind goes soon, also while a flight asks for hardly any collection."""
+
+import asyncio
+import gc
+
+import pytest
+
+from console import collecting
+from console.app import FlightdeckApp
+
+FRAMES = 150
+MOST = 2 * collecting.YOUNG
+
+
+def left_behind() -> int:
+    """How many objects only the garbage collector can free after some frames of a live flight."""
+    app = FlightdeckApp("reference-s", speed=20.0)
+    found = 0
+
+    async def run() -> None:
+        nonlocal found
+        async with app.run_test(size=(120, 40)) as pilot:
+            while not app.flight.names().groups:
+                await pilot.pause(0.05)
+            app.go("g1")
+            for _ in range(FRAMES):
+                await pilot.pause(0.01)
+                app.draw()
+            found = gc.collect()
+
+    before = gc.get_threshold()
+    asyncio.run(run())
+    assert gc.get_threshold() == before
+    return found
+
+
+def test_frames_leave_little_behind() -> None:
+    assert left_behind() < MOST
+
+
+def test_frames_that_are_never_collected_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collecting, "YOUNG", 1_000_000)
+    assert left_behind() > MOST
