@@ -18,7 +18,6 @@ class LogSeen(Protocol):
 
     log_start: int
     log_end: int
-    batches: list[RecordBatch]
 
     def read(self, offset: int, end: int, max_bytes: int) -> Sequence[RecordBatch]:
         """Whole batches from the one that holds `offset` on."""

@@ -44,7 +44,7 @@ class Placements(msgspec.Struct, gc=False):
 
     def append(self, first: int, end: int, producer: str, serial: int) -> None:
         """The log goes on with these."""
-        shift = serial - first
+        shift = serial - first if producer else 0  # coordinators' records have no numbers: one run
         ends = self.ends
         if ends:
             if ends[-1] != first:
