@@ -20,7 +20,7 @@ LONGEST_TEXT = 40
 LONGEST_DECIMALS = 400
 MOST_US = 1_000_000 * MICROSECONDS["h"]
 MOST_BYTES = (1 << 63) - 1
-MOST_PER_SECOND = 1e12
+MOST_PER_SECOND = 1_000_000  # virtual time is counted in microseconds
 """Beyond these a number is a slip of the finger, and its arithmetic would leave 64 bits."""
 
 
@@ -89,7 +89,7 @@ def parse_rate(text: str) -> float:
         raise ValueError(f"{_cut(text)!r} has more than {LONGEST_DECIMALS} decimals")
     per_second = Fraction(number) / PERIODS[period] if len(whole) <= LONGEST_TEXT else math.inf
     if per_second > MOST_PER_SECOND:
-        raise ValueError(f"{_cut(text)!r} is too fast: a rate is at most {MOST_PER_SECOND:.0f}/s")
+        raise ValueError(f"{_cut(text)!r} is too fast: a rate is at most {MOST_PER_SECOND}/s, a record each us")
     return float(per_second)
 
 

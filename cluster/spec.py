@@ -19,6 +19,8 @@ MOST_PARTITIONS = 10_000  # of all topics together
 MOST_MEMBERS = 2_000  # of all groups together
 MOST_GROUPS = 500
 MOST_PRODUCERS = 2_000  # instances
+MOST_RECORDS_PER_SECOND = 10_000_000  # of all producers' instances together
+MOST_BATCHES = 1_000_000  # that may wait in an instance's `buffer.memory`
 MOST_KEYS = 10_000_000  # distinct ones of a producer
 LONGEST_FLIGHT_US = 8_784 * 3_600_000_000  # a leap year
 """What a scenario may ask for: beyond it a flight takes more memory or time than anybody has."""

@@ -5,23 +5,27 @@ Each check yields problems at places of the file, so that a spec changed by sett
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
 import msgspec
 
 from cluster.commands import AddPartitions, CommandError, Scale, Set, check
-from cluster.config import Value, cross_errors
+from cluster.config import Value, cross_errors, defaults
 from cluster.config_keys import LONG_MAX
 from cluster.durations import format_duration
 from cluster.events import EVENT_KINDS
+from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES, RECORD_OVERHEAD_BYTES
 from cluster.settings import why_not
 from cluster.spec import (
     LONGEST_FLIGHT_US,
+    MOST_BATCHES,
     MOST_BROKERS,
     MOST_GROUPS,
     MOST_KEYS,
     MOST_MEMBERS,
     MOST_PARTITIONS,
     MOST_PRODUCERS,
+    MOST_RECORDS_PER_SECOND,
     ExpectationSpec,
     GroupSpec,
     ProducerSpec,
@@ -87,8 +91,32 @@ def _sizes(spec: ScenarioSpec) -> Iterator[Problem]:
         if producer.keys.distinct > MOST_KEYS:
             reason = f"keys: {producer.keys.distinct:,} distinct ones are too many: at most {MOST_KEYS:,}"
             yield Problem(("producer", index, "keys", "distinct"), reason)
+    if instances <= MOST_PRODUCERS:
+        yield from _loads(spec)
     if spec.until_us > LONGEST_FLIGHT_US and spec.until_us != LONG_MAX:
         yield Problem(("until",), f"until: a flight lasts at most {format_duration(LONGEST_FLIGHT_US)}")
+
+
+def _loads(spec: ScenarioSpec) -> Iterator[Problem]:
+    """Rates that no machine simulates, and buffers that would hold what it cannot."""
+    rates = [
+        max([producer.rate_per_second, *(rate for _, rate in producer.arrivals.profile)]) for producer in spec.producers
+    ]
+    total = sum(rate * producer.count for rate, producer in zip(rates, spec.producers, strict=True))
+    if total > MOST_RECORDS_PER_SECOND:
+        place: Place = ("producer", max(range(len(rates)), key=lambda at: rates[at] * spec.producers[at].count), "rate")
+        reason = f"rate: all producers together send {total:,.0f} records/s: at most {MOST_RECORDS_PER_SECOND:,}"
+        yield Problem(place, reason)
+    for index, (rate, producer) in enumerate(zip(rates, spec.producers, strict=True)):
+        config = defaults("producer") | producer.config
+        memory, batch = cast(int, config["buffer.memory"]), cast(int, config["batch.size"])
+        reserve = max(batch, RECORD_BATCH_OVERHEAD_BYTES + RECORD_OVERHEAD_BYTES + producer.size_bytes)
+        waiting = min(memory // reserve, rate * min(spec.until_us, LONGEST_FLIGHT_US) / 1_000_000)
+        if waiting > MOST_BATCHES:
+            reason = (
+                f"buffer.memory: {waiting:,.0f} batches of {reserve} bytes can wait in it: at most {MOST_BATCHES:,}"
+            )
+            yield Problem(("producer", index, "config", "buffer.memory"), reason, str(MOST_BATCHES * reserve))
 
 
 def _most(

@@ -21,6 +21,7 @@ from cluster.spec import ProducerSpec
 from cluster.timeline import Timer
 
 NOT_BLOCKED = -1
+MOST_STEPS = 50_000  # send() calls, or batches of them, in one turn; what else has come by then waits for the next turn
 
 
 class Sending:
@@ -166,11 +167,14 @@ class Sending:
             self.begin()
         now_us = self._host.timeline.now_us
         coming, topics = self._arrivals, self._topics
-        while self._too_large and coming.at(0) <= now_us and self.allowance != 0:
+        steps = MOST_STEPS
+        while self._too_large and coming.at(0) <= now_us and self.allowance != 0 and steps:
             self._refuse(topics[coming.taken % len(topics)], "", "RecordTooLargeException")
+            steps -= 1
         opened = blocked = False
         filled = self._filled
-        while coming.at(0) <= now_us and not blocked and self.allowance != 0:
+        while coming.at(0) <= now_us and not blocked and self.allowance != 0 and steps:
+            steps -= 1
             topic = topics[coming.taken % len(topics)]
             got = self._send_one(topic, now_us) if self._one_by_one else self._send_unkeyed(topic, now_us)
             if got is not None:
@@ -186,7 +190,13 @@ class Sending:
             self._set_deadline(self._blocked_us + self._max_block_us if blocked else NEVER_US, self.pull)
         if blocked:
             self._wait_for_memory()
-        elif self.look_ahead(now_us) and opened:
+            return
+        if steps:
+            lingers = self.look_ahead(now_us)
+        else:
+            lingers = True
+            self._pull_at(now_us, now_us)
+        if lingers and opened:
             self._host.batch_ready(now_us + self._accumulator.linger_us)
 
     def _times_out(self, topic: str, now_us: int) -> bool:
@@ -252,13 +262,16 @@ class Sending:
             if batch is not None:
                 batch.fills_itself = at_us <= batch.created_us + self._accumulator.linger_us
                 lingers = not batch.fills_itself
+        self._pull_at(at_us, now_us)
+        return lingers
+
+    def _pull_at(self, at_us: int, now_us: int) -> None:
         timer = self._timer
         if timer is None or not timer.pending or timer.at_us != at_us:
             if timer is not None:
                 timer.cancel()
             if at_us < NEVER_US:
                 self._timer = self._host.timeline.call_at(max(at_us, now_us), self.pull)
-        return lingers
 
     def _skippable(self) -> int:
         """How many of the coming records change nothing but the size of open batches."""

@@ -139,7 +139,7 @@ def _profile(steps: tuple[tuple[int, float], ...], start_us: int) -> Iterator[in
         end_us = steps[place + 1][0] if place + 1 < len(steps) else NEVER_US
         if rate <= 0:
             continue
-        number = 0
+        number = max(0, int((start_us - from_us) * rate / SECOND_US) - 1)  # those before the start need no counting
         while True:
             at_us = from_us + int(number * SECOND_US / rate)
             if at_us >= end_us:
