@@ -49,7 +49,7 @@ class Fates:
         passed, skipped = set(notes.passed[key]), notes.before_start[key] | set(notes.records(log, 0, log.log_start))
         if progress is not None:
             passed |= set(notes.records(log, max(progress.start, log.log_start), committed))
-        lost = self._waiting & (gone | passed)
+        lost = self._waiting & (gone | (passed - notes.before_start[key]))
         skipped = (self._waiting - lost) & skipped
         finished = set(witness.completions[self._group].written[name]) - witness.completions[self._group].copies
         if read_committed:

@@ -32,7 +32,7 @@ def fates(view: ClusterView, group: GroupView, names: Iterable[str]) -> dict[str
 
 
 def _count(counts: dict[str, int], partition: PartitionView, reader: ReaderView, *, read_committed: bool) -> None:
-    passed, skipped = _passed(partition, reader), _skipped(partition, reader)
+    passed, skipped = _passed(partition, reader), _skipped(partition)
     left_out = [reader.copies, partition.aborted_serials] if read_committed else [reader.copies]
     for producer in dict.fromkeys((*partition.acked_serials, *reader.finished_serials)):
         acked = partition.acked_serials.get(producer, _NONE)
@@ -48,7 +48,8 @@ def _count(counts: dict[str, int], partition: PartitionView, reader: ReaderView,
         if gone.starts:
             counts["delivered_then_lost"] += delivered.within(gone).size
         left = acked.without(finished) if delivered.size < acked.size else _NONE
-        for key, serials in (("lost", partition.vanished), ("lost", passed), ("skipped", skipped)):
+        fated = ("lost", partition.vanished), ("skipped", reader.before_start), ("lost", passed), ("skipped", skipped)
+        for key, serials in fated:
             if left.starts and producer in serials:
                 counts[key] += left.within(serials[producer]).size
                 left = left.without(serials[producer])
@@ -66,12 +67,12 @@ def _passed(partition: PartitionView, reader: ReaderView) -> Serials:
     return found
 
 
-def _skipped(partition: PartitionView, reader: ReaderView) -> Serials:
-    """What stood before its first position, or was deleted before it came."""
+def _skipped(partition: PartitionView) -> Serials:
+    """What was deleted before it came."""
     first = partition.placements.first
     if partition.log_start <= first and not partition.deleted_serials:
-        return reader.before_start
-    found = _copy(reader.before_start)
+        return {}
+    found: Serials = {}
     for producer, serials in partition.deleted_serials.items():
         note(found, ((start, stop, producer, start) for start, stop in serials.ranges()))
     note(found, partition.placements.between(first, partition.log_start))

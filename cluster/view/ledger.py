@@ -10,6 +10,7 @@ from cluster.view.placements import Run, Serials, note_run
 from cluster.view.state import NEVER, ClusterView, PartitionView, ReaderView
 from cluster.view.transactions import EndedTransaction
 
+FOLLOWERS = -1  # in `tails`: what the leader's own log lost, and its followers may have
 SETTLED_US = 60_000_000  # a leader that dies sooner may be followed by one whose log starts earlier
 
 
@@ -63,11 +64,14 @@ def ended(partition: PartitionView, transaction: EndedTransaction | None) -> Non
 
 def taken_over(view: ClusterView, partition: PartitionView, leader: int, log_end: int) -> None:
     """The log that counts is another leader's: as far as that goes, and with what it alone had and did not truncate."""
-    tail = [run for run in partition.tails.pop(leader, ()) if run[0] < log_end]
-    before = partition.taken_by
+    tails, before = partition.tails, partition.taken_by
+    theirs = tails.pop(FOLLOWERS, [])
+    if leader == before or log_end <= partition.placements.end:
+        theirs = []
+    tail = [run for run in tails.pop(leader, theirs) if run[0] < log_end]
     gone = cut(view, partition, min(log_end, tail[0][0] if tail else log_end))
     if gone and before not in {leader, NEVER}:
-        partition.tails[before] = gone
+        tails[before] = gone
     for first, end, producer, serial in tail:
         partition.placements.append(first, min(end, log_end), producer, serial)
 
@@ -75,7 +79,8 @@ def taken_over(view: ClusterView, partition: PartitionView, leader: int, log_end
 def truncated(view: ClusterView, partition: PartitionView, broker: int, offset: int) -> None:
     """A replica dropped the end of its log."""
     if broker == partition.taken_by:
-        cut(view, partition, offset)
+        gone = cut(view, partition, offset)
+        partition.tails[FOLLOWERS] = [*gone, *partition.tails.get(FOLLOWERS, ())]
     elif broker in partition.tails:
         partition.tails[broker] = [
             (first, min(end, offset), producer, serial)

@@ -66,7 +66,8 @@ class PartitionView(msgspec.Struct, gc=False):
     producers' own numbers: `acked_serials` are the records that producers were told are safe, `vanished` those that no
     log holds any more, `aborted_serials` those of aborted transactions, `deleted_serials` those that `placements` has
     forgotten because they were deleted (`deleted_before`: where the log started before it last advanced, and when that
-    was). `tails`: broker → what its log had beyond its successor's, as long as it has not truncated.
+    was). `tails`: broker → what its log had beyond its successor's, as long as it has not truncated; -1 → what a crash
+    took from the last leader's log, and its followers may have.
     """
 
     partition: str
