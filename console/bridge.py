@@ -66,7 +66,7 @@ class Bridge:
         self._wake: Callable[[], object] = bool  # until somebody waits
         self._thread: threading.Thread | None = None
         self._stopping = False
-        self._left_alone = False
+        self._left_alone, self._ending = False, threading.Lock()
         # trio's side
         self._token: trio.lowlevel.TrioToken | None = None
         self._scope: trio.CancelScope | None = None
@@ -192,17 +192,16 @@ class Bridge:
         """
         self._stopping = True
         self._soon(self._cancel)
-        if self._thread is None or self._left_alone:
-            return
-        self._thread.join(STUCK_SECONDS)
-        if self._thread.is_alive() and not self._heard:
-            self._left_alone = True
-            if self._recorder is not None and self._simulation is not None:
-                self._recorder.cut_off(
-                    turns=self._simulation.timeline.turn, virtual_us=self._simulation.timeline.now_us
-                )
-        elif self._thread.is_alive():
-            self._thread.join(JOIN_SECONDS - STUCK_SECONDS)
+        with self._ending:  # whoever asks second waits for the first
+            if self._thread is None or self._left_alone:
+                return
+            self._thread.join(STUCK_SECONDS)
+            if self._thread.is_alive() and not self._heard:
+                self._left_alone = True
+                if self._recorder is not None and (simulation := self._simulation) is not None:
+                    self._recorder.cut_off(turns=simulation.timeline.turn, virtual_us=simulation.timeline.now_us)
+            elif self._thread.is_alive():
+                self._thread.join(JOIN_SECONDS - STUCK_SECONDS)
 
     def _steer(self, call: "Callable[[Simulation], object]") -> str:
         if self.clock.phase == BUILDING:
