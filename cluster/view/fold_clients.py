@@ -48,7 +48,7 @@ def member_started(view: ClusterView, event: e.MemberStarted) -> None:
     member.alive, member.paused, member.state = True, False, "Joining"
     member.member_id, member.generation, member.coordinator = "", -1, -1
     member.polling, member.last_poll_us = True, event.at_us
-    member.heartbeats_paused, member.stalled_until_us = False, None
+    member.heartbeats_paused, member.stalled_until_us, member.beats_from_us = False, None, NEVER
     _lane(member, event.at_us, "joining")
     note(view, event.at_us, "member", event.member, f"{event.member} started")
 
@@ -87,6 +87,8 @@ def member_state_changed(view: ClusterView, event: e.MemberStateChanged) -> None
     member = view.members[event.member]
     member.state, member.reason = event.state, event.reason
     member.member_id, member.generation = event.member_id, event.generation
+    if event.state == "Syncing":  # the answer to its JoinGroup
+        member.beats_from_us = event.at_us
     if event.state == "Fenced":
         member.fenced += 1
         _release(view, member, event.at_us, tuple(member.owned))
@@ -231,8 +233,9 @@ def positions_moved_on(view: ClusterView, event: e.PositionsMovedOn) -> None:
 
 def poll_started(view: ClusterView, event: e.PollStarted) -> None:
     member = view.members[event.member]
-    if event.at_us - member.last_poll_us > BUSY_US and not member.polling:
-        if member.stalled_until_us is None:
+    stalled = member.stalled_until_us is not None
+    if not member.polling and (stalled or event.at_us - member.last_poll_us > BUSY_US):
+        if not stalled:
             _lane(member, member.last_poll_us, "busy")
         _lane(member, event.at_us, _phase_of(member.state))
     member.stalled_until_us = None

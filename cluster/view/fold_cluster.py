@@ -68,6 +68,7 @@ def log_start_advanced(view: ClusterView, event: e.LogStartAdvanced) -> None:
 def broker_started(view: ClusterView, event: e.BrokerStarted) -> None:
     broker = view.brokers.setdefault(event.broker, BrokerView(event.broker))
     broker.up, broker.rack, broker.since_us, broker.paused = True, event.rack, event.at_us, False
+    broker.registered = False
     if event.at_us:
         note(view, event.at_us, "mended", f"broker-{event.broker}", f"broker-{event.broker} started")
 
@@ -88,7 +89,7 @@ def broker_resumed(view: ClusterView, event: e.BrokerResumed) -> None:
 
 
 def broker_unfenced(view: ClusterView, event: e.BrokerUnfenced) -> None:
-    view.brokers[event.broker].fenced = False
+    view.brokers[event.broker].fenced, view.brokers[event.broker].registered = False, True
 
 
 def broker_fenced(view: ClusterView, event: e.BrokerFenced) -> None:

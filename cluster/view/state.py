@@ -15,7 +15,10 @@ LANE_US = 120_000_000  # how far back a member's lanes are kept
 
 
 class BrokerView(msgspec.Struct, gc=False):
-    """A broker: its process (`up`, `paused`) and what the controller thinks of it (`fenced`)."""
+    """A broker: its process (`up`, `paused`) and what the controller thinks of it (`fenced`).
+
+    `registered`: the controller has let in the process that runs, and not only one before it.
+    """
 
     broker: int
     rack: str = ""
@@ -23,6 +26,7 @@ class BrokerView(msgspec.Struct, gc=False):
     paused: bool = False
     fenced: bool = True
     since_us: int = 0
+    registered: bool = False
 
 
 class Series(msgspec.Struct, gc=False):
@@ -32,14 +36,14 @@ class Series(msgspec.Struct, gc=False):
     values: list[int] = []
 
     def push(self, second: int, value: int, limit: int = 120) -> None:
-        """Note the value at a whole second; seconds without a sample repeat the value before them."""
+        """Note the value at a whole second; seconds before it without a sample had the same: nothing happened."""
         values = self.values
         if not values:
             self.first_second = second
         else:
             gap = second - (self.first_second + len(values))
             if gap > 0:
-                values.extend([values[-1]] * min(gap, limit))
+                values.extend([value] * min(gap, limit))
                 self.first_second = second - len(values)
         values.append(value)
         if len(values) > limit:
@@ -144,6 +148,7 @@ class Beat(msgspec.Struct, gc=False):
 class MemberView(msgspec.Struct, gc=False):
     """A consumer as its own process sees itself, beside what the coordinator knows of its session.
 
+    `beats_from_us`: its heartbeat thread was started anew last, by the answer to a JoinGroup.
     `polling`: poll() (or an idle stretch of polls) is under way, the application works on nothing; `last_poll_us`: when
     it last returned records, or the process started.
     """
@@ -166,6 +171,7 @@ class MemberView(msgspec.Struct, gc=False):
     last_crash: str = ""
     stalled_until_us: int | None = None
     heartbeats_paused: bool = False
+    beats_from_us: int = NEVER
     coordinator: int = -1
     owned: dict[str, int] = {}  # partition → when it was assigned
     positions: dict[str, int] = {}

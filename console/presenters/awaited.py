@@ -3,7 +3,11 @@
 from typing import NamedTuple
 
 from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
+from console.presenters.coordination import is_up
 from console.presenters.numbers import SECOND_US, countdown, duration
+
+BEATING = {"Syncing", "Stable", "Revoking"}
+"""States of a client in which its heartbeat thread runs: not while it joins, nor after it left or was fenced."""
 
 
 class Awaited(NamedTuple):
@@ -20,33 +24,35 @@ def members_of(view: ClusterView, group: str) -> list[MemberView]:
 
 
 def awaited_joins(view: ClusterView, group: GroupView, now_us: int) -> list[Awaited]:
-    """Members whose JoinGroup is missing at the barrier, those that cannot join first; ids not used yet last."""
+    """Members whose JoinGroup is missing at the barrier, those that cannot join first; ids not used yet last.
+
+    Nobody is waited for while no coordinator answers, and an initial barrier waits for its delay only.
+    """
     barrier = group.barrier
-    if barrier is None or barrier.completed_us != NEVER:
+    if barrier is None or barrier.completed_us != NEVER or barrier.initial or not is_up(view, group):
         return []
     held_up: list[Awaited] = []
     others: list[Awaited] = []
     for member_id, name in group.members.items():
         if member_id not in barrier.joined:
             trouble = _trouble(view, group, member_id, name, now_us)
-            one = Awaited(member_id, name, trouble or _why_not_joined(view, group, member_id, name, now_us))
+            one = Awaited(member_id, name, trouble or _why_not_joined(view.members[name], now_us))
             (held_up if trouble else others).append(one)
     pending = [
-        Awaited(member_id, name, "has its member id and comes back with it")
-        for member_id, name in group.pending.items()
+        Awaited(member_id, name, "has its member id, joins with it next") for member_id, name in group.pending.items()
     ]
     return held_up + others + pending
 
 
 def awaited_syncs(view: ClusterView, group: GroupView, now_us: int) -> list[Awaited]:
-    """The leader while the generation has no assignment yet: nobody else can end the wait."""
+    """The leader while the generation has no assignment yet: no other member can end the wait."""
     barrier = group.barrier
-    if group.state != "CompletingRebalance" or barrier is None:
+    if group.state != "CompletingRebalance" or barrier is None or not is_up(view, group):
         return []
     for member_id, name in group.members.items():
         if name == group.leader and member_id not in barrier.synced:
             trouble = _trouble(view, group, member_id, name, now_us)
-            return [Awaited(member_id, name, trouble or "it leads: it shares the partitions out and sends SyncGroup")]
+            return [Awaited(member_id, name, trouble or "the leader is computing the assignment, then sends SyncGroup")]
     return []
 
 
@@ -62,50 +68,75 @@ def poll_age_us(member: MemberView, now_us: int) -> int:
     return max(0, now_us - member.last_poll_us)
 
 
-def heartbeat_due_us(member: MemberView, session_deadline_us: int = NEVER) -> int:
-    """When the heartbeat thread sends next, counted from the last answer; NEVER when nothing is known of it.
+def heartbeat_due_us(member: MemberView) -> int:
+    """When the heartbeat thread sends next; NEVER while it does not beat, or when nothing is known of it.
 
-    Before the first answer it counts from the JoinGroup or SyncGroup that began the session.
+    It is suspended while a JoinGroup is under way, starts anew with its answer, and counts from the last answered
+    heartbeat then.
     """
-    last_us = member.last_heartbeat_us
-    if session_deadline_us != NEVER and member.lane and last_us < member.lane[0].from_us:
-        last_us = session_deadline_us - member.session_timeout_ms * 1_000
+    if member.state not in BEATING:
+        return NEVER
+    last_us = max(member.last_heartbeat_us, member.beats_from_us)
     return last_us + member.heartbeat_interval_ms * 1_000 if last_us != NEVER else NEVER
 
 
-def _why_not_joined(view: ClusterView, group: GroupView, member_id: str, name: str, now_us: int) -> str:
-    member = view.members[name]
-    if member.state in {"Joining", "Revoking"}:
+def is_silent(view: ClusterView, member_id: str, name: str) -> bool:
+    """Whether no process beats for this member id any more: it died, is frozen, or came back under another id."""
+    member = view.members.get(name)
+    return member is None or not member.alive or member.paused or _is_former(member, member_id)
+
+
+def silent_ids(view: ClusterView, group: GroupView) -> list[str]:
+    """Member ids that the coordinator counts on and that no process beats for."""
+    return [member_id for member_id, name in group.members.items() if is_silent(view, member_id, name)]
+
+
+def _is_former(member: MemberView, member_id: str) -> bool:
+    """Whether the id is that of an earlier process; a static member's place is its own before it knows its id."""
+    return member.member_id != member_id and not (member.instance_id and not member.member_id)
+
+
+def _why_not_joined(member: MemberView, now_us: int) -> str:
+    if member.coordinator == NEVER:
+        return "looks for the coordinator"
+    if member.state == "Revoking":
+        return "gives up partitions, then joins"
+    if member.state == "Joining":
         return "its JoinGroup is under way"
     age_us = poll_age_us(member, now_us)
-    if member.last_heartbeat_error == "REBALANCE_IN_PROGRESS" and age_us:
-        return f"last poll {duration(age_us)} ago: it knows, and joins in its next poll()"
-    due_us = heartbeat_due_us(member, group.session_deadlines_us.get(member_id, NEVER))
+    heard = member.last_heartbeat_us > member.beats_from_us
+    if member.last_heartbeat_error == "REBALANCE_IN_PROGRESS" and heard:
+        return (
+            f"last poll {duration(age_us)} ago: it knows, and joins in its next poll()"
+            if age_us
+            else "it knows, and joins in its poll()"
+        )
+    due_us = heartbeat_due_us(member)
     if due_us == NEVER or due_us <= now_us:
-        return "it has not heard of it yet"
+        return "has not heard of it yet"
     return f"learns of it at its next heartbeat, in {countdown(due_us - now_us)}"
 
 
 def _trouble(view: ClusterView, group: GroupView, member_id: str, name: str, now_us: int) -> str:
     """Why a member cannot answer at all, with the timer that ends the wait; "" when it can."""
     deadline_us = group.session_deadlines_us.get(member_id, NEVER)
-    given_up = f"given up in {countdown(deadline_us - now_us)}" if deadline_us != NEVER else "its session stands still"
+    ends = f"session ends in {countdown(deadline_us - now_us)}" if deadline_us != NEVER else "its session is suspended"
     member = view.members.get(name)
     if member is None:
-        return f"nobody of that name runs: {given_up}"
+        return f"no process of that name runs: {ends}"
     if not member.alive and member.instance_id:
-        return f"static, it is away and told nobody: {given_up}"
+        return f"static member is away, no LeaveGroup was sent: {ends}"
     if not member.alive:
-        return f"its process is dead: {given_up}"
-    if member.member_id not in {"", member_id}:
-        return f"the id of its former life: {given_up}"
+        return f"its process is dead: {ends}"
+    if _is_former(member, member_id):
+        return f"the id of its former process: {ends}"
     if member.paused:
-        return f"its process is frozen: {given_up}"
+        return f"its process is frozen: {ends}"
     age_us = poll_age_us(member, now_us)
     if member.stalled_until_us is not None:
         return f"last poll {duration(age_us)} ago: stalled; it joins inside poll()"
     if age_us > SECOND_US:
         return f"last poll {duration(age_us)} ago: processing; it joins inside poll()"
     if member.heartbeats_paused:
-        return f"its heartbeat thread stands still: {given_up}"
+        return f"its heartbeat thread is paused: {ends}"
     return ""

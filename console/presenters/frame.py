@@ -127,7 +127,8 @@ def _lag(view: ClusterView) -> Line:
     groups = view.groups.values()
     lag = sum(group_lag(view, group) for group in groups)
     trends = [lag_trend(group) for group in groups]
-    arrow = next((trend for trend in trends if trend[0] == "↗"), trends[0])
+    arrow = next((trend for trend in trends if trend[1] == WARN), None)
+    arrow = arrow or next((trend for trend in trends if trend[0] == "↗"), trends[0])
     return line(("lag ", MUTED), count(lag).rjust(5), (f" {arrow[0]}", arrow[1]))
 
 

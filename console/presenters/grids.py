@@ -128,7 +128,7 @@ class OwnershipListing(Grid):
 
     def note(self) -> Line:
         """The legend."""
-        signs = line(("↻", MOVING), (" moving  ", MUTED), ("‖", WARN), (" nobody reads  ", MUTED))
+        signs = line(("↻", MOVING), (" moving  ", MUTED), ("‖", WARN), (" unowned  ", MUTED))
         return (*signs, ("lag ", MUTED), *lag_legend()) if self.width >= 72 else signs
 
     def draw(self, name: str) -> tuple[Span, ...]:
@@ -175,7 +175,7 @@ class TopicsListing(Grid):
 
     def note(self) -> Line:
         """The legend."""
-        signs = line(("✖", ERROR), (" no leader  ", MUTED), ("▽", WARN), (" below min ISR  ", MUTED))
+        signs = line(("✖", ERROR), (" no live leader  ", MUTED), ("▽", WARN), (" below min ISR  ", MUTED))
         return (*signs, ("lag ", MUTED), *lag_legend()) if self.width >= 72 else signs
 
     def draw(self, name: str) -> tuple[Span, ...]:

@@ -4,6 +4,7 @@ from cluster.view.document import member_lag, partition_order
 from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
 from console.presenters import states
 from console.presenters.awaited import awaited_ids, heartbeat_due_us, members_of, poll_age_us
+from console.presenters.coordination import is_up
 from console.presenters.injuries import trouble_word
 from console.presenters.lanes import BUSY_US, LANE_SECONDS, heartbeat_lane, poll_lane
 from console.presenters.listing import Listing
@@ -13,7 +14,7 @@ from console.presenters.text import ERROR, FAINT, HUES, MUTED, OK, PLAIN, WARN, 
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 LATE_US = 250_000
-CLOCK_BAR = 6
+CLOCK_BAR, CLOCK_WORDS = 6, 5
 
 NAME, LANE, HEARTBEAT, SESSION, POLL, LAG, OWNS = range(7)
 NAME_WIDTHS = (11, 24)
@@ -25,7 +26,7 @@ def columns(name_width: int) -> tuple[Column, ...]:
         Column("member", name_width),
         Column("", 16, grow=16),
         Column("heartbeat", 9, rank=2),
-        Column("session", 11, rank=1),
+        Column("session", 12, rank=1),
         Column("poll", 12, rank=1),
         Column("lag", 5, rank=4, right=True),
         Column("owns", 13, rank=5, grow=4, most=44),
@@ -54,7 +55,7 @@ class MembersListing(Listing):
         self.members = members_of(view, group.group)
         self.places = {member.member: place for place, member in enumerate(self.members)}
         self.ids = {name: member_id for member_id, name in group.members.items()}
-        self.awaited = awaited_ids(view, group, now_us)
+        self.awaited, self.answers = awaited_ids(view, group, now_us), is_up(view, group)
         longest = max((len(member.member) for member in self.members), default=0) + (4 if brief else 2)
         self.columns = columns(max(NAME_WIDTHS[0], min(NAME_WIDTHS[1], longest)))
         self.layout = layout(self.columns, width)
@@ -140,17 +141,19 @@ class MembersListing(Listing):
         return self._heartbeat(member), self._session(member), self._poll(member)
 
     def _heartbeat(self, member: MemberView) -> tuple[Line, Line]:
-        under = line((f"every {setting(member.heartbeat_interval_ms)}", FAINT))
+        interval = setting(member.heartbeat_interval_ms)
+        under = line((f"every {interval}" if len(interval) < 4 else f"of {interval}", FAINT))
         if not member.alive:
             return line(("✖ silent", ERROR)), under
         if member.paused or member.heartbeats_paused:
-            return line(("‖ held", WARN)), under
-        if member.state == "Joining":  # Kafka's thread stands still until JoinGroup is answered
-            return line(("off", MUTED)), line(("in a join", FAINT))
-        deadline_us = self.group.session_deadlines_us.get(self.ids.get(member.member, ""), NEVER)
-        due_us = heartbeat_due_us(member, deadline_us)
+            return line(("‖ paused", WARN)), under
+        if member.state == "Joining":  # Kafka's thread is suspended until JoinGroup is answered
+            return line(("suspended", MUTED)), line(("in a join", FAINT))
+        due_us = heartbeat_due_us(member)
         if due_us == NEVER or member.generation < 0:
             return line((UNKNOWN, FAINT)), under
+        if member.coordinator == NEVER:  # the thread looks for it, and beats when it has found it
+            return line(("suspended", MUTED)), line(("no coord.", FAINT))
         late_us = self.now_us - due_us
         if late_us > LATE_US:
             return line((f"▲ {duration(late_us)}", WARN)), line(("late", WARN))
@@ -162,12 +165,14 @@ class MembersListing(Listing):
         member_id = self.ids.get(member.member)
         if member_id is None:
             return line((UNKNOWN, FAINT)), under
+        if not self.answers:  # its sessions went with it; the next coordinator gives each member a new one
+            return line(("suspended", MUTED)), line(("no coord.", FAINT))
         deadline_us = self.group.session_deadlines_us.get(member_id, NEVER)
         if deadline_us == NEVER:
-            return line(("held", MUTED)), line(("join waits", FAINT))
+            return line(("suspended", MUTED)), line(("during join", FAINT))
         left_us = max(0, deadline_us - self.now_us)
         if self.group.barrier is not None and member_id in self.group.barrier.newcomers:
-            return line((countdown(left_us), PLAIN)), line(("join limit", FAINT))  # it has no session before its answer
+            return line((countdown(left_us), PLAIN)), line(("join limit", FAINT))  # no session before its answer
         return _drain(left_us, limit_us), under
 
     def _poll(self, member: MemberView) -> tuple[Line, Line]:
@@ -177,16 +182,22 @@ class MembersListing(Listing):
             return line((UNKNOWN, FAINT)), under
         age_us = poll_age_us(member, self.now_us)
         if age_us < BUSY_US:
-            return line(("polls", MUTED)), under
+            return line(("polling", MUTED)), under
         share = age_us / limit_us if limit_us else 0.0
         tone = ERROR if share > 0.75 else WARN if share > 0.25 else OK
-        return line((bar(share, CLOCK_BAR), tone), (" " + duration(age_us), tone if tone != OK else PLAIN)), under
+        return _gauged(share, duration(age_us), tone), under
 
 
 def _drain(left_us: int, limit_us: int) -> Line:
     share = left_us / limit_us if limit_us else 0.0
     tone = ERROR if share < 0.25 else WARN if share < 0.6 else OK
-    return line((bar(share, CLOCK_BAR), tone), (" " + countdown(left_us), tone if tone != OK else PLAIN))
+    return _gauged(share, countdown(left_us), tone)
+
+
+def _gauged(share: float, words: str, tone: str) -> Line:
+    """A bar and its number; the bar gives way to a number with hours."""
+    width = CLOCK_BAR - max(0, len(words) - CLOCK_WORDS)
+    return line((bar(share, width), tone), (" " + words, tone if tone != OK else PLAIN))
 
 
 def _owned(member: MemberView) -> str:

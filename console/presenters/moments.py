@@ -52,8 +52,8 @@ def told(moments: Sequence[Moment]) -> list[Moment]:
 
 
 def _said(noted: Moment) -> tuple[str, str]:
-    """What a moment says of its subject; of a moment that does not begin with it, the whole."""
-    return noted.kind, noted.text.removeprefix(noted.subject)
+    """What a moment says of its subject; of one that does not begin with it, or says no more (a fault), the whole."""
+    return noted.kind, noted.text.removeprefix(noted.subject) or noted.text
 
 
 def _as_one(run: list[Moment]) -> Moment:

@@ -1,6 +1,7 @@
 """Numbers and times as people read them: short, of a fixed shape, with their unit."""
 
 import math
+from collections.abc import Sequence
 
 SECOND_US = 1_000_000
 UNKNOWN = "–"
@@ -19,24 +20,38 @@ def count(number: float) -> str:
 
 
 def duration(us: float) -> str:
-    """A duration with its unit: `0.4 s`, `12 s`, `4:19`, `1:02:03`; below 0.05 s in milliseconds."""
-    if us < 0:
-        return "-" + duration(-us)
-    if us < 50_000:
-        return f"{us / 1_000:.0f} ms" if us else "0 s"
-    if us < 9_950_000:
-        return f"{us / SECOND_US:.1f} s"
-    seconds = int(us / SECOND_US)
+    """A duration with its unit, cut and never rounded up, as clocks are: `34 ms`, `0.4 s`, `12 s`, `4:19`, `1:02:03`.
+
+    Milliseconds below 0.1 s, tenths below 10 s, seconds below 100 s; hours as soon as there is one.
+    """
+    whole = int(us)
+    if whole < 0:
+        return "-" + duration(-whole)
+    if whole < SECOND_US // 10:
+        return f"{whole // 1_000} ms" if whole else "0 s"
+    seconds, rest = divmod(whole, SECOND_US)
+    if seconds < 10:
+        return f"{seconds}.{rest // 100_000} s"
     if seconds < 100:
         return f"{seconds} s"
     minutes, seconds = divmod(seconds, 60)
-    if minutes < 100:
+    if minutes < 60:
         return f"{minutes}:{seconds:02}"
     return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
 
 
+def partition_seconds(us: int) -> str:
+    """Time without an owner, summed over partitions, as a number of partition-seconds: `0`, `<0.1`, `9.8`, `1,257`."""
+    if 0 < us < SECOND_US // 10:
+        return "<0.1"
+    seconds, rest = divmod(us, SECOND_US)
+    return f"{seconds}.{rest // 100_000}" if us and seconds < 10 else f"{seconds:,}"
+
+
 def setting(ms: int) -> str:
-    """A configured duration: `3 s`, `500 ms`, `5:00`."""
+    """A configured duration: `3 s`, `1.5 s`, `500 ms`, `5:00`."""
+    if 1_000 < ms < 10_000 and ms % 1_000 and not ms % 100:
+        return f"{ms // 1_000}.{ms % 1_000 // 100} s"
     if ms % 1_000 or ms == 0:
         return f"{ms} ms"
     return f"{ms // 1_000} s" if ms < 100_000 else duration(ms * 1_000)
@@ -44,7 +59,7 @@ def setting(ms: int) -> str:
 
 def countdown(us: float) -> str:
     """What is left of a timer: like `duration`, never below zero, and without a jump between its shapes."""
-    return duration(max(0, us)) if us >= 50_000 else "0.0 s"
+    return duration(us) if us >= SECOND_US // 10 else "0.0 s"
 
 
 def clock(us: int, decimals: int = 1) -> str:
@@ -88,14 +103,34 @@ def level(share: float) -> str:
     return LEVELS[max(0, min(7, math.ceil(share * 8) - 1))]
 
 
-def spark(values: list[int], width: int) -> str:
-    """The last `width` values as a sparkline, newest right; missing ones on the left are blank.
+def spark(values: Sequence[int | None], width: int) -> str:
+    """The last `width` values as a sparkline, newest right; missing ones are blank.
 
     All are drawn against the largest of them and zero, so that two flat lines of different heights look alike only
     when both are all there is: the number beside the line says which.
     """
-    shown = values[-width:]
-    top = max(shown, default=0)
-    if not top:
-        return (LEVELS[0] * len(shown)).rjust(width)
-    return "".join(LEVELS[min(7, value * 8 // (top + 1))] for value in shown).rjust(width)
+    shown = values[-width:] if width > 0 else ()
+    top = max((value for value in shown if value is not None), default=0) or 0
+    levels = [" " if value is None else LEVELS[min(7, value * 8 // (top + 1))] for value in shown]
+    return "".join(levels).rjust(width)
+
+
+def resampled(first_second: int, values: Sequence[int], width: int, seconds: int = 60) -> list[int | None]:
+    """The last `seconds` of one sample a second in `width` cells (or fewer): each has the largest of its samples.
+
+    Cells are counted from second 0, so that the picture moves only when one is full. None: no sample.
+    """
+    width = min(width, seconds)
+    if width <= 0 or not values:
+        return []
+    last_second = first_second + len(values) - 1
+    last = last_second * width // seconds
+    cells: list[int | None] = [None] * width
+    for second in range(max(first_second, last_second - seconds + 1), last_second + 1):
+        place = second * width // seconds - last + width - 1
+        if place < 0:
+            continue
+        value, known = values[second - first_second], cells[place]
+        if known is None or value > known:
+            cells[place] = value
+    return cells

@@ -1,18 +1,30 @@
 """The overview's tables: groups, brokers, producers."""
 
+import math
 from itertools import pairwise
 
 from cluster.view.document import group_lag, group_time_lag_us
-from cluster.view.state import NEVER, BrokerView, ClusterView, GroupView, ProducerView, RebalanceView
+from cluster.view.state import NEVER, BrokerView, ClusterView, GroupView, ProducerView, RebalanceView, Series
 from console.presenters import states
-from console.presenters.awaited import awaited_joins, awaited_syncs
+from console.presenters.awaited import awaited_joins, awaited_syncs, silent_ids
+from console.presenters.coordination import DOWN, FROZEN, UP, coordination_of, trouble_words
 from console.presenters.injuries import trouble_word
 from console.presenters.listing import BUILDING, Listing
-from console.presenters.numbers import UNKNOWN, count, countdown, duration, rate, spark
+from console.presenters.numbers import (
+    SECOND_US,
+    UNKNOWN,
+    count,
+    countdown,
+    duration,
+    partition_seconds,
+    rate,
+    resampled,
+    spark,
+)
 from console.presenters.table import Column, layout
 from console.presenters.text import ACCENT, ERROR, FAINT, MOVING, MUTED, PLAIN, STRONG, WARN, Line, Span, line, middle
 
-TREND_SECONDS = 60
+TREND_SECONDS, TREND_HALF, TREND_FLOOR, TREND_LEAST = 60, 30, 15, 10
 
 GROUP_COLUMNS = (
     Column("group", 10, grow=1, most=20),
@@ -25,16 +37,40 @@ GROUP_COLUMNS = (
     Column("rebalance", 28, rank=4, grow=6),
 )
 
+SILENT_COLUMNS = tuple(
+    column._replace(width=13) if column.title == "members" else column for column in GROUP_COLUMNS
+)  # `30 (2 silent)`
+
 
 def lag_trend(group: GroupView) -> tuple[str, str]:
-    """An arrow and its tone: how lag changed over the last ten seconds."""
-    values = group.lag_series.values[-10:]
-    if len(values) < 2:
+    """An arrow and its tone: how lag changed over half a minute, beside the saw-tooth that commits draw.
+
+    The line of least squares through the samples has to rise or fall by more than they scatter around it. Amber only
+    when the last minute's line and its floor rise, too. Fewer than ten samples say nothing.
+    """
+    values = group.lag_series.values
+    if len(values) < TREND_LEAST:
         return "", MUTED
-    change = values[-1] - values[0]
-    if abs(change) <= max(10, values[0] // 20):
+    change, scatter = _slope(values[-TREND_HALF:])
+    if abs(change) <= max(10, scatter):
         return "→", MUTED
-    return ("↗", WARN) if change > 0 else ("↘", MUTED)
+    if change < 0:
+        return "↘", MUTED
+    minute = values[-TREND_SECONDS:]
+    change, scatter = _slope(minute)
+    floor = min(minute[-TREND_FLOOR:]) - min(minute[:TREND_FLOOR])  # what every commit of a quarter left behind
+    grew = len(minute) == TREND_SECONDS and min(change, floor) > max(10, scatter)
+    return "↗", WARN if grew else MUTED
+
+
+def _slope(values: list[int]) -> tuple[float, float]:
+    """What the line of least squares rises by over all values, and the standard deviation from it."""
+    count = len(values)
+    middle_x, mean = (count - 1) / 2, sum(values) / count
+    spread = count * (count * count - 1) / 12
+    slope = sum((place - middle_x) * value for place, value in enumerate(values)) / spread
+    variance = sum(value * value for value in values) / count - mean * mean - slope * slope * spread / count
+    return slope * (count - 1), math.sqrt(max(0.0, variance))
 
 
 class GroupsListing(Listing):
@@ -48,7 +84,8 @@ class GroupsListing(Listing):
         self.view, self.now_us = view, now_us
         if not view.brokers:
             self.vacant = BUILDING
-        self.layout = layout(GROUP_COLUMNS, width)
+        silent = any(silent_ids(view, group) for group in view.groups.values())
+        self.layout = layout(SILENT_COLUMNS if silent else GROUP_COLUMNS, width)
 
     def header(self) -> Line:
         """The columns' titles."""
@@ -69,18 +106,18 @@ class GroupsListing(Listing):
             (middle(key, self.layout.width_of(0)), STRONG),
             line((f"{state.glyph} {group.state}", state.tone)),
             str(group.generation) if group.generation else ((UNKNOWN, FAINT),),
-            _joined(group),
+            _joined(self.view, group),
             line(count(lag)),
-            line(
-                (spark(group.lag_series.values[-TREND_SECONDS:], self.layout.width_of(5) - 2), ACCENT),
-                (f" {arrow}", tone),
-            ),
+            line((last_minute(group.lag_series, self.layout.width_of(5) - 2), ACCENT), (f" {arrow}", tone)),
             duration(late_us) if late_us else ((UNKNOWN, FAINT),),
             self._rebalance(group),
         ]
         return (self.layout.row(cells),)
 
     def _rebalance(self, group: GroupView) -> Line:
+        state = coordination_of(self.view, group).state
+        if state != UP and (group.barrier is not None or state in {DOWN, FROZEN}):
+            return line(("✖ ", ERROR), trouble_words(self.view, group, self.now_us, None).partition(":")[0])
         if group.barrier is not None:
             missing = awaited_joins(self.view, group, self.now_us) or awaited_syncs(self.view, group, self.now_us)
             if group.barrier.initial and group.barrier.completed_us == NEVER:
@@ -95,28 +132,35 @@ class GroupsListing(Listing):
         return rebalance_words(group.rebalances[-1], self.now_us, self.layout.width_of(7))
 
 
+def last_minute(series: Series, width: int) -> str:
+    """A minute of samples as a sparkline, whatever its width; each cell shows the largest of its seconds."""
+    return spark(resampled(series.first_second, series.values, width, TREND_SECONDS), width)
+
+
 def rebalance_words(last: RebalanceView, now_us: int, width: int) -> Line:
-    """`member joined · 10 s · 1:12 ago`, with who set it off and what it stopped where there is room."""
+    """`member joined · 10 s · 1:12 ago`, with its trigger and what it stopped where there is room."""
     took = duration(last.took_us)
-    ago = f"{duration(now_us - last.stable_us)} ago"
+    ago = f"{duration(now_us - last.started_us - last.took_us)} ago"
     who = f"{last.cause} ({last.trigger})" if last.trigger else last.cause
-    stopped = f"stopped {duration(last.stopped_partition_us)}"
+    stopped = f"stopped {partition_seconds(last.stopped_partition_us)} partition-s"
     choices = ((who, f"took {took}", stopped, ago), (who, took, ago), (last.cause, took, ago), (last.cause, ago))
     words = [" · ".join(parts) for parts in choices]
     return line((next((text for text in words if len(text) <= width), words[-1]), MUTED))
 
 
-def _joined(group: GroupView) -> Line:
+def _joined(view: ClusterView, group: GroupView) -> Line:
+    """`5`, `5 (1 silent)`; at the barrier `3/4`."""
     barrier = group.barrier
     if barrier is not None and barrier.completed_us == NEVER:
         return line((f"{len(barrier.joined)}/{len(group.members) + len(group.pending)}", MOVING))
-    return line(str(len(group.members)))
+    silent = len(silent_ids(view, group))
+    return line(str(len(group.members)), (f" ({silent} silent)" if silent else "", WARN))
 
 
 BROKER_COLUMNS = (
     Column("broker", 11, grow=1, most=14),
     Column("state", 11),
-    Column("leads", 6, right=True),
+    Column("leads", 7, right=True),
     Column("ISR out", 7, right=True, rank=1),
     Column("coordinates", 11, rank=2, grow=4),
 )
@@ -132,11 +176,12 @@ class BrokersListing(Listing):
         super().__init__(width)
         self.view = view
         self.layout = layout(BROKER_COLUMNS, width)
-        self.leads = dict.fromkeys(view.brokers, 0)
+        self.leads, self.internal = dict.fromkeys(view.brokers, 0), dict.fromkeys(view.brokers, 0)
         self.out = dict.fromkeys(view.brokers, 0)
         for partition in view.partitions.values():
             if partition.leader in self.leads:
-                self.leads[partition.leader] += 1
+                leads = self.internal if view.topics[partition.topic].internal else self.leads
+                leads[partition.leader] += 1
             if len(partition.isr) < len(partition.replicas):
                 for broker in partition.replicas:
                     if broker not in partition.isr and broker in self.out:
@@ -147,8 +192,8 @@ class BrokersListing(Listing):
         return self.layout.header()
 
     def note(self) -> Line:
-        """What the sign beside a name is."""
-        return line(("◆", ACCENT), (" controller", MUTED))
+        """What the sign beside a name is, and the second number of those that it leads."""
+        return line(("◆", ACCENT), (" controller  ", MUTED), "+n", (" internal partitions", MUTED))
 
     def row_keys(self) -> list[str]:
         """Broker tokens, by id."""
@@ -164,7 +209,7 @@ class BrokersListing(Listing):
         cells: list[Line | Span | str] = [
             line((key, STRONG), (" ◆" if self.view.controller == broker.broker else "", ACCENT)),
             line((f"▲ {trouble}", WARN) if trouble else (f"{state.glyph} {name}", state.tone)),
-            str(self.leads[broker.broker]),
+            line(str(self.leads[broker.broker]), (f" +{self.internal[broker.broker]}", MUTED)),
             line((str(out), WARN if out else FAINT)),
             self._coordinates(broker),
         ]
@@ -194,7 +239,7 @@ PRODUCER_COLUMNS = (
     Column("producer", 11, grow=1, most=20),
     Column("state", 9),
     Column("acked/s", 7, right=True),
-    Column("trend", 8, rank=3, grow=1, most=20),
+    Column("last minute", 11, rank=3, grow=1, most=20),
     Column("acked", 6, right=True, rank=1),
     Column("failed", 6, right=True, rank=1),
     Column("retries", 7, right=True, rank=2),
@@ -235,12 +280,13 @@ class ProducersListing(Listing):
         """One producer."""
         producer = self.view.producers[key]
         state = states.producer(producer.state)
-        rates = acked_rates(producer)
+        rates, room = acked_rates(producer, self.now_us), self.layout.width_of(3)
+        second = self.now_us // SECOND_US - len(rates) + 1
         cells: list[Line | Span | str] = [
             (middle(key, self.layout.width_of(0)), STRONG),
             line((f"{state.glyph} {producer.state}", state.tone)),
             rate(rates[-1]) if rates else ((UNKNOWN, FAINT),),
-            line((spark(rates, self.layout.width_of(3)), ACCENT)),
+            line((spark(resampled(second, rates, room), room), ACCENT)),
             count(producer.acked),
             line((count(producer.failed), ERROR if producer.failed else FAINT)),
             line((count(producer.retries), WARN if producer.retries else FAINT)),
@@ -259,10 +305,15 @@ class ProducersListing(Listing):
         return line((f"{state.glyph} {one.state}{open_for}", state.tone))
 
 
-def acked_rates(producer: ProducerView) -> list[int]:
-    """Records acknowledged in each of the last virtual seconds, oldest first."""
-    values = producer.acked_series.values
-    return [after - before for before, after in pairwise(values)]
+def acked_rates(producer: ProducerView, now_us: int) -> list[int]:
+    """Records acknowledged in each of the last virtual seconds, oldest first.
+
+    In seconds that began after the last event of all nothing was acknowledged: they have no sample yet.
+    """
+    series = producer.acked_series
+    values = series.values
+    quiet = min(now_us // SECOND_US - (series.first_second + len(values) - 1), TREND_SECONDS) if values else 0
+    return [after - before for before, after in pairwise([*values, *[producer.acked] * quiet])]
 
 
 __all__ = [

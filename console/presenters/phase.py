@@ -1,17 +1,21 @@
-"""The phase bar: what a group does at this moment, who is waited for, why, and which timer ends it."""
+"""The phase bar: what a group does at this moment, which member is waited for, why, and which timer ends it."""
 
 from cluster.view.state import NEVER, Barrier, ClusterView, GroupView
 from console.presenters import causes, states
-from console.presenters.awaited import (
-    Awaited,
-    awaited_joins,
-    awaited_syncs,
-    heartbeat_due_us,
-    members_of,
-    poll_age_us,
+from console.presenters.awaited import Awaited, awaited_joins, awaited_syncs, members_of, poll_age_us, silent_ids
+from console.presenters.coordination import (
+    DOWN,
+    FROZEN,
+    LOADING,
+    NO_LEADER,
+    RESTARTED,
+    UP,
+    coordination_of,
+    is_up,
+    trouble_words,
 )
 from console.presenters.listing import Listing
-from console.presenters.numbers import SECOND_US, bar, countdown, duration
+from console.presenters.numbers import bar, countdown, duration
 from console.presenters.text import (
     ACCENT,
     ERROR,
@@ -34,16 +38,20 @@ from console.presenters.text import (
 BAR_WIDTH = 12
 ROWS = 3
 DOT: Span = (" · ", FAINT)
+DOWNS = ("kill", "stop", "crash", "restart")  # commands that take a process down
+SIGNS = {DOWN: ("✖", ERROR), FROZEN: ("‖", WARN), RESTARTED: ("↻", WARN), LOADING: ("↻", MOVING)}
 
 
 class PhaseListing(Listing):
-    """Three lines of words about one group."""
+    """Three lines of words about one group. `session_us` is broker.session.timeout.ms in µs, if it is known."""
 
-    def __init__(self, view: ClusterView, group: GroupView, now_us: int, width: int) -> None:
+    def __init__(
+        self, view: ClusterView, group: GroupView, now_us: int, width: int, session_us: int | None = None
+    ) -> None:
         super().__init__(width)
         self.title = group.group
         self._note = facts(view, group, width)
-        self._lines = phase_lines(view, group, now_us, width)
+        self._lines = phase_lines(view, group, now_us, width, session_us)
 
     def note(self) -> Line:
         """What kind of group this is, who coordinates it, its generation."""
@@ -59,19 +67,23 @@ class PhaseListing(Listing):
 
 
 def coordinator_of(view: ClusterView, group: GroupView) -> int:
-    """The broker that coordinates a group; -1 while its partition has no leader."""
-    partition = view.partitions.get(group.coordinator_partition)
-    return partition.leader if partition is not None else -1
+    """The broker that leads a group's partition of __consumer_offsets; -1 while it has no leader."""
+    return coordination_of(view, group).broker
 
 
 def facts(view: ClusterView, group: GroupView, width: int) -> Line:
     """What stands beside the group's name; the least important is left out first."""
-    broker = coordinator_of(view, group)
+    broker, state = coordination_of(view, group)
     generation = str(group.generation)
-    if group.barrier is not None and group.barrier.completed_us == NEVER:
+    if group.barrier is not None and group.barrier.completed_us == NEVER and state == UP:
         generation += f" → {group.generation + 1}"
-    where = (f"coordinator broker-{broker}", MUTED) if broker >= 0 else ("no coordinator", ERROR)
-    parts = [line((f"generation {generation}", PLAIN)), line(where)]
+    where: Line = line((f"coordinator broker-{broker}", MUTED))
+    if state == NO_LEADER:
+        where = line(("no coordinator", ERROR))
+    elif state in SIGNS:
+        glyph, tone = SIGNS[state]
+        where = line((f"coordinator broker-{broker}", MUTED), (f" {glyph} {state}", tone))
+    parts = [line((f"generation {generation}", PLAIN)), where]
     kind = "classic" + (f" · {group.assignor}" if group.assignor else "")
     if any(member.instance_id for member in members_of(view, group.group)):
         kind += " · static"
@@ -83,14 +95,18 @@ def facts(view: ClusterView, group: GroupView, width: int) -> Line:
     return joined(parts, DOT)
 
 
-def phase_lines(view: ClusterView, group: GroupView, now_us: int, width: int) -> list[Line]:
-    """The three lines: the state and what it means; how far it is and who is waited for; what ends it."""
-    state = states.group(group.state)
+def phase_lines(
+    view: ClusterView, group: GroupView, now_us: int, width: int, session_us: int | None = None
+) -> list[Line]:
+    """The three lines: the state and what it means; how far it is and what it waits for; what ends it."""
+    state, answers = states.group(group.state), is_up(view, group)
     head = line((f"  {state.glyph} {group.state}", state.tone), "  ")
-    choices = [line(*head, *gloss) for gloss in _glosses(group, now_us)] or [line(*head, (state.gloss, MUTED))]
+    gloss = state.gloss if answers else "the last state that its coordinator reported"
+    glosses = _glosses(group, now_us) if answers else []
+    choices = [line(*head, *words) for words in glosses] or [line(*head, (gloss, MUTED))]
     first = next((one for one in choices if length(one) < width), choices[-1])
-    if coordinator_of(view, group) < 0:
-        second, third = _without_coordinator(group)
+    if not answers:
+        second, third = _without_coordinator(view, group, now_us, session_us)
     elif group.state == "PreparingRebalance" and group.barrier is not None:
         second, third = _preparing(view, group, group.barrier, now_us, width)
     elif group.state == "CompletingRebalance" and group.barrier is not None:
@@ -103,12 +119,12 @@ def phase_lines(view: ClusterView, group: GroupView, now_us: int, width: int) ->
 
 
 def _glosses(group: GroupView, now_us: int) -> list[Line]:
-    """What set off the rebalance that is under way and what it asks of the members, longest first; or nothing."""
+    """What triggered the rebalance that is under way and what it asks of the members, longest first; or nothing."""
     barrier = group.barrier
-    if barrier is None or group.state == "Stable":
+    if barrier is None or group.state not in {"PreparingRebalance", "CompletingRebalance"}:
         return []
     cause: Span = (f"{barrier.cause} ({barrier.trigger})" if barrier.trigger else barrier.cause, STRONG)
-    asked = _asked(group) if group.state == "PreparingRebalance" else "all wait for the leader's SyncGroup"
+    asked = _asked(group) if group.state == "PreparingRebalance" else "members wait for the leader's SyncGroup"
     brief = "cooperative" if causes.is_cooperative(group.assignors) else "eager"
     return [
         line(cause, (f" {duration(now_us - barrier.started_us)} ago", PLAIN), (f": {asked}", MUTED)),
@@ -120,17 +136,18 @@ def _glosses(group: GroupView, now_us: int) -> list[Line]:
 def _asked(group: GroupView) -> str:
     """What members do on hearing of it, under the rebalance protocol that all of them can follow."""
     if group.barrier is not None and group.barrier.initial:
-        return "nobody reads yet"
+        return "no partition is assigned yet"
     if causes.is_cooperative(group.assignors):
-        return "all join again, and read on (cooperative)"
-    return "all join again, owning nothing (eager)"
+        return "everyone rejoins and keeps consuming (cooperative)"
+    return "everyone rejoins with nothing assigned (eager)"
 
 
-def _without_coordinator(group: GroupView) -> tuple[Line, Line]:
-    return (
-        line(("  ✖ no coordinator: ", ERROR), f"{group.coordinator_partition} has no leader"),
-        line(("    members cannot join, heartbeat or commit until it has one", MUTED)),
-    )
+def _without_coordinator(view: ClusterView, group: GroupView, now_us: int, session_us: int | None) -> tuple[Line, Line]:
+    """Nothing that the group's coordinator would have to do can be done; no member is waited for."""
+    glyph, tone = SIGNS.get(coordination_of(view, group).state, ("✖", ERROR))
+    words, _, until = trouble_words(view, group, now_us, session_us).partition(", within ")
+    second = line((f"  {glyph} ", tone), (words, tone), (f", within {until}" if until else "", PLAIN))
+    return second, line(("    members cannot join, heartbeat or commit until it answers", MUTED))
 
 
 def _gauge(share: float, tone: str) -> tuple[Span, Span, Span]:
@@ -145,7 +162,7 @@ def _preparing(view: ClusterView, group: GroupView, barrier: Barrier, now_us: in
         second = line(*gauge, ("first members gather: ", STRONG), f"barrier closes in {left}")
         key = line((" (group.initial.rebalance.delay.ms)", MUTED))
         third = line((f"    {members_words(len(barrier.joined))} at the barrier", PLAIN))
-        rest = line(("; a newcomer keeps it open for another delay", MUTED))
+        rest = line(("; another newcomer extends it by the same delay", MUTED))
         fits = length(second) + length(key) < width
         return (*second, *key) if fits else second, (*third, *rest)
     missing = awaited_joins(view, group, now_us)
@@ -153,8 +170,9 @@ def _preparing(view: ClusterView, group: GroupView, barrier: Barrier, now_us: in
     gauge = _gauge(len(barrier.joined) / max(1, expected), MOVING)
     second = line(*gauge, (f"joined {len(barrier.joined)} of {expected}", STRONG), *_waiting(missing))
     last = "when it joins" if len(missing) == 1 else "when all have joined"
+    absent = "the missing member" if len(missing) == 1 else "those missing"
     third = line((f"    barrier closes {last}, or in {left}", PLAIN), (" (max.poll.interval.ms)", MUTED))
-    rest = line((", without whoever is missing", MUTED))
+    rest = line((f", without {absent}", MUTED))
     if barrier.extensions:
         rest = line((f"; {causes.extended(barrier.extensions, barrier.extended)}", MUTED))
     return second, (*third, *rest) if length(third) + length(rest) < width else third
@@ -162,7 +180,7 @@ def _preparing(view: ClusterView, group: GroupView, barrier: Barrier, now_us: in
 
 def _waiting(missing: list[Awaited]) -> tuple[Span, ...]:
     if not missing:
-        return ((" · nobody is missing", MUTED),)
+        return ((" · no member is missing", MUTED),)
     if len(missing) == 1:
         one = missing[0]
         return (DOT, ("waiting for ", PLAIN), (one.member, WARN), (f": {one.reason}", PLAIN))
@@ -183,8 +201,10 @@ def _completing(view: ClusterView, group: GroupView, barrier: Barrier, now_us: i
     second = line(
         *_gauge(synced / max(1, members), MOVING), (f"synced {synced} of {members}", STRONG), *_waiting(missing)
     )
-    reads = "members read on what they hold" if causes.is_cooperative(group.assignors) else "nobody reads"
-    words = f"    generation {group.generation} began {since} ago; {reads} until it is shared out"
+    keep = "members keep consuming what they own until then"
+    eager = "members that joined own nothing until then"
+    reads = keep if causes.is_cooperative(group.assignors) else eager
+    words = f"    generation {group.generation} began {since} ago, not assigned yet; {reads}"
     return second, line((words, MUTED))
 
 
@@ -193,30 +213,45 @@ def _stable(view: ClusterView, group: GroupView, now_us: int) -> tuple[Line, Lin
     owned = len(group.owners)
     tone = OK if owned == total else WARN
     gauge = _gauge(owned / max(1, total), tone)
-    words: Span = (f"{members_words(len(group.members))} own {owned} of {total} partitions", STRONG)
-    second = line(*gauge, words, *_missing(view, group))
-    away = _away(view, group, now_us)
-    nearest = _nearest_limit(view, group, now_us)
-    return second, away or nearest or _last(group)
+    second = line(*gauge, (_owning(view, group, owned, total), STRONG), *_missing(view, group))
+    return second, _away(view, group, now_us) or _nearest_limit(view, group, now_us) or _last(group)
+
+
+def _owning(view: ClusterView, group: GroupView, owned: int, total: int) -> str:
+    """`4 members own 12 of 12 partitions`; where members or owners are missing, also what the coordinator assigned."""
+    members, silent = len(group.members), len(silent_ids(view, group))
+    assigned = sum(len(partitions) for partitions in group.assignment.values())
+    of = partitions_words(total)
+    if not silent:
+        verb = "owns" if members == 1 else "own"
+        also = f", {assigned} assigned" if assigned != owned else ""
+        return f"{members_words(members)} {verb} {owned} of {of}{also}"
+    return f"{members - silent} of {members_words(members)} answer; {owned} of {of} owned, {assigned} assigned"
 
 
 def _last(group: GroupView) -> Line:
     """When nothing is near its end: the last rebalance in a sentence."""
     if not group.rebalances:
-        return line(("    no timer is near its end", MUTED))
+        return line(("    no rebalance yet, and no timer near its end", MUTED))
     one = group.rebalances[-1]
     return line((f"    generation {one.generation}: ", MUTED), (causes.in_a_sentence(one), PLAIN))
 
 
 def _missing(view: ClusterView, group: GroupView) -> tuple[Span, ...]:
-    """Members that the coordinator still counts on, though nobody is there any more."""
+    """Members that the coordinator still counts on, though their processes have ended."""
     gone = [name for name in group.members.values() if name in view.members and not view.members[name].alive]
     static = [name for name in gone if view.members[name].instance_id]
     if static:
-        return (DOT, (", ".join(static[:3]), WARN), (" away: static, so nobody was told", PLAIN))
+        verb = "is" if len(static) == 1 else "are"
+        return (DOT, (_named(static), WARN), (f" {verb} away (static: no LeaveGroup)", PLAIN))
     if not gone:
         return ()
-    return (DOT, (", ".join(gone[:3]), WARN), (" died, and the coordinator does not know it yet", PLAIN))
+    return (DOT, (_named(gone), WARN), (" died without LeaveGroup", PLAIN))
+
+
+def _named(names: list[str]) -> str:
+    """Up to three names, and how many more there are."""
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _away(view: ClusterView, group: GroupView, now_us: int) -> Line:
@@ -227,37 +262,37 @@ def _away(view: ClusterView, group: GroupView, now_us: int) -> Line:
             continue
         waiting = sum(1 for held in group.assignment.get(member_id, ()) if held not in group.owners)
         back_us = _back_us(view, name)
-        back = f", it starts again in {countdown(back_us - now_us)}" if back_us != NEVER else ""
+        back = f", restarts in {countdown(back_us - now_us)}" if back_us != NEVER else ""
         left_us = group.session_deadlines_us.get(member_id, NEVER) - now_us
         return line(
             ("    ", PLAIN),
             (name, ACCENT),
             (f" keeps its place for {countdown(left_us)}", WARN),
             (" (session.timeout.ms)", MUTED),
-            (f"{back}; {waiting} partitions wait for it, without a rebalance", PLAIN),
+            (f"{back}; {partitions_words(waiting)} without an owner until then", PLAIN),
         )
     return ()
 
 
 def _back_us(view: ClusterView, name: str) -> int:
     """When a fault that took a process down ends by itself; NEVER when none does."""
-    ends = (fault.ends_at_us for fault in view.faults.values() if name in fault.text.split())
+    ends = (
+        fault.ends_at_us for fault in view.faults.values() if fault.text.split()[:2] in [[verb, name] for verb in DOWNS]
+    )
     return min((at_us for at_us in ends if at_us != NEVER), default=NEVER)
 
 
 def _nearest_limit(view: ClusterView, group: GroupView, now_us: int) -> Line:
     """The clock that has used up the largest share of its limit, if any has used a quarter."""
     worst, words = 0.25, None
-    names = {name: member_id for member_id, name in group.members.items()}
-    for member in members_of(view, group.group):
-        deadline_us = group.session_deadlines_us.get(names.get(member.member, ""), NEVER)
-        limit_us = member.session_timeout_ms * 1_000
-        if deadline_us != NEVER and limit_us:
-            used = 1 - (deadline_us - now_us) / limit_us
+    for member_id, name in group.members.items():
+        deadline_us, member = group.session_deadlines_us.get(member_id, NEVER), view.members.get(name)
+        if deadline_us != NEVER and member is not None and member.session_timeout_ms:
+            used = 1 - (deadline_us - now_us) / (member.session_timeout_ms * 1_000)
             if used > worst:
-                worst, words = used, (member.member, "session ends in", deadline_us - now_us, "session.timeout.ms")
-        limit_us = member.max_poll_interval_ms * 1_000
-        age_us = poll_age_us(member, now_us)
+                worst, words = used, (name, "session ends in", deadline_us - now_us, "session.timeout.ms")
+    for member in members_of(view, group.group):
+        limit_us, age_us = member.max_poll_interval_ms * 1_000, poll_age_us(member, now_us)
         if member.alive and limit_us and age_us / limit_us > worst:
             worst = age_us / limit_us
             words = (member.member, "poll() is due within", limit_us - age_us, "max.poll.interval.ms")
@@ -275,18 +310,19 @@ def _nearest_limit(view: ClusterView, group: GroupView, now_us: int) -> Line:
 
 
 def _empty(view: ClusterView, group: GroupView) -> tuple[Line, Line]:
-    starting = [member for member in members_of(view, group.group) if member.alive]
+    known = members_of(view, group.group)
+    starting = [member for member in known if member.alive and member.state not in {"Fenced", "Left"}]
     if group.pending:
         name = next(iter(group.pending.values()))
         return line(("  ", PLAIN), (name, ACCENT), " has its member id and joins with it next"), ()
     if starting:
-        member = starting[0]
-        known = member.coordinator >= 0
-        what = "sends JoinGroup" if known else "looks for the coordinator (FindCoordinator)"
-        return line(("  ", PLAIN), (member.member, ACCENT), f" {what}"), ()
-    declared = members_of(view, group.group)
-    hint = f":start {declared[0].member}" if declared else f":scale {group.group} to 1"
-    return line(("  nobody runs; start one with ", MUTED), (hint, ACCENT)), ()
+        member = next((one for one in starting if not one.paused), starting[0])
+        what = "sends JoinGroup" if member.coordinator >= 0 else "looks for the coordinator (FindCoordinator)"
+        return line(("  ", PLAIN), (member.member, ACCENT), f" {'is frozen' if member.paused else what}"), ()
+    if any(member.alive for member in known):
+        return line(("  no running member can join the group", MUTED)), ()
+    hint = f":start {known[0].member}" if known else f":scale {group.group} to 1"
+    return line(("  no member runs; start one with ", MUTED), (hint, ACCENT)), ()
 
 
 def members_words(number: int) -> str:
@@ -294,9 +330,6 @@ def members_words(number: int) -> str:
     return "1 member" if number == 1 else f"{number} members"
 
 
-def seconds_since(us: int, now_us: int) -> int:
-    """Whole seconds between two instants."""
-    return (now_us - us) // SECOND_US
-
-
-__all__ = ["PhaseListing", "coordinator_of", "facts", "heartbeat_due_us", "phase_lines"]
+def partitions_words(number: int) -> str:
+    """`1 partition`, `4 partitions`."""
+    return "1 partition" if number == 1 else f"{number} partitions"

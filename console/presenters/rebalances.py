@@ -1,9 +1,10 @@
 """Rebalances that are over, and the one under way, as a table."""
 
 from cluster.view.state import NEVER, ClusterView, GroupView, RebalanceView
+from console.presenters import causes
 from console.presenters.awaited import awaited_joins, awaited_syncs
 from console.presenters.listing import Listing
-from console.presenters.numbers import SECOND_US, count, duration, moment
+from console.presenters.numbers import count, duration, moment, partition_seconds
 from console.presenters.table import Column, layout
 from console.presenters.text import FAINT, MOVING, MUTED, PLAIN, WARN, Line, Span, line
 
@@ -13,8 +14,8 @@ COLUMNS = (
     Column("gen", 4, right=True),
     Column("began", 8, right=True, rank=1),
     Column("cause", 20, grow=3, most=26),
-    Column("set off by", 12, rank=2, grow=1, most=18),
-    Column("took", 6, right=True),
+    Column("triggered by", 12, rank=2, grow=1, most=18),
+    Column("took", 7, right=True),
     Column("stopped", 7, right=True, rank=1),
     Column("moved", 5, right=True, rank=2),
     Column("re-read", 7, right=True, rank=2),
@@ -36,7 +37,7 @@ class RebalancesListing(Listing):
 
     def note(self) -> Line:
         """What `stopped` is."""
-        return line(("stopped: partition-seconds without an owner", FAINT)) if self.width >= 80 else ()
+        return line(("stopped: unowned partition-seconds", FAINT)) if self.width >= 80 else ()
 
     def header(self) -> Line:
         """The columns' titles."""
@@ -57,9 +58,9 @@ class RebalancesListing(Listing):
             line((one.cause, PLAIN)),
             one.trigger,
             duration(one.took_us),
-            _costs(one.stopped_partition_us / SECOND_US, one.stopped_partition_us),
-            _costs(one.moved, one.moved),
-            _costs(one.reread, one.reread),
+            _costs(partition_seconds(one.stopped_partition_us), one.stopped_partition_us),
+            _costs(count(one.moved), one.moved),
+            _costs(count(one.reread), one.reread),
             line((_waited(one), MUTED)),
         ]
         return (self.layout.row(cells),)
@@ -83,11 +84,14 @@ class RebalancesListing(Listing):
         return self.layout.row(cells)
 
 
-def _costs(number: float, exact: int) -> Line:
-    return line((count(number), PLAIN)) if exact else line(("0", FAINT))
+def _costs(shown: str, exact: int) -> Line:
+    return line((shown, PLAIN)) if exact else line(("0", FAINT))
 
 
 def _waited(one: RebalanceView) -> str:
     if one.initial:
-        return "closed by time"
-    return f"{one.waited_for} {duration(one.waited_us)}" if one.waited_for and one.waited_us else one.waited_for
+        return "initial delay"
+    if not one.waited_for or not one.waited_us:
+        return one.waited_for
+    how = "" if causes.joined_last(one) else f" ({causes.went(one)})"
+    return f"{one.waited_for} {duration(one.waited_us)}{how}"

@@ -16,20 +16,20 @@ class State(NamedTuple):
 UNKNOWN = State("?", MUTED, "a state that this console does not know")
 
 GROUP: dict[str, State] = {
-    "Empty": State("○", MUTED, "no members: nobody reads; committed offsets are kept"),
+    "Empty": State("○", MUTED, "no members; committed offsets are kept for offsets.retention.minutes"),
     "PreparingRebalance": State("↻", MOVING, "the join barrier is open: every member must send JoinGroup again"),
-    "CompletingRebalance": State("↻", MOVING, "members are fixed: all wait for the leader's assignment (SyncGroup)"),
-    "Stable": State("●", OK, "shared out: each member reads its partitions and heartbeats"),
+    "CompletingRebalance": State("↻", MOVING, "members are fixed: they wait for the leader's assignment (SyncGroup)"),
+    "Stable": State("●", OK, "the generation has its assignment; no rebalance is under way"),
     "Dead": State("✖", ERROR, "the group is gone from its coordinator"),
 }
 MEMBER: dict[str, State] = {
     "Joining": State("↻", MOVING, "sends JoinGroup and waits at the barrier"),
-    "Syncing": State("↻", MOVING, "sends SyncGroup and waits for its share"),
-    "Stable": State("●", OK, "owns its partitions, heartbeats and polls"),
+    "Syncing": State("↻", MOVING, "sends SyncGroup and waits for its assignment"),
+    "Stable": State("●", OK, "assigned: owns its partitions, polls and heartbeats"),
     "Revoking": State("↻", MOVING, "commits and gives partitions back, inside poll()"),
-    "Fenced": State("✖", ERROR, "thrown out: the coordinator does not accept its id or generation"),
+    "Fenced": State("✖", ERROR, "fenced: the coordinator does not accept its id or generation"),
     "Left": State("○", MUTED, "not a member: stopped, or left by itself"),
-    "Dead": State("✖", ERROR, "its process was killed: the coordinator learns it by silence only"),
+    "Dead": State("✖", ERROR, "its process was killed: no LeaveGroup, its session has to expire"),
 }
 PRODUCER: dict[str, State] = {
     "Running": State("●", OK, "sends records"),

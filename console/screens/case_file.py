@@ -10,7 +10,7 @@ from console.widgets.panel import Panel
 
 
 class CaseFileScreen(FlightScreen):
-    """First cause, chain, who was waited for, what it cost, what would have helped."""
+    """First cause, chain, which member was waited for, what moved, what it cost."""
 
     def __init__(self, group: str, key: str) -> None:
         self.group, self.key = group, key

@@ -35,12 +35,13 @@ class GroupScreen(FlightScreen):
     def makers(self, flight: Flight) -> dict[str, Maker]:
         """From the view, for every frame; nothing before the group is declared."""
         view, now_us = flight.view, flight.now_us
+        session_us: int | None = getattr(flight.source, "broker_session_us", None)
         group = view.groups.get(self.group)
         if group is None:
             return {}
         subjects = {self.group, *(member.member for member in members_of(view, self.group))}
         return {
-            "phase": lambda width: PhaseListing(view, group, now_us, width),
+            "phase": lambda width: PhaseListing(view, group, now_us, width, session_us),
             "members": lambda width: MembersListing(view, group, now_us, width, brief=self._is_brief(group)),
             "ownership": lambda width: OwnershipListing(view, group, width),
             "rebalances": lambda width: RebalancesListing(view, group, now_us, width),

@@ -217,9 +217,16 @@ def start_rebalance(  # noqa: PLR0917
             trigger=trigger,
             initial=generation == 0,
             closes_at_us=us(closes_s),
-            broker=2,
+            broker=coordinator(flight, group),
         ),
     )
+
+
+def coordinator(flight: Flight, group: str) -> int:
+    """The broker that was elected first for the group's partition."""
+    facts = [event for _, _, event in flight.noted]
+    place = next(one.coordinator_partition for one in facts if isinstance(one, e.GroupDeclared) and one.group == group)
+    return next(one.leader for one in facts if isinstance(one, e.LeaderElected) and one.partition == place)
 
 
 def beats(flight: Flight, group: str, member: str, start_s: float, end_s: float, moving: tuple[float, float]) -> None:
@@ -343,7 +350,7 @@ def _billing(flight: Flight) -> None:
     flight.tell(24.2, e.FaultEnded(fault=1))
     flight.tell(24.2, e.PollStarted(group="billing", member="billing-3"))
     revoke(flight, 24.3, "billing", "billing-3", first["billing-3"])
-    join(flight, 24.35, "billing", "billing-3", newcomer=False)
+    join(flight, 24.36, "billing", "billing-3", newcomer=False)
     stabilise(flight, 24.36, "billing", 2, BILLING, "billing-3")
     second = spread(BILLING)
     for member, end_s in zip(BILLING, (119.0, 40.0, 119.0, 119.0), strict=True):
@@ -383,8 +390,8 @@ def _injuries(flight: Flight) -> None:
     flight.tell(100.0, e.ApplicationStalled(group="audit", member="audit-1", until_us=us(400.0)))
     survivors = tuple(member for member in BILLING if member != "billing-2")
     for place, member in enumerate(survivors):
-        revoke(flight, 85.5 + place, "billing", member, spread(BILLING)[member])
-        join(flight, 85.6 + place, "billing", member, newcomer=False)
+        revoke(flight, 85.6 + place, "billing", member, spread(BILLING)[member])
+        join(flight, 85.7 + place, "billing", member, newcomer=False)
     stabilise(flight, 87.7, "billing", 3, survivors, "billing-4")
 
 

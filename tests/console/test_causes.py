@@ -27,12 +27,12 @@ SAID = {
     "session expired": "No heartbeat of billing-3 reached the coordinator for session.timeout.ms (45 s)",
     "poll interval exceeded": "billing-3 did not call poll() for max.poll.interval.ms (5:00)",
     "subscription changed": "billing-3 sent JoinGroup with another subscription than before (orders)",
-    "metadata changed": "billing-3 leads the group. When it refreshed its metadata it saw other partitions",
+    "metadata changed": "billing-3 leads the group. When it refreshed its metadata it found another",
     "leader rejoined": "billing-3, the group's leader, sent JoinGroup again",
     "static member replaced": "a process came with billing-3's group.instance.id",
     "sync timed out": "billing-3 joined but did not send SyncGroup",
     "coordinator moved": "the group's coordinator, now broker-2, moved while members were joining",
-    "partitions revoked": "the second round of a cooperative rebalance. In the first, billing-3 was told",
+    "partitions revoked": "the second round of a cooperative rebalance. In the first, billing-3 had to revoke",
 }
 
 
@@ -53,13 +53,14 @@ def declared(assignor: str = "range", *, static: bool = False) -> Flight:
     return flight
 
 
-def stabilise(
+def stabilise(  # noqa: PLR0917
     flight: Flight,
     at_s: float,
     generation: int,
     shares: dict[str, tuple[str, ...]],
     assignor: str,
     taken: dict[str, tuple[str, ...]],
+    last: str = "",
 ) -> None:
     """The barrier closes, the assignment is stored, and members take what is new to them."""
     members = {synthetic.member_id(member): member for member in shares}
@@ -71,7 +72,7 @@ def stabilise(
         leader=next(iter(shares)),
         members=members,
         session_deadlines_us=deadlines,
-        last_joined=list(shares)[-1],
+        last_joined=last or list(shares)[-1],
         waited_us=us(2.0),
     )
     flight.tell(at_s, closed)
@@ -93,12 +94,12 @@ def eager(cause: str = "member joined") -> Flight:
     flight = declared()
     synthetic.start_rebalance(flight, 10.0, GROUP, 1, cause, "billing-3", 310.0)
     synthetic.join(flight, 10.0, GROUP, "billing-3", newcomer=True)
-    for member, partitions in SHARES.items():
-        synthetic.revoke(flight, 11.0, GROUP, member, partitions)
-        synthetic.join(flight, 11.0, GROUP, member, newcomer=False)
+    for at_s, (member, partitions) in zip((11.0, 12.0), SHARES.items(), strict=True):
+        synthetic.revoke(flight, at_s, GROUP, member, partitions)
+        synthetic.join(flight, at_s, GROUP, member, newcomer=False)
     after = {"billing-1": ("orders-0", "orders-1"), "billing-2": ("orders-2", "orders-3"), "billing-3": ("orders-4",)}
     after["billing-3"] += ("orders-5",)
-    stabilise(flight, 12.0, 2, after, "range", taken=after)
+    stabilise(flight, 12.0, 2, after, "range", taken=after, last="billing-2")
     return flight
 
 
@@ -159,13 +160,13 @@ def test_a_case_file_explains_its_cause(cause: str) -> None:
     said = told(view_of(eager(cause)))
     assert said.startswith(f"{cause} (billing-3) generation 2 ")
     assert SAID[cause] in said
-    assert causes.CAUSES[cause].remedy.split(".")[0] in said.partition("what would have helped")[2]
+    assert "helped" not in said  # a remedy that was not measured would be a guess
 
 
 @pytest.mark.parametrize("cause", CAUSES)
 def test_the_group_screen_names_the_cause_while_it_lasts(cause: str) -> None:
     said = phase(view_of(eager(cause), 11.5), 11.5)
-    assert f"PreparingRebalance  {cause} (billing-3) 1.5 s ago: all join again, owning nothing (eager)" in said
+    assert f"PreparingRebalance  {cause} (billing-3) 1.5 s ago: everyone rejoins with nothing assigned (eager)" in said
 
 
 @pytest.mark.parametrize("cause", CAUSES)
@@ -179,35 +180,35 @@ def test_on_a_narrow_terminal_the_cause_is_never_cut(cause: str) -> None:
 
 def test_eager_stops_everything() -> None:
     said = told(view_of(eager()))
-    assert "everything stopped: 6 partitions stood still (eager: a member gives up everything before it joins)" in said
-    assert "7.2 s of partitions without an owner (7,200 partition-milliseconds)" in said
+    assert "stop-the-world: all 6 partitions paused (eager: a member revokes everything before it rejoins)" in said
+    assert "4.2 partition-seconds unowned" in said
     assert "3 partitions changed owners: billing-2 got orders 2 from billing-1 billing-3 got orders 4-5 from" in said
-    assert "in the order they came: billing-3 +0 s, billing-1 +1.0 s, billing-2 +1.0 s" in said
-    assert "generation 1 → 2, the members voted for range, billing-1 led and shared out, broker-2 coordinated" in said
+    assert "joined in this order: billing-3 +0 s, billing-1 +1.0 s, billing-2 +2.0 s" in said
+    assert "generation 1 → 2, assignor range, leader billing-1 computed the assignment, coordinator broker-2" in said
 
 
 def test_cooperative_stops_only_what_moves() -> None:
     view = view_of(cooperative())
     first, second = told(view, -2), told(view, -1)
-    assert (
-        "nothing stood still: all 6 partitions were read on (cooperative: a member gives back only what moves)" in first
-    )
+    assert "no pause: all 6 stayed owned (cooperative: a member revokes only what moves)" in first
     assert "no partition changed its owner" in first
-    assert "2 partitions stood still, 4 were read on (cooperative: a member gives back only what moves)" in second
+    assert "2 partitions paused, 4 stayed owned (cooperative: a member revokes only what moves)" in second
     assert "billing-3 got orders 2 from billing-1 billing-3 got orders 5 from billing-2" in second
-    assert "1.0 s more before that, until the coordinator did anything" in second
+    assert "plus 1.0 partition-seconds before the rebalance began" in second
 
 
 def test_under_cooperative_rebalancing_members_read_on() -> None:
-    assert "all join again, and read on (cooperative)" in phase(view_of(cooperative(), 10.2), 10.2)
-    assert "members read on what they hold until it is shared out" in phase(view_of(cooperative(), 11.05), 11.05)
+    assert "everyone rejoins and keeps consuming (cooperative)" in phase(view_of(cooperative(), 10.2), 10.2)
+    assert "members keep consuming what they own until then" in phase(view_of(cooperative(), 11.05), 11.05)
 
 
 def test_the_last_rebalance_stays_on_the_group_screen_in_a_sentence() -> None:
     flight = eager()
     synthetic.beats(flight, GROUP, "billing-1", 12.3, 12.4, (0, 0))
     said = phase(view_of(flight), 12.5)
-    assert "generation 2: member joined (billing-3): 2.2 s, waited 2.0 s for billing-3; 3 moved, 6 stood still" in said
+    assert (
+        "generation 2: member joined (billing-3): 2.2 s, waited 2.0 s for billing-2; 3 moved, 6 paused, 0 kept" in said
+    )
 
 
 def test_a_static_member_that_is_away_keeps_its_place() -> None:
@@ -215,9 +216,9 @@ def test_a_static_member_that_is_away_keeps_its_place() -> None:
     flight.tell(20.0, e.FaultStarted(fault=1, text="stop billing-2 for 30s", ends_at_us=us(50.0)))
     flight.tell(20.0, e.MemberStopped(group=GROUP, member="billing-2", how="stop"))
     said = phase(view_of(flight), 25.0)
-    assert "billing-2 away: static, so nobody was told" in said
-    assert "billing-2 keeps its place for 24 s (session.timeout.ms), it starts again in 25 s" in said
-    assert "3 partitions wait for it, without" in said
+    assert "billing-2 is away (static: no LeaveGroup)" in said
+    assert "billing-2 keeps its place for 24 s (session.timeout.ms), restarts in 25 s" in said
+    assert "3 partitions without an owner" in said
     assert "classic · range · static" in said
 
 
@@ -237,8 +238,8 @@ def test_a_member_that_does_not_poll_keeps_what_others_were_given() -> None:
     synthetic.start_rebalance(flight, 10.0, GROUP, 1, "poll interval exceeded", "billing-2", 310.0)
     given_everything(flight, 11.0)
     said = told(view_of(flight))
-    assert "3 partitions stood still; 3 stayed with a member that did not take part and does not know it yet" in said
-    assert "1 member took part" in said
+    assert "3 partitions paused; 3 stayed with a member that did not take part" in said
+    assert "nothing re-read · 1 member" in said
 
 
 def test_a_static_member_that_did_not_come_back_is_told_as_one() -> None:
@@ -247,8 +248,8 @@ def test_a_static_member_that_did_not_come_back_is_told_as_one() -> None:
     synthetic.start_rebalance(flight, 49.0, GROUP, 1, "session expired", "billing-2", 349.0)
     given_everything(flight, 50.0)
     said = told(view_of(flight))
-    assert "It is a static member: whatever ended it, nobody was told, and it was not back in time." in said
-    assert "Until then nobody had read its partitions: 87 s, summed over them." in said
+    assert "Static member: no LeaveGroup was sent, and it did not return within its session." in said
+    assert "Its partitions had been unowned for 87 partition-seconds then." in said
 
 
 def test_what_was_refused_meanwhile_is_in_the_chain() -> None:
@@ -274,9 +275,9 @@ def test_a_rebalance_that_had_to_begin_again_says_so() -> None:
     )
     said = told(view_of(flight))
     assert said.startswith("member joined (billing-3)")  # the first cause stays the cause
-    assert "it began 2 times: before it was Stable something new happened" in said
-    assert "billing-2 was dropped meanwhile: session expired" in said
-    assert "the barrier was kept open longer once: nobody rejoined" in said
+    assert "restarted once: something changed before it was Stable" in said
+    assert "billing-2 was removed during the rebalance: session expired" in said
+    assert "extended once: no member had rejoined" in said
 
 
 def test_the_coordinators_own_reason_is_quoted() -> None:
@@ -315,5 +316,5 @@ def test_an_emptied_group_says_so() -> None:
     )
     flight.tell(11.0, closed)
     said = told(view_of(flight))
-    assert "generation 2: nobody is left; the group is Empty and its offsets are kept" in said
-    assert "nobody in particular" in said
+    assert "generation 2: no member is left; the group is Empty and its offsets are kept" in said
+    assert "for no member" in said

@@ -40,7 +40,7 @@ def members(seconds: float, group: str = "billing", width: int = 120) -> Members
 
 
 def test_an_empty_group_says_how_to_fill_it() -> None:
-    assert "nobody runs; start one with :start billing-1" in phase(1.0)
+    assert "no member runs; start one with :start billing-1" in phase(1.0)
 
 
 def test_a_member_that_looks_for_its_group_is_named() -> None:
@@ -58,25 +58,28 @@ def test_a_barrier_waits_for_whoever_does_not_poll() -> None:
     said = phase(20.0)
     assert "generation 1 → 2" in said
     assert "joined 3 of 4 · waiting for billing-3: last poll 5.8 s ago: stalled; it joins inside poll()" in said
-    assert "barrier closes when it joins, or in 4:54 (max.poll.interval.ms), without whoever is missing" in said
+    assert "barrier closes when it joins, or in 4:54 (max.poll.interval.ms), without the missing member" in said
 
 
 def test_a_member_that_has_not_heard_of_the_rebalance_learns_of_it_by_heartbeat() -> None:
     view = flown(15.0)
     reasons = {one.member: one.reason for one in awaited_joins(view, view.groups["billing"], us(15.0))}
-    assert reasons["billing-1"] == "learns of it at its next heartbeat, in 2.5 s"
+    assert reasons["billing-1"] == "it knows, and joins in its poll()"
+    view = flown(14.3)
+    reasons = {one.member: one.reason for one in awaited_joins(view, view.groups["billing"], us(14.3))}
+    assert reasons["billing-1"] == "learns of it at its next heartbeat, in 0.2 s"
     assert awaited_ids(view, view.groups["billing"], us(15.0)) == {"billing-1", "billing-2", "billing-3"}
 
 
 def test_everybody_waits_for_the_leader_until_it_has_shared_out() -> None:
     said = phase(8.005)
     assert "CompletingRebalance" in said
-    assert "synced 0 of 3 · waiting for billing-1: it leads: it shares the partitions out and sends SyncGroup" in said
+    assert "synced 0 of 3 · waiting for billing-1: the leader is computing the assignment, then sends SyncGroup" in said
 
 
 def test_a_stable_group_names_the_dead_member_that_nobody_misses_yet() -> None:
     said = phase(60.0)
-    assert "4 members own 13 of 18 partitions · billing-2 died, and the coordinator does not know it yet" in said
+    assert "3 of 4 members answer; 13 of 18 partitions owned, 18 assigned · billing-2 died without LeaveGroup" in said
     assert "nearest limit: billing-2 session ends in 23 s (session.timeout.ms)" in said
 
 
@@ -160,7 +163,7 @@ def test_a_held_heartbeat_thread_shows_in_its_lane_and_clock() -> None:
     lane = plain(heartbeat_lane(held.members["billing-1"], view.members["billing-1"].beats, us(60.0), 60))
     assert "‖‖‖" in lane
     row = MembersListing(held, held.groups["billing"], us(60.0), 120).rows("billing-1")[0]
-    assert "‖ held" in plain(row)
+    assert "‖ paused" in plain(row)
     assert view.members["billing-1"].heartbeats_paused is False
 
 
@@ -213,7 +216,7 @@ def test_the_rebalance_under_way_stands_on_top() -> None:
     assert "billing-3" in plain(listing.rows(NOW)[0])
 
 
-def test_a_case_file_tells_cause_chain_wait_cost_and_remedy() -> None:
+def test_a_case_file_tells_cause_chain_wait_and_cost() -> None:
     view = flown(90.0)
     group = view.groups["billing"]
     said = "\n".join(plain(row) for row in case_file(view, group, str(group.rebalances[-1].started_us), 100))
@@ -221,8 +224,7 @@ def test_a_case_file_tells_cause_chain_wait_cost_and_remedy() -> None:
     assert "billing-2 was killed" in said
     assert "-43 s" in said
     assert "billing-4 joined last" in said
-    assert "39 s of partitions without an owner" in said
-    assert "session.timeout.ms" in said.partition("what would have helped")[2]
+    assert "38 partition-seconds unowned" in said
 
 
 def test_a_case_that_is_not_known_any_more_says_so() -> None:

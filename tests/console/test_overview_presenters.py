@@ -9,14 +9,14 @@ from cluster.commands import text_of as text_of_command
 from cluster.unbuilt import UNBUILT
 from cluster.view import ClusterView
 from console.clock import Clock, faster, slower
-from console.presenters import frame
+from console.presenters import frame, numbers
 from console.presenters.faults import Thing, faults_of
 from console.presenters.grids import TopicsListing
 from console.presenters.listing import Listing
 from console.presenters.menus import FaultsListing, failure_lines
 from console.presenters.moments import MomentsListing
-from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing, lag_trend
-from console.presenters.text import length, plain
+from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing, acked_rates, lag_trend
+from console.presenters.text import MUTED, WARN, length, plain
 from tests.console import synthetic
 from tests.console.still import NAMES
 from tests.console.synthetic import us
@@ -35,12 +35,12 @@ def test_groups_say_what_they_wait_for() -> None:
     said = text_of(GroupsListing(synthetic.view_at(20.0), us(20.0), 120))
     assert "↻ PreparingRebalance" in said
     assert "3/4" in said
-    assert "billing-3: last poll 5.8 s ago" in said
+    assert "billing-3: last poll 5.8 s" in said
 
 
 def test_groups_say_what_their_last_rebalance_was() -> None:
     said = text_of(GroupsListing(synthetic.view_at(90.0), us(90.0), 200))
-    assert "session expired (billing-2) · took 4.3 s · stopped 39 s · 2.2 s ago" in said
+    assert "session expired (billing-2) · took 4.3 s · stopped 38 partition-s · 2.1 s ago" in said
     assert "session expired" in text_of(GroupsListing(synthetic.view_at(90.0), us(90.0), 120))
 
 
@@ -92,11 +92,43 @@ def test_producers_show_rate_and_trouble() -> None:
     assert "NOT_ENOUGH_REPLICAS" in said
 
 
-def test_lag_trends_have_an_arrow() -> None:
+SAW = [40, 90, 140, 190, 240]  # commits every five seconds, fifty records a second
+
+
+@pytest.mark.parametrize(
+    ("values", "arrow", "amber"),
+    [
+        ([5, 6], "", False),
+        ([7] * 10, "→", False),
+        (SAW * 12, "→", False),
+        ((SAW * 12)[3:], "→", False),
+        ([900] * 30 + list(range(900, 0, -30)), "↘", False),
+        ([0] * 20 + list(range(0, 1_000, 50)), "↗", False),
+        ([place * 40 + saw for place, saw in enumerate(SAW * 12)], "↗", True),
+        ([100_000 + place * 9 for place in range(60)], "↗", True),
+    ],
+)
+def test_lag_arrows_follow_the_trend_and_not_the_commits(values: list[int], arrow: str, amber: bool) -> None:
     group = synthetic.view_at(20.0).groups["billing"]
-    for values, arrow in (([], ""), ([5, 6], "→"), ([0, 500], "↗"), ([500, 0], "↘")):
-        group.lag_series.values = list(values)
-        assert lag_trend(group)[0] == arrow
+    group.lag_series.values = values
+    assert lag_trend(group) == (arrow, WARN if amber else MUTED)
+
+
+@pytest.mark.parametrize("width", [9, 21, 30, 60])
+def test_a_sparkline_shows_a_minute_whatever_its_width(width: int) -> None:
+    values = [0] * 30 + [9] + [0] * 59  # the peak is 59 seconds ago
+    assert numbers.resampled(0, values, width).count(9) <= 1
+    recent = [0] * 61 + [9] + [1] * 28
+    cells = numbers.resampled(0, recent, width)
+    assert len(cells) == width
+    assert cells.index(9) == pytest.approx(width * 31 / 60, abs=1)
+    assert numbers.resampled(0, [3], width)[-1] == 3
+    assert numbers.resampled(0, [], width) == []
+
+
+def test_acked_rates_fall_to_nothing_when_nothing_happens_any_more() -> None:
+    producer = synthetic.view_at(20.0).producers["checkout-1"]
+    assert acked_rates(producer, us(23.0))[-3:] == [acked_rates(producer, us(23.0))[-3], 0, 0]
 
 
 @pytest.mark.parametrize("width", [60, 80, 119, 120, 160, 200])

@@ -76,6 +76,13 @@ def test_no_count_is_wider_than_five_cells(number: int) -> None:
 @pytest.mark.parametrize(
     ("us", "shown"),
     [
+        (9_899_999, "9.8 s"),
+        (9_950_000, "9.9 s"),
+        (9_999_999, "9.9 s"),
+        (10_000_000, "10 s"),
+        (53_931_000, "53 s"),
+        (3_599_999_999, "59:59"),
+        (3_600_000_000, "1:00:00"),
         (0, "0 s"),
         (3_000, "3 ms"),
         (400_000, "0.4 s"),
@@ -142,3 +149,23 @@ def test_numbers_stand_under_each_other() -> None:
     place = table.place_of(1)
     row = plain(table.row(["a", "7", ""]))
     assert row[place : place + table.width_of(1)] == "     7"
+
+
+@pytest.mark.parametrize(
+    ("us", "shown"), [(0, "0"), (99_999, "<0.1"), (9_960_000, "9.9"), (53_931_000, "53"), (1_257_999_999, "1,257")]
+)
+def test_partition_seconds_are_numbers_and_never_minutes(us: int, shown: str) -> None:
+    assert numbers.partition_seconds(us) == shown
+
+
+@given(st.integers(0, 10**12), st.integers(0, 10**8))
+def test_a_longer_duration_never_looks_shorter(us: int, more: int) -> None:
+    assert _seconds(numbers.duration(us)) <= _seconds(numbers.duration(us + more))
+    assert _seconds(numbers.duration(us)) <= us / 1e6
+
+
+def _seconds(text: str) -> float:
+    number, _, unit = text.partition(" ")
+    if unit:
+        return float(number) / (1_000 if unit == "ms" else 1)
+    return float(sum(int(part) * 60**place for place, part in enumerate(reversed(number.split(":")))))

@@ -33,7 +33,7 @@ shows = "billing-2 has just died, and nobody knows it yet"
 
 [[step]]
 at = "13s"
-shows = "billing-2 died, and the coordinator does not know it yet"
+shows = "coordinator broker-2 is down: nothing can complete"
 shot = "died.svg"
 
 [[step]]

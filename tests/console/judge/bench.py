@@ -1,0 +1,152 @@
+"""The judge at work: a flight's events, its telling instants, and everything that the screens say at each of them."""
+
+from collections.abc import Iterator, Sequence
+
+import trio
+
+from cluster import events as e
+from cluster.simulation import Simulation
+from cluster.spec import ScenarioSpec
+from cluster.view import ClusterView, fold
+from console.clock import Clock
+from console.presenters import frame
+from console.presenters.case_file import case_file
+from console.presenters.grids import TopicsListing
+from console.presenters.injuries import InjuriesListing
+from console.presenters.members import MembersListing
+from console.presenters.moments import MomentsListing
+from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing
+from console.presenters.phase import PhaseListing
+from console.presenters.rebalances import NOW, RebalancesListing
+from console.presenters.text import WARN, Line, plain
+from recordings.flight import broker_session_us
+from tests.console.judge.books import Books
+from tests.console.judge.cases_judge import CaseJudge, judge_row
+from tests.console.judge.frame_judge import judge_header, judge_strip
+from tests.console.judge.grammar import Verdict
+from tests.console.judge.members_judge import MembersJudge
+from tests.console.judge.moments_judge import judge_moment
+from tests.console.judge.overview_judge import OverviewJudge
+from tests.console.judge.phase_judge import PhaseJudge
+from tests.console.judge.spoken import instant
+
+SECOND_US = 1_000_000
+TELLING = (
+    e.RebalanceStarted, e.JoinBarrierCompleted, e.GroupStabilized, e.FaultStarted, e.BrokerStopped, e.BrokerFenced,
+    e.MemberStopped, e.MemberRemoved, e.GroupLoaded, e.MemberPaused, e.BrokerPaused, e.BrokerStarted, e.MemberStarted,
+    e.StaticMemberReplaced, e.JoinBarrierExtended, e.CoordinatorLost,
+)  # fmt: skip
+AFTER_US = (0, 1_700_000, 5_300_000)
+WIDTHS = (240, 170)
+MOMENTS, MEMBERS, CASES = 6, 12, 2
+
+
+def flown(spec: ScenarioSpec, seed: int, until_us: int) -> list[e.Event]:
+    """The events of a flight."""
+    events: list[e.Event] = []
+    simulation = Simulation(spec, seed, sinks=[events.append])
+
+    async def main() -> None:
+        async with simulation.running():
+            await simulation.timeline.fly(min(spec.until_us, until_us))
+
+    trio.run(main, clock=simulation.timeline)
+    return events
+
+
+def instants(events: Sequence[e.Event], most: int) -> list[int]:
+    """Instants at and after what tells most, and some in between; at most so many, spread over all."""
+    until_us = events[-1].at_us
+    telling = [event.at_us + after for event in events if isinstance(event, TELLING) for after in AFTER_US]
+    telling += range(700_000, until_us, 7 * SECOND_US)
+    found = sorted({at_us for at_us in telling if at_us < until_us})
+    return [found[place * len(found) // most] for place in range(most)] if len(found) > most else found
+
+
+def judged(events: Sequence[e.Event], spec: ScenarioSpec, most: int = 30) -> Iterator[Verdict]:
+    """What is claimed at each of the flight's telling instants, and whether it is so."""
+    view, books, at = ClusterView(), Books(), 0
+    for number, now_us in enumerate(instants(events, most)):
+        while at < len(events) and events[at].at_us <= now_us:
+            fold(view, events[at])
+            books.note(events[at])
+            at += 1
+        yield judge(view, books, now_us, spec, WIDTHS[number % len(WIDTHS)])
+
+
+def false_claims(events: Sequence[e.Event], spec: ScenarioSpec, most: int = 30) -> list[str]:
+    """All that is false; a flight of which little is claimed would show nothing."""
+    verdicts = list(judged(events, spec, most))
+    assert sum(verdict.claims for verdict in verdicts) > 20 * len(verdicts) > 0
+    return [words for verdict in verdicts for words in verdict.false]
+
+
+def judge(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, width: int) -> Verdict:
+    """Everything at one instant."""
+    verdict = Verdict(now_us)
+    _frame(view, books, now_us, verdict)
+    _overview(view, books, now_us, width, verdict)
+    for name in books.groups:
+        _group(view, books, name, now_us, spec, width, verdict)
+    return verdict
+
+
+def _rows(rows: Sequence[Line]) -> list[str]:
+    return [plain(row) for row in rows]
+
+
+def _frame(view: ClusterView, books: Books, now_us: int, verdict: Verdict) -> None:
+    at = Clock(now_us, 1.0, 1.0, "paused", 0)
+    judge_header(books, plain(frame.health(view, 3)), now_us, verdict)
+    judge_header(books, plain(frame.time_words(at)), now_us, verdict)
+    strip = plain(frame.flight_strip(view, at, 122))
+    judge_strip(books, strip, now_us, frame.strip_span(now_us, None), verdict)
+    listing = MomentsListing(view, 300)
+    for key in list(listing.row_keys())[:MOMENTS]:
+        text = plain(listing.rows(key)[0]).rstrip()
+        judge_moment(books, instant(text[1:13]), text[17:].strip(), "events", verdict)
+
+
+def _overview(view: ClusterView, books: Books, now_us: int, width: int, verdict: Verdict) -> None:
+    judge_ = OverviewJudge(books, now_us, verdict)
+    groups = GroupsListing(view, now_us, width)
+    for key in groups.row_keys():
+        row = groups.rows(key)[0]
+        amber = any(text.strip() in {"↗", "→", "↘"} and tone == WARN for text, tone in row)
+        judge_.group(key, plain(groups.header()), plain(row), amber)
+    brokers = BrokersListing(view, width)
+    for key in brokers.row_keys():
+        judge_.broker(int(key.partition("-")[2]), plain(brokers.header()), plain(brokers.rows(key)[0]))
+    producers = ProducersListing(view, now_us, width)
+    for key in producers.row_keys():
+        judge_.producer(key, plain(producers.header()), plain(producers.rows(key)[0]))
+    topics = TopicsListing(view, width)
+    for key in topics.row_keys():
+        if "#" not in key:
+            judge_.topic(key, plain(topics.rows(key)[0]))
+    faults = InjuriesListing(view, now_us, width)
+    for key in faults.row_keys():
+        judge_.fault(int(key), plain(faults.header()), plain(faults.rows(key)[0]))
+
+
+def _group(  # noqa: PLR0917
+    view: ClusterView, books: Books, name: str, now_us: int, spec: ScenarioSpec, width: int, verdict: Verdict
+) -> None:
+    group, book = view.groups[name], books.groups[name]
+    session_us = broker_session_us(spec)
+    phase = PhaseListing(view, group, now_us, width, session_us)
+    said = [plain(phase.rows(key)[0]) for key in phase.row_keys()]
+    PhaseJudge(books, book, now_us, verdict, session_us).judge(plain(phase.note()), said)
+    members = MembersListing(view, group, now_us, 240)
+    judge_ = MembersJudge(books, book, now_us, verdict)
+    judge_.note(plain(members.note()))
+    for key in list(members.row_keys())[:MEMBERS]:
+        judge_.member(key, plain(members.header()), *_rows(members.rows(key)))
+    table = RebalancesListing(view, group, now_us, 240)
+    stories = {str(one.started_us): one for one in book.stories}
+    for key in [key for key in table.row_keys() if key != NOW][:CASES]:
+        if key not in stories:
+            verdict.claim(False, f"rebalances of {name}", f"none began at {key}")
+            continue
+        judge_row(stories[key], plain(table.header()), plain(table.rows(key)[0]), verdict)
+        CaseJudge(books, book, stories[key], now_us, verdict).judge(_rows(case_file(view, group, key, 100)))

@@ -1,0 +1,112 @@
+"""The judge's own books of a flight: no code of the fold, the presenters or the simulation is in them."""
+
+from typing import NamedTuple
+
+from cluster import events as e
+from tests.console.judge.cluster_books import ClusterBooks
+from tests.console.judge.group_books import GroupBook, GroupBooks
+from tests.console.judge.member_books import MemberBook, MemberBooks
+
+SECOND_US = 1_000_000
+KEPT_SECONDS = 120
+
+
+class Coordinator(NamedTuple):
+    """The broker that leads a group's partition (-1: none), and whether it can answer: `up` or why not."""
+
+    broker: int
+    state: str
+
+
+class Books:
+    """Everything that is known after the events so far; lag at each whole second besides."""
+
+    def __init__(self) -> None:
+        self.cluster = ClusterBooks()
+        self.people = MemberBooks()
+        self.registry = GroupBooks(self.people.holders)
+        self.lags: dict[str, list[tuple[int, int]]] = {}
+        self.acked: dict[str, list[tuple[int, int]]] = {}
+        self._next_second = 0
+
+    @property
+    def groups(self) -> dict[str, GroupBook]:
+        """Groups by name."""
+        return self.registry.groups
+
+    @property
+    def members(self) -> dict[str, MemberBook]:
+        """Members by name."""
+        return self.people.members
+
+    def note(self, event: e.Event) -> None:
+        """Take one more event."""
+        if event.at_us >= self._next_second * SECOND_US:
+            self._sample(event.at_us // SECOND_US)
+        self.cluster.note(event)
+        before = self._held_by(event)
+        self.people.note(event)
+        self.registry.note(event)
+        if before:
+            group, member, names = before
+            gone = tuple(name for name in names if name not in self.members[member].owned)
+            self.registry.released(group, gone, event.at_us)
+
+    def _held_by(self, event: e.Event) -> tuple[str, str, tuple[str, ...]] | None:
+        if isinstance(event, e.PartitionsRevoked | e.MemberStopped | e.MemberStateChanged):
+            return event.group, event.member, tuple(self.members[event.member].owned)
+        return None
+
+    def _sample(self, second: int) -> None:
+        """Numbers as the second begins: what happened before it counts. In seconds without an event nothing changes."""
+        for quiet in range(max(self._next_second, second - KEPT_SECONDS), second):
+            self._note_second(quiet, known=True)
+        self._note_second(second)
+        self._next_second = second + 1
+
+    def _note_second(self, second: int, *, known: bool = False) -> None:
+        for name, group in self.groups.items():
+            if name in self.lags or not known:
+                self.lags.setdefault(name, []).append((second, self.lag(group)))
+        for name, producer in self.cluster.producers.items():
+            if name in self.acked or not known:
+                self.acked.setdefault(name, []).append((second, producer.acked))
+
+    def quiet_since(self, now_us: int) -> bool:
+        """Whether nothing has happened since this second began: then it has no sample yet."""
+        return self._next_second * SECOND_US <= now_us
+
+    def committed(self, group: GroupBook, name: str) -> int:
+        """Up to where a group has read a partition for sure."""
+        partition = self.cluster.partitions[name]
+        start = partition.high_watermark if group.reset == "latest" else partition.log_start
+        return group.committed.get(name, start)
+
+    def partitions_of(self, group: GroupBook) -> list[str]:
+        """Every partition of a group's topics."""
+        return [name for name, one in self.cluster.partitions.items() if one.topic in group.topics]
+
+    def lag_in(self, group: GroupBook, name: str) -> int:
+        """High watermark less what is committed."""
+        return max(0, self.cluster.partitions[name].high_watermark - self.committed(group, name))
+
+    def lag(self, group: GroupBook) -> int:
+        """As kafka-consumer-groups sums it up."""
+        return sum(self.lag_in(group, name) for name in self.partitions_of(group))
+
+    def coordinator(self, group: GroupBook) -> Coordinator:
+        """Whether the group's coordinator answers: a process that leads the partition and has loaded the group."""
+        leader = self.cluster.partitions[group.coordinator_partition].leader
+        if leader < 0:
+            return Coordinator(-1, "no leader")
+        broker = self.cluster.brokers[leader]
+        if not broker.up:
+            return Coordinator(leader, "down")
+        if broker.frozen:
+            return Coordinator(leader, "frozen")
+        if not broker.registered:
+            return Coordinator(leader, "restarted")
+        busy = group.state in {"Stable", "PreparingRebalance", "CompletingRebalance"}
+        if group.holder not in {-1, leader} and group.members and busy:
+            return Coordinator(leader, "loading")
+        return Coordinator(leader, "up")

@@ -1,0 +1,304 @@
+"""Judges what is said of rebalances that are over: the table's rows and case files."""
+
+import re
+
+from tests.console.judge.books import Books
+from tests.console.judge.grammar import Sentences, Verdict
+from tests.console.judge.group_books import GroupBook, Story
+from tests.console.judge.moments_judge import judge_moment
+from tests.console.judge.phase_judge import went
+from tests.console.judge.spoken import DURATION, instant, partition_seconds, says
+
+D = f"({DURATION})"
+HEADINGS = ("what happened", "waited for", "what moved", "what it cost")
+KEPT = 12
+
+
+class CaseJudge:
+    """One case file."""
+
+    def __init__(self, books: Books, group: GroupBook, story: Story, now_us: int, verdict: Verdict) -> None:
+        self.books, self.group, self.story, self.now_us, self.verdict = books, group, story, now_us, verdict
+        self.place = f"case {group.name} generation {story.generation}"
+
+    def judge(self, rows: list[str]) -> None:
+        """All its lines, section by section; lines that were wrapped are put together again."""
+        sections: dict[str, list[str]] = {"": []}
+        section = ""
+        for row in rows:
+            if row in HEADINGS:
+                section = row
+                sections[section] = []
+            elif row.startswith("what "):
+                self.verdict.claim(False, self.place, f"unknown claim: {row!r}")
+            elif row.strip():
+                sections[section].append(row)
+        self.verdict.claim(set(sections) == {"", *HEADINGS}, self.place, f"sections {list(sections)}")
+        self._cause(sections[""])
+        self._chain(sections["what happened"])
+        for heading, sentences in (
+            ("waited for", self._waits()),
+            ("what moved", self._moves()),
+            ("what it cost", self._costs()),
+        ):
+            self._paragraphs(heading, sections[heading], sentences)
+        self._nobody_is_left_out(sections)
+
+    def _paragraphs(self, heading: str, rows: list[str], sentences: Sentences) -> None:
+        """Each sentence is a row, or several: the longest run of rows that is one."""
+        rows = [row.strip() for row in rows]
+        at = 0
+        while at < len(rows):
+            for end in range(len(rows), at, -1):
+                text = " ".join(rows[at:end])
+                if any(re.fullmatch(pattern, text) for pattern, _ in sentences):
+                    self.verdict.read(f"{self.place}, {heading}", text, sentences)
+                    at = end
+                    break
+            else:
+                self.verdict.read(f"{self.place}, {heading}", rows[at], sentences)
+                at += 1
+
+    # --- cause ------------------------------------------------------------------------------------------------------
+
+    def _cause(self, rows: list[str]) -> None:
+        story = self.story
+        who = f" ({story.trigger})" if story.trigger else ""
+        self.verdict.claim(rows[0] == f"{story.cause}{who}  generation {story.generation}", self.place, rows[0])
+        text = " ".join(rows[1:])
+        match = re.search(rf"from ([\d:.]+) to ([\d:.]+), {D}(?: in the coordinator's log: (.*))?$", text)
+        self.verdict.claim(match is not None, self.place, f"unknown claim: {text!r}")
+        if match is None:
+            return
+        began, over = instant(match[1]), instant(match[2])
+        when = began // 1_000 == story.started_us // 1_000 and over // 1_000 == story.over_us // 1_000
+        self.verdict.claim(when, self.place, f"{match[0]}: {story.started_us}, {story.over_us}")
+        self.verdict.claim(says(match[3], story.over_us - story.started_us), self.place, f"took {match[3]}")
+        self.verdict.claim(
+            " ".join((match[4] or "").split()) == " ".join(story.detail.split()), self.place, f"log {match[4]!r}"
+        )
+        why = text[: match.start()]
+        if before := re.search(r"unowned for (\S+) partition-seconds then", why):
+            low, high = partition_seconds(before[1])
+            self.verdict.claim(low <= story.unowned_before_us / 1e6 < high, self.place, before[0])
+        member = self.books.members.get(story.trigger)
+        limit = re.search(rf"(session.timeout.ms|max.poll.interval.ms) \({D}\)", why)
+        if limit is not None and member is not None:
+            truth_us = member.session_us if limit[1].startswith("session") else member.poll_us
+            self.verdict.claim(says(limit[2], truth_us), self.place, limit[0])
+
+    # --- what happened ----------------------------------------------------------------------------------------------
+
+    def _chain(self, rows: list[str]) -> None:
+        joined: list[str] = []
+        for row in rows:
+            if joined and row.startswith("   "):
+                joined[-1] += " " + row.strip()
+            else:
+                joined.append(row.strip())
+        for text in joined:
+            if text == "nothing else is known" or re.fullmatch(r"… \d+ earlier", text):
+                continue
+            if text.startswith("rolling restart: "):
+                self.verdict.read(f"{self.place}, chain", text, self._rolling())
+                continue
+            match = re.fullmatch(rf"([\d:.]+) +([-+]){D} +(.+)", text)
+            if match is None:
+                self.verdict.claim(False, f"{self.place}, chain", f"unknown claim: {text!r}")
+                continue
+            at_us = instant(match[1])
+            low = abs(at_us + (999 if at_us < self.story.started_us else 0) - self.story.started_us)
+            near = says(match[3], low) or any(says(match[3], low + by) for by in range(-1_000, 1_001, 100))
+            self.verdict.claim(near, f"{self.place}, chain", f"offset {text!r} from {self.story.started_us}")
+            judge_moment(self.books, at_us, match[4], f"{self.place}, chain", self.verdict)
+
+    def _rolling(self) -> Sentences:
+        def closed(match: "re.Match[str]") -> bool:
+            since, until = instant(match[3]), instant(match[4])
+            names = match[1].split(", ")
+            found = {
+                event.member  # type: ignore[attr-defined]
+                for ms in range(since // 1_000, until // 1_000 + 1)
+                for event in self.books.cluster.by_ms.get(ms, ())
+                if type(event).__name__ == "MemberStopped" and event.how == "stop"  # type: ignore[attr-defined]
+            }
+            mine = {name for name in found if self.books.members[name].group == self.group.name}
+            return (
+                set(names) <= mine and len(names) + int(match[2] or 0) == len(mine) and until <= self.story.started_us
+            )
+
+        said = r"rolling restart: (.+?)(?: and (\d+) more)? closed one after another, ([\d:.]+) to ([\d:.]+)"
+        return ((said, closed),)
+
+    def _nobody_is_left_out(self, sections: dict[str, list[str]]) -> None:
+        """A fault that holds the awaited member or the trigger up is the first cause: it has to be in the chain."""
+        story, text = self.story, " ".join(" ".join(sections["what happened"]).split())
+        if "earlier" in text or story.initial:
+            return
+        awaited = story.completed.last_joined if story.completed is not None else ""
+        for at_ms, events in self.books.cluster.by_ms.items():
+            if not story.started_us - 30_000_000 <= at_ms * 1_000 <= story.started_us:
+                continue
+            for event in events:
+                words = getattr(event, "text", "") if type(event).__name__ == "FaultStarted" else ""
+                if words and {awaited, story.trigger} & set(words.split()):
+                    begun = text.count(words) > text.count(f"over: {words}")
+                    self.verdict.claim(begun, f"{self.place}, chain", f"{words!r} is left out")
+
+    # --- waited for, moved, cost ------------------------------------------------------------------------------------
+
+    def _waits(self) -> Sentences:
+        story, completed = self.story, self.story.completed
+        waited_us = completed.waited_us if completed is not None else 0
+        last = completed.last_joined if completed is not None and completed.members else ""
+        opened = rf"{D} after it was opened( last)?"
+        arrivals = {name: at_us for at_us, _, name in story.joins[-KEPT:]}
+
+        def timed(text: str, again: str | None) -> bool:
+            return says(text, waited_us) and (again is not None) == (len(story.opened_us) > 1)
+
+        def order(match: "re.Match[str]") -> bool:
+            listed = re.findall(rf"(\S+) \+{D}", match[1])
+            said = [name for name, _ in listed]
+            times = all(
+                says(text, max(0, arrivals[name] - story.started_us)) for name, text in listed if name in arrivals
+            )
+            return said == list(arrivals) and times and ("last 12" in match[0]) == (len(arrivals) == KEPT)
+
+        def gone(name: str, reason: str) -> bool:
+            return any(one == name and why == reason for _, _, one, why in story.gone)
+
+        return (
+            (
+                rf"for no member: group.initial.rebalance.delay.ms closed the barrier, {opened}",
+                lambda m: story.initial and timed(m[1], m[2]),
+            ),
+            ("for no member", lambda _: not last and not story.initial),
+            (
+                rf"(\S+) joined last and closed the barrier, {opened}",
+                lambda m: not story.initial and m[1] == last and went(story) is None and timed(m[2], m[3]),
+            ),
+            (
+                rf"(\S+) did not join: it (left|was removed), which closed the barrier, {opened}",
+                lambda m: m[1] == last and went(story) == m[2].removeprefix("was ") and timed(m[3], m[4]),
+            ),
+            (
+                rf"(\S+) did not join: max.poll.interval.ms closed the barrier, {opened}",
+                lambda m: m[1] == last and went(story) == "did not join" and timed(m[2], m[3]),
+            ),
+            (rf"(?:joined in this order|the last 12 that joined): ((?:\S+ \+{DURATION}, )*\S+ \+{DURATION})", order),
+            (r"new in the group: ((?:\S+, )*\S+)", lambda m: m[1].split(", ") == list(story.newcomers.values())[:KEPT]),
+            (r"(\S+) left during the rebalance", lambda m: gone(m[1], "member left")),
+            (r"(\S+) was removed during the rebalance: ([a-z ]+)", lambda m: gone(m[1], m[2])),
+            (
+                r"extended (once|twice|(\d+) times): (?:new members were still arriving|no member had rejoined)",
+                lambda m: _times(m[1]) == len(story.extensions),
+            ),
+            (
+                r"restarted (once|twice|(\d+) times): something changed before it was Stable",
+                lambda m: _times(m[1]) == len(story.opened_us) - 1,
+            ),
+        )
+
+    def _moves(self) -> Sentences:
+        story = self.story
+
+        def voted(match: "re.Match[str]") -> bool:
+            before, after = int(match[1]), int(match[2])
+            broker = match[5] is None or int(match[5]) == story.broker
+            assignor = story.completed is None or match[3] == (story.completed.protocol or None)
+            return (before, after) == (story.before, story.generation) and assignor and broker
+
+        def got(match: "re.Match[str]") -> bool:
+            named = []
+            for part in match[2].split(" · "):
+                topic, _, runs = part.rpartition(" ")
+                for run in runs.split(","):
+                    first, _, last = run.partition("-")
+                    named += [f"{topic}-{number}" for number in range(int(first), int(last or first) + 1)]
+            return all(story.moves.get(name) == (match[3], match[1]) for name in named)
+
+        return (
+            (
+                (
+                    r"generation (\d+) → (\d+)(?:, assignor (\S+))?(?:, leader (\S+) computed the assignment)?"
+                    r"(?:, coordinator broker-(\d+))?"
+                ),
+                lambda m: voted(m) and (m[4] or "") == story.leader,
+            ),
+            (
+                r"generation (\d+): no member is left; the group is Empty and its offsets are kept",
+                lambda m: int(m[1]) == story.generation and not story.members,
+            ),
+            ("no partition changed its owner", lambda _: not story.moves),
+            (
+                r"(\d+) partitions? changed owners:",
+                lambda m: int(m[1]) == len(story.moves) and ("partitions" in m[0]) == (m[1] != "1"),
+            ),
+            (r"(\S+) got ((?:(?! got )[^:])+?) from (\S+)", got),
+            (r"… and (\d+) more", lambda m: int(m[1]) < len(story.moves)),
+        )
+
+    def _costs(self) -> Sentences:
+        story = self.story
+        halted, kept = len(story.unowned), story.kept
+
+        def paused(match: "re.Match[str]") -> bool:
+            said = int(match[1]), int(match[2] or 0)
+            return said == (halted, kept) and ("partitions" in match[0]) == (halted != 1)
+
+        def before(match: "re.Match[str]") -> bool:
+            low, high = partition_seconds(match[1])
+            return low <= story.unowned_before_us / 1e6 < high
+
+        why = r"(?: \((?:eager|cooperative): [^)]*\))?"
+        return (
+            ("nothing was owned before", lambda _: not halted and not kept),
+            (rf"no pause: all (\d+) stayed owned{why}", lambda m: not halted and int(m[1]) == kept),
+            (rf"stop-the-world: (?:all )?(\d+) partitions? paused()?{why}", paused),
+            (rf"(\d+) partitions? paused[,;] (\d+) stayed (?:owned|with a member that did not take part){why}", paused),
+            (r"(\S+) partition-seconds unowned", lambda m: partition_seconds(m[1])[0] >= 0),
+            (r"plus (\S+) partition-seconds before the rebalance began", before),
+            (
+                r"(nothing|[\d,]+ records?) re-read · (\d+) members?",
+                lambda m: (
+                    (0 if m[1] == "nothing" else int(m[1].split()[0].replace(",", ""))) == story.reread
+                    and int(m[2]) == story.members
+                    and m[0].endswith("member") == (story.members == 1)
+                ),
+            ),
+        )
+
+
+def _times(words: str) -> int:
+    return {"once": 1, "twice": 2}.get(words) or int(words.split(maxsplit=1)[0])
+
+
+def judge_row(story: Story, header: str, row: str, verdict: Verdict) -> None:
+    """One line of the table of rebalances; the header says where columns end."""
+    names = ("gen", "began", "cause", "triggered by", "took", "stopped", "moved", "re-read", "waited for")
+    left = {name: header.index(name) for name in names}
+    right = {name: left[name] + len(name) for name in names}
+    place = f"rebalances, generation {story.generation}"
+
+    def cell(name: str, width: int) -> str:
+        return row[right[name] - width : right[name]].strip()
+
+    verdict.claim(cell("gen", 4) == str(story.generation), place, cell("gen", 4))
+    verdict.claim(instant(cell("began", 8)) // 100_000 == story.started_us // 100_000, place, cell("began", 8))
+    verdict.claim(row[left["cause"] :].startswith(story.cause), place, row[left["cause"] :])
+    verdict.claim(row[left["triggered by"] :].startswith(story.trigger[:11]), place, story.trigger)
+    verdict.claim(says(cell("took", 7), story.over_us - story.started_us), place, f"took {cell('took', 7)}")
+    verdict.claim(cell("moved", 5) == str(len(story.moves)), place, f"moved {cell('moved', 5)}")
+    completed = story.completed
+    waited = row[left["waited for"] :].strip()
+    if story.initial:
+        verdict.claim(waited == "initial delay", place, f"waited for {waited!r}")
+    elif waited and completed is not None and completed.members:
+        match = re.fullmatch(
+            rf"(\S+)(?: {D})?(?: \((left|removed|did not join)\))?", re.sub(r" \([a-z ]*…$", "", waited)
+        )
+        known = match is not None and match[1] == completed.last_joined
+        timed = match is not None and (match[2] is None or says(match[2], completed.waited_us))
+        how = match is not None and (match[2] is None or match[3] == went(story) or "…" in waited)
+        verdict.claim(known and timed and how, place, f"waited for {waited!r}")

@@ -1,0 +1,225 @@
+"""Brokers, partitions, producers, faults as an administrator would note them from the raw events."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import ClassVar
+
+import msgspec
+
+from cluster import events as e
+
+
+class BrokerBook(msgspec.Struct):
+    """`process`: up, frozen or ended. `registered`: the controller knows this process, and has not fenced it."""
+
+    up: bool = False
+    frozen: bool = False
+    fenced: bool = True
+    registered: bool = False
+    stopped_us: int = -1
+
+
+class PartitionBook(msgspec.Struct):
+    """Who leads, who is in sync, and how far the log of the newest leadership reaches."""
+
+    topic: str
+    leader: int = -1
+    replicas: tuple[int, ...] = ()
+    isr: tuple[int, ...] = ()
+    epoch: int = -1
+    taken_by: int = -1
+    high_watermark: int = 0
+    log_start: int = 0
+    log_end: int = 0
+
+
+class ProducerBook(msgspec.Struct):
+    """Records by what became of them."""
+
+    state: str = "Stopped"
+    acked: int = 0
+    failed: int = 0
+    retries: int = 0
+
+
+class ClusterBooks:
+    """Everything but groups and their members."""
+
+    def __init__(self) -> None:
+        self.now_us = 0
+        self.brokers: dict[int, BrokerBook] = {}
+        self.controller = -1
+        self.controller_us = 0
+        self.topics: dict[str, e.TopicCreated] = {}
+        self.partitions: dict[str, PartitionBook] = {}
+        self.producers: dict[str, ProducerBook] = {}
+        self.faults: dict[int, e.FaultStarted] = {}
+        self.faults_since: dict[int, int] = {}
+        self.by_ms: defaultdict[int, list[e.Event]] = defaultdict(list)
+
+    def note(self, event: e.Event) -> None:
+        """Take one more event."""
+        self.now_us = event.at_us
+        handler = self._HANDLERS.get(type(event))
+        if handler is not None:
+            handler(self, event)
+        if not isinstance(event, _COMMON):
+            self.by_ms[event.at_us // 1_000].append(event)
+
+    def of_topic(self, topic: str) -> list[PartitionBook]:
+        """A topic's partitions."""
+        return [one for one in self.partitions.values() if one.topic == topic]
+
+    def is_led(self, partition: PartitionBook) -> bool:
+        """Whether the leader's process runs."""
+        return partition.leader >= 0 and self.brokers[partition.leader].up
+
+    # --- brokers ----------------------------------------------------------------------------------------------------
+
+    def _broker_started(self, event: e.BrokerStarted) -> None:
+        broker = self.brokers.setdefault(event.broker, BrokerBook())
+        broker.up, broker.frozen, broker.registered = True, False, False
+
+    def _broker_stopped(self, event: e.BrokerStopped) -> None:
+        broker = self.brokers[event.broker]
+        broker.up = broker.frozen = broker.registered = False
+        broker.stopped_us = event.at_us
+
+    def _broker_paused(self, event: e.BrokerPaused) -> None:
+        self.brokers[event.broker].frozen = True
+
+    def _broker_resumed(self, event: e.BrokerResumed) -> None:
+        self.brokers[event.broker].frozen = False
+
+    def _broker_unfenced(self, event: e.BrokerUnfenced) -> None:
+        broker = self.brokers[event.broker]
+        broker.fenced, broker.registered = False, True
+
+    def _broker_fenced(self, event: e.BrokerFenced) -> None:
+        self.brokers[event.broker].fenced = True
+
+    def _controller_elected(self, event: e.ControllerElected) -> None:
+        self.controller, self.controller_us = event.broker, event.at_us
+
+    # --- partitions -------------------------------------------------------------------------------------------------
+
+    def _topic_created(self, event: e.TopicCreated) -> None:
+        self.topics[event.topic] = event
+        self._more(event.topic, event.partitions)
+
+    def _partitions_added(self, event: e.PartitionsAdded) -> None:
+        self._more(event.topic, event.partitions)
+
+    def _more(self, topic: str, partitions: int) -> None:
+        for number in range(partitions):
+            self.partitions.setdefault(f"{topic}-{number}", PartitionBook(topic))
+
+    def _leader_elected(self, event: e.LeaderElected) -> None:
+        partition = self.partitions[event.partition]
+        partition.leader, partition.replicas, partition.isr = event.leader, event.replicas, event.isr
+
+    def _isr_changed(self, event: e.IsrChanged) -> None:
+        self.partitions[event.partition].isr = event.isr
+
+    def _leadership_taken(self, event: e.LeadershipTaken) -> None:
+        partition = self.partitions[event.partition]
+        if event.leader_epoch >= partition.epoch:
+            partition.epoch, partition.taken_by = event.leader_epoch, event.broker
+            partition.high_watermark, partition.log_end = event.high_watermark, event.log_end
+            partition.log_start = event.log_start
+
+    def _records_appended(self, event: e.RecordsAppended) -> None:
+        partition = self.partitions[event.partition]
+        if event.leader_epoch >= partition.epoch:
+            partition.log_end = event.base_offset + event.count
+
+    def _high_watermark_advanced(self, event: e.HighWatermarkAdvanced) -> None:
+        partition = self.partitions[event.partition]
+        if event.leader_epoch >= partition.epoch:
+            partition.high_watermark = event.offset
+
+    def _log_truncated(self, event: e.LogTruncated) -> None:
+        partition = self.partitions[event.partition]
+        if event.broker == partition.taken_by:
+            partition.high_watermark = min(partition.high_watermark, event.offset)
+            partition.log_end = event.offset
+
+    def _log_start_advanced(self, event: e.LogStartAdvanced) -> None:
+        partition = self.partitions[event.partition]
+        if event.leader_epoch >= partition.epoch:
+            partition.log_start = event.log_start
+
+    # --- producers, faults, settings --------------------------------------------------------------------------------
+
+    def _producer_declared(self, event: e.ProducerDeclared) -> None:
+        self.producers[event.producer] = ProducerBook()
+
+    def _producer_state_changed(self, event: e.ProducerStateChanged) -> None:
+        self.producers[event.producer].state = event.state
+
+    def _produce_sent(self, event: e.ProduceSent) -> None:
+        self.producers[event.producer].retries += len(event.retried)
+
+    def _batch_acknowledged(self, event: e.BatchAcknowledged) -> None:
+        self.producers[event.producer].acked += event.records
+
+    def _batch_failed(self, event: e.BatchFailed) -> None:
+        self.producers[event.producer].failed += event.records
+
+    def _send_refused(self, event: e.SendRefused) -> None:
+        self.producers[event.producer].failed += event.records
+
+    def _fault_started(self, event: e.FaultStarted) -> None:
+        self.faults[event.fault] = event
+
+    def _fault_ended(self, event: e.FaultEnded) -> None:
+        del self.faults[event.fault]
+
+    def _setting_changed(self, event: e.SettingChanged) -> None:
+        if event.effect == "now" and event.key == "min.insync.replicas" and event.scope in self.topics:
+            topic = self.topics[event.scope]
+            least = min(int(event.value), topic.replication_factor)
+            self.topics[event.scope] = msgspec.structs.replace(topic, min_insync_replicas=least)
+
+    _HANDLERS: ClassVar[dict[type[e.Event], Callable[..., None]]] = {
+        e.BrokerStarted: _broker_started,
+        e.BrokerStopped: _broker_stopped,
+        e.BrokerPaused: _broker_paused,
+        e.BrokerResumed: _broker_resumed,
+        e.BrokerUnfenced: _broker_unfenced,
+        e.BrokerFenced: _broker_fenced,
+        e.ControllerElected: _controller_elected,
+        e.TopicCreated: _topic_created,
+        e.PartitionsAdded: _partitions_added,
+        e.LeaderElected: _leader_elected,
+        e.IsrChanged: _isr_changed,
+        e.LeadershipTaken: _leadership_taken,
+        e.RecordsAppended: _records_appended,
+        e.HighWatermarkAdvanced: _high_watermark_advanced,
+        e.LogTruncated: _log_truncated,
+        e.LogStartAdvanced: _log_start_advanced,
+        e.ProducerDeclared: _producer_declared,
+        e.ProducerStateChanged: _producer_state_changed,
+        e.ProduceSent: _produce_sent,
+        e.BatchAcknowledged: _batch_acknowledged,
+        e.BatchFailed: _batch_failed,
+        e.SendRefused: _send_refused,
+        e.FaultStarted: _fault_started,
+        e.FaultEnded: _fault_ended,
+        e.SettingChanged: _setting_changed,
+    }
+
+
+_COMMON = (
+    e.ProduceSent,
+    e.RecordsAppended,
+    e.HighWatermarkAdvanced,
+    e.BatchAcknowledged,
+    e.BatchOpened,
+    e.PollReturned,
+    e.PollStarted,
+    e.RecordsProcessed,
+    e.PositionsMovedOn,
+    e.HeartbeatAnswered,
+)
+"""Events of which no line of the log of events is made."""

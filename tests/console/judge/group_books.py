@@ -1,0 +1,332 @@
+"""Groups as their coordinators hold them, and each rebalance as a story of its own, from the raw events."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import msgspec
+
+from cluster import events as e
+
+
+class Story(msgspec.Struct):
+    """A rebalance: from its first cause until every member that has a share took it over.
+
+    `opened_us`: each time that its barrier was opened. `joins`: of the last opening, (instant, member id, name).
+    `gone`: (instant, member id, name, reason). `unowned`: partitions that had no owner for some of its time.
+    """
+
+    cause: str
+    trigger: str
+    detail: str
+    before: int
+    initial: bool
+    opened_us: list[int]
+    closes_us: int
+    joins: list[tuple[int, str, str]] = []
+    newcomers: dict[str, str] = {}
+    gone: list[tuple[int, str, str, str]] = []
+    extensions: list[str] = []
+    synced: dict[str, None] = {}
+    completed: e.JoinBarrierCompleted | None = None
+    stable_us: int = -1
+    assigned_us: int = -1
+    generation: int = -1
+    members: int = 0
+    leader: str = ""
+    broker: int = -1
+    moves: dict[str, tuple[str, str]] = {}
+    unowned: dict[str, None] = {}
+    unowned_before_us: int = 0
+    kept: int = 0
+    reread: int = 0
+
+    @property
+    def started_us(self) -> int:
+        """Its first cause."""
+        return self.opened_us[0]
+
+    @property
+    def over_us(self) -> int:
+        """When everybody had its share."""
+        return max(self.stable_us, self.assigned_us)
+
+
+class GroupBook(msgspec.Struct):
+    """A group. `holder`: the broker whose coordinator has it in memory. `committed`: partition → offset."""
+
+    name: str
+    topics: dict[str, None]
+    assignors: tuple[str, ...]
+    reset: str
+    coordinator_partition: str
+    read_committed: bool
+    state: str = "Empty"
+    generation: int = 0
+    assignor: str = ""
+    leader: str = ""
+    holder: int = -1
+    members: dict[str, str] = {}
+    pending: dict[str, str] = {}
+    sessions: dict[str, int] = {}
+    assignment: dict[str, tuple[str, ...]] = {}
+    committed: dict[str, int] = {}
+    under_way: Story | None = None
+    stories: list[Story] = []
+    owners: dict[str, None] = {}
+    unowned_since_us: dict[str, int] = {}
+    last_owner: dict[str, str] = {}
+    taken: dict[str, int] = {}
+    awaiting_position: dict[str, int] = {}
+    highest: dict[str, int] = {}
+
+
+Holders = Callable[[str, str], list[str]]
+
+
+class GroupBooks:
+    """All groups. `holders(group, partition)`: which members hold a partition, after the event that is noted."""
+
+    def __init__(self, holders: Holders) -> None:
+        self.groups: dict[str, GroupBook] = {}
+        self._holders = holders
+        self._owned: dict[str, dict[str, None]] = {}  # member → partitions
+
+    def note(self, event: e.Event) -> None:
+        """Take one more event."""
+        handler = self._HANDLERS.get(type(event))
+        if handler is not None:
+            handler(self, event)
+
+    def _declared(self, event: e.GroupDeclared) -> None:
+        topics = dict.fromkeys(event.topics)
+        self.groups[event.group] = GroupBook(
+            event.group, topics, event.assignors, event.offset_reset, event.coordinator_partition, event.read_committed
+        )
+
+    def _subscribes(self, event: e.SubscriptionChanged) -> None:
+        self.groups[event.group].topics.update(dict.fromkeys(event.topics))
+
+    def _set(self, event: e.SettingChanged) -> None:
+        if event.effect == "now" and event.key == "auto.offset.reset" and event.scope in self.groups:
+            self.groups[event.scope].reset = event.value
+
+    # --- the coordinator --------------------------------------------------------------------------------------------
+
+    def _id_assigned(self, event: e.MemberIdAssigned) -> None:
+        group = self.groups[event.group]
+        group.pending[event.member_id] = event.member
+        group.state = "Empty" if group.state == "Dead" else group.state
+
+    def _rebalance(self, event: e.RebalanceStarted) -> None:
+        group = self.groups[event.group]
+        group.state, group.holder = "PreparingRebalance", event.broker
+        group.sessions.update(event.session_deadlines_us)
+        story = group.under_way
+        if story is None:
+            group.under_way = Story(
+                event.cause,
+                event.trigger,
+                event.detail,
+                event.generation,
+                event.initial,
+                [event.at_us],
+                event.closes_at_us,
+                unowned=dict.fromkeys(group.unowned_since_us),
+                unowned_before_us=sum(event.at_us - since for since in group.unowned_since_us.values()),
+            )
+        else:
+            story.opened_us.append(event.at_us)
+            story.closes_us, story.initial, story.completed = event.closes_at_us, event.initial, None
+            story.joins, story.newcomers, story.synced, story.extensions = [], {}, {}, []
+
+    def _extended(self, event: e.JoinBarrierExtended) -> None:
+        story = self.groups[event.group].under_way
+        if story is not None:
+            story.closes_us = event.closes_at_us
+            story.extensions.append(event.reason)
+
+    def _joined(self, event: e.JoinReceived) -> None:
+        group = self.groups[event.group]
+        group.pending.pop(event.member_id, None)
+        group.members[event.member_id] = event.member
+        group.sessions[event.member_id] = event.session_deadline_us
+        group.leader = event.leader
+        story = group.under_way
+        if story is not None:
+            known = [join for join in story.joins if join[1] != event.member_id]
+            again = len(known) < len(story.joins)
+            place = next((at for at, join in enumerate(story.joins) if join[1] == event.member_id), len(known))
+            known.insert(place if again else len(known), (event.at_us, event.member_id, event.member))
+            story.joins = sorted(known, key=lambda join: join[0])
+            if event.newcomer:
+                story.newcomers[event.member_id] = event.member
+
+    def _replaced(self, event: e.StaticMemberReplaced) -> None:
+        group = self.groups[event.group]
+        group.members.pop(event.old_member_id, None)
+        group.members[event.member_id] = event.member
+        group.leader = event.leader
+        group.sessions.pop(event.old_member_id, None)
+        group.sessions[event.member_id] = event.session_deadline_us
+        if event.old_member_id in group.assignment:
+            group.assignment[event.member_id] = group.assignment.pop(event.old_member_id)
+        if group.under_way is not None:
+            group.under_way.joins = [one for one in group.under_way.joins if one[1] != event.old_member_id]
+
+    def _completed(self, event: e.JoinBarrierCompleted) -> None:
+        group = self.groups[event.group]
+        group.generation, group.assignor, group.leader = event.generation, event.protocol, event.leader
+        group.members, group.sessions = dict(event.members), dict(event.session_deadlines_us)
+        group.state = "CompletingRebalance" if event.members else "Empty"
+        story = group.under_way
+        if story is not None:
+            story.completed = event
+        if not event.members:
+            group.assignment = {}
+            self._over(group, event.at_us)
+
+    def _synced(self, event: e.SyncReceived) -> None:
+        group = self.groups[event.group]
+        group.sessions[event.member_id] = event.session_deadline_us
+        if group.under_way is not None:
+            group.under_way.synced[event.member_id] = None
+
+    def _stable(self, event: e.GroupStabilized) -> None:
+        group = self.groups[event.group]
+        group.state, group.assignment = "Stable", dict(event.assignment)
+        group.sessions.update(event.session_deadlines_us)
+        self._over(group, event.at_us)
+
+    @staticmethod
+    def _over(group: GroupBook, at_us: int) -> None:
+        story, group.under_way = group.under_way, None
+        if story is None:
+            return
+        story.stable_us = story.assigned_us = at_us
+        story.generation, story.members, story.leader = group.generation, len(group.members), group.leader
+        story.broker = group.holder
+        for member_id, partitions in group.assignment.items():
+            name = group.members.get(member_id, "")
+            for partition in partitions:
+                before = group.last_owner.get(partition, name)
+                if before != name:
+                    story.moves[partition] = before, name
+                group.last_owner[partition] = name
+        story.kept = sum(1 for partition in group.owners if partition not in story.unowned)
+        group.stories.append(story)
+
+    def _removed(self, event: e.MemberRemoved) -> None:
+        group = self.groups[event.group]
+        for held in (group.members, group.pending, group.sessions):
+            held.pop(event.member_id, None)
+        group.leader = event.leader
+        story = group.under_way
+        if story is not None:
+            story.joins = [one for one in story.joins if one[1] != event.member_id]
+            story.newcomers.pop(event.member_id, None)
+            story.synced.pop(event.member_id, None)
+            story.gone.append((event.at_us, event.member_id, event.member, event.reason))
+
+    def _renewed(self, event: e.HeartbeatAnswered | e.OffsetCommitRefused) -> None:
+        if event.session_deadline_us >= 0:
+            self.groups[event.group].sessions[event.member_id] = event.session_deadline_us
+
+    def _committed(self, event: e.OffsetsCommitted) -> None:
+        group = self.groups[event.group]
+        if event.session_deadline_us >= 0:
+            group.sessions[event.member_id] = event.session_deadline_us
+        group.committed.update(event.offsets)
+        group.state = "Empty" if group.state == "Dead" else group.state
+
+    def _expired(self, event: e.OffsetsExpired) -> None:
+        for name in event.partitions:
+            self.groups[event.group].committed.pop(name, None)
+
+    def _deleted(self, event: e.GroupDeleted) -> None:
+        group = self.groups[event.group]
+        group.state, group.generation, group.assignor, group.leader = "Dead", 0, "", ""
+        group.members, group.pending, group.sessions, group.assignment = {}, {}, {}, {}
+        group.committed, group.under_way = {}, None
+
+    def _loaded(self, event: e.GroupLoaded) -> None:
+        group = self.groups[event.group]
+        group.state, group.generation, group.assignor = event.state, event.generation, event.protocol
+        group.leader, group.holder = event.leader, event.broker
+        group.members, group.assignment = dict(event.members), dict(event.assignment)
+        group.sessions, group.committed = dict(event.session_deadlines_us), dict(event.offsets)
+        group.pending, group.under_way = {}, None
+
+    def _unloaded(self, event: e.GroupUnloaded) -> None:
+        group = self.groups[event.group]
+        if group.holder in {-1, event.broker}:
+            group.pending, group.under_way = {}, None
+
+    # --- what members own, read and read again ----------------------------------------------------------------------
+
+    def _assigned(self, event: e.PartitionsAssigned) -> None:
+        group = self.groups[event.group]
+        for name in event.partitions:
+            group.owners[name] = None
+            group.unowned_since_us.pop(name, None)
+        if group.taken.get(event.member) == event.generation:
+            return
+        group.taken[event.member] = event.generation
+        group.awaiting_position.update(dict.fromkeys(event.partitions, event.generation))
+        if group.stories and group.stories[-1].generation == event.generation and group.under_way is None:
+            group.stories[-1].assigned_us = event.at_us
+
+    def _let_go(self, group_name: str, names: tuple[str, ...], at_us: int) -> None:
+        group = self.groups[group_name]
+        for name in names:
+            if name in group.owners and not self._holders(group_name, name):
+                del group.owners[name]
+                group.unowned_since_us[name] = at_us
+                if group.under_way is not None:
+                    group.under_way.unowned[name] = None
+
+    def released(self, group: str, names: tuple[str, ...], at_us: int) -> None:
+        """A member of the group holds these no more."""
+        self._let_go(group, names, at_us)
+
+    def _positioned(self, event: e.PositionsReset) -> None:
+        group = self.groups[event.group]
+        for name, offset in event.positions.items():
+            generation = group.awaiting_position.pop(name, None)
+            again = group.highest.get(name, offset) - offset
+            group.highest.setdefault(name, offset)
+            if generation is not None and again > 0:
+                for story in reversed(group.stories):
+                    if story.generation == generation:
+                        story.reread += again
+                        break
+
+    def _read(self, event: e.PollReturned | e.PositionsMovedOn) -> None:
+        highest = self.groups[event.group].highest
+        for name, offset in event.positions.items():
+            highest[name] = max(offset, highest.get(name, offset))
+
+    _HANDLERS: ClassVar[dict[type[e.Event], Callable[..., None]]] = {
+        e.GroupDeclared: _declared,
+        e.SubscriptionChanged: _subscribes,
+        e.SettingChanged: _set,
+        e.MemberIdAssigned: _id_assigned,
+        e.RebalanceStarted: _rebalance,
+        e.JoinBarrierExtended: _extended,
+        e.JoinReceived: _joined,
+        e.StaticMemberReplaced: _replaced,
+        e.JoinBarrierCompleted: _completed,
+        e.SyncReceived: _synced,
+        e.GroupStabilized: _stable,
+        e.MemberRemoved: _removed,
+        e.HeartbeatAnswered: _renewed,
+        e.OffsetCommitRefused: _renewed,
+        e.OffsetsCommitted: _committed,
+        e.OffsetsExpired: _expired,
+        e.GroupDeleted: _deleted,
+        e.GroupLoaded: _loaded,
+        e.GroupUnloaded: _unloaded,
+        e.PartitionsAssigned: _assigned,
+        e.PositionsReset: _positioned,
+        e.PollReturned: _read,
+        e.PositionsMovedOn: _read,
+    }

@@ -1,0 +1,293 @@
+"""Presenters that say something false, each in its own way; the first as the console did before it was judged."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from cluster.view.state import (
+    NEVER,
+    BrokerView,
+    ClusterView,
+    GroupView,
+    MemberView,
+    Moment,
+    ProducerView,
+    RebalanceView,
+)
+from console.presenters import (
+    awaited,
+    case_file,
+    causes,
+    chain,
+    coordination,
+    frame,
+    grids,
+    lanes,
+    members,
+    moments,
+    numbers,
+    overview,
+    phase,
+    rebalances,
+)
+from console.presenters.text import MUTED, WARN, Line, line
+
+Patch = pytest.MonkeyPatch
+Liar = Callable[[Patch], None]
+SECOND_US = numbers.SECOND_US
+
+
+def heartbeats_count_through_a_join(patch: Patch) -> None:
+    """W1: the next heartbeat is due an interval after the last answered one, whatever happened since."""
+
+    def due_us(member: MemberView) -> int:
+        return member.last_heartbeat_us + member.heartbeat_interval_ms * 1_000 if member.beats else NEVER
+
+    patch.setattr(awaited, "heartbeat_due_us", due_us)
+    patch.setattr(members, "heartbeat_due_us", due_us)
+
+
+def a_dead_coordinator_goes_on(patch: Patch) -> None:
+    """W2: whoever leads the group's partition coordinates it, also a broker that is down."""
+
+    def found(view: ClusterView, group: GroupView) -> coordination.Coordination:
+        leader = view.partitions[group.coordinator_partition].leader
+        return coordination.Coordination(leader, coordination.UP if leader >= 0 else coordination.NO_LEADER)
+
+    for module in (coordination, phase, overview):
+        patch.setattr(module, "coordination_of", found)
+    for user in (awaited, phase, members):
+        patch.setattr(user, "is_up", lambda view, group: found(view, group).state == coordination.UP)
+
+
+def an_initial_barrier_waits_for_its_last_member(patch: Patch) -> None:
+    """W3: `waited 6.0 s for cooperative-3` where group.initial.rebalance.delay.ms ran."""
+
+    def sentence(one: RebalanceView) -> str:
+        who = f" ({one.trigger})" if one.trigger else ""
+        wait = f", waited {numbers.duration(one.completed_us - one.started_us)} for {last_name(one)}"
+        still = f"{one.halted} paused, {one.kept} kept" if one.halted or one.kept else "nothing was owned before"
+        return f"{one.cause}{who}: {numbers.duration(one.took_us)}{wait}; {one.moved} moved, {still}"
+
+    patch.setattr(causes, "in_a_sentence", sentence)
+
+
+def last_name(one: RebalanceView) -> str:
+    """Who joined last."""
+    return list(one.arrivals)[-1] if one.arrivals else one.leader
+
+
+def a_case_names_the_last_of_an_initial_barrier(patch: Patch) -> None:
+    """W3 in the case file."""
+    ended = case_file._ended_by
+
+    def ended_by(one: RebalanceView) -> Line:
+        if not one.initial:
+            return ended(one)
+        opened = numbers.duration(one.completed_us - one.started_us)
+        return line("  ", last_name(one), f" joined last and closed the barrier, {opened} after it was opened")
+
+    patch.setattr(case_file, "_ended_by", ended_by)
+
+
+def a_remedy_is_a_constant(patch: Patch) -> None:
+    """W4: what would have helped, by cause alone."""
+    original = case_file.case_file
+
+    def advised(view: ClusterView, group: GroupView, key: str, width: int) -> list[Line]:
+        return [*original(view, group, key, width), (), line("what would have helped"), line("  Start them together.")]
+
+    patch.setattr("tests.console.judge.bench.case_file", advised)
+
+
+def a_case_ends_before_it_is_over(patch: Patch) -> None:
+    """W5: `from … to …` stops at Stable, the duration beside it does not."""
+    original = case_file._cause
+
+    def cause(view: ClusterView, one: RebalanceView, width: int) -> list[Line]:
+        over, stable = numbers.clock(one.started_us + one.took_us, 3), numbers.clock(one.stable_us, 3)
+        return [
+            tuple((text.replace(f"to {over}", f"to {stable}"), tone) for text, tone in row)
+            for row in original(view, one, width)
+        ]
+
+    patch.setattr(case_file, "_cause", cause)
+
+
+def who_left_joined_last(patch: Patch) -> None:
+    """W5: `cooperative-10 joined last`, whose LeaveGroup closed the barrier."""
+    patch.setattr(causes, "joined_last", lambda one: True)
+
+
+def the_first_cause_is_left_out(patch: Patch) -> None:
+    """W5: what was done to the awaited member before the rebalance began is not in the chain."""
+    original = chain.chain_of
+
+    def shortened(view: ClusterView, group: GroupView, one: RebalanceView) -> list[Moment]:
+        return [noted for noted in original(view, group, one) if noted.at_us >= one.started_us]
+
+    patch.setattr(case_file, "chain_of", shortened)
+
+
+def durations_are_rounded(patch: Patch) -> None:
+    """W6: rounded below ten seconds, cut above, minutes up to a hundred."""
+
+    def duration(us: float) -> str:
+        if us < 50_000:
+            return f"{us / 1_000:.0f} ms" if us else "0 s"
+        if us < 9_950_000:
+            return f"{us / SECOND_US:.1f} s"
+        seconds = int(us / SECOND_US)
+        return f"{seconds} s" if seconds < 100 else f"{seconds // 60}:{seconds % 60:02}"
+
+    for module in (numbers, phase, awaited, members, overview, causes, case_file, rebalances):
+        patch.setattr(module, "duration", duration)
+
+
+def the_last_minute_is_some_seconds(patch: Patch) -> None:
+    """W7: the newest seconds, as many as there are cells."""
+    patch.setattr(overview, "last_minute", lambda series, width: numbers.spark(series.values, width))
+
+
+def lag_arrows_are_noise(patch: Patch) -> None:
+    """W8: now against ten seconds ago, amber at once."""
+
+    def trend(group: GroupView) -> tuple[str, str]:
+        values = group.lag_series.values[-10:]
+        if len(values) < 2:
+            return "", MUTED
+        change = values[-1] - values[0]
+        if abs(change) <= max(10, values[0] // 20):
+            return "→", MUTED
+        return ("↗", WARN) if change > 0 else ("↘", MUTED)
+
+    patch.setattr(overview, "lag_trend", trend)
+
+
+def the_dead_are_counted_with_the_living(patch: Patch) -> None:
+    """W9: `5 members own 9 of 12`, one of them dead."""
+    patch.setattr(phase, "silent_ids", lambda view, group: [])
+    patch.setattr(overview, "silent_ids", lambda view, group: [])
+
+
+def plurals_do_not_agree(patch: Patch) -> None:
+    """W9: `1 members`."""
+    patch.setattr(phase, "members_words", lambda number: f"{number} members")
+
+
+def internal_partitions_are_counted_in_silence(patch: Patch) -> None:
+    """W9: what a broker leads, __consumer_offsets included."""
+    original = overview.BrokersListing.__init__
+
+    def made(self: overview.BrokersListing, view: ClusterView, width: int) -> None:
+        original(self, view, width)
+        self.leads = {broker: number + self.internal[broker] for broker, number in self.leads.items()}
+
+    patch.setattr(overview.BrokersListing, "__init__", made)
+
+
+def lanes_lag_behind(patch: Patch) -> None:
+    """The poll lane shows the minute before the last ten seconds."""
+    original = lanes.poll_lane
+    patch.setattr(members, "poll_lane", lambda member, now_us, width: original(member, now_us - 10 * SECOND_US, width))
+
+
+def heartbeats_are_drawn_elsewhere(patch: Patch) -> None:
+    """The heartbeat lane is four seconds late."""
+    original = lanes.heartbeat_lane
+
+    def late(member: MemberView, beats: Sequence[Any], now_us: int, width: int) -> Line:
+        return original(member, beats, now_us + 4 * SECOND_US, width)
+
+    patch.setattr(members, "heartbeat_lane", late)
+
+
+def sessions_end_at_the_polls_limit(patch: Patch) -> None:
+    """A session's bar and number count against max.poll.interval.ms."""
+    original = members._drain
+    patch.setattr(members, "_drain", lambda left_us, limit_us: original(limit_us - left_us, limit_us))
+
+
+def polls_are_counted_from_the_heartbeat(patch: Patch) -> None:
+    """The poll clock starts with the last heartbeat."""
+
+    def age_us(member: MemberView, now_us: int) -> int:
+        return max(0, now_us - member.last_heartbeat_us) if member.last_heartbeat_us != NEVER else 0
+
+    patch.setattr(members, "poll_age_us", age_us)
+
+
+def whoever_has_not_joined_is_forgotten(patch: Patch) -> None:
+    """Only the first of those that are awaited is."""
+    original = awaited.awaited_joins
+    patch.setattr(phase, "awaited_joins", lambda view, group, now_us: original(view, group, now_us)[:1])
+
+
+def topics_are_always_in_sync(patch: Patch) -> None:
+    """The health of every topic is good."""
+    patch.setattr(grids, "topic_health", lambda view, topic: line("● all in sync"))
+
+
+def dead_brokers_are_up(patch: Patch) -> None:
+    """A broker that the controller has not fenced yet is up."""
+
+    def state(broker: BrokerView) -> str:
+        return "down" if broker.fenced else "up"
+
+    patch.setattr(overview, "broker_state", state)
+    patch.setattr(frame, "broker_state", state)
+
+
+def faults_leave_no_mark(patch: Patch) -> None:
+    """The strip draws everything but faults."""
+    marks = {kind: mark for kind, mark in moments.MARKS.items() if kind != "fault"}
+    patch.setattr(frame, "MARKS", {**marks, "fault": ("─", MUTED, 9)})
+
+
+def events_name_another_generation(patch: Patch) -> None:
+    """`is Stable in generation 3` of the second one."""
+    original = moments.moment_line
+
+    def told(noted: Moment) -> Line:
+        return tuple((text.replace("generation 1", "generation 2"), tone) for text, tone in original(noted))
+
+    patch.setattr(moments, "moment_line", told)
+
+
+def rates_are_totals(patch: Patch) -> None:
+    """Acknowledged a second: those of all seconds together."""
+
+    def rates(producer: ProducerView, now_us: int) -> list[int]:
+        return [producer.acked] if producer.acked_series.values else []
+
+    patch.setattr(overview, "acked_rates", rates)
+
+
+LIARS: dict[Liar, tuple[str, int]] = {
+    heartbeats_count_through_a_join: ("eager-vs-cooperative", 45),
+    a_dead_coordinator_goes_on: ("coordinator-failover", 125),
+    an_initial_barrier_waits_for_its_last_member: ("first-flight", 40),
+    a_case_names_the_last_of_an_initial_barrier: ("first-flight", 40),
+    a_remedy_is_a_constant: ("first-flight", 40),
+    a_case_ends_before_it_is_over: ("eager-vs-cooperative", 45),
+    who_left_joined_last: ("deploy-storm", 60),
+    the_first_cause_is_left_out: ("first-flight", 40),
+    durations_are_rounded: ("first-flight", 40),
+    the_last_minute_is_some_seconds: ("coordinator-failover", 125),
+    lag_arrows_are_noise: ("coordinator-failover", 125),
+    the_dead_are_counted_with_the_living: ("static-restart", 60),
+    plurals_do_not_agree: ("first-flight", 40),
+    internal_partitions_are_counted_in_silence: ("first-flight", 40),
+    lanes_lag_behind: ("first-flight", 40),
+    heartbeats_are_drawn_elsewhere: ("first-flight", 40),
+    sessions_end_at_the_polls_limit: ("first-flight", 40),
+    polls_are_counted_from_the_heartbeat: ("first-flight", 40),
+    whoever_has_not_joined_is_forgotten: ("eager-vs-cooperative", 45),
+    topics_are_always_in_sync: ("coordinator-failover", 125),
+    dead_brokers_are_up: ("coordinator-failover", 125),
+    faults_leave_no_mark: ("first-flight", 40),
+    events_name_another_generation: ("first-flight", 40),
+    rates_are_totals: ("first-flight", 40),
+}
+"""Each liar with a flight in which it lies: scenario of the library, seconds of it."""

@@ -1,0 +1,222 @@
+"""A consumer as somebody sees it who knows KafkaConsumer by heart: poll loop, heartbeat thread, what it owns."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import msgspec
+
+from cluster import events as e
+
+BEATS_IN = ("Syncing", "Stable", "Revoking")
+
+
+class MemberBook(msgspec.Struct):
+    """`busy_since_us`: poll() has returned (or the application stands still) since then; -1 while poll() runs.
+
+    `beats_from_us`: the heartbeat thread was enabled last, by the answer to JoinGroup; `heard_us` and `heard`: when its
+    last heartbeat was answered, and with which error. `phases`: (instant, what the poll loop does from then on).
+    """
+
+    name: str
+    group: str
+    instance_id: str
+    session_us: int
+    beat_us: int
+    poll_us: int
+    alive: bool = False
+    frozen: bool = False
+    started: bool = False
+    beats_held: bool = False
+    stalled: bool = False
+    state: str = "Left"
+    generation: int = -1
+    member_id: str = ""
+    coordinator: int = -1
+    busy_since_us: int = -1
+    beats_from_us: int = -1
+    heard_us: int = -1
+    heard: str = ""
+    beats: list[tuple[int, str]] = []
+    phases: list[tuple[int, str]] = []
+    busy: list[tuple[int, int]] = []
+    owned: dict[str, None] = {}
+    positions: dict[str, int] = {}
+
+    @property
+    def in_poll(self) -> bool:
+        """Whether poll() is under way."""
+        return self.busy_since_us < 0
+
+    def silent(self, member_id: str) -> bool:
+        """Whether nothing beats for this id: heartbeats carry the id that its process has now."""
+        if not self.alive or self.frozen:
+            return True
+        return self.member_id != member_id and not (self.instance_id and not self.member_id)
+
+    def next_beat_us(self) -> int:
+        """When the heartbeat thread sends next, by the coordinator's last answer; -1 while it is disabled.
+
+        `sendJoinGroupRequest` disables it, a successful answer enables it and starts its timer anew.
+        """
+        if not self.alive or self.state not in BEATS_IN:
+            return -1
+        last_us = max(self.beats_from_us, self.heard_us)
+        return last_us + self.beat_us if last_us >= 0 else -1
+
+
+class MemberBooks:
+    """All consumers."""
+
+    def __init__(self) -> None:
+        self.members: dict[str, MemberBook] = {}
+
+    def note(self, event: e.Event) -> None:
+        """Take one more event."""
+        handler = self._HANDLERS.get(type(event))
+        if handler is not None:
+            handler(self, event)
+
+    def holders(self, group: str, partition: str) -> list[str]:
+        """Members of a group that hold a partition, in their own view."""
+        return [one.name for one in self.members.values() if one.group == group and partition in one.owned]
+
+    def _declared(self, event: e.MemberDeclared) -> None:
+        known = self.members.get(event.member)
+        self.members[event.member] = fresh = MemberBook(
+            event.member,
+            event.group,
+            event.instance_id,
+            event.session_timeout_ms * 1_000,
+            event.heartbeat_interval_ms * 1_000,
+            event.max_poll_interval_ms * 1_000,
+        )
+        if known is not None:
+            fresh.phases, fresh.beats, fresh.busy, fresh.started = known.phases, known.beats, known.busy, known.started
+
+    def _started(self, event: e.MemberStarted) -> None:
+        member = self.members[event.member]
+        member.alive = member.started = True
+        member.frozen = member.beats_held = member.stalled = False
+        member.state, member.member_id, member.generation, member.coordinator = "Joining", "", -1, -1
+        member.busy_since_us = member.beats_from_us = member.heard_us = -1
+        member.heard = ""
+        member.phases.append((event.at_us, "joining"))
+
+    def _stopped(self, event: e.MemberStopped) -> None:
+        member = self.members[event.member]
+        member.alive = member.frozen = member.beats_held = member.stalled = False
+        member.state = "Left" if event.how == "stop" else "Dead"
+        member.owned, member.positions, member.busy_since_us = {}, {}, -1
+        member.phases.append((event.at_us, "dead"))
+
+    def _paused(self, event: e.MemberPaused) -> None:
+        self.members[event.member].frozen = True
+        self.members[event.member].phases.append((event.at_us, "frozen"))
+
+    def _resumed(self, event: e.MemberResumed) -> None:
+        member = self.members[event.member]
+        member.frozen = False
+        member.phases.append((event.at_us, _doing(member)))
+
+    def _state(self, event: e.MemberStateChanged) -> None:
+        member = self.members[event.member]
+        member.state, member.member_id, member.generation = event.state, event.member_id, event.generation
+        if event.state == "Syncing":
+            member.beats_from_us = event.at_us
+        if event.state == "Fenced":
+            member.owned, member.positions = {}, {}
+        member.phases.append((event.at_us, _doing(member)))
+
+    def _found(self, event: e.CoordinatorFound) -> None:
+        self.members[event.member].coordinator = event.broker
+
+    def _lost(self, event: e.CoordinatorLost) -> None:
+        self.members[event.member].coordinator = -1
+
+    def _assigned(self, event: e.PartitionsAssigned) -> None:
+        self.members[event.member].owned.update(dict.fromkeys(event.partitions))
+
+    def _revoked(self, event: e.PartitionsRevoked) -> None:
+        member = self.members[event.member]
+        for name in event.partitions:
+            member.owned.pop(name, None)
+            member.positions.pop(name, None)
+
+    def _positions(self, event: e.PositionsReset | e.PositionsMovedOn) -> None:
+        self.members[event.member].positions.update(event.positions)
+
+    def _given_up(self, event: e.PositionsGivenUp) -> None:
+        for name in event.partitions:
+            self.members[event.member].positions.pop(name, None)
+
+    def _out_of_range(self, event: e.PositionOutOfRange) -> None:
+        self.members[event.member].positions.pop(event.partition, None)
+
+    def _poll_returned(self, event: e.PollReturned) -> None:
+        member = self.members[event.member]
+        member.busy_since_us = event.at_us
+        member.positions.update(event.positions)
+
+    def _poll_started(self, event: e.PollStarted) -> None:
+        member = self.members[event.member]
+        if not member.in_poll:
+            member.busy.append((member.busy_since_us, event.at_us))
+        member.busy_since_us, member.stalled = -1, False
+        member.phases.append((event.at_us, _doing(member)))
+
+    def _stalled(self, event: e.ApplicationStalled) -> None:
+        member = self.members[event.member]
+        member.stalled = True
+        member.busy_since_us = event.at_us if member.in_poll else member.busy_since_us
+        member.phases.append((event.at_us, "stalled"))
+
+    def _held(self, event: e.HeartbeatsPaused) -> None:
+        self.members[event.member].beats_held = event.paused
+
+    def _heard(self, event: e.HeartbeatAnswered) -> None:
+        member = self.members.get(event.member)
+        if member is not None:
+            member.heard_us, member.heard = event.at_us, event.error
+            member.beats.append((event.at_us, event.error))
+
+    def _set(self, event: e.SettingChanged) -> None:
+        keys = {
+            "session.timeout.ms": "session_us",
+            "heartbeat.interval.ms": "beat_us",
+            "max.poll.interval.ms": "poll_us",
+        }
+        if event.effect == "now" and event.key in keys:
+            for name in event.processes:
+                if name in self.members:
+                    setattr(self.members[name], keys[event.key], int(event.value) * 1_000)
+
+    _HANDLERS: ClassVar[dict[type[e.Event], Callable[..., None]]] = {
+        e.MemberDeclared: _declared,
+        e.MemberStarted: _started,
+        e.MemberStopped: _stopped,
+        e.MemberPaused: _paused,
+        e.MemberResumed: _resumed,
+        e.MemberStateChanged: _state,
+        e.CoordinatorFound: _found,
+        e.CoordinatorLost: _lost,
+        e.PartitionsAssigned: _assigned,
+        e.PartitionsRevoked: _revoked,
+        e.PositionsReset: _positions,
+        e.PositionsMovedOn: _positions,
+        e.PositionsGivenUp: _given_up,
+        e.PositionOutOfRange: _out_of_range,
+        e.PollReturned: _poll_returned,
+        e.PollStarted: _poll_started,
+        e.ApplicationStalled: _stalled,
+        e.HeartbeatsPaused: _held,
+        e.HeartbeatAnswered: _heard,
+        e.SettingChanged: _set,
+    }
+
+
+def _doing(member: MemberBook) -> str:
+    """What the poll loop does in a state of its client."""
+    if not member.alive and member.started:
+        return "dead"
+    doing = {"Joining": "joining", "Syncing": "syncing", "Stable": "reading", "Revoking": "revoking"}
+    return doing.get(member.state, "dead")

@@ -1,0 +1,210 @@
+"""Judges lines of the log of events: each is a fact of that instant, in words that the fact bears out."""
+
+import re
+from collections.abc import Callable
+
+from cluster import events as e
+from tests.console.judge.books import Books
+from tests.console.judge.grammar import Verdict
+
+TOGETHER_MS = 1_000
+ENDED = {"closed cleanly": "stop", "was killed": "kill"}
+BROKER_ENDED = {
+    "stopped cleanly": "stop",
+    "was killed": "kill",
+    "crashed with its host": "crash",
+    "halted: its disk is full": "disk",
+}
+Match = re.Match[str]
+
+
+def _rebalances(m: Match, one: e.Event) -> bool:
+    return isinstance(one, e.RebalanceStarted) and (one.group, one.cause, one.trigger) == (m[1], m[2], m[3] or "")
+
+
+def _broker(m: Match) -> int:
+    return int(m[1].removeprefix("broker-"))
+
+
+def _leader(m: Match, one: e.Event) -> bool:
+    if not isinstance(one, e.LeaderElected) or one.partition != m[1]:
+        return False
+    return one.reason == m[4] and (one.leader == int(m[3]) if m[3] else one.leader < 0)
+
+
+SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
+    (r"(\S+) rebalances: ([a-z ]+?)(?: \(([^)]*)\))?", _rebalances),
+    (
+        r"(\S+) is Stable in generation (\d+)",
+        lambda m, one: isinstance(one, e.GroupStabilized) and (one.group, one.generation) == (m[1], int(m[2])),
+    ),
+    (
+        r"(\S+) left (\S+): (.+)",
+        lambda m, one: isinstance(one, e.MemberRemoved) and (one.member, one.group, one.reason) == (m[1], m[2], m[3]),
+    ),
+    (
+        r"(broker-\d+) started",
+        lambda m, one: isinstance(one, e.BrokerStarted) and one.broker == _broker(m),
+    ),
+    (r"(\S+) started", lambda m, one: isinstance(one, e.MemberStarted) and one.member == m[1]),
+    (
+        r"(broker-\d+) (stopped cleanly|was killed|crashed with its host|halted: its disk is full)",
+        lambda m, one: isinstance(one, e.BrokerStopped) and (one.broker, one.how) == (_broker(m), BROKER_ENDED[m[2]]),
+    ),
+    (
+        r"(\S+) (closed cleanly|was killed)",
+        lambda m, one: isinstance(one, e.MemberStopped) and (one.member, one.how) == (m[1], ENDED[m[2]]),
+    ),
+    (
+        r"(\S+) crashed: (.+)",
+        lambda m, one: isinstance(one, e.MemberStopped) and (one.member, one.how, one.reason) == (m[1], "crash", m[2]),
+    ),
+    (
+        r"controller fenced (broker-\d+): (.+)",
+        lambda m, one: isinstance(one, e.BrokerFenced) and (one.broker, one.reason) == (_broker(m), m[2]),
+    ),
+    (
+        r"controller is now (broker--?\d+)",
+        lambda m, one: isinstance(one, e.ControllerElected) and one.broker == _broker(m),
+    ),
+    (r"(\S+) (?:leader (-?\d+) → (\d+)|has no leader) \((.+)\)", _leader),
+    (
+        r"(\S+) is coordinated by broker-(\d+)",
+        lambda m, one: isinstance(one, e.GroupLoaded) and (one.group, one.broker) == (m[1], int(m[2])),
+    ),
+    (r"over: (.+)", lambda m, one: isinstance(one, e.FaultEnded)),
+    (r"refused: (.+)", lambda m, one: isinstance(one, e.CommandRefused) and m[1] == f"{one.text}: {one.reason}"),
+    (
+        r"set (\S+) (\S+) (.+)",
+        lambda m, one: isinstance(one, e.SettingChanged) and (one.scope, one.key, one.value) == (m[1], m[2], m[3]),
+    ),
+    (
+        r"(\S+): commit refused, (\S+)",
+        lambda m, one: isinstance(one, e.OffsetCommitRefused) and (one.member, one.error) == (m[1], m[2]),
+    ),
+    (
+        r"(\S+) is back in (\S+) under its instance id",
+        lambda m, one: isinstance(one, e.StaticMemberReplaced) and (one.member, one.group) == (m[1], m[2]),
+    ),
+    (
+        r"(\S+) is fenced: another process joined as (\S+)",
+        lambda m, one: isinstance(one, e.ConsumerFenced) and (one.member, one.instance_id) == (m[1], m[2]),
+    ),
+    (
+        r"(\S+) is (Dead|Fenced): (.+)",
+        lambda m, one: isinstance(one, e.ProducerStateChanged) and (one.producer, one.state) == (m[1], m[2]),
+    ),
+    (r"(\S+) failed: (.+)", lambda m, one: isinstance(one, e.ApplicationFailed) and one.member == m[1]),
+    (
+        r"(\S+) subscribes to (.+)",
+        lambda m, one: isinstance(one, e.SubscriptionChanged) and (one.member, ", ".join(one.topics)) == (m[1], m[2]),
+    ),
+    (
+        r"(\S+) has (\d+) partitions",
+        lambda m, one: isinstance(one, e.PartitionsAdded) and (one.topic, one.partitions) == (m[1], int(m[2])),
+    ),
+    (
+        r"broker-(\d+) truncated (\S+) from (\d+) to (\d+)",
+        lambda m, one: (
+            isinstance(one, e.LogTruncated)
+            and (one.broker, one.partition, one.log_end, one.offset) == (int(m[1]), m[2], int(m[3]), int(m[4]))
+        ),
+    ),
+    (
+        r"(\d+) of (\S+)'s records to (\S+) are in no log, .+",
+        lambda m, one: isinstance(one, e.RecordsLost) and (one.records, one.producer) == (int(m[1]), m[2]),
+    ),
+    (
+        r"(\d+) of (\S+)'s records to (\S+) were on their way to a follower: .+",
+        lambda m, one: isinstance(one, e.RecordsSurvived) and (one.records, one.producer) == (int(m[1]), m[2]),
+    ),
+    (
+        r"(\S+) skips (\S+) (\d+)",
+        lambda m, one: isinstance(one, e.RecordSkipped) and (one.member, one.offset) == (m[1], int(m[3])),
+    ),
+    (
+        r"(\S+) aborted its transaction \((.+)\) and goes back to what (\S+) has committed",
+        lambda m, one: isinstance(one, e.PositionsGivenUp) and (one.member, one.reason) == (m[1], m[2]),
+    ),
+    (
+        r"(\S+): position (\d+) of (\S+) is not in the log: (\S+) decides",
+        lambda m, one: isinstance(one, e.PositionOutOfRange) and (one.member, one.position) == (m[1], int(m[2])),
+    ),
+    (
+        r"(\S+) is aborted",
+        lambda m, one: (
+            isinstance(one, e.TransactionStateChanged) and (one.transactional_id, one.state) == (m[1], "PrepareAbort")
+        ),
+    ),
+    (
+        r"(\S+) begins anew with epoch (\d+): every earlier epoch is fenced",
+        lambda m, one: (
+            isinstance(one, e.TransactionStateChanged) and (one.transactional_id, one.epoch) == (m[1], int(m[2]))
+        ),
+    ),
+    (
+        r"(\S+) begins anew as producer id (\d+): \d+ is fenced",
+        lambda m, one: isinstance(one, e.TransactionStateChanged) and one.producer_id == int(m[2]),
+    ),
+    (
+        r"(\S+) is Dead: unused for transactional.id.expiration.ms",
+        lambda m, one: (
+            isinstance(one, e.TransactionStateChanged) and (one.transactional_id, one.state) == (m[1], "Dead")
+        ),
+    ),
+    (
+        r"(\S+) epoch (\d+) fenced: (open for longer than transaction.timeout.ms|another producer has its .+)",
+        lambda m, one: (
+            isinstance(one, e.TransactionFenced)
+            and (one.transactional_id, one.epoch - 1) == (m[1], int(m[2]))
+            and (one.reason == "timeout") == m[3].startswith("open")
+        ),
+    ),
+    (
+        r"(\S+)'s coordinator refused offsets of (\S+): (\S+)",
+        lambda m, one: isinstance(one, e.TransactionOffsetsRefused) and (one.group, one.error) == (m[1], m[3]),
+    ),
+    (
+        r"(\S+)'s leader refused a marker (?:of \S+|for producer id \d+): (\S+)",
+        lambda m, one: isinstance(one, e.TransactionMarkerRefused) and (one.partition, one.error) == (m[1], m[2]),
+    ),
+    (
+        r"the open transaction of producer id (\d+) in (\S+) is aborted by hand",
+        lambda m, one: isinstance(one, e.HangingTransactionAborted) and one.partition == m[2],
+    ),
+    (
+        r"(\S+) epoch (\d+) .*refused.*|.*refused .+ epoch .*",
+        lambda m, one: isinstance(one, e.ProducerEpochRefused),
+    ),
+    (
+        r"(\S+): offsets of (\d+) partitions expired",
+        lambda m, one: isinstance(one, e.OffsetsExpired) and len(one.partitions) == int(m[2]),
+    ),
+)
+
+
+def judge_moment(books: Books, at_us: int, text: str, place: str, verdict: Verdict) -> None:
+    """A line of the log; one that speaks of several subjects is judged for each that it names."""
+    parts = text.split(", ")
+    if len(parts) > 1 and all(_stated(books, at_us // 1_000, at_us // 1_000 + TOGETHER_MS, part) for part in parts):
+        return
+    many = re.fullmatch(r"((?:\S+, )+\S+)(?: and (\d+) more)?(:.+)", text)
+    if many is None:
+        verdict.claim(_stated(books, at_us // 1_000, at_us // 1_000, text), place, f"no such fact: {text!r}")
+        return
+    for name in many[1].split(", "):
+        rest = many[3]
+        forms = (f"{name}{rest}", f"{name}{rest.removeprefix(':')}")
+        known = any(_stated(books, at_us // 1_000, at_us // 1_000 + TOGETHER_MS, form) for form in forms)
+        verdict.claim(known, place, f"no such fact of {name}: {text!r}")
+
+
+def _stated(books: Books, from_ms: int, to_ms: int, text: str) -> bool:
+    near = [one for ms in range(from_ms, to_ms + 1) for one in books.cluster.by_ms.get(ms, ())]
+    if any(isinstance(one, e.FaultStarted) and one.text == text for one in near):
+        return True
+    for pattern, bears_out in SAYINGS:
+        match = re.fullmatch(pattern, text)
+        if match is not None and any(bears_out(match, one) for one in near):
+            return True
+    return False

@@ -1,0 +1,289 @@
+"""Judges the overview: counts of groups, brokers, producers, topics and faults, sparklines and lag arrows."""
+
+import re
+from itertools import pairwise
+
+from tests.console.judge.books import Books
+from tests.console.judge.grammar import Sentences, Verdict
+from tests.console.judge.group_books import GroupBook
+from tests.console.judge.reasons import Reasons
+from tests.console.judge.spoken import DURATION, counts, partition_seconds, says
+
+D = f"({DURATION})"
+LEVELS = "▁▂▃▄▅▆▇█"
+MINUTE = 60
+
+
+class Table:
+    """Cells of a row by the titles of its header; columns that are not shown are None."""
+
+    def __init__(self, header: str, row: str, right: dict[str, int], left: tuple[str, ...]) -> None:
+        self.header, self.row, self._right = header, row, right
+        self._left = sorted((header.index(name), name) for name in left if name in header)
+
+    def cell(self, name: str) -> str | None:
+        """What stands under a title."""
+        if name not in self.header:
+            return None
+        if name in self._right:
+            end = self.header.index(name) + len(name)
+            return self.row[max(0, end - self._right[name]) : end].strip()
+        begin = self.header.index(name)
+        starts = [at for at, _ in self._left if at > begin]
+        starts += [self.header.index(one) + len(one) - wide for one, wide in self._right.items() if one in self.header]
+        end = min((at for at in starts if at > begin), default=len(self.row))
+        return self.row[begin:end].strip("\n").rstrip()
+
+
+class OverviewJudge:
+    """The overview's tables at one instant."""
+
+    def __init__(self, books: Books, now_us: int, verdict: Verdict) -> None:
+        self.books, self.now_us, self.verdict = books, now_us, verdict
+
+    # --- groups -----------------------------------------------------------------------------------------------------
+
+    def group(self, name: str, header: str, row: str, arrow_is_amber: bool) -> None:
+        """One line of the table of groups."""
+        group, place, read = self.books.groups[name], f"overview, group {name}", self.verdict.read
+        right = {"gen": 4, "members": 13 if "silent)" in row else 7, "lag": 6, "time lag": 8}
+        table = Table(header, row, right, ("group", "state", "last minute", "rebalance"))
+        read(place, table.cell("state") or "", ((r"\S (\w+)", lambda m: m[1] == group.state),))
+        read(place, f"generation {table.cell('gen')}", self._generation(group))
+        if (members := table.cell("members")) is not None:
+            read(f"{place}, members", members, self._members(group))
+        header_lag = re.search(r"(?<!time )\blag\b", header)
+        assert header_lag is not None
+        lag = row[header_lag.end() - 6 : header_lag.end()].strip()
+        self.verdict.claim(counts(lag, self.books.lag(group)), place, f"lag {lag}, not {self.books.lag(group)}")
+        if (trend := table.cell("last minute")) is not None:
+            self._trend(group, trend, arrow_is_amber)
+        if (late := table.cell("time lag")) is not None:
+            behind = self.books.lag(group) > 0
+            self.verdict.claim(late == "–" or behind, place, f"time lag {late} without lag")
+        if (words := table.cell("rebalance")) is not None and not words.endswith("…"):
+            read(f"{place}, rebalance", words, self._rebalance(group))
+
+    @staticmethod
+    def _generation(group: GroupBook) -> Sentences:
+        return (
+            (r"generation (\d+)", lambda m: int(m[1]) == group.generation > 0),
+            ("generation –", lambda _: not group.generation),
+        )
+
+    def _members(self, group: GroupBook) -> Sentences:
+        story = group.under_way
+        opened = story is not None and story.completed is None
+        silent = sum(
+            name not in self.books.members or self.books.members[name].silent(member_id)
+            for member_id, name in group.members.items()
+        )
+        return (
+            (
+                r"(\d+)/(\d+)",
+                lambda m: (
+                    story is not None
+                    and opened
+                    and int(m[1]) == len(story.joins)
+                    and int(m[2]) == len(group.members) + len(group.pending)
+                ),
+            ),
+            (r"(\d+)", lambda m: not opened and not silent and int(m[1]) == len(group.members)),
+            (
+                r"(\d+) \((\d+) silent\)",
+                lambda m: not opened and (int(m[1]), int(m[2])) == (len(group.members), silent) and silent > 0,
+            ),
+        )
+
+    def _trend(self, group: GroupBook, text: str, amber: bool) -> None:
+        """The picture is of the last minute, its peak is the minute's, and the arrow says where lag goes."""
+        place, samples = f"overview, trend of {group.name}", self.books.lags.get(group.name, [])
+        if not samples:
+            return
+        second = samples[-1][0]
+        arrow = text[-1] if text and text[-1] in "→↗↘" else ""
+        drawn = text[:-2] if arrow else text.rstrip()
+        self._picture(drawn, samples, second, place)
+        last = [lag for at, lag in samples if at > second - MINUTE]
+        if not self.books.quiet_since(self.now_us):
+            self._arrow(arrow, last, amber, place)
+
+    def _picture(self, drawn: str, samples: list[tuple[int, int]], second: int, place: str) -> None:
+        width = len(drawn)
+        shown = {at: lag for at, lag in samples if second - MINUTE < at <= second}
+        cells = drawn.strip()
+        whole = second - samples[0][0] >= MINUTE
+        self.verdict.claim(not whole or len(cells) >= width - 1, place, f"{drawn!r} is shorter than a minute")
+        seconds = MINUTE / max(1, width)
+        edge = second - MINUTE + 1 + int(seconds)  # the oldest cell may be gone already, when the newest is not full
+        highest = max(shown.values(), default=0)
+        tops = {highest, max((lag for at, lag in shown.items() if at >= edge), default=0)}
+        for index, cell in enumerate(drawn):
+            if cell == " ":
+                continue
+            latest = second - (width - 1 - index) * seconds + 1
+            near = [lag for at, lag in shown.items() if latest - 2 * seconds - 1 <= at <= latest + seconds]
+            levels = {min(7, lag * 8 // (top + 1)) for lag in near for top in tops}
+            self.verdict.claim(
+                LEVELS.index(cell) in levels, place, f"{cell} in cell {index} of {drawn!r}, not {levels}"
+            )
+        if highest and shown and whole:
+            self.verdict.claim("█" in cells or "▇" in cells, place, f"{drawn!r} hides the peak of {highest}")
+
+    def _arrow(self, arrow: str, last: list[int], amber: bool, place: str) -> None:
+        half = last[-30:]
+        if len(half) < 10:
+            self.verdict.claim(not arrow, place, f"an arrow from {len(half)} samples")
+            return
+        third = max(1, len(half) // 3)
+        early, late = half[:third], half[-third:]
+        slack = max(10, (max(half) - min(half)) // 20)
+        rose = max(late) > max(early) - slack or min(late) > min(early) - slack
+        fell = min(late) < min(early) + slack or max(late) < max(early) + slack
+        steady = all(a + 10 < b for a, b in pairwise(half)) or max(half) - min(half) < 10
+        truth = {"": not any(half), "↗": rose, "↘": fell, "→": not steady or max(half) - min(half) < 10}
+        self.verdict.claim(truth.get(arrow, False), place, f"{arrow!r} for {half}")
+        if amber:
+            minute = len(last) >= MINUTE and min(last[-15:]) > min(last[:15])
+            self.verdict.claim(arrow == "↗" and minute, place, f"amber for {last}")
+
+    def _rebalance(self, group: GroupBook) -> Sentences:
+        story, last = group.under_way, group.stories[-1] if group.stories else None
+        coordinator, reasons = self.books.coordinator(group), Reasons(self.books, group, self.now_us)
+        absent = reasons.absent_from(story) if story is not None else {}
+        if story is not None and group.state == "CompletingRebalance" and coordinator.state == "up":
+            absent = {
+                one: name for one, name in group.members.items() if name == group.leader and one not in story.synced
+            }
+
+        def awaited(match: "re.Match[str]") -> bool:
+            known = any(reasons.holds(one, name, match[3]) for one, name in absent.items() if name == match[1])
+            syncs = group.state == "CompletingRebalance"  # of several processes of one name one leads
+            return known and int(match[2] or 0) == (0 if syncs else len(absent) - 1)
+
+        def told(match: "re.Match[str]") -> bool:
+            if last is None or story is not None:
+                return False
+            low, high = partition_seconds(match["stopped"]) if match["stopped"] else (0.0, 1.0)
+            return (
+                (match["cause"], match["who"] or last.trigger) == (last.cause, last.trigger)
+                and (match["took"] is None or says(match["took"], last.over_us - last.started_us))
+                and says(match["ago"], self.now_us - last.over_us)
+                and low < high
+            )
+
+        return (
+            (
+                r"✖ coordinator broker-(\d+) (?:is )?(down|frozen|restarted|loading).*",
+                lambda m: (int(m[1]), m[2]) == coordinator,
+            ),
+            ("✖ no coordinator", lambda _: coordinator.state == "no leader"),
+            (
+                rf"↻ first members gather: {D}",
+                lambda m: story is not None and story.initial and says(m[1], story.closes_us - self.now_us),
+            ),
+            (r"↻ (\S+?)(?: and (\d+) more)?: (.+)", awaited),
+            (r"↻ ([a-z ]+)", lambda m: story is not None and m[1] == story.cause and not absent),
+            ("none yet", lambda _: last is None and story is None),
+            (
+                (
+                    rf"(?P<cause>[a-z ]+?)(?: \((?P<who>[^)]+)\))?(?: · (?:took )?(?P<took>{DURATION}))?"
+                    rf"(?: · stopped (?P<stopped>\S+) partition-s)? · (?P<ago>{DURATION}) ago"
+                ),
+                told,
+            ),
+        )
+
+    # --- brokers, producers, topics, faults -------------------------------------------------------------------------
+
+    def broker(self, number: int, header: str, row: str) -> None:
+        """One line of the table of brokers; `+n` are partitions of internal topics."""
+        cluster, place = self.books.cluster, f"overview, broker-{number}"
+        book = cluster.brokers[number]
+        table = Table(header, row, {"leads": 7, "ISR out": 7}, ("broker", "state", "coordinates"))
+        led = [one for one in cluster.partitions.values() if one.leader == number]
+        internal = sum(cluster.topics[one.topic].internal for one in led)
+        leads = f"{len(led) - internal} +{internal}"
+        self.verdict.claim(table.cell("leads") == leads, place, f"leads {table.cell('leads')}, not {leads}")
+        out = sum(number in one.replicas and number not in one.isr for one in cluster.partitions.values())
+        self.verdict.claim(
+            table.cell("ISR out") in {None, str(out)}, place, f"ISR out {table.cell('ISR out')}, not {out}"
+        )
+        self.verdict.claim(("◆" in row) == (cluster.controller == number), place, "controller")
+        name = "up" if book.up else "silent"
+        name = "down" if book.fenced and not book.up else name
+        name = ("frozen" if book.frozen else "starting" if book.fenced else name) if book.up else name
+        faulty = any(f"broker-{number}" in fault.text.split() for fault in cluster.faults.values())
+        self.verdict.read(
+            place,
+            table.cell("state") or "",
+            ((r"▲ .+", lambda _: faulty and name == "up"), (r"\S (\w+)", lambda m: m[1] == name)),
+        )
+        coordinates = table.cell("coordinates")
+        if coordinates is not None and "…" not in coordinates:
+            groups = self.books.groups.values()
+            mine = [one.name for one in groups if cluster.partitions[one.coordinator_partition].leader == number]
+            self.verdict.claim(coordinates.strip() == ", ".join(mine), place, f"coordinates {coordinates!r}")
+
+    def producer(self, name: str, header: str, row: str) -> None:
+        """One line of the table of producers."""
+        book, place = self.books.cluster.producers[name], f"overview, producer {name}"
+        right = {"acked/s": 7, "failed": 6, "retries": 7}
+        table = Table(header, row, right, ("producer", "state", "last minute", "last error", "transaction"))
+        self.verdict.read(place, table.cell("state") or "", ((r"\S (\w+)", lambda m: m[1] == book.state),))
+        for title, truth in (("failed", book.failed), ("retries", book.retries)):
+            text = table.cell(title)
+            self.verdict.claim(text is None or counts(text, truth), place, f"{title} {text}, not {truth}")
+        if (match := re.search(r"\backed\b(?!/)", header)) is not None:
+            text = row[match.end() - 6 : match.end()].strip()
+            self.verdict.claim(counts(text, book.acked), place, f"acked {text}, not {book.acked}")
+        samples = [*self.books.acked.get(name, [])[-2:]]
+        if samples and samples[-1][0] < self.now_us // 1_000_000:  # nothing has happened since the second began
+            samples = [
+                samples[-1] if samples[-1][0] == self.now_us // 1_000_000 - 1 else (0, book.acked),
+                (0, book.acked),
+            ]
+        rate = (table.cell("acked/s") or "").removesuffix("/s")
+        told = (
+            rate == "–"
+            if len(samples) < 2 or (rate == "–" and not book.acked)
+            else rate != "–" and counts(rate, samples[1][1] - samples[0][1])
+        )
+        self.verdict.claim(told, place, f"acked/s {rate} for {samples}")
+
+    def topic(self, name: str, row: str) -> None:
+        """What stands behind a topic's cells: rate and health."""
+        cluster, place = self.books.cluster, f"overview, topic {name}"
+        partitions = cluster.of_topic(name)
+        leaderless = sum(one.leader < 0 for one in partitions)
+        dead = sum(not cluster.is_led(one) for one in partitions)
+        under = sum(len(one.isr) < len(one.replicas) for one in partitions)
+        health = re.search(r"(✖|▲|●) (?:\d+ [a-z -]+|all in sync)$", row.rstrip())
+        if health is None:
+            self.verdict.claim(False, place, f"unknown claim: {row!r}")
+            return
+        self.verdict.read(
+            place,
+            health[0],
+            (
+                (r"✖ (\d+) without a leader", lambda m: int(m[1]) == leaderless > 0),
+                (r"✖ (\d+) led by a dead broker", lambda m: int(m[1]) == dead > 0 and not leaderless),
+                (r"▲ (\d+) under-replicated", lambda m: int(m[1]) == under > 0 and not dead),
+                ("● all in sync", lambda _: not under and not dead),
+            ),
+        )
+
+    def fault(self, number: int, header: str, row: str) -> None:
+        """One line of the table of faults."""
+        cluster, place = self.books.cluster, f"overview, fault {number}"
+        fault = cluster.faults.get(number)
+        self.verdict.claim(fault is not None, place, row)
+        if fault is None:
+            return
+        table = Table(header, row, {"since": 7, "ends in": 7}, ("fault",))
+        self.verdict.claim(fault.text[:14] in row, place, f"{row!r}, not {fault.text!r}")
+        since = table.cell("since") or ""
+        self.verdict.claim(says(since, self.now_us - fault.at_us), place, f"since {since}")
+        left = table.cell("ends in") or ""
+        ends = left == "–" if fault.ends_at_us < 0 else says(left, fault.ends_at_us - self.now_us)
+        self.verdict.claim(ends, place, f"ends in {left}")

@@ -1,0 +1,61 @@
+"""Every claim of the screens, at many instants of library and random flights, is what the event log says.
+
+How many random flights the slow test judges is given by FLIGHTDECK_JUDGED (100 by default), for instance
+`FLIGHTDECK_JUDGED=500 pytest -m slow -n0 tests/console/judge`.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from cluster.spec import ScenarioSpec
+from recordings.scenario import load
+from recordings.swarm import draw
+from tests.console.judge.bench import SECOND_US, false_claims, flown
+from tests.flights import random_spec
+
+LIBRARY = sorted(path.stem for path in (Path(__file__).parents[3] / "recordings" / "library").glob("*.toml"))
+AT_MOST_S = {"reference-m": 12, "reference-l": 4, "reference-s": 60, "scale-out": 100}
+LONGEST_S, RANDOM_S = 240, 60
+QUICK = {"first-flight": 90, "eager-vs-cooperative": 45, "coordinator-failover": 125, "static-restart": 60}
+QUICK_SEEDS = (0, 1, 23, 32, 36, 49, 50)
+RANDOM = int(os.environ.get("FLIGHTDECK_JUDGED", "100"))
+BATCH = 25
+
+
+def random_flight(seed: int) -> ScenarioSpec:
+    """Odd seeds come from the swarm of `flightdeck check`, even ones from the tests' own random flights."""
+    return draw(seed, RANDOM_S * SECOND_US).spec if seed % 2 else random_spec(seed)
+
+
+def told(spec: ScenarioSpec, seed: int, seconds: int, most: int) -> str:
+    """What is false, a claim a line."""
+    return "\n".join(false_claims(flown(spec, seed, seconds * SECOND_US), spec, most)[:20])
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_nothing_false_is_said_of_a_library_flight(name: str) -> None:
+    spec = load(name).spec
+    assert told(spec, spec.seed, QUICK[name], 20) == ""
+
+
+@pytest.mark.parametrize("seed", QUICK_SEEDS)
+def test_nothing_false_is_said_of_a_random_flight(seed: int) -> None:
+    assert told(random_flight(seed), seed, RANDOM_S, 12) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LIBRARY)
+def test_nothing_false_is_said_of_the_library(name: str) -> None:
+    spec = load(name).spec
+    assert told(spec, spec.seed, AT_MOST_S.get(name, LONGEST_S), 60) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("first", range(0, RANDOM, BATCH))
+def test_nothing_false_is_said_of_many_random_flights(first: int) -> None:
+    seeds = range(first, min(first + BATCH, RANDOM))
+    false = {seed: told(random_flight(seed), seed, RANDOM_S, 10) for seed in seeds}
+    assert {seed: words for seed, words in false.items() if words} == {}
