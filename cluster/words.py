@@ -35,6 +35,8 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
     if len(lower) > LONGEST_WORD:
         return None
     for candidate in islice(candidates, MOST_CANDIDATES):
+        if len(candidate) > LONGEST_WORD:
+            continue
         other = candidate.lower()
         score = _ratio(lower, other, best_score)
         if len(lower) >= 3 and (other.startswith(lower) or lower.startswith(other)):

@@ -13,7 +13,7 @@ import msgspec
 from cluster.config_keys import LONG_MAX
 from cluster.durations import format_duration
 from cluster.spec import ScenarioSpec
-from cluster.words import brief, nearest
+from cluster.words import LONGEST_WORD, brief, nearest
 from recordings.own_assignors import SHIPPED
 from recordings.scenario_checks import check_scenario
 from recordings.scenario_lines import Place, locate
@@ -119,8 +119,15 @@ def parse_scenario(text: str, file: str, folder: Path | None = None) -> Scenario
 
 
 def _errors_of(problems: list[Problem], lines: dict[Place, int], file: str) -> ScenarioErrors:
-    errors = [ScenarioError(file, _line(lines, each.place), brief(each.reason), each.suggestion) for each in problems]
+    errors = [
+        ScenarioError(file, _line(lines, each.place), brief(each.reason), _short(each.suggestion)) for each in problems
+    ]
     return ScenarioErrors(sorted(dict.fromkeys(errors), key=lambda error: error.line)[:MOST_PROBLEMS])
+
+
+def _short(suggestion: str | None) -> str | None:
+    """A suggestion that somebody would type: no longer than a few words."""
+    return suggestion if suggestion is None or len(suggestion) <= 2 * LONGEST_WORD else None
 
 
 def _line(lines: dict[Place, int], place: Place) -> int:
