@@ -38,13 +38,25 @@ def finished(partition: PartitionView, reader: ReaderView, event: e.RecordsProce
     if event.repeated:
         _finished_again(partition, reader, event)
     else:
-        note(reader.finished_serials, unfinished(partition, reader, first, end))
-    reader.finished.add(first, end)
+        note(reader.finished_serials, _worked_on(partition, reader, first, end))
+    stands = min(end, partition.placements.end)
+    if first < stands:
+        reader.finished.add(first, stands)
+
+
+def _worked_on(partition: PartitionView, reader: ReaderView, first: int, end: int) -> Iterator[Run]:
+    """Records that an application has finished just now; it may have fetched them before they were cut off the log."""
+    stands = max(first, partition.placements.end)
+    yield from unfinished(partition, reader, first, min(end, stands))
+    for start, stop, producer, serial in partition.cut_off:
+        if start < end and stop > stands:
+            low = max(start, stands)
+            yield low, min(stop, end), producer, serial + low - start
 
 
 def _finished_again(partition: PartitionView, reader: ReaderView, event: e.RecordsProcessed) -> None:
     fresh: list[Run] = []
-    for at, until, producer, serial in list(unfinished(partition, reader, event.first_offset, event.next_offset)):
+    for at, until, producer, serial in list(_worked_on(partition, reader, event.first_offset, event.next_offset)):
         shift = serial - at
         known = reader.finished_serials.get(producer)
         gaps = list(known.gaps(serial, until + shift)) if known is not None else [(serial, until + shift)]
@@ -108,7 +120,10 @@ def cut(view: ClusterView, partition: PartitionView, offset: int) -> list[Run]:
             note(reader.passed, unfinished(partition, reader, max(reader.start, offset), reader.committed))
             reader.finished.truncate(offset)
             reader.start = min(reader.start, offset)
-    return partition.placements.cut(offset)
+    gone = partition.placements.cut(offset)
+    if gone:
+        partition.cut_off = [*gone, *(run for run in partition.cut_off if run[0] >= gone[-1][1])]
+    return gone
 
 
 def deleted(view: ClusterView, partition: PartitionView, log_start: int, at_us: int) -> None:

@@ -71,7 +71,8 @@ class PartitionView(msgspec.Struct, gc=False):
     log holds any more, `aborted_serials` those of aborted transactions, `deleted_serials` those that `placements` has
     forgotten because they were deleted (`deleted_before`: where the log started before it last advanced, and when that
     was). `tails`: broker → what its log had beyond its successor's, as long as it has not truncated; -1 → what a crash
-    took from the last leader's log, and its followers may have.
+    took from the last leader's log, and its followers may have. `cut_off`: what stood last at offsets beyond the log's
+    end, where applications may still be at work on it.
     """
 
     partition: str
@@ -92,6 +93,7 @@ class PartitionView(msgspec.Struct, gc=False):
     acked: int = 0
     placements: Placements = msgspec.field(default_factory=Placements)
     tails: dict[int, list[Run]] = {}
+    cut_off: list[Run] = []
     acked_serials: Serials = {}
     vanished: Serials = {}
     aborted_serials: Serials = {}
