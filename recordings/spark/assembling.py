@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from recordings.spark import report_data as data
+from recordings.spark.report_data import FATES
 from recordings.spark.verdict import UNJUDGED, verdict
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 SECOND_US = 1_000_000
 ENDED = ("Stable", "Empty")
-RECORDS = ("delivered", "duplicated", "lost", "unread", "out_of_order_keys")
+RECORDS = (*FATES, "duplicated", "out_of_order_keys")
 PRODUCED = ("produced", "acked", "appended")
 COSTS = ("orphaned_partition_us", "stopped_member_us", "reread")
 
@@ -106,7 +107,8 @@ def _group(declared: "Row", rows: "Rows", rebalances: list[data.Rebalance]) -> d
         **{each: sum(topic[each] for topic in topics) for each in PRODUCED},
         processed=readers["processed"],
         **{each: readers[each] for each in RECORDS},
-        rebalances=len(over) - first,
+        rebalances=max(0, declared["join_barriers"] - 1),
+        rebalances_ended=len(over) - first,
         rebalancing_us=sum(each.ended_us - each.started_us for each in over if each.ended_us is not None),
         stopped_partition_us=sum(each.stopped_partition_us + each.after_partition_us for each in mine),
         **{cost: sum(getattr(each, cost) for each in mine) for cost in COSTS},

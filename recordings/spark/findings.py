@@ -100,7 +100,11 @@ def _topics(tables: Tables) -> DataFrame:
 
 
 def _declared(tables: Tables) -> DataFrame:
-    """Each group with the topics it ever read, how many partitions those have in the end, how many members it had."""
+    """Each group with the topics it ever read, how many partitions those have in the end, how many members it had.
+
+    `join_barriers`: how many join barriers were completed.
+    """
+    barriers = tables["join_barrier_completed"].groupBy("run_id", "group").agg(sf.count("*").alias("join_barriers"))
     members = tables["member_declared"].groupBy("run_id", "group").agg(sf.countDistinct("member").alias("members"))
     groups = tables["group_declared"].select("run_id", "group", "seq")
     topics = sf.sort_array(sf.collect_list(sf.struct("seq", "topic")))
@@ -110,8 +114,9 @@ def _declared(tables: Tables) -> DataFrame:
         groups.join(sf.broadcast(read), ["run_id", "group"], "left")
         .join(sf.broadcast(sizes), ["run_id", "group"], "left")
         .join(sf.broadcast(members), ["run_id", "group"], "left")
+        .join(sf.broadcast(barriers), ["run_id", "group"], "left")
         .withColumn("topics", sf.transform("topics", lambda row: row["topic"]))
-        .fillna(0, ["members", "partitions"])
+        .fillna(0, ["members", "partitions", "join_barriers"])
     )
 
 

@@ -15,6 +15,7 @@ from recordings.spark.offsets import NEVER, commits, log_changes, read_partition
 from recordings.spark.tables import Tables
 
 PARTITION = ("run_id", "partition")
+OFFSETS = ("high_watermark", "committed", "read_up_to", "log_start")
 MEASURES = ("lag", "time_lag_us")
 
 
@@ -22,7 +23,7 @@ def lag_by_partition(tables: Tables) -> DataFrame:
     """One row for each group, partition and second, from 0 to the flight's end (rounded up: see `last_second`).
 
     `run_id`, `group`, `partition`, `second`, `high_watermark`, `committed` (`NEVER` without a commit), `read_up_to`
-    (the same, or where the group would begin), `lag` (records), `time_lag_us`.
+    (the same, or where the group would begin), `log_start`, `lag` (records), `time_lag_us`.
     """
     return tables.once("lag_by_partition", lambda: _lag_by_partition(tables))
 
@@ -36,7 +37,7 @@ def _lag_by_partition(tables: Tables) -> DataFrame:
         _with_first_unread(_with_committed(_with_log(timeline)))
         .withColumn("lag", lag)
         .withColumn("time_lag_us", sf.when(sf.col("lag") > 0, sf.coalesce(age, sf.lit(0))).otherwise(0))
-        .select("run_id", "group", "partition", "second", "high_watermark", "committed", "read_up_to", *MEASURES)
+        .select("run_id", "group", "partition", "second", *OFFSETS, *MEASURES)
     )
 
 

@@ -16,6 +16,11 @@ import msgspec
 
 FORMAT = 1
 
+FATES = (
+    "acknowledged", "delivered", "lost", "unread", "skipped", "delivered_unacknowledged", "delivered_then_lost",
+)  # fmt: skip
+"""What becomes of a group's records."""
+
 # What the file holds of things that may be many: lists say so where they are cut.
 POINTS = 600  # of a series
 CELLS = 120  # of a heat map's row
@@ -69,10 +74,14 @@ class PartitionLag(LagMeasures, frozen=True, kw_only=True):
 class Group(msgspec.Struct, frozen=True, kw_only=True):
     """A consumer group: what it read, how far it was behind, what its rebalances cost.
 
-    `produced`, `acked` and `appended` are of its topics; `delivered`: distinct records that it finished, `duplicated`:
-    finished once more, `lost`: acknowledged ones that it never will, `unread`: not yet. `rebalances` counts those that
-    came to an end, the one that started the group not included. `stopped_partition_us`: partitions without an owner,
-    from the beginning of a rebalance on; `orphaned_partition_us`: before anybody knew; `unowned_at_end_us`: to the end.
+    `produced`, `acked` and `appended` are of the topics that it ever subscribed to. Each of their `acknowledged`
+    records is `delivered` (finished at least once), `lost` (never finished and never to be), `skipped` (before its
+    first position, or deleted before it came) or `unread`; a group that reads committed data leaves out aborted ones.
+    `delivered_unacknowledged` and `delivered_then_lost` stand beside that sum; `duplicated`: finished once more.
+    docs/delivery.md has the definitions. `rebalances`: completed join barriers after the first one;
+    `rebalances_ended`: rebalances that came to an end (several barriers in a row are one), without the one that started
+    the group. `stopped_partition_us`: partitions without an owner, from the beginning of a rebalance on;
+    `orphaned_partition_us`: before it began; `unowned_at_end_us`: to the end.
     """
 
     group: str
@@ -83,12 +92,17 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     acked: int
     appended: int
     processed: int
+    acknowledged: int
     delivered: int
     duplicated: int
     lost: int
     unread: int
+    skipped: int
+    delivered_unacknowledged: int
+    delivered_then_lost: int
     out_of_order_keys: int
     rebalances: int
+    rebalances_ended: int
     rebalancing_us: int
     stopped_partition_us: int
     orphaned_partition_us: int
@@ -254,10 +268,14 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     produced: int
     acked: int
     appended: int
+    acknowledged: int
     delivered: int
     duplicated: int
     lost: int
     unread: int
+    skipped: int
+    delivered_unacknowledged: int
+    delivered_then_lost: int
     out_of_order_keys: int
 
 

@@ -37,12 +37,17 @@ GROUP = data.Group(
     acked=1_000,
     appended=1_000,
     processed=1_000,
+    acknowledged=1_000,
     delivered=1_000,
     duplicated=0,
     lost=0,
     unread=0,
+    skipped=0,
+    delivered_unacknowledged=0,
+    delivered_then_lost=0,
     out_of_order_keys=0,
     rebalances=0,
+    rebalances_ended=0,
     rebalancing_us=0,
     stopped_partition_us=0,
     orphaned_partition_us=0,
@@ -116,7 +121,18 @@ INCIDENT = data.Incident(
 PRODUCER = data.Producer(producer="checkout-1", acked=1_000, failed=0, retries=0, fenced=0, failures={}, retried={})
 
 TOTALS = data.Totals(
-    produced=1_000, acked=1_000, appended=1_000, delivered=1_000, duplicated=0, lost=0, unread=0, out_of_order_keys=0
+    produced=1_000,
+    acked=1_000,
+    appended=1_000,
+    acknowledged=1_000,
+    delivered=1_000,
+    duplicated=0,
+    lost=0,
+    unread=0,
+    skipped=0,
+    delivered_unacknowledged=0,
+    delivered_then_lost=0,
+    out_of_order_keys=0,
 )
 
 CALM = data.Flight(

@@ -1,0 +1,195 @@
+"""What became of the acknowledged records of each group's topics: `docs/delivery.md` has the definitions.
+
+    acknowledged = delivered + lost + unread + skipped
+
+Nearly all records have one place in the log, for good: they are counted by ranges of offsets. The others (appended
+twice, cut off, lost, or perhaps a further copy of what was written for an input) are looked at one by one, in
+`odd_records`.
+"""
+
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from recordings.spark.log_entries import BATCH, PARTITION, batches
+from recordings.spark.odd_records import odd_fates
+from recordings.spark.passages import READER, passages
+from recordings.spark.report_data import FATES
+from recordings.spark.tables import Tables
+
+EVERYTHING = 2**62
+KINDS = ("acked", "acked_aborted", "unacked", "unacked_aborted")
+
+
+def fates(tables: Tables, end: DataFrame) -> DataFrame:
+    """`READER` and `FATES` (records) of each group and partition; `end`: `lag_by_partition` at the flight's end."""
+    readers = tables.once("passages", lambda: passages(tables, end))
+    known = tables.once("known_batches", lambda: _known(tables))
+    counted = _by_ranges(known.where("not odd"), _states(tables, readers), readers)
+    odd_ones = known.where("odd").drop("odd")
+    if odd_ones.isEmpty():  # most flights: their plan alone would cost a second
+        return counted
+    odd = odd_fates(tables, odd_ones, readers)
+    return counted.unionByName(odd).groupBy(*READER).agg(*(sf.sum(name).alias(name) for name in FATES))
+
+
+def finished(tables: Tables) -> DataFrame:
+    """What each group finished, as disjoint pieces: `READER`, `from`, `to`, `new` (the first of its stretch), …
+
+    `processed` (repetitions too), `repeated`, `first_offset`.
+    """
+
+    def make() -> DataFrame:
+        order = Window.partitionBy(*READER).orderBy("first_offset", "next_offset")
+        reached = sf.max("next_offset").over(order.rowsBetween(Window.unboundedPreceding, -1))
+        start = sf.greatest("first_offset", sf.coalesce("_reached", "first_offset"))
+        return (
+            tables["records_processed"]
+            .select(*READER, "first_offset", "next_offset", "repeated")
+            .withColumn("_reached", reached)
+            .withColumn("from", sf.least(start, "next_offset"))
+            .withColumn("new", sf.coalesce(sf.col("first_offset") > sf.col("_reached"), sf.lit(True)))
+            .withColumn("processed", sf.col("next_offset") - sf.col("first_offset"))
+            .withColumnRenamed("next_offset", "to")
+            .drop("_reached")
+        )
+
+    return tables.once("finished", make)
+
+
+def _known(tables: Tables) -> DataFrame:
+    """The batches, and whether one is `odd`: it needs a look at each record."""
+    places = batches(tables).select(*PARTITION, "records", sf.explode("places").alias("place"))
+    reused = (
+        places.where("place.cut_seq is not null")
+        .groupBy(*PARTITION)
+        .agg(
+            sf.min("place.base_offset").alias("low"),
+            sf.max(sf.col("place.base_offset") + sf.col("records")).alias("high"),
+        )
+    )
+    perhaps_copies = (
+        finished(tables)
+        .where(sf.col("repeated") > sf.col("from") - sf.col("first_offset"))
+        .groupBy(*PARTITION)
+        .agg(sf.min("first_offset").alias("low"), sf.max("to").alias("high"))
+    )
+    ranges = reused.unionByName(perhaps_copies).groupBy(*PARTITION)
+    lost = (
+        tables["records_lost"]
+        .groupBy(*PARTITION, "producer")
+        .agg(
+            sf.min("first_serial").alias("lost_from"),
+            sf.max(sf.col("first_serial") + sf.col("records")).alias("lost_to"),
+        )
+    )
+    place = sf.get("places", sf.lit(0))
+    base = place["base_offset"]
+    within = sf.exists("ranges", lambda one: (base < one["high"]) & (base + sf.col("records") > one["low"]))
+    gone = (sf.col("first_serial") < sf.col("lost_to")) & (
+        sf.col("first_serial") + sf.col("records") > sf.col("lost_from")
+    )
+    odd = (sf.size("places") != 1) | place["cut_seq"].isNotNull() | within | gone
+    return (
+        batches(tables)
+        .join(
+            sf.broadcast(ranges.agg(sf.collect_list(sf.struct("low", "high")).alias("ranges"))), list(PARTITION), "left"
+        )
+        .join(sf.broadcast(lost), [*PARTITION, "producer"], "left")
+        .withColumn("odd", sf.coalesce(odd, sf.lit(False)) | (sf.size("places") != 1))
+        .select(*BATCH, "records", "acked", "aborted", "appended_seq", "places", "odd")
+    )
+
+
+def _states(tables: Tables, readers: DataFrame) -> DataFrame:
+    """Where something begins or ends to be true of offsets: `READER`, `offset`, and +1 or -1 in a column."""
+    pieces = (
+        finished(tables)
+        .withColumn("island", sf.count_if("new").over(Window.partitionBy(*READER).orderBy("first_offset", "to")))
+        .groupBy(*READER, "island")
+        .agg(sf.min("from").alias("low"), sf.max("to").alias("high"))
+    )
+    start = sf.coalesce("start", sf.lit(0))
+    none = sf.lit(0)
+    passed = readers.where("start is not null").select(
+        *READER,
+        sf.greatest("lowest", "log_start").alias("low"),
+        sf.greatest("committed", "lowest", "log_start").alias("high"),
+    )
+    deleted = readers.where("start is not null").select(*READER, "lowest", sf.explode("passed").alias("one"))
+    deleted = deleted.select(
+        *READER, sf.greatest("one.low", "lowest").alias("low"), sf.greatest("one.high", "lowest").alias("high")
+    )
+    skipped = readers.select(*READER, none.cast("bigint").alias("low"), sf.greatest(start, "log_start").alias("high"))
+    spans = {"finished": pieces.drop("island"), "passed": passed.unionByName(deleted), "skipped": skipped}
+    rows = [readers.select(*READER, sf.explode(sf.array(none.cast("bigint"), sf.lit(EVERYTHING))).alias("offset"))]
+    for name, span in spans.items():
+        ends = sf.array(
+            sf.struct(sf.col("low").alias("offset"), sf.lit(1).alias(name)),
+            sf.struct(sf.col("high").alias("offset"), sf.lit(-1).alias(name)),
+        )
+        rows.append(span.where("low < high").select(*READER, sf.inline(ends)))
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), rows)
+
+
+def _by_ranges(known: DataFrame, states: DataFrame, readers: DataFrame) -> DataFrame:
+    """Count the batches that have one place for good: `READER`, `FATES`."""
+    place = sf.get("places", sf.lit(0))["base_offset"]
+    kind = sf.concat(
+        sf.when(sf.col("acked"), "acked").otherwise("unacked"), sf.when(sf.col("aborted"), "_aborted").otherwise("")
+    )
+    facts = known.select(*PARTITION, place.alias("offset"), sf.struct("records", kind.alias("kind")).alias("batch"))
+    rows = facts.unionByName(states, allowMissingColumns=True)
+    # at a tie the boundary comes first: a batch that begins there is not below it
+    time = Window.partitionBy(*PARTITION).orderBy("offset", sf.col("batch").isNotNull())
+    last = sf.struct(sf.col("batch.kind").alias("kind"), (sf.col("offset") + sf.col("batch.records")).alias("end"))
+
+    def below(name: str) -> Column:
+        whole = sf.sum(sf.when(sf.col("batch.kind") == name, sf.col("batch.records")).otherwise(0)).over(time)
+        return whole.alias(name)
+
+    beyond = sf.greatest(sf.lit(0), sf.col("_last.end") - sf.col("offset"))
+    counted = (
+        rows.select(
+            *READER,
+            *("offset", "batch", "finished", "passed", "skipped"),
+            *(below(name) for name in KINDS),
+            sf.last(sf.when(sf.col("batch").isNotNull(), last), ignorenulls=True).over(time).alias("_last"),
+        )
+        .where("group is not null")
+        .withColumns(
+            {name: sf.col(name) - sf.when(sf.col("_last.kind") == name, beyond).otherwise(0) for name in KINDS}
+        )
+    )
+    return _stretches(counted, readers)
+
+
+def _stretches(counted: DataFrame, readers: DataFrame) -> DataFrame:
+    """What lies between two boundaries has one fate."""
+    order = Window.partitionBy(*READER).orderBy("offset")
+    states = {
+        name: sf.sum(sf.coalesce(name, sf.lit(0))).over(order.rangeBetween(Window.unboundedPreceding, 0)) > 0
+        for name in ("finished", "passed", "skipped")
+    }
+    between = {name: sf.coalesce(sf.lead(name).over(order) - sf.col(name), sf.lit(0)) for name in KINDS}
+    left_out = sf.col("read_committed")
+    acked = sf.col("acked") + sf.when(left_out, 0).otherwise(sf.col("acked_aborted"))
+    unacked = sf.col("unacked") + sf.when(left_out, 0).otherwise(sf.col("unacked_aborted"))
+    fate = (
+        sf.when(sf.col("finished"), "delivered")
+        .when(sf.col("passed"), "lost")
+        .when(sf.col("skipped"), "skipped")
+        .otherwise("unread")
+    )
+    fated = {name: sf.sum(sf.when(sf.col("fate") == name, acked).otherwise(0)).alias(name) for name in FATES}
+    fated["acknowledged"] = sf.sum(acked).alias("acknowledged")
+    extra = sf.sum(sf.when(sf.col("fate") == "delivered", unacked).otherwise(0))
+    fated["delivered_unacknowledged"] = extra.alias("delivered_unacknowledged")
+    return (
+        counted.withColumns(states | between)
+        .join(sf.broadcast(readers.select(*READER, "read_committed")), list(READER))
+        .withColumn("fate", fate)
+        .groupBy(*READER)
+        .agg(*fated.values())
+    )

@@ -1,0 +1,174 @@
+"""Batches by identity, and where they stand: a record is its producer, partition and serial number, not an offset.
+
+After a truncation offsets are given again, and a producer without idempotence may append a batch twice. Batches keep
+their first serial number whatever becomes of them, so that it names them.
+"""
+
+from collections.abc import Callable
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from recordings.spark.offsets import only_read
+from recordings.spark.tables import Tables
+
+PARTITION = ("run_id", "partition")
+BATCH = (*PARTITION, "producer", "first_serial")
+
+
+def leaders(tables: Tables) -> DataFrame:
+    """Each leader that took over, `PARTITION`, `seq`, `broker`, `leader_epoch`, `log_start`, `log_end`.
+
+    One that hears of its election when a later one has taken over already does not count.
+    """
+    earlier = Window.partitionBy(*PARTITION).orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
+    return (
+        tables["leadership_taken"]
+        .select(*PARTITION, "seq", "broker", "leader_epoch", "log_start", "log_end")
+        .withColumn("_epoch", sf.max("leader_epoch").over(earlier))
+        .where("leader_epoch >= coalesce(_epoch, -1)")
+        .drop("_epoch")
+    )
+
+
+def reigns(tables: Tables) -> DataFrame:
+    """The history of each partition's log, in arrays in order, of which each is short.
+
+    `PARTITION`, `reigns` (the leaders), `truncated` (replicas that dropped the end of their logs: `seq`, `broker`,
+    `offset`), `cuts` (of the log that counts: `seq`, `offset`; `crashed`: by its leader's crash, else by another one).
+    """
+    return tables.once("reigns", lambda: _reigns(tables))
+
+
+def _reigns(tables: Tables) -> DataFrame:
+    leader = sf.struct("seq", "leader_epoch", "broker", "log_start", "log_end")
+    led = leaders(tables).groupBy(*PARTITION).agg(sf.sort_array(sf.collect_list(leader)).alias("reigns"))
+    drop = sf.struct("seq", "broker", "offset")
+    dropped = tables["log_truncated"].groupBy(*PARTITION).agg(sf.sort_array(sf.collect_list(drop)).alias("truncated"))
+    taken = sf.transform(
+        "reigns",
+        lambda one: sf.struct(one["seq"].alias("seq"), one["log_end"].alias("offset"), sf.lit(False).alias("crashed")),
+    )
+    own = sf.filter("truncated", lambda one: one["broker"] == last_reign(one["seq"])["broker"])
+    crashed = sf.transform(
+        own,
+        lambda one: sf.struct(one["seq"].alias("seq"), one["offset"].alias("offset"), sf.lit(True).alias("crashed")),
+    )
+    nothing = sf.array().cast("array<struct<seq:bigint,broker:bigint,offset:bigint>>")
+    return (
+        led.join(sf.broadcast(dropped), list(PARTITION), "left")
+        .withColumn("truncated", sf.coalesce("truncated", nothing))
+        .withColumn("cuts", sf.sort_array(sf.concat(taken, crashed)))
+    )
+
+
+def last_reign(seq: Column) -> Column:
+    """The last leader that had taken over before an event; null: none."""
+    return sf.try_element_at(sf.filter("reigns", lambda leader: leader["seq"] < seq), sf.lit(-1))
+
+
+def _first(array: str, condition: Callable[[Column], Column]) -> Column:
+    return sf.get(sf.filter(array, condition), sf.lit(0))
+
+
+def batches(tables: Tables) -> DataFrame:
+    """Each batch of a partition that some group reads, whether it was appended or only acknowledged.
+
+    `BATCH`, `records`, `acked`, `aborted`; `appended_seq`: when a leader, be it a deposed one, appended it last;
+    `places`: where it stood in the log that counts (`base_offset`, `seq`, `cut_seq`: when a shorter log took over).
+    """
+    return tables.once("batches", lambda: _batches(tables))
+
+
+def _batches(tables: Tables) -> DataFrame:
+    entries = _with_aborted(_entries(tables))
+    acked = tables["batch_acknowledged"].select(*BATCH, "records").withColumn("acked", sf.lit(True))
+    return (
+        entries.unionByName(only_read(tables, acked).drop("_topic"), allowMissingColumns=True)
+        .groupBy(*BATCH)
+        .agg(
+            sf.max("records").alias("records"),
+            sf.coalesce(sf.bool_or("acked"), sf.lit(False)).alias("acked"),
+            sf.coalesce(sf.bool_or("aborted"), sf.lit(False)).alias("aborted"),
+            sf.max("appended_seq").alias("appended_seq"),
+            sf.concat(sf.collect_list("place"), sf.collect_list("again")).alias("places"),
+        )
+    )
+
+
+def _entries(tables: Tables) -> DataFrame:
+    """Each batch and marker as it was appended, with its `place`; null for what a deposed leader appended.
+
+    `again`: the place that it had once more after it had been cut off; `cut_seq`: when it was cut off last.
+    """
+    appended = only_read(
+        tables,
+        tables["records_appended"].select(
+            *BATCH, "seq", "base_offset", "count", "producer_id", "leader_epoch", "transactional", "marker"
+        ),
+    )
+    deposed = sf.coalesce(sf.col("leader_epoch") < last_reign(sf.col("seq"))["leader_epoch"], sf.lit(False))
+    end = sf.col("base_offset") + sf.col("count")
+
+    def cut_after(seq: Column) -> Column:
+        return _first("cuts", lambda cut: (cut["seq"] > seq) & (cut["offset"] < end))
+
+    def place(seq: str, cut: Column) -> Column:
+        return sf.struct("base_offset", sf.col(seq).alias("seq"), cut.alias("cut_seq"))
+
+    again_cut = cut_after(sf.col("_again"))["seq"]
+    return (
+        appended.join(sf.broadcast(reigns(tables)), list(PARTITION), "left")
+        .withColumn("_cut", cut_after(sf.col("seq")))
+        .withColumn("_again", sf.when(sf.col("_cut").isNotNull(), _stands_again(end)))
+        .withColumn("place", sf.when(~deposed, place("seq", sf.col("_cut.seq"))))
+        .withColumn("again", sf.when(~deposed & sf.col("_again").isNotNull(), place("_again", again_cut)))
+        .withColumn("cut_seq", sf.when(sf.col("_again").isNull(), sf.col("_cut.seq")).otherwise(again_cut))
+        .select(
+            *(*BATCH, "seq", sf.col("count").alias("records"), sf.col("seq").alias("appended_seq")),
+            *("producer_id", "transactional", "marker", "place", "again", "cut_seq"),
+        )
+    )
+
+
+def _stands_again(end: Column) -> Column:
+    """When what was cut off (`_cut`) stood in the log once more; null: never.
+
+    In that of a leader whose successor had less, when it leads again; after a leader's crash, in that of the follower
+    that leads next.
+    """
+    before = last_reign(sf.col("_cut.seq"))["broker"]
+    following = _first("reigns", lambda leader: leader["seq"] > sf.col("_cut.seq"))
+    taken_on = sf.when((following["broker"] != before) & (following["log_end"] >= end), following["seq"])
+    back = _first(
+        "reigns",
+        lambda leader: (leader["seq"] > sf.col("_cut.seq")) & (leader["broker"] == before) & (leader["log_end"] >= end),
+    )["seq"]
+    dropped = sf.exists(
+        "truncated",
+        lambda one: (
+            (one["broker"] == before) & (one["seq"] > sf.col("seq")) & (one["seq"] < back) & (one["offset"] < end)
+        ),
+    )
+    return sf.when(sf.col("_cut.crashed"), taken_on).otherwise(sf.when(~dropped, back))
+
+
+def _with_aborted(entries: DataFrame) -> DataFrame:
+    """The batches alone, with `aborted`: the next marker of their producer id in the log says so.
+
+    A COMMIT that was cut off the log decides nothing: its transaction is open again.
+    """
+    kept = (*BATCH, "records", "appended_seq", "place", "again")
+    later = Window.partitionBy(*PARTITION, "producer_id").orderBy(sf.desc("seq"))
+    decides = (sf.col("marker") != "") & ~((sf.col("marker") == "COMMIT") & sf.col("cut_seq").isNotNull())
+    counts = sf.col("place").isNotNull()
+    ended = sf.last(sf.when(decides & counts, sf.struct("marker", "seq")), ignorenulls=True).over(later)
+    stood = sf.coalesce(sf.col("cut_seq") > sf.col("_ended.seq"), sf.lit(True))
+    aborted = sf.coalesce(counts & (sf.col("_ended.marker") == "ABORT") & stood, sf.lit(False))
+    plain = entries.where("not transactional and marker = ''").select(*kept).withColumn("aborted", sf.lit(False))
+    return plain.unionByName(
+        entries.where("transactional")
+        .withColumn("_ended", ended)
+        .where("marker = ''")
+        .select(*kept, aborted.alias("aborted"))
+    )

@@ -1,0 +1,125 @@
+"""The fate of records that offsets alone do not tell, one by one: lost, cut off, appended twice, copies of inputs."""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as sf
+
+from recordings.spark.log_entries import PARTITION
+from recordings.spark.passages import READER, committed_at
+from recordings.spark.report_data import FATES
+from recordings.spark.tables import Tables
+
+RECORD = (*PARTITION, "producer", "serial")
+
+
+def odd_fates(tables: Tables, odd: DataFrame, readers: DataFrame) -> DataFrame:
+    """`READER` and `FATES` of these `batches`, for the groups in `readers` (`passages`)."""
+    serials = sf.explode(sf.expr("sequence(first_serial, first_serial + records - 1)")).alias("serial")
+    records = odd.select(*PARTITION, "producer", serials, "first_serial", "acked", "aborted", "appended_seq", "places")
+    places = records.select(*RECORD, "first_serial", sf.explode("places").alias("place")).select(
+        *RECORD,
+        (sf.col("place.base_offset") + sf.col("serial") - sf.col("first_serial")).alias("at_offset"),
+        sf.col("place.seq").alias("seq"),
+        sf.col("place.cut_seq").alias("cut_seq"),
+    )
+    known = records.drop("places", "first_serial").join(_gone(tables), list(RECORD), "left")
+    alive_seq = sf.greatest("survived_seq", "appended_seq")
+    vanished = sf.col("lost_seq").isNotNull() & (sf.col("lost_seq") > sf.coalesce(alive_seq, sf.lit(0)))
+    judged = (
+        known.withColumn("vanished", vanished)
+        .join(sf.broadcast(readers.select(*READER, "read_committed")), list(PARTITION))
+        .join(_finished(tables, places), [*READER, "producer", "serial"], "left")
+        .join(_left_behind(tables, places, readers), [*READER, "producer", "serial"], "left")
+        .where("not (read_committed and aborted) and not coalesce(copy, false)")
+    )
+    fate = (
+        sf.when(sf.col("copy").isNotNull(), "delivered")
+        .when(sf.col("vanished") | sf.coalesce("passed", sf.lit(False)), "lost")
+        .when(sf.coalesce("skipped", sf.lit(False)), "skipped")
+        .otherwise("unread")
+    )
+    told = sf.col("acked")
+    counts = {name: sf.count_if(told & (sf.col("fate") == name)) for name in FATES}
+    counts["acknowledged"] = sf.count_if(told)
+    counts["delivered_unacknowledged"] = sf.count_if(~told & (sf.col("fate") == "delivered"))
+    counts["delivered_then_lost"] = sf.count_if(told & (sf.col("fate") == "delivered") & sf.col("vanished"))
+    return judged.withColumn("fate", fate).groupBy(*READER).agg(*(counts[name].alias(name) for name in FATES))
+
+
+def _gone(tables: Tables) -> DataFrame:
+    """The last word on records that no log had: `RECORD`, `lost_seq`, `survived_seq`."""
+    serials = sf.explode(sf.expr("sequence(first_serial, first_serial + records - 1)")).alias("serial")
+    lost = tables["records_lost"].select(*PARTITION, "producer", serials, sf.col("seq").alias("lost_seq"))
+    back = tables["records_survived"].select(*PARTITION, "producer", serials, sf.col("seq").alias("survived_seq"))
+    return (
+        lost.unionByName(back, allowMissingColumns=True)
+        .groupBy(*RECORD)
+        .agg(sf.max("lost_seq").alias("lost_seq"), sf.max("survived_seq").alias("survived_seq"))
+    )
+
+
+def _finished(tables: Tables, places: DataFrame) -> DataFrame:
+    """Which of these records each group finished: `READER`, `producer`, `serial`, `copy`.
+
+    At an offset stood what had been appended there last. `copy`: written once more for an input whose record the group
+    had finished: `repeated` counts by inputs, and so more records than were finished before under their own names.
+    """
+    bounds = places.groupBy(*PARTITION).agg(sf.min("at_offset").alias("low"), (sf.max("at_offset") + 1).alias("high"))
+    first, end = sf.greatest("first_offset", "low"), sf.least("next_offset", "high")
+    done = (
+        tables["records_processed"]
+        .select(*READER, "seq", "first_offset", "next_offset", "repeated")
+        .join(sf.broadcast(bounds), list(PARTITION))
+        .where(first < end)
+        .withColumn("size", sf.col("next_offset") - sf.col("first_offset"))
+        .select(*READER, "seq", "repeated", "size", sf.explode(sf.sequence(first, end - 1)).alias("at_offset"))
+    )
+    stood = sf.max_by(sf.struct("producer", "serial"), "place_seq").alias("stood")
+    identity = Window.partitionBy(*READER, "stood").orderBy("seq", "at_offset")
+    fresh_ones = sf.count_if("fresh").over(Window.partitionBy(*READER, "seq"))
+    return (
+        done.join(places.withColumnRenamed("seq", "place_seq").drop("cut_seq"), [*PARTITION, "at_offset"])
+        .where("place_seq < seq")
+        .groupBy(*READER, "seq", "repeated", "size", "at_offset")
+        .agg(stood)
+        .withColumn("fresh", sf.row_number().over(identity) == 1)
+        .withColumn("copy", sf.col("repeated") + fresh_ones > sf.col("size"))
+        .where("fresh")
+        .select(*READER, "stood.producer", "stood.serial", "copy")
+    )
+
+
+def _left_behind(tables: Tables, places: DataFrame, readers: DataFrame) -> DataFrame:
+    """What each group did at the places of these records: `READER`, `producer`, `serial`, `passed`, `skipped`."""
+    moments = (
+        places.where("cut_seq is not null")
+        .select(*PARTITION, sf.col("cut_seq").alias("seq"))
+        .distinct()
+        .join(sf.broadcast(readers.select(*READER)), list(PARTITION))
+    )
+    then = committed_at(tables, moments).select(
+        *READER, sf.col("seq").alias("cut_seq"), sf.col("committed").alias("committed_then")
+    )
+    at, stands = sf.col("at_offset"), sf.col("cut_seq").isNull()
+    began = sf.col("start").isNotNull() & (at >= sf.col("lowest"))
+    now = stands & (at >= sf.col("log_start")) & (at < sf.col("committed"))
+    when_cut = ~stands & (at < sf.col("committed_then"))
+    when_deleted = sf.exists(
+        "passed",
+        lambda one: (
+            (at >= one["low"])
+            & (at < one["high"])
+            & (sf.col("seq") < one["seq"])
+            & (stands | (sf.col("cut_seq") > one["seq"]))
+        ),
+    )
+    passed = began & (now | sf.coalesce(when_cut, sf.lit(False)) | sf.coalesce(when_deleted, sf.lit(False)))
+    stood_then = stands | (sf.col("cut_seq") > sf.col("start_seq"))
+    before = (at < sf.col("start")) & (sf.col("seq") < sf.col("start_seq")) & stood_then
+    skipped = sf.coalesce(before, sf.lit(False)) | (stands & (at < sf.col("log_start")))
+    return (
+        places.join(sf.broadcast(readers.drop("read_committed")), list(PARTITION))
+        .join(then, [*READER, "cut_seq"], "left")
+        .select(*READER, "producer", "serial", passed.alias("passed"), skipped.alias("skipped"))
+        .groupBy(*READER, "producer", "serial")
+        .agg(sf.bool_or("passed").alias("passed"), sf.bool_or("skipped").alias("skipped"))
+    )

@@ -1,0 +1,76 @@
+"""What a group left behind in a partition: where it began, what it committed, what was deleted or cut off meanwhile."""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from recordings.spark.instants import last_before
+from recordings.spark.log_entries import PARTITION, last_reign, leaders, reigns
+from recordings.spark.offsets import commits
+from recordings.spark.tables import Tables
+
+READER = ("run_id", "group", "partition")
+
+
+def passages(tables: Tables, end: DataFrame) -> DataFrame:
+    """One row for each group and partition that it reads; `end`: `lag_by_partition` at the flight's end.
+
+    `READER`, `committed`, `log_start`, `read_committed`; `start`, `start_seq` (where it began to read, and when; null:
+    it did not), `lowest` (the same, or where the log that counts was cut since, if that is lower), `passed` (ranges
+    that its commits had passed when they were deleted: `seq`, `low`, `high`).
+    """
+    starts = (
+        tables["positions_reset"]
+        .select("run_id", "group", "seq", sf.explode("positions").alias("partition", "offset"))
+        .groupBy(*READER)
+        .agg(sf.min_by("offset", "seq").alias("start"), sf.min("seq").alias("start_seq"))
+    )
+    groups = tables["group_declared"].select("run_id", "group", "read_committed")
+    later = sf.filter("cuts", lambda cut: cut["seq"] > sf.col("start_seq"))
+    readers = (
+        end.select(*READER, "committed", "log_start")
+        .join(sf.broadcast(groups), ["run_id", "group"])
+        .join(starts, list(READER), "left")
+        .join(sf.broadcast(reigns(tables).select(*PARTITION, "cuts")), list(PARTITION), "left")
+    )
+    if tables["log_start_advanced"].isEmpty():  # then a plan would cost more than it finds
+        readers = readers.withColumn("passed", sf.lit(None).cast("array<struct<seq:bigint,low:bigint,high:bigint>>"))
+    else:
+        readers = readers.join(sf.broadcast(_passed(tables, end)), list(READER), "left")
+    return readers.withColumn(
+        "lowest", sf.least("start", sf.array_min(sf.transform(later, lambda cut: cut["offset"])))
+    ).drop("cuts")
+
+
+def committed_at(tables: Tables, moments: DataFrame) -> DataFrame:
+    """Moments (`READER`, `seq` and more) with what the group had committed just before (`NEVER` or null: nothing)."""
+    partitions = moments.select(*PARTITION).distinct()
+    facts = commits(tables).join(sf.broadcast(partitions), list(PARTITION), "left_semi")
+    return last_before(moments, facts.select(*READER, "seq", "committed"), ["group", "partition"])
+
+
+def _by_reign(tables: Tables, rows: DataFrame) -> DataFrame:
+    return rows.join(sf.broadcast(reigns(tables)), list(PARTITION), "left")
+
+
+def _passed(tables: Tables, end: DataFrame) -> DataFrame:
+    """What each group's commits had passed when it was deleted: `READER`, `passed`."""
+    earlier = Window.partitionBy(*PARTITION).orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
+    told = tables["log_start_advanced"].select(*PARTITION, "seq", "leader_epoch", "log_start")
+    valid: Column = sf.coalesce(sf.col("leader_epoch") >= last_reign(sf.col("seq"))["leader_epoch"], sf.lit(True))
+    deleted = (
+        _by_reign(tables, told)
+        .where(valid)
+        .select(*PARTITION, "seq", "log_start")
+        .unionByName(leaders(tables).select(*PARTITION, "seq", "log_start"))
+        .withColumn("low", sf.coalesce(sf.max("log_start").over(earlier), sf.lit(0)))
+        .where("log_start > low")
+        .select(*PARTITION, "seq", "low", sf.col("log_start").alias("high"))
+    )
+    moments = end.select(*READER).join(sf.broadcast(deleted), list(PARTITION))
+    return (
+        committed_at(tables, moments)
+        .withColumn("high", sf.least("high", "committed"))
+        .where("committed > low")
+        .groupBy(*READER)
+        .agg(sf.collect_list(sf.struct("seq", "low", "high")).alias("passed"))
+    )
