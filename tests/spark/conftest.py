@@ -14,9 +14,10 @@ from recordings.spark.session import spark_session
 from recordings.spark.tables import Tables
 from tests.flights import random_spec
 from tests.spark.command import Made, make_report
+from tests.spark.fleet import ALL, EVERY_RUN
 from tests.spark.folded import Folded, folded
 from tests.spark.rare import record_rare
-from tests.spark.watched import Watched, fly_watched
+from tests.spark.watched import Watched, fly_watched, watch_sortie
 
 EVENTFUL = """
 title = "Everything happens"
@@ -116,9 +117,17 @@ def recorded(eventful: Path, rare: Path, watched: Watched) -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def made(recorded: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """What `flightdeck report` makes of three flights: the eventful one, the rare one, the watched one."""
-    return make_report(recorded[:3], tmp_path_factory.mktemp("report"))
+def sorties(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Watched]:
+    """Flights that everybody must tell alike, by name."""
+    place = tmp_path_factory.mktemp("sorties")
+    return {name: watch_sortie(place, ALL[name]) for name in EVERY_RUN}
+
+
+@pytest.fixture(scope="session")
+def made(recorded: list[Path], sorties: dict[str, Watched], tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """What `flightdeck report` makes of the eventful, the rare and the watched flight, and of the `sorties`."""
+    flights = [*recorded[:3], *(flight.path for flight in sorties.values())]
+    return make_report(flights, tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(scope="session")

@@ -1,43 +1,79 @@
-"""A flight that is watched while it is recorded: what its brokers, coordinators and clients say of themselves."""
+"""Flights that are watched while they are recorded: what their brokers, coordinators and clients say of themselves."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+import msgspec
+import pytest
 import trio
 
 from cluster.simulation import Simulation
+from cluster.spec import ScenarioSpec
 from recordings.format import Settings
 from recordings.journal import Recorder, new_header
 from tests.flights import random_spec
+from tests.spark.fleet import Sortie
 from tests.truth import Truth
 from tests.witness import watching
 
 SEED = 6
+SECOND_US = 1_000_000
 
 
-class Watched(NamedTuple):
-    """A recording, and the view document that the simulator's own objects made of its end, without any event."""
+class Watched(msgspec.Struct):
+    """A recording, and the view document that the simulator's own objects made of its end, without any event.
+
+    `lag`: what they said of each group's lag and of its age in ms at each second.
+    """
 
     path: Path
-    told: dict[str, Any]
+    run_id: str
+    told: dict[str, Any] = {}
+    lag: dict[tuple[str, int], tuple[int, int]] = {}
 
 
 def fly_watched(path: Path) -> Watched:
     """Record a random flight and ask everybody in it."""
-    spec = random_spec(SEED)
-    settings = Settings(seed=SEED, until_us=spec.until_us)
-    recorder = Recorder(path, new_header(f"random-{SEED}", f'title = "{spec.title}"', settings))
-    told: dict[str, Any] = {}
-    with watching() as witness:
-        simulation = Simulation(spec, SEED, sinks=[recorder])
+    return watch(path, random_spec(SEED), SEED)
 
-        async def main() -> None:
-            async with simulation.running():
-                truth = Truth(simulation, witness)
-                for second in range(spec.until_us // 1_000_000 + 1):  # it remembers what it saw each second
-                    await simulation.timeline.fly(second * 1_000_000)
-                    told.update(truth.document())
 
-        trio.run(main, clock=simulation.timeline)
-    recorder.close(turns=simulation.timeline.turn, virtual_us=spec.until_us)
-    return Watched(path, told)
+def watch_sortie(place: Path, sortie: Sortie) -> Watched:
+    """Record a flight of the fleet below `place`."""
+    spec = sortie.make()
+    path = place / f"{sortie.name}.flight"
+    return watch(path, spec, spec.seed if sortie.seed is None else sortie.seed, sortie.until_us, sortie.breaks)
+
+
+def watch(
+    path: Path,
+    spec: ScenarioSpec,
+    seed: int,
+    until_us: int | None = None,
+    breaks: Callable[[pytest.MonkeyPatch], None] | None = None,
+) -> Watched:
+    """Record a flight, perhaps with something broken in its cluster, and ask everybody in it at every second."""
+    end_us = min(spec.until_us, until_us or spec.until_us)
+    settings = Settings(seed=seed, until_us=end_us)
+    title = "title = " + msgspec.json.encode(spec.title).decode()
+    header = new_header(spec.title or "watched", title, settings)
+    recorder = Recorder(path, header)
+    result = Watched(path, header.run_id)
+    with pytest.MonkeyPatch.context() as patch:
+        if breaks is not None:
+            breaks(patch)  # before the witness comes: what is broken is what it stands beside
+        with watching() as witness:
+            simulation = Simulation(spec, seed, sinks=[recorder])
+
+            async def main() -> None:
+                async with simulation.running():
+                    truth = Truth(simulation, witness)  # it remembers what it saw each second
+                    for now_us in range(0, end_us + 1, SECOND_US):
+                        await simulation.timeline.fly(now_us)
+                        result.told = truth.document()
+                        for name, group in result.told["groups"].items():
+                            result.lag[name, now_us // SECOND_US] = group["lag"], group["time_lag_ms"]
+
+            trio.run(main, clock=simulation.timeline)
+    recorder.close(turns=simulation.timeline.turn, virtual_us=end_us)
+    return result

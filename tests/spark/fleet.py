@@ -1,0 +1,78 @@
+"""Which flights must be told alike by everybody: the library, the swarm's, and ones with a broken cluster."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import recordings
+from cluster.spec import ScenarioSpec
+from recordings.scenario import load
+from recordings.swarm import draw
+from tests.mutants import MUTANTS
+
+SECOND_US = 1_000_000
+SHORT_S, SWARM_US = 25, 60 * SECOND_US
+LONGER_S = {"add-partitions": 330, "offset-reset": 120, "subscription-change": 60, "unclean-election": 130}
+"""Library flights in which what they are for comes late."""
+FIRST_SEED, SWARM_SEEDS = 7_000, 50
+MUTANT_SEED = 9_000  # and as many more as it has places in the table
+TEN = (
+    "first-flight", "add-partitions", "subscription-change", "unclean-election", "transaction-abort", "offset-reset",
+    "at-most-once", "swarm-7001", "swarm-7020", "swarm-7038",
+)  # fmt: skip
+ONE_MUTANT = "mutant-gives_a_successor_the_same_epoch"
+
+
+class Sortie(NamedTuple):
+    """A flight to be flown: what `watched.watch` is to be told of it."""
+
+    name: str
+    make: Callable[[], ScenarioSpec]
+    seed: int | None = None  # of the scenario, if None
+    until_us: int = SHORT_S * SECOND_US
+    breaks: Callable[[pytest.MonkeyPatch], None] | None = None
+
+
+def _scenario(name: str) -> Callable[[], ScenarioSpec]:
+    return lambda: load(name).spec
+
+
+def _drawn(seed: int, features: tuple[str, ...]) -> Callable[[], ScenarioSpec]:
+    return lambda: draw(seed, SWARM_US, features).spec
+
+
+def library() -> list[Sortie]:
+    """Every scenario but the ones that are there for their size."""
+    place = Path(recordings.__file__).parent / "library"
+    names = sorted(path.stem for path in place.glob("*.toml") if not path.stem.startswith("reference"))
+    return [Sortie(name, _scenario(name), until_us=LONGER_S.get(name, SHORT_S) * SECOND_US) for name in names]
+
+
+def swarm() -> list[Sortie]:
+    """Random clusters in trouble, in turns with transactions, unclean elections, added partitions."""
+    sorties = []
+    for seed in range(FIRST_SEED, FIRST_SEED + SWARM_SEEDS):
+        wanted = {"transactions": seed % 2, "unclean": seed % 3 == 0, "add partitions": seed % 5 == 0}
+        features = tuple(name for name, on in wanted.items() if on)
+        sorties.append(Sortie(f"swarm-{seed}", _drawn(seed, features), seed))
+    return sorties
+
+
+def mutants() -> list[Sortie]:
+    """Each broken cluster in a flight that has what it breaks."""
+    return [
+        Sortie(
+            f"mutant-{name}",
+            _drawn(seed, mutant.needs),
+            seed,
+            breaks=mutant.breaks,
+        )
+        for seed, (name, mutant) in enumerate(MUTANTS.items(), start=MUTANT_SEED)
+    ]
+
+
+ALL: dict[str, Sortie] = {sortie.name: sortie for sortie in (*library(), *swarm(), *mutants())}
+EVERY_RUN = (*TEN, ONE_MUTANT)
+"""What the default run flies."""

@@ -1,0 +1,168 @@
+-- What became of every acknowledged record, one by one, for each group that reads its topic.
+-- A record is its producer, partition and serial number: offsets are used again after a truncation.
+
+-- Every record of every batch that a leader appended, with the place it had.
+CREATE TABLE record AS
+SELECT
+    run_id, partition, producer, first_serial + place AS serial, base_offset + place AS at_offset, seq, cut
+FROM (SELECT *, unnest(range(count)) AS place FROM entry WHERE marker = '');
+
+CREATE TABLE acknowledged AS
+SELECT DISTINCT run_id, partition, producer, first_serial + place AS serial
+FROM (SELECT *, unnest(range(records)) AS place FROM batch_acknowledged);
+
+-- What no replica's log holds (any more): the last word on a record is that it was lost.
+CREATE TABLE vanished AS
+WITH said AS (
+    SELECT run_id, partition, producer, first_serial, records, seq, true AS gone FROM records_lost
+    UNION ALL
+    SELECT run_id, partition, producer, first_serial, records, seq, false FROM records_survived
+    UNION ALL
+    SELECT run_id, partition, producer, first_serial, count, seq, false FROM records_appended WHERE marker = ''
+)
+SELECT run_id, partition, producer, serial
+FROM (SELECT *, first_serial + unnest(range(records)) AS serial FROM said)
+GROUP BY ALL
+HAVING arg_max(gone, seq);
+
+CREATE TABLE aborted_record AS
+SELECT DISTINCT run_id, partition, producer, first_serial + place AS serial
+FROM (SELECT *, unnest(range(count)) AS place FROM aborted);
+
+-- What each group's applications finished: at an offset stood what had been appended there last.
+CREATE TABLE done AS
+WITH one AS (
+    SELECT run_id, "group", partition, seq, repeated, next_offset - first_offset AS records,
+        unnest(range(first_offset, next_offset)) AS at_offset
+    FROM records_processed
+)
+SELECT
+    one.run_id, one."group", one.partition, one.seq, repeated, records, record.producer, record.serial,
+    row_number() OVER (
+        PARTITION BY one.run_id, one."group", one.partition, record.producer, record.serial
+        ORDER BY one.seq, one.at_offset
+    ) = 1 AS fresh
+FROM one
+ASOF JOIN record
+    ON record.run_id = one.run_id AND record.partition = one.partition AND record.at_offset = one.at_offset
+    AND record.seq < one.seq;
+
+-- The same, each once. `copy`: written once more for an input whose record the group had finished: `repeated` counts
+-- by inputs, and so names more records than were finished before under their own names.
+CREATE TABLE finished AS
+SELECT run_id, "group", partition, producer, serial, bool_or(copy) AS copy
+FROM (
+    SELECT *, repeated + count(*) FILTER (fresh) OVER (PARTITION BY run_id, "group", seq) > records AND fresh AS copy
+    FROM done
+)
+WHERE fresh
+GROUP BY ALL;
+
+-- Where a group read a partition for the first time, and when; what is cut off the log later lies no more before it.
+CREATE TABLE start AS
+WITH first AS (
+    SELECT run_id, "group", one.key AS partition, arg_min(one.value, seq) AS start, min(seq) AS seq
+    FROM (SELECT *, unnest(map_entries(positions)) AS one FROM positions_reset)
+    GROUP BY ALL
+)
+SELECT first.run_id, "group", first.partition, first.seq, start,
+    least(start, coalesce(min(from_offset), start)) AS lowest
+FROM first
+LEFT JOIN cut ON cut.run_id = first.run_id AND cut.partition = first.partition AND cut.seq > first.seq
+GROUP BY first.run_id, "group", first.partition, first.seq, start;
+
+CREATE TABLE committed AS
+SELECT run_id, "group", partition, arg_max(committed, seq) AS committed FROM commit GROUP BY ALL;
+
+CREATE TABLE beginning_now AS
+SELECT run_id, partition, arg_max(log_start, seq) AS log_start FROM beginning GROUP BY ALL;
+
+-- Each record that a group may read, wherever it stood, and what the group had to do with that place.
+CREATE TABLE chance AS
+SELECT
+    record.run_id, reads."group", record.partition, producer, serial, at_offset,
+    record.cut IS NULL AND start.start IS NOT NULL
+        AND at_offset >= greatest(lowest, coalesce(log_start, 0)) AND at_offset < coalesce(committed, -1) AS passed,
+    start.start IS NOT NULL AND at_offset < start.start AND record.seq < start.seq
+        AND (record.cut IS NULL OR record.cut.seq > start.seq) AS before_start,
+    record.cut IS NULL AND at_offset < coalesce(log_start, 0) AS deleted,
+    start.start, start.lowest, record.seq, record.cut
+FROM record
+JOIN reads ON reads.run_id = record.run_id AND reads.partition = record.partition
+LEFT JOIN start ON start.run_id = record.run_id AND start."group" = reads."group" AND start.partition = record.partition
+LEFT JOIN committed ON committed.run_id = record.run_id AND committed."group" = reads."group"
+    AND committed.partition = record.partition
+LEFT JOIN beginning_now ON beginning_now.run_id = record.run_id AND beginning_now.partition = record.partition;
+
+-- What a group's commit had passed when the record was deleted or cut off.
+CREATE TABLE left_behind AS
+WITH gone AS (
+    SELECT run_id, "group", partition, producer, serial, at_offset, cut.seq AS gone_seq
+    FROM chance WHERE cut IS NOT NULL AND at_offset >= lowest
+    UNION ALL
+    SELECT chance.run_id, "group", chance.partition, producer, serial, at_offset, min(beginning.seq)
+    FROM chance
+    JOIN beginning ON beginning.run_id = chance.run_id AND beginning.partition = chance.partition
+        AND beginning.log_start > at_offset AND beginning.seq > chance.seq
+    WHERE at_offset >= lowest AND (cut IS NULL OR cut.seq > beginning.seq)
+    GROUP BY ALL
+)
+SELECT DISTINCT gone.run_id, gone."group", gone.partition, producer, serial
+FROM gone
+ASOF JOIN commit ON commit.run_id = gone.run_id AND commit."group" = gone."group"
+    AND commit.partition = gone.partition AND commit.seq < gone_seq
+WHERE committed > at_offset;
+
+CREATE TABLE place AS
+SELECT run_id, "group", partition, producer, serial,
+    bool_or(passed) AS passed, bool_or(before_start) AS before_start, bool_or(deleted) AS deleted
+FROM chance GROUP BY ALL;
+
+-- One row for each acknowledged record and each group that reads its topic.
+CREATE TABLE fate AS
+SELECT
+    run_id, reads."group", partition, producer, serial,
+    CASE
+        WHEN finished.serial IS NOT NULL THEN 'delivered'
+        WHEN vanished.serial IS NOT NULL OR place.passed OR left_behind.serial IS NOT NULL THEN 'lost'
+        WHEN before_start OR deleted THEN 'skipped'
+        ELSE 'unread'
+    END AS fate,
+    vanished.serial IS NOT NULL AS vanished
+FROM acknowledged
+JOIN reads USING (run_id, partition)
+JOIN group_declared USING (run_id, "group")
+LEFT JOIN aborted_record USING (run_id, partition, producer, serial)
+LEFT JOIN vanished USING (run_id, partition, producer, serial)
+LEFT JOIN finished USING (run_id, "group", partition, producer, serial)
+LEFT JOIN left_behind USING (run_id, "group", partition, producer, serial)
+LEFT JOIN place USING (run_id, "group", partition, producer, serial)
+WHERE NOT (read_committed AND aborted_record.serial IS NOT NULL) AND NOT coalesce(finished.copy, false);
+
+CREATE TABLE delivery AS
+WITH unacknowledged AS (
+    SELECT run_id, "group", count(*) AS records
+    FROM finished
+    JOIN group_declared USING (run_id, "group")
+    ANTI JOIN acknowledged USING (run_id, partition, producer, serial)
+    LEFT JOIN aborted_record USING (run_id, partition, producer, serial)
+    WHERE NOT copy AND NOT (read_committed AND aborted_record.serial IS NOT NULL)
+    GROUP BY ALL
+), again AS (
+    SELECT run_id, "group", sum(repeated) AS duplicated FROM records_processed GROUP BY ALL
+)
+SELECT
+    run_id, "group",
+    count(fate) AS acknowledged,
+    count(*) FILTER (fate = 'delivered') AS delivered,
+    count(*) FILTER (fate = 'lost') AS lost,
+    count(*) FILTER (fate = 'skipped') AS skipped,
+    count(*) FILTER (fate = 'unread') AS unread,
+    count(*) FILTER (fate = 'delivered' AND vanished) AS delivered_then_lost,
+    coalesce(any_value(unacknowledged.records), 0) AS delivered_unacknowledged,
+    coalesce(any_value(duplicated), 0) AS duplicated
+FROM group_declared
+LEFT JOIN fate USING (run_id, "group")
+LEFT JOIN unacknowledged USING (run_id, "group")
+LEFT JOIN again USING (run_id, "group")
+GROUP BY ALL;
