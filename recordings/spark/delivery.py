@@ -19,6 +19,7 @@ from recordings.spark.report_data import FATES
 from recordings.spark.tables import Tables
 
 EVERYTHING = 2**62
+STATES = ("finished", "before", "passed", "deleted")  # the first that holds decides
 KINDS = ("acked", "acked_aborted", "unacked", "unacked_aborted")
 
 
@@ -110,7 +111,6 @@ def _states(tables: Tables, readers: DataFrame) -> DataFrame:
         .groupBy(*READER, "island")
         .agg(sf.min("from").alias("low"), sf.max("to").alias("high"))
     )
-    start = sf.coalesce("start", sf.lit(0))
     none = sf.lit(0)
     passed = readers.where("start is not null").select(
         *READER,
@@ -121,8 +121,15 @@ def _states(tables: Tables, readers: DataFrame) -> DataFrame:
     deleted = deleted.select(
         *READER, sf.greatest("one.low", "lowest").alias("low"), sf.greatest("one.high", "lowest").alias("high")
     )
-    skipped = readers.select(*READER, none.cast("bigint").alias("low"), sf.greatest(start, "log_start").alias("high"))
-    spans = {"finished": pieces.drop("island"), "passed": passed.unionByName(deleted), "skipped": skipped}
+    zero = none.cast("bigint").alias("low")
+    before = readers.select(*READER, zero, sf.coalesce("start", none).alias("high"))
+    gone = readers.select(*READER, zero, sf.col("log_start").alias("high"))
+    spans = {
+        "finished": pieces.drop("island"),
+        "before": before,
+        "passed": passed.unionByName(deleted),
+        "deleted": gone,
+    }
     rows = [readers.select(*READER, sf.explode(sf.array(none.cast("bigint"), sf.lit(EVERYTHING))).alias("offset"))]
     for name, span in spans.items():
         ends = sf.array(
@@ -153,7 +160,7 @@ def _by_ranges(known: DataFrame, states: DataFrame, readers: DataFrame) -> DataF
     counted = (
         rows.select(
             *READER,
-            *("offset", "batch", "finished", "passed", "skipped"),
+            *("offset", "batch", *STATES),
             *(below(name) for name in KINDS),
             sf.last(sf.when(sf.col("batch").isNotNull(), last), ignorenulls=True).over(time).alias("_last"),
         )
@@ -170,7 +177,7 @@ def _stretches(counted: DataFrame, readers: DataFrame) -> DataFrame:
     order = Window.partitionBy(*READER).orderBy("offset")
     states = {
         name: sf.sum(sf.coalesce(name, sf.lit(0))).over(order.rangeBetween(Window.unboundedPreceding, 0)) > 0
-        for name in ("finished", "passed", "skipped")
+        for name in STATES
     }
     between = {name: sf.coalesce(sf.lead(name).over(order) - sf.col(name), sf.lit(0)) for name in KINDS}
     left_out = sf.col("read_committed")
@@ -178,8 +185,9 @@ def _stretches(counted: DataFrame, readers: DataFrame) -> DataFrame:
     unacked = sf.col("unacked") + sf.when(left_out, 0).otherwise(sf.col("unacked_aborted"))
     fate = (
         sf.when(sf.col("finished"), "delivered")
+        .when(sf.col("before"), "skipped")
         .when(sf.col("passed"), "lost")
-        .when(sf.col("skipped"), "skipped")
+        .when(sf.col("deleted"), "skipped")
         .otherwise("unread")
     )
     fated = {name: sf.sum(sf.when(sf.col("fate") == name, acked).otherwise(0)).alias(name) for name in FATES}

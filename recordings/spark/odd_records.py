@@ -33,8 +33,10 @@ def odd_fates(tables: Tables, odd: DataFrame, readers: DataFrame) -> DataFrame:
     )
     fate = (
         sf.when(sf.col("copy").isNotNull(), "delivered")
-        .when(sf.col("vanished") | sf.coalesce("passed", sf.lit(False)), "lost")
-        .when(sf.coalesce("skipped", sf.lit(False)), "skipped")
+        .when(sf.col("vanished"), "lost")
+        .when(sf.col("before"), "skipped")
+        .when(sf.col("passed"), "lost")
+        .when(sf.col("deleted"), "skipped")
         .otherwise("unread")
     )
     told = sf.col("acked")
@@ -89,7 +91,7 @@ def _finished(tables: Tables, places: DataFrame) -> DataFrame:
 
 
 def _left_behind(tables: Tables, places: DataFrame, readers: DataFrame) -> DataFrame:
-    """What each group did at the places of these records: `READER`, `producer`, `serial`, `passed`, `skipped`."""
+    """What each group did at the places of these records: `READER`, `producer`, `serial`, and three flags."""
     moments = (
         places.where("cut_seq is not null")
         .select(*PARTITION, sf.col("cut_seq").alias("seq"))
@@ -115,11 +117,12 @@ def _left_behind(tables: Tables, places: DataFrame, readers: DataFrame) -> DataF
     passed = began & (now | sf.coalesce(when_cut, sf.lit(False)) | sf.coalesce(when_deleted, sf.lit(False)))
     stood_then = stands | (sf.col("cut_seq") > sf.col("start_seq"))
     before = (at < sf.col("start")) & (sf.col("seq") < sf.col("start_seq")) & stood_then
-    skipped = sf.coalesce(before, sf.lit(False)) | (stands & (at < sf.col("log_start")))
+    deleted = stands & (at < sf.col("log_start"))
+    flags = {"before": before, "passed": passed, "deleted": deleted}
     return (
         places.join(sf.broadcast(readers.drop("read_committed")), list(PARTITION))
         .join(then, [*READER, "cut_seq"], "left")
-        .select(*READER, "producer", "serial", passed.alias("passed"), skipped.alias("skipped"))
+        .select(*READER, "producer", "serial", *(flag.alias(name) for name, flag in flags.items()))
         .groupBy(*READER, "producer", "serial")
-        .agg(sf.bool_or("passed").alias("passed"), sf.bool_or("skipped").alias("skipped"))
+        .agg(*(sf.bool_or(name).alias(name) for name in flags))
     )

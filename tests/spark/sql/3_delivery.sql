@@ -124,8 +124,10 @@ SELECT
     run_id, reads."group", partition, producer, serial,
     CASE
         WHEN finished.serial IS NOT NULL THEN 'delivered'
-        WHEN vanished.serial IS NOT NULL OR place.passed OR left_behind.serial IS NOT NULL THEN 'lost'
-        WHEN before_start OR deleted THEN 'skipped'
+        WHEN vanished.serial IS NOT NULL THEN 'lost'
+        WHEN before_start THEN 'skipped'
+        WHEN place.passed OR left_behind.serial IS NOT NULL THEN 'lost'
+        WHEN deleted THEN 'skipped'
         ELSE 'unread'
     END AS fate,
     vanished.serial IS NOT NULL AS vanished
