@@ -178,7 +178,8 @@ class Broker:
         self.stopped_us = self.died_us = self.now_us
         self._backlog.clear()
         self.timeouts.clear()
-        self.disk.host_process_died()
+        for call in self.disk.host_process_died(self._serve):
+            self.never_received(call)
         self._coordinators.died()
         self._requests.died()
         for replica in self.replicas.values():
@@ -376,6 +377,8 @@ class Broker:
             if self._host_is_up:
                 call.connection.inbound.send(call.connection.reset, None)
         elif appends := appends_of(call.request):
+            if self.disk.full:  # the process halts with it in its hands
+                self.never_received(call)
             self.disk.append(appends, self._serve, call)
         else:
             self._handlers[call.request.__class__](call)

@@ -110,9 +110,11 @@ class Disk:
             self._judge()
         write.action(write.argument)
 
-    def host_process_died(self) -> None:
-        """The process is gone, with everything it waited for."""
+    def host_process_died(self, action: Action) -> list[Any]:
+        """The process is gone, with everything it waited for; returns what this action was to be done with."""
         self._life += 1
+        waiting = [write.argument for write in self._queue if write.action == action]
         self._queue.clear()
         self._free_us = 0
         self._judge()
+        return waiting

@@ -10,7 +10,16 @@ import trio
 from cluster import events as e
 from cluster.commands import parse, text_of
 from cluster.simulation import Simulation
-from cluster.spec import ApplicationSpec, GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec, TransactionsSpec
+from cluster.spec import (
+    ApplicationSpec,
+    BrokerSpec,
+    GroupSpec,
+    ProducerSpec,
+    ScenarioSpec,
+    StepSpec,
+    TopicSpec,
+    TransactionsSpec,
+)
 from cluster.view import delivery, ledger
 from cluster.view.delivery import FATES
 from cluster.view.document import document
@@ -187,3 +196,18 @@ def test_an_initial_barrier_waits_for_no_member() -> None:
     flight = flown(twins("g-1"))
     assert flight.document["groups"]["g"]["last_rebalance"]["waited_for"] == ""
     assert flight.simulation.view.groups["g"].rebalances[0].initial
+
+
+def test_what_a_full_disk_takes_from_a_producer_that_waits_for_no_answer_is_lost() -> None:
+    """The broker halts with the request in its hands: seed 515 once left such a record unread for ever."""
+    spec = ScenarioSpec(
+        title="full",
+        until_us=40 * SECOND_US,
+        brokers=(BrokerSpec(1),),
+        topics=(TopicSpec("orders", replication=1),),
+        producers=(ProducerSpec("p", ("orders",), limit=200, config={"acks": "0", "enable.idempotence": False}),),
+        groups=(GroupSpec("g", ("orders",), config={"auto.offset.reset": "earliest"}),),
+    )
+    flight = flown(with_steps(spec, (8, "fill disk of broker-1 for 3s"), (12, "start broker-1")))
+    counts = flight.document["delivery"]["by_group"]["g"]
+    assert (counts["unread"], counts["lost"] > 0, broken(counts)) == (0, True, False)
