@@ -166,6 +166,8 @@ class GroupBooks:
         group.members.pop(event.old_member_id, None)
         group.members[event.member_id] = event.member
         group.leader = event.leader
+        if event.goes_on:  # it comes back to what the generation gave its predecessor: no part of the rebalance
+            group.taken[event.member] = group.generation
         group.sessions.pop(event.old_member_id, None)
         group.sessions[event.member_id] = event.session_deadline_us
         if event.old_member_id in group.assignment:
