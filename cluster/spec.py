@@ -221,13 +221,17 @@ class ExpectationSpec(msgspec.Struct, frozen=True):
 
 
 class ScenarioSpec(msgspec.Struct, frozen=True):
-    """A whole scenario: everything that a simulation needs to be built and flown, and what must hold at the end."""
+    """A whole scenario: everything that a simulation needs to be built and flown, and what must hold at the end.
+
+    `buggify`: brokers often do what they may do and seldom do (`cluster/buggify.py`).
+    """
 
     title: str
     module: str = "other"
     lesson: str = ""
     seed: int = 1
     until_us: int = 300_000_000
+    buggify: bool = False
     brokers: tuple[BrokerSpec, ...] = (BrokerSpec(1), BrokerSpec(2), BrokerSpec(3))
     config: dict[str, Value] = {}
     network: NetworkSpec = NetworkSpec()

@@ -10,8 +10,10 @@ from recordings.check import Checked
 from recordings.check import check as check_seeds
 from recordings.swarm import SHORTEST_US
 
+MOST_JOBS = 256
 
-def check(seeds: int, first_seed: int, virtual: str, progress: StageProgress) -> Checked:
+
+def check(seeds: int, first_seed: int, virtual: str, progress: StageProgress, jobs: int = 1) -> Checked:
     """Fly `seeds` seeds from `first_seed` on for `virtual` each. Raises UsageError.
 
     The files of failures are written to the current directory; where that cannot be, it is said.
@@ -21,6 +23,8 @@ def check(seeds: int, first_seed: int, virtual: str, progress: StageProgress) ->
         raise UsageError("--seeds: at least one seed is flown")
     if first_seed < 0:
         raise UsageError("--from: seeds are counted from 0")
+    if not 1 <= jobs <= MOST_JOBS:
+        raise UsageError(f"--jobs: from 1 to {MOST_JOBS} processes fly")
     if virtual_us < SHORTEST_US:
         raise UsageError(
             f"--virtual: {virtual} leaves no time for trouble and healing: at least {SHORTEST_US // 1_000_000}s"
@@ -30,7 +34,7 @@ def check(seeds: int, first_seed: int, virtual: str, progress: StageProgress) ->
         progress(f"{failed} failed, {what}", done / seeds)
 
     with interruption.seen_to():  # also between two flights
-        checked = check_seeds(seeds, virtual_us, first_seed=first_seed, progress=tell)
+        checked = check_seeds(seeds, virtual_us, first_seed=first_seed, progress=tell, jobs=jobs)
     progress.clear()
     for failure in checked.failures:
         try:

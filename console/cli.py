@@ -302,12 +302,13 @@ def check(
     virtual: Annotated[
         str, Parameter(help="Virtual time of each flight; its last 34 s are for healing.", allow_leading_hyphen=True)
     ] = "60s",
+    jobs: Annotated[int, Parameter(help="How many processes fly.", converter=whole_number)] = 1,
     json: Json = False,
 ) -> int:
     """Fly random clusters under random faults: every invariant must hold, and each must become whole again."""
     from console import checking, output
 
-    checked = checking.check(seeds, first, virtual, output.StageProgress(sys.stderr))
+    checked = checking.check(seeds, first, virtual, output.StageProgress(sys.stderr), jobs)
     say(_json(checked) if json else output.of_check(checked))
     return HELD if checked.held else NOT_HELD
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import msgspec
 
 from cluster.durations import format_duration, spoken_duration
+from cluster.reach import NOT_ASKED, PROBES
 from console.printing import rewrite, write
 
 if TYPE_CHECKING:
@@ -94,7 +95,18 @@ def of_check(checked: "Checked") -> str:
     lines.append(f"  {checked.wall_s:.1f} s, {checked.seeds_per_hour:,} seeds an hour")
     if checked.interrupted:
         lines.append("  interrupted: the rest was not flown")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_of_reach(checked)])
+
+
+def _of_reach(checked: "Checked") -> list[str]:
+    """Which branches of the rules were taken, and how often."""
+    taken = sum(1 for hits in checked.reach.values() if hits)
+    lines = ["", f"Reach: {taken} of {len(checked.reach)} rare branches taken"]
+    lines += [f"  {hits:>9,}  {name:<45}  {PROBES[name]}" for name, hits in checked.reach.items() if hits]
+    never = [name for name, hits in checked.reach.items() if not hits]
+    lines += [f"  {'never':>9}  {name:<45}  {PROBES[name]}" for name in never if name not in NOT_ASKED]
+    lines += [f"  {'never':>9}  {name:<45}  not asked for: {NOT_ASKED[name]}" for name in never if name in NOT_ASKED]
+    return lines
 
 
 def of_library(listed: Sequence["Listed"]) -> str:

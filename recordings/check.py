@@ -8,27 +8,19 @@ scenario file, which alone shows it again.
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import msgspec
 
+from cluster.reach import NOT_ASKED, PROBES
 from cluster.spec import ScenarioSpec, StepSpec
-from recordings.comparison import Comparison
-from recordings.flight import FlightError, FlightResult, Plan, fly
-from recordings.format import Settings
 from recordings.scenario_writer import write_scenario
+from recordings.seeds import CONVERGED, DETERMINED, Order, Outcome, Seen, flown, fly_once
 from recordings.swarm import Swarm, draw
 
 SECOND_US = 1_000_000
-TWICE_EVERY = 10  # of so many seeds one is flown again
 SHRINKING_FLIGHTS = 80  # at most, for one failure
 MOST_FAILURES = 3  # then there is enough to look at
-CONVERGED, DETERMINED, BUG = "V1", "D1", "B1"
-NAMES = {
-    CONVERGED: "ConvergesAfterHeal",
-    DETERMINED: "SameSeedSameFlight",
-    BUG: "TheSimulationRunsOn",
-}
+A_FLEET = 10_000  # from so many seeds on, a branch that was never taken is a failure
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +46,8 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 class Checked(msgspec.Struct, kw_only=True):
     """What `check --json` prints: how much was flown and compared, and each failure.
 
-    `seeds_per_hour`: of one core's time, whatever else the machine does.
+    `seeds_per_hour`: of one core's time (`busy_s`), whatever else the machine does; making failures small is left out.
+    `reach`: how often each branch in `cluster/reach.py` was taken, `unreached`: which must be.
     """
 
     seeds: int = 0
@@ -66,22 +59,14 @@ class Checked(msgspec.Struct, kw_only=True):
     flown_twice: int = 0
     interrupted: bool = False
     failures: list[Failure] = []
+    busy_s: float = 0.0
+    reach: dict[str, int] = {}
+    unreached: tuple[str, ...] = ()
 
     @property
     def held(self) -> bool:
-        """Whether nothing went wrong."""
-        return not self.failures
-
-
-class _Outcome(msgspec.Struct, frozen=True):
-    """How one flight ended; `invariant` is "" when all held."""
-
-    events: int = 0
-    invariant: str = ""
-    name: str = ""
-    found: str = ""
-    at_s: float = 0.0
-    interrupted: bool = False
+        """Whether nothing went wrong; a fleet must also have taken every branch that it is known to take."""
+        return not self.failures and not (self.unreached and self.seeds >= A_FLEET)
 
 
 def check(
@@ -93,87 +78,51 @@ def check(
     progress: Callable[[int, int, str], object] | None = None,
     most_failures: int = MOST_FAILURES,
     shrinking_flights: int = SHRINKING_FLIGHTS,
+    jobs: int = 1,
 ) -> Checked:
     """Fly the seeds from `first_seed` on for `virtual_us` each, until `most_failures` failed (or Ctrl-C).
 
     `features` are on in every seed; a failure is made small in at most `shrinking_flights`. `progress` is told how many
-    seeds are done, how many failed, and what goes on.
+    seeds are done, how many failed, and what goes on. `jobs` processes fly; what they find does not depend on it.
     """
-    checked = Checked(first_seed=first_seed, virtual_s=virtual_us / SECOND_US)
-    began, busy_since = time.perf_counter(), time.process_time()
-    for seed in range(first_seed, first_seed + seeds):
-        if progress is not None:
-            progress(checked.seeds, len(checked.failures), f"seed {seed}")
-        swarm = draw(seed, virtual_us, features)
-        lines: list[bytes] | None = [] if seed % TWICE_EVERY == 0 else None
-        outcome = _fly(swarm.spec, lines.append if lines is not None else None)
-        if outcome.interrupted:
-            checked.interrupted = True
-            break
-        checked.events += outcome.events
-        if not outcome.invariant and lines is not None:
-            outcome = _again(swarm.spec, outcome, lines)
-            if outcome.interrupted:  # what was cut short is no other flight
+    checked = Checked(first_seed=first_seed, virtual_s=virtual_us / SECOND_US, reach=dict.fromkeys(PROBES, 0))
+    began = time.perf_counter()
+    orders = (Order(seed, virtual_us, tuple(features)) for seed in range(first_seed, first_seed + seeds))
+    with flown(orders, jobs) as flights:
+        for seen in flights:
+            if seen.outcome.interrupted:
                 checked.interrupted = True
                 break
-            checked.flown_twice += 1
-        checked.seeds += 1
-        if outcome.invariant:
+            _count(checked, seen)
             if progress is not None:
-                progress(checked.seeds, len(checked.failures) + 1, f"seed {seed} failed: making it small")
-            checked.failures.append(_explain(seed, swarm, outcome, shrinking_flights))
-            if len(checked.failures) >= most_failures:
-                break
+                progress(checked.seeds, len(checked.failures), f"seed {seen.seed}")
+            if seen.outcome.invariant:
+                if progress is not None:
+                    progress(checked.seeds, len(checked.failures) + 1, f"seed {seen.seed} failed: making it small")
+                swarm = draw(seen.seed, virtual_us, features)
+                checked.failures.append(_explain(seen.seed, swarm, seen.outcome, shrinking_flights))
+                if len(checked.failures) >= most_failures:
+                    break
     checked.wall_s = round(time.perf_counter() - began, 3)
-    busy_s = time.process_time() - busy_since
-    checked.seeds_per_hour = round(checked.seeds * 3_600 / busy_s) if busy_s else 0
+    checked.seeds_per_hour = round(checked.seeds * 3_600 / checked.busy_s) if checked.busy_s else 0
+    checked.busy_s = round(checked.busy_s, 3)
+    checked.unreached = tuple(name for name, hits in checked.reach.items() if not hits and name not in NOT_ASKED)
     return checked
 
 
-def _again(spec: ScenarioSpec, first: _Outcome, lines: list[bytes]) -> _Outcome:
-    """A seed is a flight: the second one has the same events, or the first that differs is named."""
-    comparison = Comparison(iter(lines))
-    second = _fly(spec, comparison)
-    if second.interrupted:
-        return second
-    comparison.finish(recorded_until_us=spec.until_us, flown_until_us=spec.until_us)
-    differs = comparison.divergence
-    if differs is None:
-        return first
-    sides = [_text(one) for one in (differs.recorded, differs.rerun)]
-    found = f"event {differs.seq} at {differs.at_s:f} s differs; first flight: {sides[0]}; second flight: {sides[1]}"
-    return msgspec.structs.replace(first, invariant=DETERMINED, name=NAMES[DETERMINED], found=found, at_s=differs.at_s)
-
-
-def _text(event: dict[str, Any] | None) -> str:
-    return "nothing" if event is None else msgspec.json.encode(event).decode()
-
-
-def _fly(spec: ScenarioSpec, on_lines: Callable[[bytes], None] | None = None) -> _Outcome:
-    """Fly it; `on_lines` gets the journal's lines, many at a time."""
-    plan = Plan(scenario=spec.title, text="", spec=spec, settings=Settings(seed=spec.seed, until_us=spec.until_us))
-    try:
-        result = fly(plan, on_lines=on_lines)
-    except FlightError as error:
-        where = type(error.cause).__name__
-        return _Outcome(invariant=BUG, name=NAMES[BUG], found=f"{where}: {error.cause}", at_s=error.at_us / SECOND_US)
-    return _judged(result)
-
-
-def _judged(result: FlightResult) -> _Outcome:
-    for violation in result.invariants["violations"]:
-        return _Outcome(result.events, violation["invariant"], violation["name"], violation["found"], violation["at_s"])
-    wrong = [f"{each.get('that')}: {each.get('found')}" for each in result.expectations if each["ok"] is False]
-    if wrong and not result.interrupted:
-        found = "; ".join(wrong)
-        return _Outcome(result.events, CONVERGED, NAMES[CONVERGED], found, result.virtual_s)
-    return _Outcome(result.events, interrupted=result.interrupted)
+def _count(checked: Checked, seen: Seen) -> None:
+    checked.seeds += 1
+    checked.events += seen.outcome.events
+    checked.flown_twice += seen.twice
+    checked.busy_s += seen.busy_s
+    for name, hits in seen.reach.items():
+        checked.reach[name] += hits
 
 
 # --- making a failure small -------------------------------------------------------------------------------------------
 
 
-def _explain(seed: int, swarm: Swarm, outcome: _Outcome, flights: int) -> Failure:
+def _explain(seed: int, swarm: Swarm, outcome: Outcome, flights: int) -> Failure:
     drawn = [step for step in swarm.spec.steps if step.at_us < swarm.healed_us]
     small, last = swarm.spec, outcome
     if outcome.invariant != DETERMINED:
@@ -202,14 +151,14 @@ def _explain(seed: int, swarm: Swarm, outcome: _Outcome, flights: int) -> Failur
     )
 
 
-def shrink(swarm: Swarm, invariant: str, most_flights: int = SHRINKING_FLIGHTS) -> tuple[ScenarioSpec, _Outcome]:
+def shrink(swarm: Swarm, invariant: str, most_flights: int = SHRINKING_FLIGHTS) -> tuple[ScenarioSpec, Outcome]:
     """The smallest scenario that ddmin finds to break the same invariant, and how its flight ended."""
-    spec, last, flights = swarm.spec, _Outcome(), 0
+    spec, last, flights = swarm.spec, Outcome(), 0
 
     def still(trial: ScenarioSpec) -> bool:
         nonlocal last, flights
         flights += 1
-        outcome = _fly(trial)
+        outcome = fly_once(trial)
         if outcome.invariant == invariant:
             last = outcome
             return True

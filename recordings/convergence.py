@@ -40,7 +40,7 @@ def timely(spec: ScenarioSpec) -> list[str]:
 
     The scan looks every second for transactions beyond their timeout; what it writes takes its time.
     """
-    if _may_crash_away(spec):
+    if _commands(spec, Crash):  # its host says nothing: who sent it a marker finds out after request.timeout.ms (30 s)
         return []
     where = 'topics["__transaction_state"]'  # a broker that was late to register has just begun to coordinate
     late = f"{where}.leaderless > 0 || {where}.under_replicated > 0"
@@ -86,10 +86,13 @@ def _group(spec: ScenarioSpec, group: GroupSpec) -> Iterator[str]:
     where, counts = f'groups["{group.name}"]', _counts(group)
     if _lossless(spec, group):
         yield f"{counts}.lost == 0"
-    if _chokes(group):
+    if _chokes(group) or "group.max.size" in spec.config:  # a full group turns away who comes back before his session
+        return  # is over, which is the end of his process
+    if "group.instance.id" in group.config:  # who starts fences the others, and may be gone before they start again
         return
     yield f'{where}.state == "Stable" && {where}.members == {group.members}'
     restless = any(_is_written_for_ever(spec, topic) for topic in group.topics)
+    restless = restless or spec.buggify  # whose fetches bring one batch each: who reads much is not done in time
     hangs = _transactional(spec, group) and (_may_crash_away(spec) or _may_be_cut(spec, group))
     for name in group.instances():
         yield f'members["{name}"].alive && members["{name}"].state == "Stable"'

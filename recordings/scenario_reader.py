@@ -65,6 +65,7 @@ def read_scenario(
         lesson=top.take("lesson", text, "").strip(),
         seed=top.take("seed", whole(0), 1),
         until_us=top.take("until", duration, 300_000_000),
+        buggify=top.take("buggify", flag, False),
         brokers=brokers,
         config=config,
         network=_network(top.table("network")),

@@ -35,6 +35,7 @@ def write_scenario(spec: ScenarioSpec) -> str:
                 ("lesson", spec.lesson, ""),
                 ("seed", spec.seed, 1),
                 ("until", _duration(spec.until_us), "5m"),
+                ("buggify", spec.buggify, False),
             ]
         ),
         "[cluster]\n" + _lines([("brokers", len(spec.brokers) if plain else racks, None), ("config", spec.config, {})]),

@@ -34,6 +34,7 @@ from cluster.spec import (
 )
 from recordings.convergence import converged, timely
 from recordings.swarm_faults import CLASSES, TROUBLE_BEGINS_US, healing, trouble
+from recordings.swarm_rare import RARE
 
 SECOND_US = 1_000_000
 HEALING_US = 34 * SECOND_US  # what a cluster may take from its last fault until it is whole and read to the end
@@ -45,6 +46,7 @@ FEATURES = (
     "small_batches", "two_groups", "far_apart", "commit_policy", "unclean", "short_session", "version_1",
     "exactly_once", "writes", "sink", "poison",
 )  # fmt: skip
+RARELY = 0.15  # features that lead to seldom used rules
 
 
 class Swarm(msgspec.Struct, frozen=True):
@@ -64,7 +66,11 @@ def draw(seed: int, virtual_us: int, features: Sequence[str] = ()) -> Swarm:
     assert virtual_us >= SHORTEST_US
     luck = random_stream(seed, "swarm/features")
     chosen = tuple(name for name in FEATURES if (luck.random() < 0.4) | (name in features))
+    rare = tuple(name for name in RARE if (luck.random() < RARELY) | (name in features))
     spec = _cluster(seed, virtual_us, chosen)
+    for name in rare:
+        spec = RARE[name](spec, random_stream(seed, f"swarm/rare/{name}"))
+    chosen = (*chosen, *rare)
     luck = random_stream(seed, "swarm/faults")
     faults = tuple(name for name in CLASSES if (luck.random() < 0.3) | (name in features))
     healed_us = virtual_us - HEALING_US

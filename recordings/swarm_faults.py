@@ -77,8 +77,8 @@ def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
         if SlowMember in commands:
             texts += [(100, f"slow {name} to {group.application.per_record_us}us") for name in group.instances()]
         if Subscribe in commands:
-            back = f"to {','.join(sorted(group.topics))}"
-            texts += [(3_100, f"subscribe {name} {back}") for name in group.instances()]
+            back = {name: f"to {','.join(sorted(group.topics_of(name)))}" for name in group.instances()}
+            texts += [(3_100, f"subscribe {name} {back[name]}") for name in group.instances()]
     steps = [_step(healed_us + after_ms * 1_000, text) for after_ms, text in texts]
     return steps + [
         _step(spec.until_us - before_us, f"stop {name}") for before_us in PRODUCERS_STOP_US for name in producers

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from cluster.assignors.interface import PartitionsPerTopic, RebalanceProtocol, Subscription
 from cluster.assignors.sticky import assign_sticky
 from cluster.protocol.names import TopicPartition
+from cluster.reach import reached
 
 
 class CooperativeStickyAssignor:
@@ -28,6 +29,7 @@ class CooperativeStickyAssignor:
         if transferring is None:
             transferring = partitions_changing_hands(assignment, subscriptions)
         for member in dict.fromkeys(transferring.values()):
+            reached("cooperative: withheld")
             assignment[member] = [held for held in assignment[member] if held not in transferring]
         return assignment
 

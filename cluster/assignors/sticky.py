@@ -24,6 +24,7 @@ from typing import NamedTuple
 from cluster.assignors.interface import PartitionsPerTopic, RebalanceProtocol, Subscription
 from cluster.assignors.sticky_balance import GeneralBalance
 from cluster.protocol.names import TopicPartition
+from cluster.reach import reached
 
 _by_number_then_topic = itemgetter(1, 0)
 
@@ -76,6 +77,7 @@ def assign_sticky(
     if _subscriptions_equal([subscriptions[member] for member in members], wanted):
         assignment, transferring = _assign_constrained(counts, claims)
     else:
+        reached("sticky: topics differ")
         assignment, transferring = GeneralBalance(counts, subscriptions, claims.held).assign(), None
     for held in assignment.values():
         held.sort()

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 
 from cluster.assignors.interface import Subscription
 from cluster.protocol.names import TopicPartition
+from cluster.reach import reached
 
 Held = dict[TopicPartition, None]
 """What a member holds: a dict in place of a set, because its order is the order of insertion."""
@@ -176,6 +177,7 @@ class GeneralBalance:
     def _move(self, wished: TopicPartition, target: str) -> None:
         partition = self._movements.better_choice(wished, self._owner[wished], target)
         source = self._owner[partition]
+        reached("sticky: a partition moves")
         self._movements.record(partition, source, target)
         self._place(source, -1)
         del self._held[source][partition]

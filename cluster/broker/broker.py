@@ -38,7 +38,7 @@ class Broker:
     ) -> None:
         self.id, self.rack, self.name = spec.id, spec.rack or "", spec.name
         self.control, self.tell = control, tell
-        self.timeline, self.network = control.timeline, control.network
+        self.timeline, self.network, self.buggify = control.timeline, control.network, control.buggify
         self.config = config
         self.alive = self.running = False
         self.life = 0

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from cluster.broker.controller import Controller
 from cluster.broker.replica import Replica
+from cluster.buggify import Buggify
 from cluster.events import ControllerElected, Event
 from cluster.network import Link, Network
 from cluster.protocol.messages import PartitionMetadata
@@ -57,9 +58,15 @@ class ControlPlane:
     """The driver of the `Controller`."""
 
     def __init__(
-        self, timeline: Timeline, network: Network, controller: Controller, tell: Callable[[Event], None]
+        self,
+        timeline: Timeline,
+        network: Network,
+        controller: Controller,
+        tell: Callable[[Event], None],
+        buggify: Buggify | None = None,
     ) -> None:
         self.timeline, self.network, self.controller, self._tell = timeline, network, controller, tell
+        self.buggify = buggify if buggify is not None else Buggify(0, on=False)
         self.brokers: dict[int, ControlledBroker] = {}
         self.active = NO_CONTROLLER
         self.groups_held: dict[str, Mapping[str, object]] = {}  # ground truth: by a partition's last coordinator

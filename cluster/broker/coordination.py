@@ -192,7 +192,7 @@ class Coordination(ABC, Generic[Kind]):
 
     def _append(self, hosted: Hosted[Kind], records: tuple[Record, ...]) -> RecordBatch | None:
         replica = hosted.replica
-        if len(replica.metadata.isr) < replica.min_insync_replicas:
+        if len(replica.metadata.isr) < replica.min_insync_replicas or self._broker.buggify.refuses_append():
             return None
         now_us = self._broker.now_us
         placed = replica.append(self._batch(replica.partition, records, now_us), now_us)
@@ -215,7 +215,9 @@ class Coordination(ABC, Generic[Kind]):
 
         hosted.replica.when_committed(placed.next_offset, known)
         if not wait.over:
-            deadline_us = self._broker.now_us + self._append_timeout_us(decision.records)
+            deadline_us = self._broker.now_us + self._broker.buggify.append_timeout_us(
+                self._append_timeout_us(decision.records)
+            )
             self._broker.timeouts.give_up_at(deadline_us, wait)
 
     def _then(self, hosted: Hosted[Kind], then: Callable[[ErrorCode, int], Decision], error: ErrorCode) -> None:
@@ -256,7 +258,9 @@ class Coordination(ABC, Generic[Kind]):
             self._load(hosted)
             return
         records = replica.log.log_end - replica.log.log_start
-        self._broker.after(LOAD_US + LOAD_US_FOR_EACH_RECORD * records, self._load, hosted)
+        self._broker.after(
+            self._broker.buggify.load_us(LOAD_US + LOAD_US_FOR_EACH_RECORD * records), self._load, hosted
+        )
 
     def _load(self, hosted: Hosted[Kind]) -> None:
         if hosted.over:

@@ -13,10 +13,12 @@ from cluster.broker.followers import Pushed
 from cluster.broker.leader_epochs import EpochEnd, follower_truncation
 from cluster.broker.lost_records import vanished
 from cluster.broker.partition_log import PartitionLog
+from cluster.buggify import Buggify
 from cluster.events import Event, LogTruncated, RecordsLost, RecordsSurvived
 from cluster.network import Link
 from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.record_batch import RecordBatch
+from cluster.reach import reached
 
 REPLICA_FETCH_BACKOFF_US = 1_000_000
 
@@ -51,6 +53,7 @@ class FollowersHost(Protocol):
 
     id: int
     disk: Disk
+    buggify: Buggify
     fetch_wait_us: int
     running: bool
     stopped_us: int
@@ -187,6 +190,7 @@ class FollowingReplica:
         What this log has of the same offsets may be of an epoch whose end nobody knows any more: Kafka's fetcher gives
         the partition up then.
         """
+        reached("follower: begins inside a batch")
         if self.log.batches:
             self._drop_from(base_offset, "diverged")
         if self.log.log_end != base_offset:
@@ -200,6 +204,7 @@ class FollowingReplica:
             return
         session, log_start = answer
         if session == self.session:
+            reached("follower: starts over")
             self.log.start_over(log_start)
             self.high_watermark = log_start
             self._fetch()

@@ -14,6 +14,8 @@ from bisect import bisect_right
 from operator import attrgetter
 from typing import Final, NamedTuple
 
+from cluster.reach import reached
+
 UNDEFINED_EPOCH: Final = -1
 UNDEFINED_OFFSET: Final = -1
 
@@ -117,10 +119,12 @@ def follower_truncation(own: LeaderEpochs, answer: EpochEnd, log_end_offset: int
     Source: `AbstractFetcherThread.getOffsetTruncationState` (KIP-101, KIP-279).
     """
     if answer.end_offset == UNDEFINED_OFFSET:
+        reached("follower: the epoch is unknown")
         return Truncation(high_watermark, complete=True)
     mine = own.end_offset_for(answer.epoch, log_end_offset)
     if mine.end_offset == UNDEFINED_OFFSET:
         return Truncation(min(answer.end_offset, log_end_offset), complete=True)
     if mine.epoch != answer.epoch:
+        reached("follower: asks again")
         return Truncation(min(mine.end_offset, log_end_offset), complete=False)
     return Truncation(min(answer.end_offset, mine.end_offset, log_end_offset), complete=True)

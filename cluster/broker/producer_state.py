@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import NO_PRODUCER_ID, NO_SEQUENCE, RecordBatch
+from cluster.reach import reached
 
 BATCHES_REMEMBERED = 5
 
@@ -86,6 +87,7 @@ class ProducerStates:
             first, last = batch.base_sequence, batch.last_sequence
             for known in entry.batches:
                 if known.first_sequence == first and known.last_sequence == last:
+                    reached("append: duplicate")
                     return ErrorCode.NONE, known.base_offset
         return error, -1
 
@@ -98,13 +100,16 @@ class ProducerStates:
         if entry is None:
             return self._while_verifying(batch)
         if batch.epoch < entry.epoch:
+            reached("append: old producer epoch")
             return ErrorCode.INVALID_PRODUCER_EPOCH
         if batch.epoch > entry.epoch or not entry.batches:
             if first not in (0, NO_SEQUENCE):
                 return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         elif first != NO_SEQUENCE and first != ((entry.batches[-1].last_sequence + 1) & 0x7FFFFFFF):
+            reached("append: out of order")
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         if entry.first_offset >= 0 and not batch.transactional:
+            reached("append: not in its transaction")
             return ErrorCode.INVALID_TXN_STATE
         return self._while_verifying(batch)
 
@@ -112,6 +117,7 @@ class ProducerStates:
         """While a transaction is being verified, what came first must be appended first (KIP-890)."""
         verification = self.verifying.get(batch.producer_id)
         if verification is not None and batch.base_sequence > verification.lowest_sequence:
+            reached("append: overtakes a verification")
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         return ErrorCode.NONE
 
@@ -121,8 +127,10 @@ class ProducerStates:
         if entry is None:
             return ErrorCode.NONE
         if epoch < entry.epoch:
+            reached("marker: old producer epoch")
             return ErrorCode.INVALID_PRODUCER_EPOCH
         if coordinator_epoch < entry.coordinator_epoch:
+            reached("marker: coordinator fenced")
             return ErrorCode.TRANSACTION_COORDINATOR_FENCED
         return ErrorCode.NONE
 

@@ -22,6 +22,7 @@ from cluster.network import Link
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.record_batch import RecordBatch
+from cluster.reach import reached
 
 REPLICA_FETCH_MAX_BYTES = 1_048_576
 NO_LIMIT = 1 << 62
@@ -67,10 +68,8 @@ class Replica(FollowingReplica):
         self.max_message_bytes = NO_LIMIT
         self.high_watermark_us = 0
         self.isr: tuple[int, ...] = ()
-        self.alter_pending = False
-        self.alter_sent_us = 0
-        self.is_leader = False
-        self.epoch_start = 0
+        self.alter_pending, self.alter_sent_us = False, 0
+        self.is_leader, self.epoch_start = False, 0
         self.followers: dict[int, Follower] = {}
         self._counted: tuple[Follower, ...] = ()  # in the ISR
         self._others: tuple[Follower, ...] = ()
@@ -239,7 +238,7 @@ class Replica(FollowingReplica):
 
     def _push(self, follower: Follower) -> None:
         log = self.log
-        batches = log.read(follower.log_end, log.log_end, REPLICA_FETCH_MAX_BYTES)
+        batches = log.read(follower.log_end, log.log_end, self.host.buggify.push_bytes(REPLICA_FETCH_MAX_BYTES))
         follower.link.send(follower.replica.replicated, (follower.session, batches, self.high_watermark, log.log_start))
 
     def follower_fetched(self, fetch: tuple[int, int, int, int]) -> None:
@@ -264,6 +263,7 @@ class Replica(FollowingReplica):
             follower.link.send(follower.replica.start_over, (session, self.log.log_start))
             return
         if offset > self.log.log_end:  # what it has beyond, this leader's disk lost: it ends where this log does
+            reached("follower: beyond the leader's end")
             end = EpochEnd(leader_epoch, self.log.log_end)
             follower.session = session
             follower.link.send(follower.replica.truncate, (session, end))
@@ -319,8 +319,8 @@ class Replica(FollowingReplica):
 
     def _refuse(self, broker: int, session: int, leader_epoch: int) -> None:
         if leader_epoch >= self.metadata.leader_epoch:  # else it will hear of the newer epoch
-            host = self.host
-            host.link_to(broker).send(host.replica_on(broker, self.partition).truncate, (session, None))
+            reached("follower: another epoch")
+            self.host.link_to(broker).send(self.host.replica_on(broker, self.partition).truncate, (session, None))
 
     def admit_followers(self, fetching: Follower | None = None) -> None:
         """Ask to let followers into the ISR that have everything below the high watermark, of this epoch at least.
@@ -376,6 +376,7 @@ class Replica(FollowingReplica):
                 and follower.last_caught_up_us(host.now_us) >= recently_us
                 and host.is_live(follower.broker)
             ):
+                reached("leader: waits for who is about to join")
                 offset = follower.log_end
         return offset
 

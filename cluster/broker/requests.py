@@ -14,11 +14,13 @@ from cluster.broker.producer_state import Verification
 from cluster.broker.purgatory import DelayedProduce
 from cluster.broker.replica import Replica
 from cluster.broker.transactional_requests import TransactionalRequests, TransactionServer, as_produce_error
+from cluster.buggify import Buggify
 from cluster.connection import Call, Connection
 from cluster.events import ProducerEpochRefused, RecordsLost
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import RecordBatch
+from cluster.reach import reached
 
 ALL_IN_SYNC = -1
 
@@ -27,6 +29,7 @@ class Server(TransactionServer, Protocol):
     """The broker whose requests these are."""
 
     live: tuple[int, ...]
+    buggify: Buggify
     transactional: TransactionalRequests
 
     def new_producer_ids(self) -> int:
@@ -122,6 +125,7 @@ class Requests:
         if acks == ALL_IN_SYNC and len(replica.metadata.isr) < replica.min_insync_replicas:
             return ErrorCode.NOT_ENOUGH_REPLICAS, -1, False
         if batch.bytes > replica.max_message_bytes:
+            reached("append: too large")
             return ErrorCode.MESSAGE_TOO_LARGE, -1, False
         producers = replica.log.producers
         error, offset = producers.check(batch)
@@ -204,7 +208,7 @@ class Requests:
         request: m.FetchRequest = call.request
         replicas = self._server.replicas
         found: list[m.FetchedPartition] = []
-        room = request.max_bytes
+        room = self._server.buggify.fetch_bytes(request.max_bytes)
         for name, (offset, _) in request.positions.items():
             replica = replicas.get(name)
             if replica is None or not replica.is_leader:
@@ -225,7 +229,7 @@ class Requests:
                     )
             elif offset > log.log_end or offset < log.log_start:
                 found.append(m.FetchedPartition(name, ErrorCode.OFFSET_OUT_OF_RANGE, end, end, log.log_start))
-        if found:
+        if found or self._server.buggify.answers_early():
             call.reply(m.FetchResponse(found))
             return
         for name in request.positions:

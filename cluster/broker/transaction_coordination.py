@@ -23,7 +23,7 @@ from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.names import coordinator_partition
-from cluster.protocol.record_batch import RecordBatch
+from cluster.protocol.record_batch import NO_EPOCH, RecordBatch
 
 TRANSACTIONS_TOPIC = "__transaction_state"
 MARKER_RETRY_US = 100_000  # TransactionMarkerChannelManager: retried with the next round of its thread
@@ -65,7 +65,8 @@ class TransactionCoordination(Coordination[TransactionCoordinator]):
         self.for_key(request.transactional_id, call, refusal(request, ErrorCode.NOT_COORDINATOR))
 
     def _new(self) -> TransactionCoordinator:
-        return TransactionCoordinator(self._broker.id, self._config, self._new_producer_id)
+        first_epoch = self._broker.buggify.first_epoch(NO_EPOCH)
+        return TransactionCoordinator(self._broker.id, self._config, self._new_producer_id, first_epoch)
 
     def _replay(self, coordinator: TransactionCoordinator, batch: RecordBatch) -> None:
         for record in batch.payload:

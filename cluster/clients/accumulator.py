@@ -16,6 +16,7 @@ from cluster.protocol.record_batch import (
     RecordBatch,
     origins_between,
 )
+from cluster.reach import reached
 
 UNSENT = -1
 
@@ -200,6 +201,7 @@ class Accumulator:
 
     def close(self, batch: ProducerBatch) -> None:
         """A batch is sent for the first time: its records are compressed, and the producer learns how well."""
+        reached("producer: compresses")
         batch.bytes = self._compression.compressed(batch.count * self.record_bytes)
         self._compression.learn(topic_of(batch.partition))
 
@@ -210,6 +212,7 @@ class Accumulator:
         Source: `RecordAccumulator.splitAndReenqueue` (halves since KAFKA-8350), `ProducerBatch.split`.
         """
         topic = topic_of(big.partition)
+        reached("producer: splits a batch")
         self._compression.doubt(topic)
         limit = big.bytes // 2 if big.piece else self.batch_size
         most = capacity(max(limit, self.largest_record_bytes), self.record_bytes, self._compression.estimate(topic))

@@ -20,6 +20,7 @@ from cluster.coordinators.group_records import CommittedOffset, GroupMetadata, S
 from cluster.coordinators.group_states import GroupEvent, GroupState, next_state
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import JoinGroupMember, JoinGroupRequest, MemberMetadata, OffsetCommitRequest
+from cluster.reach import reached
 
 SESSION, JOIN_BARRIER, SYNC, RETENTION = range(4)
 """Kinds of deadlines, in the order in which equal instants are handled."""
@@ -186,6 +187,7 @@ class ClassicGroup:
             if current is None:
                 return ErrorCode.UNKNOWN_MEMBER_ID
             if current != member_id:
+                reached("static: fenced")
                 return ErrorCode.FENCED_INSTANCE_ID
         return ErrorCode.NONE if member_id in self.members else ErrorCode.UNKNOWN_MEMBER_ID
 

@@ -14,6 +14,7 @@ from cluster.coordinators.group_static import replace_static_member
 from cluster.events import MemberIdAssigned
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import NO_MEMBER, JoinGroupRequest, JoinGroupResponse
+from cluster.reach import reached
 
 FIRST_VERSION_WITH_KNOWN_ID = 4  # JoinGroupRequest.requiresKnownMemberId
 
@@ -36,6 +37,7 @@ def join(context: GroupContext, request: JoinGroupRequest, call: Call, now_us: i
     elif (group := context.groups.get(request.group)) is not None:
         _admit(context, group, request, call, draft)
     elif request.member_id != NO_MEMBER:
+        reached("join: no such group")
         _refuse(draft, call, request.member_id, ErrorCode.UNKNOWN_MEMBER_ID)
     else:
         _create(context, request, call, draft)
@@ -62,11 +64,13 @@ def _admit(context: GroupContext, group: ClassicGroup, request: JoinGroupRequest
     if not _has_room(group, request.member_id, context.settings.max_size):
         if request.member_id in group.members or request.member_id in group.pending:
             context.remove_member(group, request.member_id, GROUP_FULL, draft)
+        reached("join: the group is full")
         _refuse(draft, call, NO_MEMBER, ErrorCode.GROUP_MAX_SIZE_REACHED)
         close_if_all_joined(context, group, draft)  # the new coordinator forgets to look, and waits for its RT
     elif group.state is GroupState.DEAD:
         _refuse(draft, call, request.member_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     elif not group.supports(request.protocol_type, request.protocols):
+        reached("join: protocols differ")
         _refuse(draft, call, request.member_id, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     else:
         if group.loaded_again and lost_its_coordinator(request.reason):
@@ -81,6 +85,8 @@ def _take(context: GroupContext, group: ClassicGroup, request: JoinGroupRequest,
     elif request.member_id in group.pending and request.instance_id is None:
         _add(context, group, request, request.member_id, call, draft)
     elif (error := group.refuse(request.member_id, request.instance_id)) is not ErrorCode.NONE:
+        if error is ErrorCode.UNKNOWN_MEMBER_ID:
+            reached("join: unknown member id")
         _refuse(draft, call, request.member_id, error)
     else:
         _rejoin(context, group, group.members[request.member_id], request, call, draft)
@@ -150,6 +156,7 @@ def _rejoin(
     leader = member.member_id == group.leader
     nothing_new = group.state is not GroupState.PREPARING_REBALANCE and same_protocols(member, request)
     if nothing_new and not (leader and group.state is GroupState.STABLE):
+        reached("join: answered again")
         draft.reply(call, join_answer(group, member.member_id))  # it lost our answer
         return
     trigger = rejoin(group, member, request)

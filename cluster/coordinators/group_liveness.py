@@ -20,6 +20,7 @@ from cluster.protocol.messages import (
     LeaveGroupResponse,
     LeavingMember,
 )
+from cluster.reach import reached
 
 
 def heartbeat(context: GroupContext, request: HeartbeatRequest, call: Call, now_us: int) -> Decision:
@@ -39,13 +40,16 @@ def heartbeat(context: GroupContext, request: HeartbeatRequest, call: Call, now_
         name = sender_of(request) if member is None else member.client_id
         error = group.refuse(request.member_id, request.instance_id)
         if error is not ErrorCode.NONE or member is None:
-            pass
+            if error is ErrorCode.UNKNOWN_MEMBER_ID:
+                reached("heartbeat: unknown member")
         elif request.generation != group.generation:
+            reached("heartbeat: old generation")
             error = ErrorCode.ILLEGAL_GENERATION
         else:
             if member.session_deadline_us != NOT_ARMED and not member.is_new:
                 deadline_us = context.arm(member, now_us)
             if group.state is GroupState.PREPARING_REBALANCE:
+                reached("heartbeat: at the barrier")
                 error = ErrorCode.REBALANCE_IN_PROGRESS
     answered = HeartbeatAnswered(
         group=request.group,

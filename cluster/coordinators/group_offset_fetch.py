@@ -9,6 +9,7 @@ from cluster.coordinators.group_context import GroupContext
 from cluster.coordinators.group_offset_log import has_open_transaction
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import OffsetFetchRequest, OffsetFetchResponse
+from cluster.reach import reached
 
 NO_OFFSET = (ErrorCode.NONE, -1, -1, "")
 UNSTABLE_OFFSET = (ErrorCode.UNSTABLE_OFFSET_COMMIT, -1, -1, "")
@@ -28,6 +29,7 @@ def fetch(context: GroupContext, request: OffsetFetchRequest, call: Call, now_us
         return Decision((), [(call, response)])
     partitions = tuple(request.partitions)
     if request.require_stable and _waits(group, partitions):
+        reached("offsets: the fetch is parked")
         group.parked_fetches.append((call, partitions))
         return Decision()
     return Decision((), [(call, _fetched(group, partitions, require_stable=request.require_stable))])
@@ -60,6 +62,7 @@ def _fetched(group: ClassicGroup, partitions: tuple[str, ...], *, require_stable
     for partition in partitions:
         stored = group.offsets.get(partition)
         if require_stable and (partition in unclear or has_open_transaction(group, partition)):
+            reached("offsets: unstable")
             answer[partition] = UNSTABLE_OFFSET
         elif stored is None:
             answer[partition] = NO_OFFSET

@@ -8,6 +8,7 @@ as that matters. Source: Kafka's `OffsetMetadataManager.replay`, `replayEndTrans
 from cluster.coordinators.group import ClassicGroup
 from cluster.coordinators.group_records import CommittedOffset
 from cluster.protocol.record_batch import NO_PRODUCER_ID
+from cluster.reach import reached
 
 
 def replay_offset(group: ClassicGroup, record: CommittedOffset) -> None:
@@ -42,6 +43,8 @@ def replay_marker(group: ClassicGroup, producer_id: int, *, committed: bool) -> 
             group.offset_places[partition] = place
             _overtake(group, partition)
             stored[partition] = record.offset
+        else:
+            reached("offsets: a transaction's are older")
     if not group.transactional_offsets:
         group.offset_places.clear()
     return stored

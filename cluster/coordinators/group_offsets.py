@@ -19,6 +19,7 @@ from cluster.events import OffsetCommitRefused, OffsetsCommitted, TransactionOff
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import NO_MEMBER, OffsetCommitRequest, OffsetCommitResponse
 from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID
+from cluster.reach import reached
 
 
 class Producer(NamedTuple):
@@ -75,7 +76,10 @@ def commit_in_transaction(
     error = refuse_commit(context.groups.get(request.group), request, transactional=True)
     if error is not ErrorCode.NONE:
         response = OffsetCommitResponse(dict.fromkeys(request.offsets, error))
-        return Decision((), [(call, response)], [_fenced(request, producer, error)] if error in _FENCED else [])
+        if error not in _FENCED:
+            return Decision((), [(call, response)])
+        reached("commit: in a transaction, fenced")
+        return Decision((), [(call, response)], [_fenced(request, producer, error)])
     records, errors = _records(context, request, now_us, producer)
     if not records:
         return Decision((), [(call, OffsetCommitResponse(errors))])
@@ -111,10 +115,12 @@ def refuse_commit(group: ClassicGroup | None, request: OffsetCommitRequest, *, t
         if error is not ErrorCode.NONE:
             return error
         if request.generation != group.generation:
+            reached("commit: old generation")
             return ErrorCode.ILLEGAL_GENERATION
     elif not transactional:
         return ErrorCode.UNKNOWN_MEMBER_ID
     if not transactional and group.state is GroupState.COMPLETING_REBALANCE:
+        reached("commit: the group rebalances")
         return ErrorCode.REBALANCE_IN_PROGRESS
     return ErrorCode.NONE
 
@@ -160,6 +166,7 @@ def _settle(
         told = coordinator_error(error)
         wanted.errors.update((record.partition, told) for record in wanted.records)
         decision.events.append(_refused(wanted, told, deadline_us))
+        reached("commit: not written")
         if error.definite:  # else it is in the log and may become safe yet
             group.commits_under_way.remove(wanted)
             if group.useless:
@@ -176,6 +183,7 @@ def _safe_after_all(group: ClassicGroup, wanted: CommitUnderWay) -> Decision:
     """The commit had timed out, and now its records are committed: nobody need commit once more for them to count."""
     decision = Decision()
     if group.state is not GroupState.DEAD and wanted in group.commits_under_way:
+        reached("commit: timed out and safe after all")
         _safe_up_to(group, wanted, NOT_ARMED, decision)
         answer_parked_fetches(group, decision)
     return decision

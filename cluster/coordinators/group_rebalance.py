@@ -16,6 +16,7 @@ from cluster.coordinators.group_states import GroupEvent, GroupState
 from cluster.events import Event, JoinBarrierCompleted, JoinBarrierExtended, JoinReceived, RebalanceStarted
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import JoinGroupResponse, SyncGroupResponse
+from cluster.reach import reached
 
 TIMER_TICK_US = 1_000  # Kafka's SystemTimer cannot wait for less than a millisecond
 
@@ -99,6 +100,7 @@ def barrier_deadline(context: GroupContext, group: ClassicGroup, draft: Draft) -
         last_us = group.window_us
         group.window_us = min(context.settings.initial_rebalance_delay_us, group.remaining_us)
         group.remaining_us = max(group.remaining_us - last_us, 0)
+        reached("barrier: more newcomers")
         _extend(context, group, group.window_us, "newcomers", draft)
     else:
         close_barrier(context, group, draft)
@@ -115,8 +117,10 @@ def close_barrier(context: GroupContext, group: ClassicGroup, draft: Draft, wait
         waited_for = waited_for or absent[0].client_id
     for member in absent:
         if member.instance_id is None:
+            reached("barrier: a member is dropped")
             context.remove_member(group, member.member_id, POLL_INTERVAL_EXCEEDED, draft)
     if group.members and not group.elect_joined_leader():
+        reached("barrier: nobody rejoined")
         _extend(context, group, max(group.rebalance_timeout_us, TIMER_TICK_US), "nobody rejoined", draft)
         return
 

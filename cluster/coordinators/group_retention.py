@@ -16,6 +16,7 @@ from cluster.coordinators.group_states import GroupState
 from cluster.events import GroupDeleted, OffsetsExpired
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.names import TopicPartition
+from cluster.reach import reached
 
 RETENTION_CHECK = (RETENTION, "", "")
 
@@ -31,6 +32,10 @@ def retention_deadline(context: GroupContext, draft: Draft) -> None:
         expired = expired_partitions(context, group, draft.now_us)
         nothing_left = len(expired) == len(group.logged_offsets) and not group.transactional_offsets
         useless = nothing_left and group.state is GroupState.EMPTY and not group.commits_under_way
+        if expired:
+            reached("offsets: expired")
+        if useless:
+            reached("offsets: the group expired")
         bury(context, group, expired, draft, group_too=useless)
     schedule_check(context, draft.now_us)
 

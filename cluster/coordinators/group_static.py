@@ -14,6 +14,7 @@ from cluster.coordinators.group_states import GroupState
 from cluster.events import StaticMemberReplaced
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import NO_MEMBER, JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
+from cluster.reach import reached
 
 FIRST_VERSION_WITH_SKIP_ASSIGNMENT = 9  # JoinGroupRequest.supportsSkippingAssignment
 
@@ -34,6 +35,7 @@ def replace_static_member(
     group.update(new, request.protocols, request.session_timeout_ms, request.rebalance_timeout_ms)
     goes_on = group.state is GroupState.STABLE and group.select_protocol() == group.protocol
     draft.tell(_replaced(group, old, new, goes_on=goes_on))
+    reached("static: replaced, the group goes on" if goes_on else "static: replaced, it rebalances")
     if not goes_on:
         group.park_join(new_id, call)
         context.disarm(new)
@@ -55,6 +57,7 @@ def replace_static_member(
         )
         if group.state is not GroupState.DEAD and group.members.get(new_id) is new:
             group.update(new, *before)
+            reached("static: not written")
             restored = _swap(context, group, new, old.member_id, old.client_id, later)
             later.tell(_replaced(group, new, restored, goes_on=False))
 
@@ -66,9 +69,11 @@ def _swap(context: GroupContext, group: ClassicGroup, old: Member, new_id: str, 
     join_call = group.parked_joins.get(old.member_id)
     sync_call = group.parked_syncs.get(old.member_id)
     if join_call is not None:
+        reached("static: a parked JoinGroup is fenced")
         fenced = JoinGroupResponse(ErrorCode.FENCED_INSTANCE_ID, member_id=old.member_id)
         answer_parked(draft, join_call, fenced)
     if sync_call is not None:
+        reached("static: a parked SyncGroup is fenced")
         draft.reply(sync_call, SyncGroupResponse(ErrorCode.FENCED_INSTANCE_ID))
     new = group.replace_static(old, new_id, client_id)
     context.disarm(old)

@@ -12,6 +12,7 @@ from cluster.coordinators.group_states import GroupEvent, GroupState
 from cluster.events import GroupStabilized, SyncReceived
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import SyncGroupRequest, SyncGroupResponse
+from cluster.reach import reached
 
 
 def sync(context: GroupContext, request: SyncGroupRequest, call: Call, now_us: int) -> Decision:
@@ -62,10 +63,12 @@ def _refusal(group: ClassicGroup | None, request: SyncGroupRequest) -> ErrorCode
     if error is not ErrorCode.NONE:
         return error
     if request.generation != group.generation:
+        reached("sync: old generation")
         return ErrorCode.ILLEGAL_GENERATION
     if _differs(request.protocol_type, group.protocol_type) or _differs(request.protocol, group.protocol):
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     if group.state is GroupState.PREPARING_REBALANCE:
+        reached("sync: the group rebalances")
         return ErrorCode.REBALANCE_IN_PROGRESS
     return ErrorCode.NONE
 
@@ -93,6 +96,7 @@ def _store_assignment(
         if error is ErrorCode.NONE:
             _distribute(context, group, assignment, later)
         else:
+            reached("sync: the assignment is not written")
             refused = coordinator_error(error)
             prepare_rebalance(context, group, not_stored(leader, refused), later, refused)
             close_if_all_joined(context, group, later)
@@ -129,6 +133,7 @@ def sync_deadline(context: GroupContext, group: ClassicGroup, draft: Draft) -> N
         return
     gone = [(group.members[member_id].client_id, member_id) for member_id in missing]
     for member_id in missing:
+        reached("sync: a member is dropped")
         context.remove_member(group, member_id, SYNC_TIMED_OUT, draft)
     prepare_rebalance(context, group, never_synced(gone), draft)
     close_if_all_joined(context, group, draft, gone[0][0])

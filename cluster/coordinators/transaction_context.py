@@ -12,6 +12,7 @@ from cluster.events import TransactionStateChanged
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
+from cluster.protocol.record_batch import NO_EPOCH
 from cluster.transaction_states import TransactionState
 
 TIMEOUT_SCAN, EXPIRATION_SCAN, COMPLETION = 0, 1, 2  # kinds of deadlines
@@ -46,11 +47,12 @@ class TransactionSettings(NamedTuple):
 class TransactionContext:
     """The transactional ids of one partition of `__transaction_state`, and what every rule needs beside them."""
 
-    __slots__ = ("broker", "deadlines", "new_producer_id", "settings", "transactions")
+    __slots__ = ("broker", "deadlines", "first_epoch", "new_producer_id", "settings", "transactions")
 
     def __init__(self, broker: int, settings: TransactionSettings, new_producer_id: Callable[[], int]) -> None:
         self.broker, self.settings, self.new_producer_id = broker, settings, new_producer_id
         self.transactions: dict[str, Transaction] = {}
+        self.first_epoch = NO_EPOCH  # before the first one that a transactional id gets
         self.deadlines = Deadlines()
 
     def write(self, transaction: Transaction, record: TransactionMetadata, outcome: Outcome, draft: Draft) -> None:
@@ -76,7 +78,8 @@ class TransactionContext:
             outcome(error, later)
 
         def late(later: Draft) -> None:
-            if self.transactions.get(record.transactional_id) is transaction:
+            known = self.transactions.get(record.transactional_id) is transaction
+            if known and transaction.pending is not TransactionState.DEAD:  # else a tombstone is behind it
                 transaction.make_late(record)
                 later.tell(state_changed(record, self.broker))
                 if record.state in PREPARED and transaction.written is record:

@@ -33,12 +33,14 @@ from cluster.coordinators.transaction_records import TransactionMetadata, Transa
 from cluster.events import ProducerEpochRefused
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import InitProducerIdRequest, Request
+from cluster.protocol.record_batch import NO_EPOCH
 from cluster.protocol.transaction_messages import (
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,
     DescribeTransactionRequest,
     EndTxnRequest,
 )
+from cluster.reach import reached
 from cluster.transaction_states import TransactionState
 
 __all__ = ["TransactionCoordinator", "refusal"]
@@ -63,8 +65,11 @@ class TransactionCoordinator:
     the partition's records, then call `loaded`. For reading: `transactions`.
     """
 
-    def __init__(self, broker: int, config: Mapping[str, object], new_producer_id: Callable[[], int]) -> None:
+    def __init__(
+        self, broker: int, config: Mapping[str, object], new_producer_id: Callable[[], int], first_epoch: int = NO_EPOCH
+    ) -> None:
         self._context = TransactionContext(broker, TransactionSettings.of(config), new_producer_id)
+        self._context.first_epoch = first_epoch
         self._deadlines = self._context.deadlines
         self.loading = True
         self.resigned = False
@@ -141,6 +146,7 @@ class TransactionCoordinator:
             if transaction.pending is not None or metadata.state is not TransactionState.ONGOING:
                 continue
             if metadata.start_us + metadata.timeout_ms * 1000 < draft.now_us:
+                reached("transaction: timed out")
                 fence(self._context, transaction, "timeout", lambda _error, _draft: None, draft)
 
     def _scan_expired(self, draft: Draft) -> None:
@@ -170,6 +176,7 @@ class TransactionCoordinator:
     def _dead(self, transactional_id: str, transaction: Transaction, later: Draft) -> None:
         """Its tombstone is committed: nobody knows the transactional id any more."""
         if self.transactions.get(transactional_id) is transaction:
+            reached("transaction: the id expired")
             del self.transactions[transactional_id]
             later.tell(state_changed(replace(transaction.metadata, state=TransactionState.DEAD), self._context.broker))
 
@@ -194,6 +201,7 @@ class TransactionCoordinator:
         for transaction in self.transactions.values():
             draft.tell(state_changed(transaction.metadata, self._context.broker, loaded=True))
             if transaction.metadata.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
+                reached("transaction: completed by a successor")
                 self._context.write_markers(transaction, draft)
         return draft.decision()
 

@@ -14,12 +14,13 @@ Source: `TransactionCoordinator.endTransaction`, `endTransactionWithTV1`.
 
 from cluster.coordinators.decision import Call, Draft
 from cluster.coordinators.transaction import Transaction
-from cluster.coordinators.transaction_context import Outcome, TransactionContext
+from cluster.coordinators.transaction_context import PREPARED, Outcome, TransactionContext
 from cluster.coordinators.transaction_records import LAST_EPOCH, TransactionMetadata
 from cluster.events import TransactionFenced
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import NO_PRODUCER_ID
 from cluster.protocol.transaction_messages import EndTxnRequest, EndTxnResponse
+from cluster.reach import reached
 from cluster.transaction_states import TransactionState
 
 WITH_EPOCHS = 2
@@ -96,6 +97,8 @@ def marked(
     transaction = context.transactions.get(transactional_id)
     if transaction is None or (transaction.metadata.producer_id, transaction.metadata.epoch) != of:
         return
+    if transaction.pending is not None or transaction.metadata.state not in PREPARED:
+        return  # it is complete already, or about to be: markers of a late end come twice
     if transaction.unmarked.pop(partition, transaction) is transaction or transaction.unmarked:
         return
     context.complete(transaction, draft)
@@ -106,6 +109,8 @@ def _prepare(
 ) -> None:
     commit, version = end_of
     exhausted = version >= WITH_EPOCHS and transaction.metadata.epoch_exhausted
+    if exhausted:
+        reached("end: the epochs are used up")
     record = transaction.prepare_end(
         commit=commit,
         version=version,
@@ -134,17 +139,21 @@ def _judge(transaction: Transaction, request: EndTxnRequest) -> ErrorCode | None
     if now.producer_id != request.producer_id and not overflowed:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     if not _epoch_fits(now, request, again):
+        reached("end: fenced")
         return ErrorCode.PRODUCER_FENCED
     if transaction.pending is not None:
+        reached("end: too early")
         return ErrorCode.CONCURRENT_TRANSACTIONS
     if now.state is _S.ONGOING:
         return None
     if now.state is _PREPARE[request.committed]:
         return ErrorCode.CONCURRENT_TRANSACTIONS
     if now.state is _COMPLETE[request.committed] and (again or not with_epochs):
+        reached("end: repeated")
         return ErrorCode.NONE
     idle = now.state in (_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT)
     if with_epochs and idle and not request.committed and not again:
+        reached("end: aborts nothing")
         return None  # an abort that nothing was added to: it only raises the epoch
     return ErrorCode.INVALID_TXN_STATE
 

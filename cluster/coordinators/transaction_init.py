@@ -11,6 +11,7 @@ from cluster.coordinators.transaction_records import LAST_EPOCH, TransactionMeta
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import InitProducerIdRequest, InitProducerIdResponse
 from cluster.protocol.record_batch import NO_EPOCH
+from cluster.reach import reached
 from cluster.transaction_states import TransactionState
 
 
@@ -28,6 +29,7 @@ def init_producer_id(context: TransactionContext, request: InitProducerIdRequest
         metadata = TransactionMetadata(
             request.transactional_id,
             context.new_producer_id(),
+            context.first_epoch,
             timeout_ms=request.transaction_timeout_ms,
             update_us=draft.now_us,
         )
@@ -55,6 +57,7 @@ def _next(
     elif now.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
         error = ErrorCode.CONCURRENT_TRANSACTIONS
     if error is not ErrorCode.NONE:
+        reached("init: fenced" if error is ErrorCode.PRODUCER_FENCED else "init: too early")
         draft.reply(call, InitProducerIdResponse(error))
     elif now.state is TransactionState.ONGOING:
 
@@ -62,6 +65,7 @@ def _next(
             retry = ErrorCode.CONCURRENT_TRANSACTIONS if failure is ErrorCode.NONE else failure
             later.reply(call, InitProducerIdResponse(retry))
 
+        reached("init: aborts what is open")
         fence(context, transaction, "InitProducerId", aborting, draft)
     else:
         _give(context, transaction, request, call, draft)
@@ -81,6 +85,7 @@ def _give(
     expected_epoch = request.epoch if request.producer_id >= 0 else None
     timeout_ms = request.transaction_timeout_ms
     if now.epoch_exhausted and expected_epoch in (None, now.epoch):
+        reached("init: the epochs are used up")
         producer_id = context.new_producer_id()
         record: TransactionMetadata | ErrorCode = transaction.prepare_next_producer_id(
             producer_id, timeout_ms, expected_epoch, draft.now_us

@@ -8,6 +8,7 @@ from cluster.coordinators.transaction import Transaction
 from cluster.coordinators.transaction_context import Outcome, TransactionContext
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
+from cluster.reach import reached
 from cluster.transaction_states import TransactionState
 
 _ENDING = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
@@ -31,6 +32,8 @@ def add_partitions(context: TransactionContext, request: t.AddPartitionsToTxnReq
         errors = {
             name: ErrorCode.NONE if name in members else ErrorCode.TRANSACTION_ABORTABLE for name in request.partitions
         }
+        if any(name not in members for name in request.partitions):
+            reached("transaction: verified too late")
         draft.reply(call, t.AddPartitionsToTxnResponse(errors))
 
 

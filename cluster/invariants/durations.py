@@ -23,15 +23,17 @@ _OF_ONE_PROCESS = ("kill", "stop", "stall", "pause heartbeats", "fill", "slow di
 class _Watch:
     """What is known of a group's clocks since its coordinator loaded it, or stood still.
 
-    `signs`: member id → the last sign of life. `began_us`, `joined_us`: of the rebalance under way; -1: not known.
+    `signs`: member id → the last sign of life, at the earliest; `heard`: at the latest.
+    `began_us`, `joined_us`: of the rebalance under way; -1: not known.
     """
 
-    __slots__ = ("beats", "began_us", "initial", "joined_us", "looked_us", "signs")
+    __slots__ = ("beats", "began_us", "heard", "initial", "joined_us", "looked_us", "lost_us", "signs")
 
     def __init__(self) -> None:
         self.signs: dict[str, int] = {}
+        self.heard: dict[str, int] = {}
         self.beats: dict[str, int] = {}
-        self.began_us = self.joined_us = self.looked_us = -1
+        self.began_us = self.joined_us = self.looked_us = self.lost_us = -1
         self.initial = False
 
 
@@ -50,6 +52,7 @@ class DurationInvariants:
         self._polled_us: dict[str, int] = {}  # member → when its application stopped to call poll()
         self._changed: dict[str, None] = {}  # processes that are configured otherwise in flight
         self._disturbed_us = self._split_us = 0
+        self._of_processes: dict[int, None] = {}  # faults that part no two brokers
 
     def handlers(self) -> Handlers:
         """What it looks at."""
@@ -61,6 +64,7 @@ class DurationInvariants:
             e.BrokerResumed: self.broker_held_up,
             e.BrokerStopped: self.broker_held_up,
             e.FaultStarted: self.fault_began,
+            e.CoordinatorLost: self.coordinator_lost,
             e.FaultEnded: self.fault_began,
             e.SettingChanged: self.setting_changed,
             e.HeartbeatAnswered: self.heartbeat_answered,
@@ -97,12 +101,18 @@ class DurationInvariants:
     def fault_began(self, event: e.FaultStarted | e.FaultEnded) -> None:
         """Requests are held up, or those that were arrive."""
         self._disturbed_us = event.at_us
-        if isinstance(event, e.FaultEnded) or not event.text.startswith(_OF_ONE_PROCESS):
+        if isinstance(event, e.FaultStarted) and event.text.startswith(_OF_ONE_PROCESS):
+            self._of_processes[event.fault] = None
+        elif event.fault not in self._of_processes:
             self._split_us = event.at_us
 
     def _split(self) -> bool:
         """Whether a coordinator may be in office that was deposed, and answers members that its successor misses."""
         return any(not fault.text.startswith(_OF_ONE_PROCESS) for fault in self._view.faults.values())
+
+    def coordinator_lost(self, event: e.CoordinatorLost) -> None:
+        """A heartbeat that was under way is sent again after `retry.backoff.ms`."""
+        self._watch(event.group).lost_us = event.at_us
 
     def setting_changed(self, event: e.SettingChanged) -> None:
         """Which of both values a timer that runs has, is not asked."""
@@ -131,7 +141,7 @@ class DurationInvariants:
             return
         watch = self._watch(event.group)
         if event.member_id in watch.signs:  # else its session stands still
-            watch.signs[event.member_id] = event.at_us
+            watch.signs[event.member_id] = watch.heard[event.member_id] = event.at_us
         if group.state != "Stable" or event.error != "NONE":
             watch.beats.clear()
             return
@@ -145,7 +155,7 @@ class DurationInvariants:
         watch.beats[event.member_id] = event.at_us
         member = self._view.members.get(event.member)
         if (
-            last_us <= self._disturbed_us + SETTLED_US
+            last_us <= max(self._disturbed_us, watch.lost_us) + SETTLED_US
             or self._view.faults
             or member is None
             or event.member in self._changed
@@ -159,11 +169,11 @@ class DurationInvariants:
 
     def _overdue(self, event: e.HeartbeatAnswered, group: GroupView, watch: _Watch) -> None:
         for member_id, name in group.members.items():
-            sign_us, member = watch.signs.get(member_id), self._view.members.get(name)
+            sign_us, member = watch.heard.get(member_id), self._view.members.get(name)
             if sign_us is None or member is None or name in self._changed:
                 continue
             silent_us = event.at_us - sign_us
-            if silent_us > member.session_timeout_ms * MS + WRITTEN_US:
+            if silent_us > member.session_timeout_ms * MS + LATE_US:
                 found = f"{name} was silent for {silent_us / MS:g} ms and is a member, its session lasts "
                 broken("S1", event, f"{event.group}: {found}{member.session_timeout_ms} ms")
 
@@ -173,10 +183,13 @@ class DurationInvariants:
         if event.member_id in group.members and event.generation == group.generation and group.state == "Stable":
             signs = self._watch(event.group).signs
             signs[event.member_id] = max(signs.get(event.member_id, -1), event.at_us - WRITTEN_US)
+            self._watch(event.group).heard[event.member_id] = event.at_us
 
     def join_received(self, event: e.JoinReceived | e.SyncReceived) -> None:
         """Its session stands still until it is answered."""
-        self._watch(event.group).signs.pop(event.member_id, None)
+        watch = self._watch(event.group)
+        watch.signs.pop(event.member_id, None)
+        watch.heard.pop(event.member_id, None)
 
     def static_member_replaced(self, event: e.StaticMemberReplaced) -> None:
         """The new one's session begins."""
@@ -189,6 +202,7 @@ class DurationInvariants:
         watch = self._watch(event.group)
         sign_us = watch.signs.pop(event.member_id, -1)
         watch.beats.pop(event.member_id, None)
+        watch.heard.pop(event.member_id, None)
         timeout_us, member = self._timeout_us(event.group), self._view.members.get(event.member)
         known = member is not None and event.member not in self._changed and sign_us > self._split_us
         if event.reason == SESSION_EXPIRED and sign_us >= 0 and member is not None and known and not self._split():
@@ -244,6 +258,7 @@ class DurationInvariants:
                 broken("S3", event, f"{event.group}: {found}{self._delay_us / MS:g} ms")
         watch.began_us, watch.joined_us = -1, event.at_us
         watch.signs = dict.fromkeys(event.members, event.at_us)
+        watch.heard = dict(watch.signs)
 
     def group_stabilized(self, event: e.GroupStabilized) -> None:
         """S2: those who did not ask for their assignment are gone by then; who is answered begins a session."""
@@ -252,5 +267,6 @@ class DurationInvariants:
         if watch.joined_us >= 0 and 0 <= timeout_us < waited_us - WRITTEN_US - LATE_US:
             found = f"its members waited {waited_us / MS:g} ms for their assignment, not {timeout_us / MS:g} at most"
             broken("S2", event, f"{event.group}: {found}")
-        watch.signs = {**watch.signs, **dict.fromkeys(event.assignment, event.at_us)}
+        watch.signs = {**dict.fromkeys(event.assignment, event.at_us), **watch.signs}  # who did not sync goes on
+        watch.heard = dict.fromkeys(event.assignment, event.at_us)
         watch.beats.clear()

@@ -36,7 +36,8 @@ class TimeoutInvariants:
                     )
         self._ended_us: dict[str, int] = {}  # transactional id → when its last transaction was over
         self._down_us: dict[int, int] = {}  # broker → since when its process does not run
-        self._controller_us = self._disturbed_us = 0
+        self._controller_us = self._disturbed_us = self._held_up_us = 0
+        self._of_processes: dict[int, None] = {}  # faults that hold no message up
         self._outstanding: dict[tuple[str, str], list[int]] = {}  # when its unfinished batches were opened
 
     def handlers(self) -> Handlers:
@@ -47,7 +48,7 @@ class TimeoutInvariants:
             e.BrokerPaused: self.broker_down,
             e.BrokerStopped: self.broker_down,
             e.BrokerResumed: self.broker_up,
-            e.BrokerStarted: self.broker_up,
+            e.BrokerUnfenced: self.broker_up,
             e.BrokerFenced: self.broker_fenced,
             e.ControllerElected: self.controller_elected,
             e.FaultStarted: self.fault,
@@ -84,8 +85,9 @@ class TimeoutInvariants:
         self._down_us.setdefault(event.broker, event.at_us)
         self._disturbed_us = event.at_us
 
-    def broker_up(self, event: e.BrokerResumed | e.BrokerStarted) -> None:
-        """It does again."""
+    def broker_up(self, event: e.BrokerResumed | e.BrokerUnfenced) -> None:
+        """It does again; one that starts is not let in before its former session is over."""
+        self._held_up_us = event.at_us
         self._down_us.pop(event.broker, None)
         self._disturbed_us = event.at_us
 
@@ -96,6 +98,10 @@ class TimeoutInvariants:
     def fault(self, event: e.FaultStarted | e.FaultEnded) -> None:
         """What is on its way may be late."""
         self._disturbed_us = event.at_us
+        if isinstance(event, e.FaultStarted) and event.text.startswith(_PROCESSES):
+            self._of_processes[event.fault] = None
+        elif event.fault not in self._of_processes:
+            self._held_up_us = event.at_us
 
     def broker_fenced(self, event: e.BrokerFenced) -> None:
         """S6: not while it beats, nor before its session is over, nor long after."""
@@ -112,7 +118,7 @@ class TimeoutInvariants:
         if not links and silent_us < self._session_us - self._beat_us - SETTLED_US and self._disturbed_us == down_us:
             found = f"{name} is fenced {silent_us / MS:g} ms after it went, its session is {self._session_us / MS:g} ms"
             broken("S6", event, found)
-        since_us = max(down_us, self._controller_us, self._disturbed_us)  # another controller begins anew
+        since_us = max(down_us, self._controller_us, self._held_up_us)  # another controller begins anew
         if not links and event.at_us - since_us > self._session_us + LATE_US:
             found = f"{name} is fenced {silent_us / MS:g} ms after it went, its session is {self._session_us / MS:g} ms"
             broken("S6", event, found)

@@ -32,6 +32,7 @@ from cluster.broker.partition_log import PartitionLog, make_log
 from cluster.broker.replica import Replica
 from cluster.broker.retention import retention_of
 from cluster.broker.transaction_coordination import TRANSACTIONS_TOPIC
+from cluster.buggify import Buggify
 from cluster.clients.applications import Application
 from cluster.clients.consumer import Consumer
 from cluster.clients.ground_truth import GroundTruth
@@ -99,7 +100,9 @@ class Simulation:
         self._config = configuration.resolve("broker", spec.config)
         session_us = cast(int, self._config["broker.session.timeout.ms"]) * 1000
         self.controller = Controller([broker.id for broker in spec.brokers], session_us, self.tell)
-        self.control = ControlPlane(self.timeline, self.network, self.controller, self.tell)
+        self.control = ControlPlane(
+            self.timeline, self.network, self.controller, self.tell, Buggify(seed, on=spec.buggify)
+        )
         self.brokers: dict[int, Broker] = {}
         self.consumers: dict[str, Consumer] = {}
         self.producers: dict[str, Producer] = {}

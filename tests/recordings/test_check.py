@@ -17,6 +17,7 @@ from recordings.flight import fly, make_plan
 from recordings.scenario import load, parse_scenario
 from recordings.swarm import FEATURES, SHORTEST_US, draw
 from recordings.swarm_faults import CLASSES
+from recordings.swarm_rare import RARE
 from tests.mutants import MUTANTS, Mutant
 
 MINUTE_US = 60_000_000
@@ -32,9 +33,24 @@ def test_sound_clusters_break_nothing_and_become_whole() -> None:
     assert checked.seeds_per_hour > 0
 
 
+def test_it_does_not_matter_how_many_processes_fly() -> None:
+    alone, together = (check(5, MINUTE_US, first_seed=8, jobs=jobs) for jobs in (1, 2))
+    assert alone.reach == together.reach
+    assert sum(alone.reach.values()) > 0
+    found = [(each.seeds, each.events, each.flown_twice, each.unreached, each.failures) for each in (alone, together)]
+    assert found[0] == found[1]
+
+
+def test_a_fleet_that_never_takes_a_branch_has_not_held_and_a_few_seeds_have() -> None:
+    missed = ("join: the group is full",)
+    assert checking.Checked(seeds=9_999, unreached=missed).held
+    assert not checking.Checked(seeds=10_000, unreached=missed).held
+    assert checking.Checked(seeds=10_000).held
+
+
 def test_a_seed_draws_some_features_and_faults_and_every_one_is_drawn_by_some_seed() -> None:
     drawn = [draw(seed, MINUTE_US) for seed in range(60)]
-    assert {name for each in drawn for name in each.features} == set(FEATURES)
+    assert {name for each in drawn for name in each.features} == {*FEATURES, *RARE}
     assert {name for each in drawn for name in each.faults} == set(CLASSES)
     assert all(len(each.features) < len(FEATURES) for each in drawn)
     assert draw(7, MINUTE_US) == draw(7, MINUTE_US)
@@ -98,7 +114,7 @@ def test_every_mutant_is_caught_and_the_sound_cluster_passes_there(
 
 def test_there_are_enough_mutants() -> None:
     assert len(MUTANTS) >= 25
-    assert all(set(mutant.needs) <= {*FEATURES, *CLASSES} for mutant in MUTANTS.values())
+    assert all(set(mutant.needs) <= {*FEATURES, *RARE, *CLASSES} for mutant in MUTANTS.values())
 
 
 def test_a_failure_is_made_small_and_its_file_shows_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +174,7 @@ def test_control_c_in_the_second_flight_of_a_seed_ends_the_check_and_is_no_other
             monkeypatch.setattr(Replica, "append", interrupted)
         return fly(*arguments, **others)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(checking, "fly", flown)
+    monkeypatch.setattr("recordings.seeds.fly", flown)
     checked = check(3, MINUTE_US, first_seed=0)
     assert checked.interrupted
     assert (checked.seeds, checked.flown_twice, checked.failures) == (0, 0, [])

@@ -1,0 +1,123 @@
+"""Reach: how often a flight took a rare branch of a rule, for who asks whether a swarm tries what it claims to try.
+
+A probe is one line, `reached("…")`, in a branch of a rule. It counts while somebody counts (`counting`), else it costs
+a comparison. It draws nothing, tells nothing and writes nothing: a flight with probes is the flight without them. What
+stands in `PROBES` is in the code once (a test asks), and a fleet of 10,000 seeds must hit all but `NOT_ASKED`.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+PROBES: dict[str, str] = {
+    # members of groups
+    "join: the group is full": "JoinGroup is refused with GROUP_MAX_SIZE_REACHED",
+    "join: unknown member id": "JoinGroup is refused with UNKNOWN_MEMBER_ID by a group that does not know the member",
+    "join: no such group": "JoinGroup brings a member id to a coordinator without the group",
+    "join: protocols differ": "JoinGroup is refused with INCONSISTENT_GROUP_PROTOCOL",
+    "join: answered again": "a member that lost its answer gets the current generation once more",
+    "static: replaced, the group goes on": "a static member comes back and the Stable group does not rebalance",
+    "static: replaced, it rebalances": "a static member comes back while the group cannot go on as it is",
+    "static: a parked JoinGroup is fenced": "a static member comes back while its old JoinGroup waits",
+    "static: a parked SyncGroup is fenced": "a static member comes back while its old SyncGroup waits",
+    "static: not written": "the new member id of a static member cannot be written and is taken back",
+    "static: fenced": "a request of a replaced static member is refused with FENCED_INSTANCE_ID",
+    "barrier: nobody rejoined": "no member came to the join barrier, which waits once more",
+    "barrier: more newcomers": "the initial join barrier is open for one more window",
+    "barrier: a member is dropped": "a member that did not rejoin in time is removed",
+    "sync: a member is dropped": "a member that never sent its SyncGroup is removed",
+    "sync: old generation": "SyncGroup is refused with ILLEGAL_GENERATION",
+    "sync: the group rebalances": "SyncGroup is refused with REBALANCE_IN_PROGRESS",
+    "sync: the assignment is not written": "the leader's assignment cannot be written",
+    "heartbeat: old generation": "Heartbeat is refused with ILLEGAL_GENERATION",
+    "heartbeat: at the barrier": "Heartbeat is answered REBALANCE_IN_PROGRESS",
+    "heartbeat: unknown member": "Heartbeat is refused with UNKNOWN_MEMBER_ID",
+    # offsets of groups
+    "commit: old generation": "OffsetCommit is refused with ILLEGAL_GENERATION",
+    "commit: the group rebalances": "OffsetCommit is refused with REBALANCE_IN_PROGRESS",
+    "commit: in a transaction, fenced": "TxnOffsetCommit is refused because its member is none of this generation",
+    "commit: timed out and safe after all": "an OffsetCommit is safe after its client was told that nobody knows",
+    "commit: not written": "an OffsetCommit's records are not appended",
+    "offsets: the fetch is parked": "OffsetFetch waits for a commit that is under way",
+    "offsets: unstable": "OffsetFetch is answered UNSTABLE_OFFSET_COMMIT",
+    "offsets: expired": "an offset is deleted for its age",
+    "offsets: the group expired": "an empty group without offsets is deleted",
+    "offsets: a transaction's are older": "a plain commit came after a transaction's, and stays",
+    # assignors
+    "sticky: topics differ": "sticky assignors deal to members that subscribe to different topics",
+    "sticky: a partition moves": "the balance loop of the general path moves a partition",
+    "cooperative: withheld": "a partition that changes hands is given to nobody for one generation",
+    # replication
+    "follower: the epoch is unknown": "a leader knows no epoch of its follower, which cuts at its high watermark",
+    "follower: asks again": "a leader names an epoch that its follower never saw (KIP-279)",
+    "follower: beyond the leader's end": "a follower asks for an offset behind its leader's log",
+    "follower: begins inside a batch": "a leader's log starts inside a batch",
+    "follower: starts over": "a leader's log starts behind the end of its follower's",
+    "follower: another epoch": "a follower's fetch names another leader epoch than its leader's",
+    "leader: waits for who is about to join": "the high watermark waits for a follower that is about to join the ISR",
+    # producers
+    "append: old producer epoch": "a batch is refused with INVALID_PRODUCER_EPOCH",
+    "append: out of order": "a batch is refused with OUT_OF_ORDER_SEQUENCE_NUMBER",
+    "append: duplicate": "a batch is there already and is confirmed once more",
+    "append: not in its transaction": "a batch is refused with INVALID_TXN_STATE",
+    "append: overtakes a verification": "a batch comes before one whose transaction is being verified",
+    "append: too large": "a batch is refused with MESSAGE_TOO_LARGE",
+    "producer: splits a batch": "a producer sends a refused batch again in pieces",
+    "producer: compresses": "a producer closes a compressed batch",
+    # transactions
+    "marker: old producer epoch": "a marker is refused with INVALID_PRODUCER_EPOCH",
+    "marker: coordinator fenced": "a marker is refused with TRANSACTION_COORDINATOR_FENCED",
+    "end: repeated": "EndTxn repeats the end that is complete",
+    "end: aborts nothing": "EndTxn aborts a transaction to which nothing was added",
+    "end: the epochs are used up": "an end goes over to a new producer id because the epochs are used up",
+    "end: fenced": "EndTxn is refused with PRODUCER_FENCED",
+    "end: too early": "EndTxn is refused with CONCURRENT_TRANSACTIONS",
+    "init: aborts what is open": "InitProducerId fences a transaction that is open",
+    "init: too early": "InitProducerId is refused with CONCURRENT_TRANSACTIONS",
+    "init: fenced": "InitProducerId is refused with PRODUCER_FENCED",
+    "init: the epochs are used up": "InitProducerId gives a new producer id because the epochs are used up",
+    "transaction: timed out": "a coordinator aborts a transaction for its age",
+    "transaction: the id expired": "a transactional id is forgotten because nobody uses it",
+    "transaction: verified too late": "a verification finds no transaction with the partition",
+    "transaction: completed by a successor": "a new coordinator finds a prepared transaction and completes it",
+}
+"""Each branch by its name, and what happens there, in Kafka's words."""
+
+_SHORT = "a window of microseconds: in no flight of 400 seeds, and no rule forbids it"
+NOT_ASKED: dict[str, str] = {
+    "join: protocols differ": "all members of a group in a scenario have one list of assignors",
+    "offsets: expired": "offsets.retention.minutes is at least one, and a flight of the swarm lasts a minute",
+    "offsets: the group expired": "as offsets: expired",
+    "offsets: a transaction's are older": _SHORT,
+    "offsets: the fetch is parked": _SHORT,
+    "commit: the group rebalances": "a member waits for its SyncGroup while the group is CompletingRebalance",
+    "sync: old generation": _SHORT,
+    "static: a parked SyncGroup is fenced": _SHORT,
+    "follower: beyond the leader's end": "only a host that crashed leads with less than its followers have",
+    "append: old producer epoch": _SHORT,
+    "append: not in its transaction": _SHORT,
+    "marker: old producer epoch": _SHORT,
+    "marker: coordinator fenced": _SHORT,
+    "init: the epochs are used up": _SHORT,
+    "transaction: verified too late": "only under version 1, for a batch that is later than its transaction's end",
+}
+"""Branches that no fleet must hit, with the reason; they are counted and listed all the same."""
+
+_counts: dict[str, int] | None = None
+
+
+def reached(branch: str) -> None:
+    """This branch is taken now."""
+    if _counts is not None:
+        _counts[branch] = _counts.get(branch, 0) + 1
+
+
+@contextmanager
+def counting() -> Iterator[dict[str, int]]:
+    """Count what is reached while this lasts; what is counted already goes on being counted there afterwards."""
+    global _counts  # noqa: PLW0603 - one process flies one flight at a time
+    before, found = _counts, dict.fromkeys(PROBES, 0)
+    _counts = found
+    try:
+        yield found
+    finally:
+        _counts = before

@@ -1,0 +1,95 @@
+"""Features of a swarm flight that lead to seldom used rules: each makes another scenario of the one that was drawn.
+
+They draw from a stream of their own, so that what was drawn before them stays what it was.
+"""
+
+from collections.abc import Callable
+from random import Random
+
+import msgspec
+
+from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
+
+UNTOUCHED = ("out", "audit")
+"""The exactly-once flight's output and who audits it: what is judged by them is judged everywhere."""
+
+LINGER_MS = 500
+
+
+def unequal_topics(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
+    """Members of a group subscribe to different topics; the first one to all of them."""
+    names = [topic.name for topic in spec.topics if topic.name not in UNTOUCHED]
+
+    def unequal(group: GroupSpec) -> GroupSpec:
+        if group.name in UNTOUCHED or len(names) < 2 or group.members < 2:
+            return group
+        others = {name: (luck.choice(names),) for name in group.instances()[1:]}
+        assignors = (luck.choice(("sticky", "cooperative-sticky", "range", "roundrobin")),)
+        return msgspec.structs.replace(group, topics=tuple(names), subscriptions=others, assignors=assignors)
+
+    return msgspec.structs.replace(spec, groups=tuple(unequal(group) for group in spec.groups))
+
+
+def static_twins(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
+    """All members of the last group have one `group.instance.id`: each that starts fences the one before."""
+    del luck
+    group = spec.groups[-1]
+    application = group.application
+    plain = application.commit == "auto" and application.writes is None and application.poison is None
+    if not plain or group.name in UNTOUCHED:
+        return spec
+    twins = msgspec.structs.replace(group, static=False, config=group.config | {"group.instance.id": "twin"})
+    return msgspec.structs.replace(spec, groups=(*spec.groups[:-1], twins))
+
+
+def small_messages(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
+    """Topics take small batches only, and producers make large ones, some of them compressed."""
+    limit = luck.choice((1_000, 2_000))
+    if any(producer.config.get("acks") == "0" for producer in spec.producers):
+        return spec  # they count as acknowledged what was refused
+
+    def small(topic: TopicSpec) -> TopicSpec:
+        if topic.name in UNTOUCHED:
+            return topic
+        return msgspec.structs.replace(topic, config=topic.config | {"max.message.bytes": limit})
+
+    def large(producer: ProducerSpec) -> ProducerSpec:
+        codec = luck.choice(("none", "gzip", "zstd", "lz4", "snappy"))
+        config = dict(producer.config | {"batch.size": 16_384, "linger.ms": LINGER_MS, "compression.type": codec})
+        config["delivery.timeout.ms"] = int(str(config["delivery.timeout.ms"])) + LINGER_MS
+        return msgspec.structs.replace(producer, config=config)
+
+    topics = tuple(small(topic) for topic in spec.topics)
+    return msgspec.structs.replace(spec, topics=topics, producers=tuple(large(each) for each in spec.producers))
+
+
+def full_groups(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
+    """`group.max.size` is the size of the largest group: who comes beside its members is turned away."""
+    del luck
+    most = max((group.members for group in spec.groups), default=1)
+    return msgspec.structs.replace(spec, config=spec.config | {"group.max.size": most})
+
+
+def short_lived_ids(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
+    """Transactional ids that are not used for a while are forgotten."""
+    config = {
+        "transactional.id.expiration.ms": luck.choice((4_000, 7_000)),
+        "transaction.remove.expired.transaction.cleanup.interval.ms": 1_000,
+    }
+    return msgspec.structs.replace(spec, config=spec.config | config)
+
+
+def buggify(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
+    """Brokers do often what they may do and seldom do."""
+    del luck
+    return msgspec.structs.replace(spec, buggify=True)
+
+
+RARE: dict[str, Callable[[ScenarioSpec, Random], ScenarioSpec]] = {
+    "unequal_topics": unequal_topics,
+    "static_twins": static_twins,
+    "small_messages": small_messages,
+    "full_groups": full_groups,
+    "short_lived_ids": short_lived_ids,
+    "buggify": buggify,
+}
