@@ -7,7 +7,7 @@ of faults that its swarm must have, because a rule of transactions cannot be bro
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tests.mutants import brokers, groups, transactions
+from tests.mutants import brokers, durations, groups, readers, transactions
 from tests.mutants.brokers import Patch
 
 __all__ = ["MUTANTS", "Mutant", "Patch"]
@@ -58,6 +58,49 @@ _TABLE: tuple[tuple[Callable[[Patch], None], tuple[str, ...]], ...] = (
     (groups.begins_behind_what_was_committed, ()),
     (groups.stays_where_the_log_is_not, ("delete records", "kill members")),
     (groups.commits_what_it_has_not_got_yet, ()),
+    (durations.ends_sessions_early, ("kill members",)),
+    (durations.ends_sessions_late, ("kill members", "short_session")),
+    (durations.renews_no_session_by_a_commit, ("pause heartbeats",)),
+    (durations.renews_no_session_at_the_barrier, ("stall", "short_session", "scale")),
+    (durations.closes_barriers_early, ("stall", "scale")),
+    (durations.closes_barriers_late, ("stall", "scale")),
+    (durations.waits_for_no_newcomers, ()),
+    (durations.beats_too_often, ()),
+    (durations.beats_too_seldom, ()),
+    (durations.leaves_too_early_for_a_slow_poll, ("stall",)),
+    (durations.ignores_that_the_group_rebalances, ("scale",)),
+    (durations.aborts_transactions_early, ("transactions", "abandon")),
+    (durations.fences_brokers_early, ("kill brokers",)),
+    (durations.fences_brokers_late, ("kill brokers",)),
+    (durations.gives_batches_up_early, ("kill brokers",)),
+    (readers.deals_all_but_one_in_the_cooperative_step, ("assignors",)),
+    (readers.fences_no_static_member, ("static_twins",)),
+    (readers.takes_transactional_commits_of_old_generations, ("exactly_once", "short_session", "pause")),
+    (readers.answers_before_its_records_are_committed, ("coordinator",)),
+    (readers.loads_half_of_its_log, ("coordinator",)),
+    (readers.passes_records_over, ()),
+    (readers.reads_everything_twice, ()),
+    (readers.gets_aborted_records, _COMMITTED),
+    (readers.goes_on_with_what_was_revoked, ()),
+    (readers.commits_what_it_had_long_ago, ()),
+    (readers.lets_anybody_into_the_isr, ("slow disk", "isolate")),
+    (readers.counts_the_fastest_follower_only, ("slow disk",)),
+    (readers.truncates_to_its_high_watermark, ("isolate", "unclean election")),
+    (readers.asks_for_the_epoch_only_once, ("isolate", "unclean election")),
+    (readers.verifies_nothing, ("transactions",)),
+    (readers.takes_markers_of_replaced_coordinators, ("transactions", "isolate", "coordinator")),
 )
+
+SURVIVORS: dict[str, str] = {
+    "asks_for_the_epoch_only_once": (
+        "needs two leaders in a row that wrote and lost their epochs while a third replica was away, without an unclean"
+        " election, after which nothing is promised; tests/cluster/test_leader_epochs.py has it"
+    ),
+    "takes_markers_of_replaced_coordinators": (
+        "a marker of a replaced coordinator must be under way for as long as its successor takes to load its partition"
+        " and to end the same producer's next transaction; tests/oracles (producer_state.json) has it"
+    ),
+}
+"""What no search has caught, with the reason."""
 
 MUTANTS: dict[str, Mutant] = {breaks.__name__: Mutant(breaks, needs) for breaks, needs in _TABLE}
