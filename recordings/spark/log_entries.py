@@ -156,19 +156,30 @@ def _stands_again(end: Column) -> Column:
 def _with_aborted(entries: DataFrame) -> DataFrame:
     """The batches alone, with `aborted`: the next marker of their producer id in the log says so.
 
-    A COMMIT that was cut off the log decides nothing: its transaction is open again.
+    A COMMIT that was cut off the log, while its batch was not, decides nothing: its transaction is open again.
     """
     kept = (*BATCH, "records", "appended_seq", "place", "again")
     later = Window.partitionBy(*PARTITION, "producer_id").orderBy(sf.desc("seq"))
-    decides = (sf.col("marker") != "") & ~((sf.col("marker") == "COMMIT") & sf.col("cut_seq").isNotNull())
     counts = sf.col("place").isNotNull()
-    ended = sf.last(sf.when(decides & counts, sf.struct("marker", "seq")), ignorenulls=True).over(later)
-    stood = sf.coalesce(sf.col("cut_seq") > sf.col("_ended.seq"), sf.lit(True))
-    aborted = sf.coalesce(counts & (sf.col("_ended.marker") == "ABORT") & stood, sf.lit(False))
+    marks = (sf.col("marker") != "") & counts
+    stays = marks & ~((sf.col("marker") == "COMMIT") & sf.col("cut_seq").isNotNull())
+    marker = sf.struct("marker", "seq", "cut_seq")
+
+    def abort(ended: str) -> Column:
+        """Whether this marker is an ABORT that came while the batch stood in the log."""
+        stood = sf.coalesce(sf.col("cut_seq") > sf.col(f"{ended}.seq"), sf.lit(True))
+        return (sf.col(f"{ended}.marker") == "ABORT") & stood
+
+    open_again = sf.col("_next.cut_seq").isNotNull() & sf.coalesce(
+        sf.col("cut_seq") > sf.col("_next.cut_seq"), sf.lit(True)
+    )
+    decided = sf.when((sf.col("_next.marker") == "COMMIT") & open_again, abort("_staying")).otherwise(abort("_next"))
+    aborted = sf.coalesce(counts & decided, sf.lit(False))
     plain = entries.where("not transactional and marker = ''").select(*kept).withColumn("aborted", sf.lit(False))
     return plain.unionByName(
         entries.where("transactional")
-        .withColumn("_ended", ended)
+        .withColumn("_next", sf.last(sf.when(marks, marker), ignorenulls=True).over(later))
+        .withColumn("_staying", sf.last(sf.when(stays, marker), ignorenulls=True).over(later))
         .where("marker = ''")
         .select(*kept, aborted.alias("aborted"))
     )

@@ -129,17 +129,17 @@ WHERE told.leader_epoch >= coalesce(leader.leader_epoch, -1);
 
 -- Which records were aborted: the next marker of their producer id in the log says so. What was aborted stays so.
 CREATE TABLE aborted AS
-SELECT DISTINCT batch.run_id, batch.partition, batch.producer, batch.first_serial, batch.count, batch.base_offset, batch.cut
+SELECT DISTINCT batch.run_id, batch.partition, batch.producer, batch.first_serial, batch.count
 FROM entry AS batch
 JOIN entry AS ended
     ON ended.run_id = batch.run_id AND ended.partition = batch.partition
-    AND ended.producer_id = batch.producer_id AND ended.seq > batch.seq
+    AND ended.producer_id = batch.producer_id AND ended.base_offset > batch.base_offset AND ended.seq >= batch.seq
 WHERE batch.transactional AND batch.marker = '' AND ended.marker = 'ABORT'
     AND (batch.cut IS NULL OR batch.cut.seq > ended.seq)
     AND NOT EXISTS (
         SELECT 1 FROM entry AS earlier
         WHERE earlier.run_id = batch.run_id AND earlier.partition = batch.partition
             AND earlier.producer_id = batch.producer_id AND earlier.marker <> ''
-            AND earlier.seq > batch.seq AND earlier.seq < ended.seq
-            AND (earlier.cut IS NULL OR earlier.cut.seq > ended.seq)
+            AND earlier.base_offset > batch.base_offset AND earlier.base_offset < ended.base_offset
+            AND earlier.seq <= ended.seq AND (earlier.cut IS NULL OR earlier.cut.seq > ended.seq)
     );
