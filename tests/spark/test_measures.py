@@ -121,12 +121,15 @@ def test_phases_of_a_rebalance_are_in_order(tables: Tables) -> None:
 
 
 def test_storms_are_rebalances_one_upon_the_other(spark: SparkSession) -> None:
-    def row(rebalance: int, at_s: int, cause: str = "member joined", group: str = "g") -> tuple[object, ...]:
-        return ("run", group, rebalance, at_s * SECOND_US, at_s * SECOND_US + 5, cause, 10, 1)
+    def row(
+        rebalance: int, at_s: int, cause: str = "member joined", group: str = "g", initial: bool = False
+    ) -> tuple[object, ...]:
+        return ("run", group, rebalance, at_s * SECOND_US, at_s * SECOND_US + 5, cause, 10, 1, initial)
 
     names = "run_id string, group string, rebalance int, started_us long, ended_us long, cause string"
-    columns = f"{names}, stopped_partition_us long, reread long"
+    columns = f"{names}, stopped_partition_us long, reread long, initial boolean"
     rows = [row(1, 0), row(2, 59), row(3, 100, "member left"), row(4, 161), row(5, 162, "partitions revoked")]
+    rows += [row(1, 0, group="new", initial=True), row(2, 1, group="new"), row(3, 2, group="new")]  # a first join
     rows += [row(1, 0, group="calm"), row(2, 61, group="calm"), row(3, 122, group="calm")]
     [storm] = storms(spark.createDataFrame(rows, columns)).collect()
     assert (storm["group"], storm["rebalances"]) == ("g", 3)
