@@ -82,16 +82,16 @@ PROBES: dict[str, str] = {
 }
 """Each branch by its name, and what happens there, in Kafka's words."""
 
-_SHORT = "a window of microseconds: in no flight of 400 seeds, and no rule forbids it"
+_SHORT = "a short window: not hit in 400 seeds, and no rule forbids it"
 NOT_ASKED: dict[str, str] = {
     "join: protocols differ": "all members of a group in a scenario have one list of assignors",
     "offsets: expired": "offsets.retention.minutes is at least one, and a flight of the swarm lasts a minute",
     "offsets: the group expired": "as offsets: expired",
     "offsets: a transaction's are older": _SHORT,
     "offsets: the fetch is parked": _SHORT,
-    "commit: the group rebalances": "a member waits for its SyncGroup while the group is CompletingRebalance",
+    "commit: the group rebalances": "a member waits for SyncGroup in CompletingRebalance: not hit in 400 seeds",
     "sync: old generation": _SHORT,
-    "static: a parked SyncGroup is fenced": _SHORT,
+    "static: a parked SyncGroup is fenced": "a short window: hit once in some hundred seeds",
     "follower: beyond the leader's end": "only a host that crashed leads with less than its followers have",
     "append: old producer epoch": _SHORT,
     "append: not in its transaction": _SHORT,

@@ -40,7 +40,9 @@ def timely(spec: ScenarioSpec) -> list[str]:
 
     The scan looks every second for transactions beyond their timeout; what it writes takes its time.
     """
-    if _commands(spec, Crash):  # its host says nothing: who sent it a marker finds out after request.timeout.ms (30 s)
+    if commands_of(
+        spec, Crash
+    ):  # its host says nothing: who sent it a marker finds out after request.timeout.ms (30 s)
         return []
     where = 'topics["__transaction_state"]'  # a broker that was late to register has just begun to coordinate
     late = f"{where}.leaderless > 0 || {where}.under_replicated > 0"
@@ -86,24 +88,41 @@ def _group(spec: ScenarioSpec, group: GroupSpec) -> Iterator[str]:
     where, counts = f'groups["{group.name}"]', _counts(group)
     if _lossless(spec, group):
         yield f"{counts}.lost == 0"
-    if _chokes(group) or "group.max.size" in spec.config:  # a full group turns away who comes back before his session
-        return  # is over, which is the end of his process
-    if "group.instance.id" in group.config:  # who starts fences the others, and may be gone before they start again
+    if not settles(spec, group):
         return
     yield f'{where}.state == "Stable" && {where}.members == {group.members}'
-    restless = any(_is_written_for_ever(spec, topic) for topic in group.topics)
-    restless = restless or spec.buggify  # whose fetches bring one batch each: who reads much is not done in time
-    hangs = _transactional(spec, group) and (_may_crash_away(spec) or _may_be_cut(spec, group))
+    restless = is_restless(spec, group)
+    hangs = is_transactional(spec, group) and (_may_crash_away(spec) or may_be_cut(spec, group))
     for name in group.instances():
         yield f'members["{name}"].alive && members["{name}"].state == "Stable"'
         if not (hangs or restless):
             yield f'members["{name}"].lag == 0'
-    if hangs or restless or _reads_elsewhere(spec, group):
+    if hangs or restless:
         return
-    if _learns_of_partitions(spec, group) and _commits_last(spec, group):
+    if commits_all(spec, group):
         yield f"{counts}.unread == 0"
-        if group.application.commit == "auto" or not _transactional(spec, group):  # only it commits behind markers
+        if group.application.commit == "auto" or not is_transactional(spec, group):  # only it commits behind markers
             yield f"{where}.lag == 0"
+
+
+def settles(spec: ScenarioSpec, group: GroupSpec) -> bool:
+    """Whether the group must become Stable with all who live.
+
+    Not one whose members choke on a record, not a full one, which turns away who comes back before his session is over
+    (the end of his process), and not one with one `group.instance.id` for all: who starts fences the others, and may be
+    gone before they start again.
+    """
+    return not (_chokes(group) or "group.max.size" in spec.config or "group.instance.id" in group.config)
+
+
+def is_restless(spec: ScenarioSpec, group: GroupSpec) -> bool:
+    """Whether it may read to the very last: somebody writes for ever, or brokers hand out one batch a fetch."""
+    return spec.buggify or any(_is_written_for_ever(spec, topic) for topic in group.topics)
+
+
+def commits_all(spec: ScenarioSpec, group: GroupSpec) -> bool:
+    """Whether the group's commits say how far its members have read, in every partition of its topics."""
+    return not _reads_elsewhere(spec, group) and _learns_of_partitions(spec, group) and _commits_last(spec, group)
 
 
 def _chokes(group: GroupSpec) -> bool:
@@ -115,7 +134,7 @@ def _reads_elsewhere(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """What a group once subscribed to and reads no more stays in its lag."""
     return any(
         command.member in group.instances() and any(topic not in group.topics for topic in command.topics)
-        for command in _commands(spec, Subscribe)
+        for command in commands_of(spec, Subscribe)
     )
 
 
@@ -126,7 +145,7 @@ def _is_written_for_ever(spec: ScenarioSpec, topic: str) -> bool:
 
 def _learns_of_partitions(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """A static leader that was away when partitions were added does not learn of them (KIP-814)."""
-    return not (group.static and any(command.topic in group.topics for command in _commands(spec, AddPartitions)))
+    return not (group.static and any(command.topic in group.topics for command in commands_of(spec, AddPartitions)))
 
 
 def _commits_last(spec: ScenarioSpec, group: GroupSpec) -> bool:
@@ -137,9 +156,9 @@ def _commits_last(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """
     if group.application.commit == "auto":
         return True
-    moved = any(command.group == group.name for command in _commands(spec, Seek))
-    moved = moved or bool(_commands(spec, DeleteRecords)) or bool(_commands(spec, Crash))
-    return not (moved or _may_be_cut(spec, group))
+    moved = any(command.group == group.name for command in commands_of(spec, Seek))
+    moved = moved or bool(commands_of(spec, DeleteRecords)) or bool(commands_of(spec, Crash))
+    return not (moved or may_be_cut(spec, group))
 
 
 # --- what may be lost -------------------------------------------------------------------------------------------------
@@ -150,17 +169,17 @@ def _lossless(spec: ScenarioSpec, group: GroupSpec) -> bool:
     poison, name = group.application.poison, group.name
     if group.application.commit == "before-processing" or (poison is not None and not poison.crashes):
         return False
-    if any(command.group == name for command in _commands(spec, Seek)):
+    if any(command.group == name for command in commands_of(spec, Seek)):
         return False
-    deleted = any(command.topic in _topics(spec, group) for command in _commands(spec, DeleteRecords))
+    deleted = any(command.topic in _topics(spec, group) for command in commands_of(spec, DeleteRecords))
     if deleted and group.config.get("auto.offset.reset") != "earliest":  # it goes to the end, and passes what is left
         return False
-    if _version(spec) == 1 and _transactional(spec, group):  # a late EndTxn ends another transaction (KIP-890)
+    if _version(spec) == 1 and is_transactional(spec, group):  # a late EndTxn ends another transaction (KIP-890)
         return False
-    return not (_may_be_cut(spec, group) or _may_crash_away(spec))
+    return not (may_be_cut(spec, group) or _may_crash_away(spec))
 
 
-def _may_be_cut(spec: ScenarioSpec, group: GroupSpec) -> bool:
+def may_be_cut(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """Whether logs of the group's topics may lose what was acknowledged or read, by configuration."""
     topics = _topics(spec, group)
     if any(_unclean(spec, topic) for topic in spec.topics if topic.name in topics):
@@ -170,7 +189,7 @@ def _may_be_cut(spec: ScenarioSpec, group: GroupSpec) -> bool:
 
 def _unclean(spec: ScenarioSpec, topic: TopicSpec) -> bool:
     """Whether a replica that was not in sync may have led one of its partitions."""
-    asked = any(command.kind == "unclean" and command.topic == topic.name for command in _commands(spec, Elect))
+    asked = any(command.kind == "unclean" and command.topic == topic.name for command in commands_of(spec, Elect))
     return asked or bool(topic.config.get("unclean.leader.election.enable"))
 
 
@@ -180,7 +199,7 @@ def _may_crash_away(spec: ScenarioSpec) -> bool:
     Not when it is one host alone, and nothing else befalls the other brokers: they hold all that is committed. Without
     eligible leader replicas (KIP-966) any other fault may have made the one that crashes the last in sync.
     """
-    crashed = {command.broker for command in _commands(spec, Crash)}
+    crashed = {command.broker for command in commands_of(spec, Crash)}
     if not crashed:
         return False
     others = [broker.name for broker in spec.brokers if broker.name not in crashed]
@@ -197,8 +216,8 @@ def _exactly_once(spec: ScenarioSpec) -> Iterator[str]:
     if writer is None or writer.application.writes is None:
         return
     audit = next(group for group in spec.groups if group.name == AUDIT)
-    safe = not (_commands(spec, Crash) or _may_be_cut(spec, writer) or _may_be_cut(spec, audit))
-    moved = any(command.group == writer.name for command in _commands(spec, Seek))
+    safe = not (commands_of(spec, Crash) or may_be_cut(spec, writer) or may_be_cut(spec, audit))
+    moved = any(command.group == writer.name for command in commands_of(spec, Seek))
     if not safe or moved:
         return
     counts = _counts(audit)
@@ -213,7 +232,8 @@ def _exactly_once(spec: ScenarioSpec) -> Iterator[str]:
 # --- what there is ----------------------------------------------------------------------------------------------------
 
 
-def _commands(spec: ScenarioSpec, kind: type[C]) -> list[C]:
+def commands_of(spec: ScenarioSpec, kind: type[C]) -> list[C]:
+    """The steps of this kind."""
     return [step.command for step in spec.steps if isinstance(step.command, kind)]
 
 
@@ -223,7 +243,7 @@ def _counts(group: GroupSpec) -> str:
 
 def _topics(spec: ScenarioSpec, group: GroupSpec) -> set[str]:
     """What the group's counts are about: every topic that it subscribes to, or did so for a while."""
-    subscribed = [command for command in _commands(spec, Subscribe) if command.member in group.instances()]
+    subscribed = [command for command in commands_of(spec, Subscribe) if command.member in group.instances()]
     own = {topic for name in group.instances() for topic in group.topics_of(name)}
     return {*group.topics, *own, *(topic for command in subscribed for topic in command.topics)}
 
@@ -233,7 +253,7 @@ def _producers(spec: ScenarioSpec, group: GroupSpec) -> Iterable[ProducerSpec]:
     return [each for each in spec.producers if any(topic in topics for topic in each.topics)]
 
 
-def _transactional(spec: ScenarioSpec, group: GroupSpec) -> bool:
+def is_transactional(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """Whether somebody writes to its topics in transactions."""
     if any(each.transactions is not None for each in _producers(spec, group)):
         return True

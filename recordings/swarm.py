@@ -3,9 +3,9 @@
 Theory of operation (swarm testing, Groce et al. 2012: leaving features out finds more than everything at once). A seed
 draws which features and which classes of faults it has. Faults happen in the *safety phase*, in which only invariants
 are asked. It ends with everything mended, restarted and scaled back; producers stop some seconds later; at the end the
-cluster must have *converged*: expectations of the scenario say so, so that the file alone shows a failure. Every class
-draws from a stream of its own: leaving one out changes no other. Faults are in `swarm_faults`, what must be at the end
-in `convergence`.
+cluster must have *converged*: expectations of the scenario say so, so that the file alone shows a failure. In one seed
+of four only a core is mended (`swarm_core`), and judged (`core_liveness`). Every class draws from a stream of its own:
+leaving one out changes no other. Faults are in `swarm_faults`, what must be at the end in `convergence`.
 """
 
 from collections.abc import Sequence
@@ -29,10 +29,22 @@ from cluster.spec import (
     PoisonSpec,
     ProducerSpec,
     ScenarioSpec,
+    StepSpec,
     TopicSpec,
     TransactionsSpec,
 )
 from recordings.convergence import converged, timely
+from recordings.core_liveness import CoreJudgement, judged
+from recordings.swarm_core import (
+    CORE,
+    Core,
+    draw_core,
+    healing_of_core,
+    heals_a_core,
+    sparing_one,
+    with_fresh_producers,
+    writing_less,
+)
 from recordings.swarm_faults import CLASSES, TROUBLE_BEGINS_US, healing, trouble
 from recordings.swarm_rare import RARE
 
@@ -50,12 +62,17 @@ RARELY = 0.15  # features that lead to seldom used rules
 
 
 class Swarm(msgspec.Struct, frozen=True):
-    """What a seed drew: its scenario, its features and its classes of faults. `healed_us`: where the trouble ends."""
+    """What a seed drew: its scenario, its features and its classes of faults. `healed_us`: where the trouble ends.
+
+    `core` and `judgement`, where only a core is healed: what that is, and what it owes.
+    """
 
     spec: ScenarioSpec
     features: tuple[str, ...]
     faults: tuple[str, ...]
     healed_us: int
+    core: Core | None = None
+    judgement: CoreJudgement | None = None
 
 
 def draw(seed: int, virtual_us: int, features: Sequence[str] = ()) -> Swarm:
@@ -76,10 +93,27 @@ def draw(seed: int, virtual_us: int, features: Sequence[str] = ()) -> Swarm:
     healed_us = virtual_us - HEALING_US
     spec = msgspec.structs.replace(spec, steps=tuple(trouble(seed, spec, faults, healed_us)))
     spec = _audited(spec, random_stream(seed, "swarm/audit"))
+    luck = random_stream(seed, "swarm/core")
+    if heals_a_core(spec, luck, asked=CORE in features):
+        return _of_core(Swarm(spec, (*chosen, CORE), faults, healed_us), luck)
     ends = tuple(ExpectationSpec(that=that, at_us=healed_us + HEALED_FOR_US) for that in timely(spec))
     ends += tuple(ExpectationSpec(that=that, at_us=virtual_us) for that in converged(spec))
-    steps = sorted((*spec.steps, *healing(spec, healed_us)), key=lambda step: step.at_us)
-    return Swarm(msgspec.structs.replace(spec, steps=tuple(steps), expectations=ends), chosen, faults, healed_us)
+    return Swarm(_with(spec, healing(spec, healed_us), ends), chosen, faults, healed_us)
+
+
+def _of_core(drawn: Swarm, luck: Random) -> Swarm:
+    """The same, with a core healed and the rest broken to the end."""
+    spec = with_fresh_producers(writing_less(sparing_one(drawn.spec, luck), luck), drawn.healed_us)
+    core = draw_core(spec, luck)
+    judgement = judged(spec, core)
+    ends = tuple(ExpectationSpec(that=that, at_us=spec.until_us) for that in judgement.expressions())
+    healed = healing_of_core(spec, core, drawn.healed_us, luck)
+    return msgspec.structs.replace(drawn, spec=_with(spec, healed, ends), core=core, judgement=judgement)
+
+
+def _with(spec: ScenarioSpec, healed: list[StepSpec], ends: tuple[ExpectationSpec, ...]) -> ScenarioSpec:
+    steps = sorted((*spec.steps, *healed), key=lambda step: step.at_us)
+    return msgspec.structs.replace(spec, steps=tuple(steps), expectations=ends)
 
 
 # --- the cluster ------------------------------------------------------------------------------------------------------

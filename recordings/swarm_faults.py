@@ -49,7 +49,7 @@ def trouble(seed: int, spec: ScenarioSpec, faults: tuple[str, ...], healed_us: i
             at_us = luck.randrange(TROUBLE_BEGINS_US, healed_us - 4 * SECOND_US, 1_000)
             for_ms = luck.choice((300, 2_000, 7_000, 10_000))
             ends = lasts and luck.random() < 0.7 and at_us + for_ms * 1_000 < healed_us
-            steps.append(_step(at_us, text(there) + (f" for {for_ms}ms" if ends else "")))
+            steps.append(step(at_us, text(there) + (f" for {for_ms}ms" if ends else "")))
     return steps
 
 
@@ -79,12 +79,13 @@ def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
         if Subscribe in commands:
             back = {name: f"to {','.join(sorted(group.topics_of(name)))}" for name in group.instances()}
             texts += [(3_100, f"subscribe {name} {back[name]}") for name in group.instances()]
-    steps = [_step(healed_us + after_ms * 1_000, text) for after_ms, text in texts]
+    steps = [step(healed_us + after_ms * 1_000, text) for after_ms, text in texts]
     return steps + [
-        _step(spec.until_us - before_us, f"stop {name}") for before_us in PRODUCERS_STOP_US for name in producers
+        step(spec.until_us - before_us, f"stop {name}") for before_us in PRODUCERS_STOP_US for name in producers
     ]
 
 
-def _step(at_us: int, text: str) -> StepSpec:
+def step(at_us: int, text: str) -> StepSpec:
+    """A command at an instant."""
     command = parse(text)
     return StepSpec(at_us, command, text_of(command))
