@@ -10,13 +10,16 @@ from recordings.export import export
 from recordings.flight import Plan, fly, make_plan
 from recordings.format import Settings
 from recordings.scenario import parse_scenario
+from recordings.spark.report import report
 from recordings.spark.session import spark_session
 from recordings.spark.tables import Tables
 from tests.flights import random_spec
 from tests.spark.command import Made, make_report
-from tests.spark.fleet import ALL, EVERY_RUN
+from tests.spark.five_readers import FiveReaders
+from tests.spark.fleet import ALL, AT_LENGTH, EVERY_RUN
 from tests.spark.folded import Folded, folded
 from tests.spark.rare import record_rare
+from tests.spark.tellings import of_tables
 from tests.spark.watched import Watched, fly_watched, watch_sortie
 
 EVENTFUL = """
@@ -147,3 +150,21 @@ def tables(spark: SparkSession, recorded: list[Path], tmp_path_factory: pytest.T
     place = tmp_path_factory.mktemp("exported")
     export(recorded, place)
     return Tables(spark, [str(place)])
+
+
+@pytest.fixture(scope="session")
+def every_run(made: Made, sorties: dict[str, Watched], tmp_path_factory: pytest.TempPathFactory) -> FiveReaders:
+    """The flights of every run."""
+    place = tmp_path_factory.mktemp("truth")
+    export([flight.path for flight in sorties.values()], place)
+    return FiveReaders(sorties, made.report, place, of_tables(place))
+
+
+@pytest.fixture(scope="session")
+def whole_fleet(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> FiveReaders:
+    """All the others, in one report."""
+    place = tmp_path_factory.mktemp("at-length")
+    flights = {name: watch_sortie(place, ALL[name]) for name in AT_LENGTH}
+    export([flight.path for flight in flights.values()], place)
+    made = report([place], place / "out", spark=spark)
+    return FiveReaders(flights, made.report, place, of_tables(place))

@@ -15,12 +15,14 @@ from tests.mutants import MUTANTS
 SECOND_US = 1_000_000
 SHORT_S, SWARM_US = 25, 60 * SECOND_US
 LONGER_S = {"add-partitions": 330, "offset-reset": 120, "subscription-change": 60, "unclean-election": 130}
-"""Library flights in which what they are for comes late."""
+"""Library flights in which what they are for comes late, when they are cut short."""
+SIZED_S = {"reference-s": 20, "reference-m": 10, "reference-l": 4}
+"""Those that are there for their size are never flown whole here."""
 FIRST_SEED, SWARM_SEEDS = 7_000, 50
 MUTANT_SEED = 9_000  # and as many more as it has places in the table
 TEN = (
-    "first-flight", "add-partitions", "subscription-change", "unclean-election", "transaction-abort", "offset-reset",
-    "at-most-once", "swarm-7001", "swarm-7020", "swarm-7038",
+    "short-first-flight", "short-add-partitions", "short-subscription-change", "short-unclean-election",
+    "short-transaction-abort", "short-offset-reset", "short-at-most-once", "swarm-7001", "swarm-7020", "swarm-7038",
 )  # fmt: skip
 ONE_MUTANT = "mutant-gives_a_successor_the_same_epoch"
 
@@ -31,7 +33,7 @@ class Sortie(NamedTuple):
     name: str
     make: Callable[[], ScenarioSpec]
     seed: int | None = None  # of the scenario, if None
-    until_us: int = SHORT_S * SECOND_US
+    until_us: int | None = SHORT_S * SECOND_US  # the scenario's own, if None
     breaks: Callable[[pytest.MonkeyPatch], None] | None = None
 
 
@@ -44,10 +46,20 @@ def _drawn(seed: int, features: tuple[str, ...]) -> Callable[[], ScenarioSpec]:
 
 
 def library() -> list[Sortie]:
-    """Every scenario but the ones that are there for their size."""
+    """Every scenario at its own length; `short-NAME` is one of them cut short."""
     place = Path(recordings.__file__).parent / "library"
-    names = sorted(path.stem for path in place.glob("*.toml") if not path.stem.startswith("reference"))
-    return [Sortie(name, _scenario(name), until_us=LONGER_S.get(name, SHORT_S) * SECOND_US) for name in names]
+    names = sorted(path.stem for path in place.glob("*.toml"))
+    whole = [
+        Sortie(name, _scenario(name), until_us=SIZED_S[name] * SECOND_US if name in SIZED_S else None) for name in names
+    ]
+    cut = [
+        Sortie(f"short-{name}", _scenario(name), until_us=_short_us(name)) for name in names if f"short-{name}" in TEN
+    ]
+    return [*whole, *cut]
+
+
+def _short_us(name: str) -> int:
+    return LONGER_S.get(name, SHORT_S) * SECOND_US
 
 
 def swarm() -> list[Sortie]:
@@ -76,3 +88,5 @@ def mutants() -> list[Sortie]:
 ALL: dict[str, Sortie] = {sortie.name: sortie for sortie in (*library(), *swarm(), *mutants())}
 EVERY_RUN = (*TEN, ONE_MUTANT)
 """What the default run flies."""
+AT_LENGTH = tuple(name for name in ALL if name not in EVERY_RUN)
+"""What `-m slow` flies: the whole library among it, each scenario at its own length."""
