@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from cluster.broker.transaction_coordination import MARKER_RETRY_US, TransactionCoordination
+from cluster.buggify import Buggify
 from cluster.config import resolve
 from cluster.coordinators.transaction_records import TransactionMetadata
 from cluster.protocol import messages as m
@@ -34,6 +35,7 @@ class Coordinating:
         self.timeouts = SimpleNamespace(give_up_at=lambda at_us, _: self.given_up_at_us.append(at_us))
         timer = SimpleNamespace(pending=True, at_us=0, cancel=lambda: None)
         self.timeline = SimpleNamespace(call_at=lambda *_: timer)
+        self.buggify = Buggify(1, on=False)
         self.replica = FakeReplica(PARTITION)
         record = TransactionMetadata(
             ID,

@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 SENTENCES: dict[str, dict[str, list[str]]] = tomllib.loads((HERE / "library_sentences.toml").read_text("utf-8"))
 LIBRARY = sorted(path.stem for path in (Path(recordings.__file__).parent / "library").glob("*.toml"))
 
-pytestmark = pytest.mark.timeout(900)  # a Java virtual machine, and the whole library
+pytestmark = pytest.mark.timeout(1200)  # a Java virtual machine, and the whole library
 
 
 def test_every_scenario_but_the_loads_has_its_sentences() -> None:

@@ -21,7 +21,7 @@ from tests.spark.tellings import (
     of_tables,
 )
 
-pytestmark = pytest.mark.timeout(600)  # a Java virtual machine, and a machine that may be busy
+pytestmark = pytest.mark.timeout(1200)  # a Java virtual machine, and a machine that may be busy
 
 
 @pytest.mark.parametrize("name", EVERY_RUN)

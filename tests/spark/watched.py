@@ -10,6 +10,7 @@ import trio
 
 from cluster.simulation import Simulation
 from cluster.spec import ScenarioSpec
+from recordings.flight import journal_command
 from recordings.format import Settings
 from recordings.journal import Recorder, new_header
 from tests.flights import random_spec
@@ -64,6 +65,7 @@ def watch(
             breaks(patch)  # before the witness comes: what is broken is what it stands beside
         with watching() as witness:
             simulation = Simulation(spec, seed, sinks=[recorder])
+            simulation.on_command = lambda *note: journal_command(recorder, note)
 
             async def main() -> None:
                 async with simulation.running():
