@@ -6,7 +6,7 @@ import pytest
 from cluster import events as e
 from cluster.config import ConfigError, Value, coerce
 from cluster.durations import parse_iso_duration
-from cluster.spec import CommitPolicy, ScenarioSpec
+from cluster.spec import CommitPolicy
 from tests.cluster.test_timing_facts import SECOND_US, flown, spec
 from tests.flights import lies
 
@@ -90,7 +90,7 @@ DELETED = (
 
 
 @pytest.mark.parametrize("commit", ["never", "after-each-poll"])
-def test_what_the_logs_start_passed_unread_is_lost_and_reading_goes_on_at_the_start(commit: CommitPolicy) -> None:
+def test_what_was_deleted_unread_is_skipped_and_reading_goes_on_at_the_start(commit: CommitPolicy) -> None:
     made = spec(*DELETED, until_s=30, consumer=dict(EARLIEST), rate=40.0, commit=commit, initial_delay_ms=0)
     flight = flown(made)
     resets = flight.all(e.PositionsReset, 9 * SECOND_US)
@@ -100,21 +100,22 @@ def test_what_the_logs_start_passed_unread_is_lost_and_reading_goes_on_at_the_st
     done = [(each.partition, at) for each in finished for at in range(each.first_offset, each.next_offset)]
     missed = sum((name, at) not in done for name, log_start in deleted.items() for at in range(log_start))
     assert missed > 0
-    assert flight.document["delivery"]["lost"] == missed
-    assert flight.document["delivery"]["duplicated"] == 0
+    delivery = flight.document["delivery"]
+    assert (delivery["skipped"], delivery["lost"], delivery["duplicated"]) == (missed, 0, 0)
     assert lies(made) == []
 
 
-def test_with_latest_everything_up_to_the_end_is_lost_once_it_is_committed() -> None:
-    def delivery(made: ScenarioSpec) -> int:
-        lost: int = flown(made).document["delivery"]["lost"]
-        return lost
-
+def test_with_latest_what_was_not_deleted_is_lost_too_once_a_commit_has_passed_it() -> None:
     made = spec(*DELETED, until_s=30, rate=40.0, commit="after-each-poll", initial_delay_ms=0)
     earliest = spec(
         *DELETED, until_s=30, consumer=dict(EARLIEST), rate=40.0, commit="after-each-poll", initial_delay_ms=0
     )
-    assert delivery(made) > delivery(earliest) > 0
+    flight = flown(made)
+    (reset,) = flight.all(e.PositionsReset, 9 * SECOND_US)
+    (position,) = reset.positions.values()
+    assert position > 100
+    assert flight.document["delivery"]["lost"] == position - 100
+    assert flown(earliest).document["delivery"]["lost"] == 0
     assert lies(made) == []
 
 
