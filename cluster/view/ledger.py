@@ -49,9 +49,9 @@ def _worked_on(partition: PartitionView, reader: ReaderView, first: int, end: in
     stands = max(first, partition.placements.end)
     yield from unfinished(partition, reader, first, min(end, stands))
     for start, stop, producer, serial in partition.cut_off:
-        if start < end and stop > stands:
-            low = max(start, stands)
-            yield low, min(stop, end), producer, serial + low - start
+        low, high = max(start, stands), min(stop, end)
+        if low < high:
+            yield low, high, producer, serial + low - start
 
 
 def _finished_again(partition: PartitionView, reader: ReaderView, event: e.RecordsProcessed) -> None:
@@ -122,7 +122,12 @@ def cut(view: ClusterView, partition: PartitionView, offset: int) -> list[Run]:
             reader.start = min(reader.start, offset)
     gone = partition.placements.cut(offset)
     if gone:
-        partition.cut_off = [*gone, *(run for run in partition.cut_off if run[0] >= gone[-1][1])]
+        beyond = gone[-1][1]
+        older = ((max(first, beyond), end, name, serial, first) for first, end, name, serial in partition.cut_off)
+        partition.cut_off = [
+            *gone,
+            *((low, end, name, serial + low - first) for low, end, name, serial, first in older if low < end),
+        ]
     return gone
 
 
