@@ -90,12 +90,13 @@ class Transaction:
     def fence(self) -> None:
         """Raise the epoch of an ongoing transaction, so that whoever runs it is refused from now on.
 
-        A fence that could not be written has raised it already. Nobody is ever given this epoch.
+        A fence that could not be written has raised it already, even to the last one. Nobody is ever given this epoch.
+        Kafka's `prepareFenceProducerEpoch` throws at that repetition (see FIDELITY.md).
         """
         now = self.metadata
         check_move(now.state, _S.PREPARE_EPOCH_FENCE, now.version)
-        assert now.epoch < FENCING_EPOCH, f"{now.transactional_id}: no epoch is left to fence with"
         epoch = now.epoch if self.failed_epoch_fence else now.epoch + 1
+        assert epoch <= FENCING_EPOCH, f"{now.transactional_id}: no epoch is left to fence with"
         self.metadata = replace(now, epoch=epoch, last_epoch=NO_EPOCH)
 
     def prepare_end(self, *, commit: bool, version: int, next_producer_id: int, now_us: int) -> TransactionMetadata:

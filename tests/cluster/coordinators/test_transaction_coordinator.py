@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cluster.coordinators.decision import Decision, Markers
 from cluster.coordinators.transaction_coordinator import TransactionCoordinator
-from cluster.coordinators.transaction_records import LAST_EPOCH, TransactionMetadata, TransactionRecord
+from cluster.coordinators.transaction_records import FENCING_EPOCH, LAST_EPOCH, TransactionMetadata, TransactionRecord
 from cluster.events import Event, TransactionFenced, TransactionStateChanged
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
@@ -234,6 +234,26 @@ def test_a_fence_that_cannot_be_written_is_told_once() -> None:
     for _ in range(3):
         desk.init()
     assert [event.epoch for event in desk.told if isinstance(event, TransactionFenced)] == [EPOCH + 1]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_fence_to_the_last_epoch_is_tried_again_until_it_is_written(version: int) -> None:
+    desk = Desk(version)
+    desk.given(S.ONGOING, epoch=LAST_EPOCH)
+    desk.append_error = ErrorCode.NOT_ENOUGH_REPLICAS
+    for _ in range(3):
+        assert desk.init().error is not NONE
+        assert (desk.state(), desk.metadata.epoch) == (S.ONGOING, FENCING_EPOCH)
+    assert desk.end(commit=True, epoch=LAST_EPOCH).error is FENCED
+    desk.append_error = NONE
+    while desk.state() is S.ONGOING:  # until its timeout
+        desk.deadline()
+    desk.mark()
+    assert (desk.state(), desk.metadata.epoch) == (S.COMPLETE_ABORT, FENCING_EPOCH)
+    assert [event.epoch for event in desk.told if isinstance(event, TransactionFenced)] == [FENCING_EPOCH]
+    answer = desk.init()
+    assert (answer.error, answer.epoch) == (NONE, 0)
+    assert answer.producer_id != PRODUCER_ID
 
 
 def test_a_successor_fences_the_open_transaction_then_gets_an_epoch_of_its_own() -> None:
