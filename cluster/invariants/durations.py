@@ -192,10 +192,11 @@ class DurationInvariants:
         watch.heard.pop(event.member_id, None)
 
     def static_member_replaced(self, event: e.StaticMemberReplaced) -> None:
-        """The new one's session begins."""
+        """The new one's session begins; the old id's when it comes back, because the new one could not be written."""
         watch = self._watch(event.group)
         watch.signs.pop(event.old_member_id, None)
-        watch.signs[event.member_id] = event.at_us
+        watch.heard.pop(event.old_member_id, None)
+        watch.signs[event.member_id] = watch.heard[event.member_id] = event.at_us
 
     def member_removed(self, event: e.MemberRemoved) -> None:
         """S1, S2: nobody is thrown out before his time."""

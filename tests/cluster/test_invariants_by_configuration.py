@@ -84,6 +84,15 @@ def replaced(ms: float) -> e.Event:
     )
 
 
+def not_replaced(ms: float) -> e.Event:
+    """The new id could not be written: the old one is back, and its session begins."""
+    return msgspec.structs.replace(replaced(ms), old_member_id="new", member_id="g-1-id", goes_on=False)
+
+
+def other_beat(ms: float) -> e.Event:
+    return msgspec.structs.replace(beat(int(ms * MS)), member="g-2", member_id="g-2-id")
+
+
 def fenced(ms: float, reason: str = "timeout") -> e.Event:
     return e.TransactionFenced(
         transactional_id="t-1", broker=1, producer_id=7, epoch=1, reason=reason, at_us=int(ms * MS)
@@ -150,6 +159,7 @@ MORE: list[tuple[str, list[e.Event]]] = [
     ("G14", [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), committed(5), loaded(P)]),
     ("S1", [*declared(), *stable(1, g1=(P,)), beat(5_000 * MS, -1), removed(14_900, "session expired")]),
     ("S1", [*CALM, e.FaultStarted(fault=1, text="stall g-2", ends_at_us=-1), beat(17_000 * MS)]),
+    ("S1", [*declared(), *stable(1, g1=(P,), g2=()), replaced(1_000), other_beat(12_100)]),
     ("S2", [*declared(), started(0), removed(3_900, "poll interval exceeded")]),
     ("S2", [*declared(), started(0), at(5_100, barrier(1, "g-1"))]),
     ("S2", [*declared(), started(0), barrier(1, "g-1"), removed(3_900, "sync timed out")]),
@@ -177,6 +187,7 @@ LEGAL: list[list[e.Event]] = [
     [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), committed(5),
      e.PositionsReset(group="g", member="g-1", positions={P: 1}, reason="seek"), committed(1)],
     [*declared(), *stable(1, g1=(P,)), beat(5_000 * MS), removed(15_000, "session expired")],
+    [*declared(), *stable(1, g1=(P,), g2=()), replaced(6_000), not_replaced(11_000), other_beat(12_100)],
     [*declared(), started(0), removed(100, "poll interval exceeded", client_reason="consumer poll timeout")],
     [*declared(), started(0), removed(4_000, "poll interval exceeded")],
     [*declared(), started(0), loaded(), at(9_000, barrier(2, "g-1"))],
