@@ -122,5 +122,5 @@ def test_a_damaged_recording_is_refused_or_read_up_to_the_damage(
     [found] = made.report.flights
     assert not found.complete
     assert made.warnings == found.warnings
-    assert found.verdict.sentences[0].startswith("The flight did not come to its end")
+    assert found.verdict.sentences[0].startswith("The recording stops early")
     assert found.reconciliation.equal
