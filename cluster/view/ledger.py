@@ -80,7 +80,10 @@ def taken_over(view: ClusterView, partition: PartitionView, leader: int, log_end
     theirs = tails.pop(FOLLOWERS, [])
     if leader == before or log_end <= partition.placements.end:
         theirs = []
-    tail = [run for run in tails.pop(leader, theirs) if run[0] < log_end]
+    own = tails.pop(leader, [])  # what it was seen to have; below that it has what its leader had
+    bound = own[0][0] if own else log_end
+    shared = [(first, min(end, bound), name, serial) for first, end, name, serial in theirs if first < bound]
+    tail = [run for run in [*shared, *own] if run[0] < log_end]
     gone = cut(view, partition, min(log_end, tail[0][0] if tail else log_end))
     if gone and before not in {leader, NEVER}:
         tails[before] = gone

@@ -117,6 +117,18 @@ def test_a_second_truncation_leaves_what_the_first_one_cut_off_beyond_it() -> No
     assert partition.cut_off == [(60, 80, "p-1", 510), (80, 100, "p-1", 80)]
 
 
+def test_a_successor_has_what_a_crash_took_below_the_record_that_survived_with_it() -> None:
+    view, partition = ClusterView(), PartitionView("orders-0", "orders", 0, taken_by=1)
+    partition.placements.append(0, 114, "p-1", 0)
+    ledger.truncated(view, partition, 1, 0)  # the host of the leader: nothing was flushed
+    survivor = e.RecordsSurvived(
+        partition="orders-0", broker=2, first_offset=113, records=1, leader_epoch=0, producer="p-1", first_serial=113
+    )
+    ledger.survived(view, partition, survivor)
+    ledger.taken_over(view, partition, 2, 114)
+    assert list(partition.placements.between(0, 114)) == [(0, 114, "p-1", 0)]
+
+
 # --- what a broken ledger would say -----------------------------------------------------------------------------------
 
 
