@@ -9,6 +9,7 @@ footer.json               totals and the journal's hash; absent after a crash
 
 import re
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -18,6 +19,9 @@ HEADER = "header.json"
 FOOTER = "footer.json"
 KEYFRAMES = "keyframes"
 SEGMENT_NAME = re.compile(r"segment-(\d{6})\.jsonl(\.part|\.zst)?")
+
+Count = Annotated[int, msgspec.Meta(ge=-1, le=1 << 60)]
+"""A number or an instant in µs; -1: not known. A stranger's file may claim more, no flight has it."""
 
 Source = str
 """Who gave a command: `operator`, `scenario` or `nemesis`."""
@@ -31,14 +35,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What was chosen for the flight: seed, end in µs (None: it had none), each `--set` as (scope, key, value)."""
 
     seed: int
-    until_us: int | None
+    until_us: Count | None
     set: tuple[tuple[str | None, str, str], ...] = ()
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
     """What a recording is of; `started` is wall time (ISO 8601, UTC), `run_id` tells flights apart in tables."""
 
-    format: int = FORMAT
+    format: Count = FORMAT
     flightdeck: str
     run_id: str
     started: str
@@ -50,12 +54,12 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 class Footer(msgspec.Struct, frozen=True, kw_only=True):
     """The totals of a finished flight; `kinds` counts events by kind, `complete` is false after Ctrl-C or an error."""
 
-    events: int
-    commands: int
-    turns: int
-    virtual_us: int
+    events: Count
+    commands: Count
+    turns: Count
+    virtual_us: Count
     journal_sha256: str
-    kinds: dict[str, int]
+    kinds: dict[str, Count]
     complete: bool
 
 

@@ -26,6 +26,7 @@ from recordings.format import (
     HEADER,
     SEGMENT_NAME,
     CommandLine,
+    Count,
     Footer,
     Header,
     Position,
@@ -340,7 +341,7 @@ def _read_header(path: Path) -> Header:
     if any_header.format > FORMAT:
         raise RecordingError(
             f"{path} has recording format {any_header.format}, and this version ({VERSION}) reads up to {FORMAT}:"
-            f" it needs flightdeck {any_header.flightdeck} or later"
+            f" it needs flightdeck {brief(any_header.flightdeck)} or later"
         )
     try:
         header = decoded(text, HEADER_DECODER)
@@ -354,7 +355,7 @@ def _read_header(path: Path) -> Header:
 class _AnyHeader(msgspec.Struct):
     """What the header of any format tells first."""
 
-    format: int
+    format: Count
     flightdeck: str
 
 

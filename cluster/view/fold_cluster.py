@@ -17,6 +17,7 @@ from cluster.view.state import (
 from cluster.view.transactions import PartitionTransactions
 
 MOMENTS_KEPT = 4_000
+MOST_PARTITIONS = 100_000  # of all topics, also of the internal ones: a stranger's journal may claim more
 MOST_UNREAD_DATES = 100_000  # of a partition: nobody may ever read it
 
 BROKER_ENDED = {
@@ -46,6 +47,8 @@ def topic_created(view: ClusterView, event: e.TopicCreated) -> None:
 
 def _add_partitions(view: ClusterView, topic: str, partitions: int) -> None:
     names = view.partitions_by_topic.setdefault(topic, [])
+    if len(view.partitions) + partitions - len(names) > MOST_PARTITIONS:
+        raise ValueError(f"{topic} with {partitions} partitions is more than a cluster has")
     for number in range(len(names), partitions):
         name = f"{topic}-{number}"
         names.append(name)

@@ -1,6 +1,7 @@
 """Recordings that somebody made to do harm, or that were damaged: one sentence, soon, and in little memory."""
 
 import os
+import re
 import shutil
 import struct
 import tracemalloc
@@ -273,4 +274,27 @@ def test_a_time_later_than_any_flight_is_damage(flight: Path) -> None:
     assert "is damaged at segment-000001.jsonl, line" in str(caught.value)
     (flight / SEGMENT).write_bytes(text[:last] + b"9" * 25 + text[text.index(b",", last) :])
     with pytest.raises(RecordingError, match="us is later than any flight"):
+        summarize(flight)
+
+
+@pytest.mark.parametrize("name", ["events", "virtual_us", "turns"])
+@pytest.mark.parametrize("salvage", [False, True])
+def test_a_footer_that_counts_beyond_any_flight_is_damaged(flight: Path, name: str, salvage: bool) -> None:
+    footer = (flight / "footer.json").read_text()
+    (flight / "footer.json").write_text(re.sub(rf'"{name}": \d+', f'"{name}": ' + "9" * 400, footer, count=1))
+    if salvage:
+        assert summarize(flight, salvage=True).events
+        return
+    with pytest.raises(RecordingError, match=rf"footer.json is damaged: .*{name}") as caught:
+        summarize(flight)
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("partitions", [b"100001", b"9" * 18])
+def test_a_topic_of_more_partitions_than_any_cluster_is_damage(flight: Path, partitions: bytes) -> None:
+    text = (flight / SEGMENT).read_bytes()
+    where = text.index(b'"partitions":', text.index(b'"kind":"topic_created"')) + len(b'"partitions":')
+    (flight / SEGMENT).write_bytes(text[:where] + partitions + text[text.index(b",", where) :])
+    shutil.rmtree(flight / "keyframes")
+    with pytest.raises(RecordingError, match=r"\(topic_created, .*\): it does not fit the events before it"):
         summarize(flight)
