@@ -176,9 +176,10 @@ class Broker:
         self.alive = self.running = False
         self.life += 1
         self.stopped_us = self.died_us = self.now_us
+        unread = [argument for action, argument in self._backlog if action in (self.receive, self._serve)]
         self._backlog.clear()
         self.timeouts.clear()
-        for call in self.disk.host_process_died(self._serve):
+        for call in (*unread, *self.disk.host_process_died(self._serve)):
             self.never_received(call)
         self._coordinators.died()
         self._requests.died()
