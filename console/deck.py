@@ -22,7 +22,7 @@ from console.screens.group import GroupScreen
 from console.screens.overlays import FailureScreen, Overlay
 from console.screens.overview import OverviewScreen
 from console.screens.transactions import TransactionsScreen
-from console.terminal import leaving
+from console.terminal import leaving, size_of_terminal
 from console.themes import DARK, DESCRIPTIONS, MONO, THEMES, Styles, styles_of
 from console.visible import visible
 from console.wanted import Setting
@@ -33,6 +33,7 @@ FRAME_SECONDS = 0.1
 BEATS = 2  # a frame's worth of folding is done in so many parts, so that a key waits for one of them only
 UNFOCUSED_FRAMES = 3  # when the terminal has lost the focus, only every third frame is drawn
 DRAIN_SECONDS = 0.020
+TAKE_OFF_SECONDS = 1.0  # by then the flight begins, painted or not: a terminal may have Textual lay out for ever
 AT_ONCE_SECONDS = 0.003  # for folding before something is drawn that somebody waits for
 BAD_INPUT = 2
 TRANSACTIONS = "transactions"
@@ -59,6 +60,7 @@ class Deck(App[None]):
         source: Source | None = None,
     ) -> None:
         super().__init__()
+        self.console.size = size_of_terminal()
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = MONO if self.no_color else DARK
@@ -76,6 +78,7 @@ class Deck(App[None]):
         )
         self.invariants = invariants  # for whatever is flown next, too
         self._beats = 0
+        self._took_off = False
         self._asked_to_leave = False
         self._told_failure = False
         self._last_place = "overview"
@@ -103,6 +106,7 @@ class Deck(App[None]):
         if interruption.was_asked():
             leave()
         self.call_after_refresh(self._take_off)
+        self.set_timer(TAKE_OFF_SECONDS, self._take_off)
 
     def _land(self) -> bool:
         source = self.flight.source
@@ -110,6 +114,9 @@ class Deck(App[None]):
         return source.landed
 
     def _take_off(self) -> None:
+        if self._took_off:
+            return
+        self._took_off = True
         self.begin()
         self.set_interval(FRAME_SECONDS / BEATS, self._beat)
 

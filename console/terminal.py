@@ -6,6 +6,7 @@ instead of 42). It reads Textual's own update (`textual._compositor`, not public
 knows is left to Textual. It is also the last to see what leaves: no text of a cell is a control character.
 """
 
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.color import Color, ColorSystem
@@ -20,6 +21,15 @@ from console.visible import in_cells
 RESET = "\x1b[0m"
 _CODES = {"bold": "1", "dim": "2", "italic": "3", "underline": "4", "blink": "5", "reverse": "7", "strike": "9"}
 _DEFAULT = Style()
+
+
+def size_of_terminal() -> tuple[int, int]:
+    """Columns and lines as Textual's driver will find them; 80×24 where the terminal has none.
+
+    Rich, which Textual asks first, would say 80×25 there. Of two sizes Textual lays out one after the other, for ever.
+    """
+    columns, lines = shutil.get_terminal_size()
+    return columns, lines
 
 
 def leaving(drawn: RenderableType | None) -> RenderableType | None:

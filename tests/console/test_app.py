@@ -34,6 +34,25 @@ def test_the_first_screen_shows_the_groups_and_what_they_wait_for() -> None:
     sit(script)
 
 
+def test_a_flight_begins_once_and_does_not_wait_for_a_picture_that_never_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def begun(seat: Seat) -> None:
+        while "start" not in asked(seat.app):
+            await seat.pilot.pause()
+
+    async def twice(seat: Seat) -> None:
+        await seat.pilot.pause(0.1)  # by then the timer has been there, too
+
+    def asked(app: FlightdeckApp) -> list[str]:
+        assert isinstance(app.flight.source, StillFlight)
+        return app.flight.source.asked
+
+    monkeypatch.setattr("console.deck.TAKE_OFF_SECONDS", 0.05)
+    assert asked(sit(twice)).count("start") == 1
+    layout_goes_on = FlightdeckApp(source=StillFlight())
+    monkeypatch.setattr(layout_goes_on, "call_after_refresh", lambda *_: True)
+    assert asked(sit(begun, app=layout_goes_on)).count("start") == 1
+
+
 def test_enter_drills_in_and_escape_goes_back() -> None:
     async def script(seat: Seat) -> None:
         await seat.press("down", "enter")

@@ -11,7 +11,7 @@ import struct
 import sys
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -25,7 +25,7 @@ RESTORED = (b"\x1b[?1049l", b"\x1b[?25h")
 PROGRAM = """
 import sys
 from console.app import FlightdeckApp
-app = FlightdeckApp({scenario!r}, speed={speed}, until_us={until_us}, record={record!r})
+app = FlightdeckApp({scenario!r}, speed={speed}, record={record!r})
 app.run()
 sys.exit(app.return_code or 0)
 """
@@ -41,28 +41,34 @@ topics = ["orders"]
 
 
 class Process:
-    """The console on a pseudo-terminal of 120×40."""
+    """The console on a pseudo-terminal of 120×40, or of `size`; (0, 0) is what no size was ever given to."""
 
     def __init__(
         self,
-        scenario: str = "first-flight",
-        speed: str = "1.0",
-        until_us: int | None = None,
-        record: str | None = None,
-        **environment: str,
+        scenario: str,
+        speed: str,
+        record: Path | None,
+        environment: Mapping[str, str],
+        size: tuple[int, int] = (120, 40),
     ) -> None:
         self.began = time.monotonic()
         self.output = b""
-        self.terminal = Terminal(120, 40)
+        self.terminal = Terminal(*(size if all(size) else (80, 24)))
         self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.pid, self.fd = pty.fork()
         if self.pid == 0:  # pragma: no cover - the other process
             os.chdir(ROOT)
             told = {"TERM": "xterm-256color", "COLORTERM": "truecolor", **environment}
-            program = PROGRAM.format(scenario=scenario, speed=speed, until_us=until_us, record=record)
-            os.execve(sys.executable, [sys.executable, "-c", program], {**os.environ, **told})
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+            program = PROGRAM.format(scenario=scenario, speed=speed, record=record and str(record))
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+            kept = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+            os.execve(sys.executable, [sys.executable, "-c", program], {**kept, **told})
         self.status: int | None = None
+
+    def resize(self, width: int, height: int) -> None:
+        """Give the terminal another size; the console hears of it by a signal."""
+        self.terminal = Terminal(width, height)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
 
     def until(self, words: str, seconds: float = 20.0) -> float:
         """Read until the screen shows something; seconds since the process began."""
@@ -133,9 +139,10 @@ def start(
     scenario: str = "first-flight",
     speed: str = "1.0",
     record: Path | None = None,
+    size: tuple[int, int] = (120, 40),
     **env: str,
 ) -> Process:
-    processes.append(Process(scenario, speed, None, str(record) if record is not None else None, **env))
+    processes.append(Process(scenario, speed, record, env, size))
     return processes[-1]
 
 
@@ -214,6 +221,36 @@ def test_a_terminal_that_reads_nothing_is_left_all_the_same(processes: list[Proc
     process.fill()
     os.kill(process.pid, signal.SIGTERM)
     assert process.wait(reading=False) == 0
+    footer = Recording(recording).footer
+    assert footer is not None
+    assert not footer.complete
+
+
+@pytest.mark.parametrize(
+    ("size", "ended_by"),
+    [
+        ((0, 0), signal.SIGTERM),
+        pytest.param((0, 0), "q", marks=pytest.mark.slow),
+        pytest.param((0, 0), signal.SIGHUP, marks=pytest.mark.slow),
+        pytest.param((80, 0), signal.SIGTERM, marks=pytest.mark.slow),
+        pytest.param((0, 24), "q", marks=pytest.mark.slow),
+    ],
+)
+def test_a_terminal_without_a_size_shows_the_flight(
+    size: tuple[int, int], ended_by: str | int, processes: list[Process], tmp_path: Path
+) -> None:
+    recording = tmp_path / "a.flight"
+    process = start(processes, record=recording, size=size)
+    process.until("● up")  # painted for 80×24
+    process.resize(120, 40)
+    process.until("● up")
+    if isinstance(ended_by, str):
+        process.press(ended_by)
+        process.until(f"{ended_by} again ends the flight here")
+        process.press(ended_by)
+    else:
+        os.kill(process.pid, ended_by)
+    assert process.wait() == 0
     footer = Recording(recording).footer
     assert footer is not None
     assert not footer.complete
