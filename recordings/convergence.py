@@ -5,16 +5,18 @@ there: a commit that is as old as a crash of its host, a record that was acknowl
 promise, a position that an operator moved. Each exception below says whose rule makes it legal.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from cluster.commands import AddPartitions, Crash, DeleteRecords, Elect, Seek, Subscribe, text_of
+from cluster.config import Value
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
 
 C = TypeVar("C")
 
 AUDIT = "audit"
 ABORTED_WITHIN_MS = 4_000
+REQUESTS_MS = 1_000  # looking for a coordinator, joining, the first fetch
 _INTERNAL = ("__consumer_offsets", "__transaction_state")
 
 
@@ -66,8 +68,7 @@ def _decided_partitions(spec: ScenarioSpec) -> Iterator[tuple[str, str]]:
         if not _unclean(spec, topic):
             end = "high_watermark" if _is_written_for_ever(spec, topic.name) else "log_end"
             yield from ((f"{topic.name}-{number}", end) for number in range(topic.partitions))
-    count = spec.broker_config(spec.brokers[0])["offsets.topic.num.partitions"]
-    assert isinstance(count, int)
+    count = _number(spec.broker_config(spec.brokers[0]), "offsets.topic.num.partitions")
     yield from ((f"__consumer_offsets-{number}", "high_watermark") for number in range(count))
 
 
@@ -110,9 +111,26 @@ def settles(spec: ScenarioSpec, group: GroupSpec) -> bool:
 
     Not one whose members choke on a record, not a full one, which turns away who comes back before his session is over
     (the end of his process), and not one with one `group.instance.id` for all: who starts fences the others, and may be
-    gone before they start again.
+    gone before they start again. Nor one whose transactional ids expire while it joins (`_ids_expire_while_joining`).
     """
-    return not (_chokes(group) or "group.max.size" in spec.config or "group.instance.id" in group.config)
+    if _chokes(group) or _ids_expire_while_joining(spec, group):
+        return False
+    return not ("group.max.size" in spec.config or "group.instance.id" in group.config)
+
+
+def _ids_expire_while_joining(spec: ScenarioSpec, group: GroupSpec) -> bool:
+    """Whether its applications' transactional ids may be forgotten between initTransactions and the first commit.
+
+    That is fatal (INVALID_PRODUCER_ID_MAPPING). When it befalls all members at once they come back to an Empty group,
+    and wait at its initial barrier, for one delay a newcomer, until the new ids are forgotten as well: for ever.
+    """
+    if group.application.commit != "transaction":
+        return False
+    brokers, members = spec.broker_config(spec.brokers[0]), group.consumer_config(group.instances()[0])
+    delay_ms = _number(brokers, "group.initial.rebalance.delay.ms")
+    barrier_ms = min(delay_ms * group.members, max(delay_ms, _number(members, "max.poll.interval.ms")))
+    working_ms = _number(members, "max.poll.records") * group.application.per_record_us // 1_000
+    return barrier_ms + working_ms + REQUESTS_MS >= _number(brokers, "transactional.id.expiration.ms")
 
 
 def is_restless(spec: ScenarioSpec, group: GroupSpec) -> bool:
@@ -264,6 +282,10 @@ def is_transactional(spec: ScenarioSpec, group: GroupSpec) -> bool:
 
 
 def _version(spec: ScenarioSpec) -> int:
-    version = spec.broker_config(spec.brokers[0])["transaction.version"]
-    assert isinstance(version, int)
-    return version
+    return _number(spec.broker_config(spec.brokers[0]), "transaction.version")
+
+
+def _number(config: Mapping[str, Value], key: str) -> int:
+    value = config[key]
+    assert isinstance(value, int)
+    return value

@@ -4,8 +4,20 @@ import pytest
 
 from cluster.commands import parse, text_of
 from cluster.config import Value
-from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
+from cluster.coordinators.transaction_context import TransactionSettings
+from cluster.spec import (
+    ApplicationSpec,
+    BrokerSpec,
+    ExpectationSpec,
+    GroupSpec,
+    KeysSpec,
+    ProducerSpec,
+    ScenarioSpec,
+    StepSpec,
+    TopicSpec,
+)
 from recordings.convergence import converged
+from recordings.seeds import CONVERGED, fly_once
 
 EARLIEST: dict[str, Value] = {"auto.offset.reset": "earliest"}
 LOSSLESS = 'delivery.by_group["g"].lost == 0'
@@ -40,3 +52,61 @@ def test_an_unclean_election_counts_also_in_a_topic_that_was_read_for_a_while() 
 def test_deleted_records_are_no_loss_to_who_goes_on_at_the_beginning() -> None:
     assert LOSSLESS in converged(spec("delete records read-0 before 5"))
     assert LOSSLESS not in converged(spec("delete records read-0 before 5", config={}))
+
+
+# --- transactional ids that expire while a group joins ----------------------------------------------------------------
+
+STABLE = 'groups["g"].state == "Stable" && groups["g"].members == 2'
+
+
+def exactly_once(expiration_ms: int, delay_ms: int = 3_000) -> ScenarioSpec:
+    """Two members that commit in transactions and always have something to read."""
+    return ScenarioSpec(
+        title="ids expire",
+        until_us=60_000_000,
+        brokers=(BrokerSpec(1),),
+        config={
+            "group.initial.rebalance.delay.ms": delay_ms,
+            "transactional.id.expiration.ms": expiration_ms,
+            "transaction.remove.expired.transaction.cleanup.interval.ms": 1_000,
+        },
+        topics=(TopicSpec("read", partitions=4, replication=1),),
+        producers=(ProducerSpec("p", ("read",), rate_per_second=20.0, keys=KeysSpec("uniform", distinct=50)),),
+        groups=(
+            GroupSpec(
+                "g",
+                ("read",),
+                members=2,
+                config=EARLIEST,
+                application=ApplicationSpec(commit="transaction", restart_after_us=500_000),
+            ),
+        ),
+        expectations=(ExpectationSpec(that=STABLE, at_us=59_000_000),),
+    )
+
+
+def becomes_stable(scenario: ScenarioSpec) -> bool:
+    outcome = fly_once(scenario)
+    assert outcome.invariant in ("", CONVERGED), outcome.found
+    return outcome.invariant == ""
+
+
+def test_a_group_whose_ids_expire_at_the_initial_barrier_never_settles_and_need_not() -> None:
+    """Seeds 525 and 3153: initTransactions, six seconds at the barrier, INVALID_PRODUCER_ID_MAPPING, and once more."""
+    livelock = exactly_once(4_000)
+    assert not becomes_stable(livelock)
+    assert STABLE not in converged(livelock)
+
+
+@pytest.mark.parametrize("config", [(8_000, 3_000), (4_000, 500)])
+def test_a_group_whose_ids_live_longer_than_that_barrier_settles(config: tuple[int, int]) -> None:
+    assert STABLE in converged(exactly_once(*config))
+    assert becomes_stable(exactly_once(*config))
+
+
+def test_a_coordinator_that_forgets_ids_too_early_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = TransactionSettings.of
+    hasty = staticmethod(lambda config: read(config)._replace(id_expiration_us=3_000_000))
+    monkeypatch.setattr(TransactionSettings, "of", hasty)
+    assert STABLE in converged(exactly_once(8_000))
+    assert not becomes_stable(exactly_once(8_000))
