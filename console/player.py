@@ -298,7 +298,7 @@ class Player:
 def _spec(header: Header) -> tuple[ScenarioSpec | None, str]:
     """What a recording is of, and why that is not known if it is not."""
     try:
-        scenario = parse_scenario(header.scenario_text, header.scenario)
+        scenario = parse_scenario(header.scenario_text, header.scenario, recorded=True)
         return apply_settings(scenario.spec, header.settings.set), ""
     except (ScenarioErrors, SettingError) as error:
         return None, f"this version does not understand the recording's scenario: {error}"

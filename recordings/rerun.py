@@ -97,7 +97,7 @@ def _plan(recording: Recording, settings: Sequence[Setting], until_us: int | Non
         until_us = recorded.until_us
     if until_us is None:  # flown without an end: up to where it was stopped
         until_us = recording.survey().totals.virtual_us
-    scenario = parse_scenario(header.scenario_text, header.scenario)
+    scenario = parse_scenario(header.scenario_text, header.scenario, recorded=True)
     return make_plan(scenario, seed=recorded.seed, until_us=until_us, settings=[*recorded.set, *settings], leave=leave)
 
 

@@ -4,7 +4,7 @@ The format is the contract `scenario-format.md`. `scenario_reader` knows its str
 together; here both are put together with the lines of the file. The library is the folder beside this module.
 """
 
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TypedDict
 
@@ -15,7 +15,7 @@ from cluster.durations import format_duration
 from cluster.spec import ScenarioSpec
 from cluster.words import LONGEST_WORD, brief, nearest
 from recordings.own_assignors import SHIPPED
-from recordings.scenario_checks import check_scenario
+from recordings.scenario_checks import check_deadlines, check_scenario
 from recordings.scenario_lines import Place, locate
 from recordings.scenario_reader import read_scenario
 from recordings.scenario_tables import MOST_PROBLEMS, Problem, TooManyProblemsError
@@ -97,8 +97,11 @@ def load(path_or_name: str | Path) -> Scenario:
     return parse_scenario(text, str(path), path.parent)
 
 
-def parse_scenario(text: str, file: str, folder: Path | None = None) -> Scenario:
-    """Read a scenario's text; `file` is what errors call it, and gives the name. Raises ScenarioErrors."""
+def parse_scenario(text: str, file: str, folder: Path | None = None, *, recorded: bool = False) -> Scenario:
+    """Read a scenario's text; `file` is what errors call it, and gives the name. Raises ScenarioErrors.
+
+    `recorded`: the text of a recording, which has been flown: an expectation that cannot fail does not refuse it.
+    """
     text = text.removeprefix("\ufeff")
     problems: list[Problem] = []
     lines: dict[Place, int] = {(): 1}
@@ -112,7 +115,8 @@ def parse_scenario(text: str, file: str, folder: Path | None = None) -> Scenario
         raise _errors_of(problems, lines, file) from None
     if any(problem.place == ("until",) for problem in problems):
         spec = msgspec.structs.replace(spec, until_us=LONG_MAX)  # nothing is after an end that nobody knows
-    problems += islice(check_scenario(spec), MOST_PROBLEMS)
+    checks = check_scenario(spec) if recorded else chain(check_scenario(spec), check_deadlines(spec))
+    problems += islice(checks, MOST_PROBLEMS)
     if problems:
         raise _errors_of(problems, lines, file)
     return Scenario(spec, Path(file).name.removesuffix(".toml"), text, file, folder)

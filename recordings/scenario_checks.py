@@ -278,12 +278,8 @@ def _steps(spec: ScenarioSpec) -> Iterator[Problem]:
 def _expectation(
     spec: ScenarioSpec, possible: Possible, expectation: ExpectationSpec, place: Place
 ) -> Iterator[Problem]:
-    instants = {"at": expectation.at_us, "by": expectation.by_us, "from": expectation.from_us}
-    if expectation.event is not None and expectation.count is None:
-        instants["to"] = expectation.to_us  # that it happens could not fail any more
-    for key, instant in instants.items():
-        if instant is not None and instant > spec.until_us:
-            yield Problem((*place, key), f"{key}: it is after the end of the flight (`until`)")
+    instants = {"at": expectation.at_us, "from": expectation.from_us}
+    yield from _after_the_end(spec, instants, place)
     if expectation.after is not None:
         yield from _after(spec, expectation, expectation.after, place)
     if expectation.that is not None:
@@ -295,6 +291,24 @@ def _expectation(
             yield Problem((*place, "that"), f"that: {reason}", suggestion)
     if expectation.event is not None:
         yield from _event(expectation.event, expectation.where, place)
+
+
+def check_deadlines(spec: ScenarioSpec) -> Iterator[Problem]:
+    """Expectations that could never fail: a mistake in a file, but earlier versions flew and recorded them."""
+    for index, expectation in enumerate(spec.expectations):
+        place: Place = ("expect", index)
+        instants = {"by": expectation.by_us}
+        if expectation.event is not None and expectation.count is None:
+            instants["to"] = expectation.to_us
+        yield from _after_the_end(spec, instants, place)
+        if expectation.event is not None and expectation.by_us is not None and expectation.to_us is not None:
+            yield Problem((*place, "to"), "to: a window ends once, and `by` says when")
+
+
+def _after_the_end(spec: ScenarioSpec, instants: Mapping[str, int | None], place: Place) -> Iterator[Problem]:
+    for key, instant in instants.items():
+        if instant is not None and instant > spec.until_us:
+            yield Problem((*place, key), f"{key}: it is after the end of the flight (`until`)")
 
 
 def _after(spec: ScenarioSpec, expectation: ExpectationSpec, after: str, place: Place) -> Iterator[Problem]:

@@ -251,6 +251,7 @@ THAT_BY = 'that = "true"\nby = "200s"\n'
         ('that = "true"\nby = "6m"', 2, "by: it is after the end of the flight (`until`)"),
         ('event = "broker_fenced"\nby = "6m"', 2, "by: it is after the end of the flight (`until`)"),
         ('event = "broker_fenced"\nto = "6m"', 2, "to: it is after the end of the flight (`until`)"),
+        ('event = "broker_fenced"\nby = "60s"\nto = "90s"', 3, "to: a window ends once, and `by` says when"),
         ('event = "broker_fenced"\nfrom = "3s"\nby = "2s"', 3, "by: it is before `from`"),
         (f"{THAT_BY}nth = 2", 3, "nth only goes with `after`: it says which of several"),
         (f'{THAT_BY}from = "60s"\nnth = 1', 4, "nth only goes with `after`: it says which of several"),

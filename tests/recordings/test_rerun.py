@@ -8,9 +8,10 @@ from cluster.commands import parse
 from recordings.flight import FlightResult, Plan, Replay, fly, make_plan
 from recordings.reader import DamagedError, Recording
 from recordings.rerun import rerun
-from recordings.scenario import Scenario
+from recordings.scenario import Scenario, ScenarioErrors, parse_scenario
 from recordings.segments import line_chunks
 from tests.recordings.conftest import OPERATOR
+from tests.small import MINIMAL
 
 Recorded = tuple[Path, FlightResult]
 SEGMENT = "segment-000001.jsonl"
@@ -157,3 +158,31 @@ def test_a_forever_flight_is_flown_again(tiny: Scenario, tmp_path: Path) -> None
     again = rerun(tmp_path / "a.flight")
     assert again.matches
     assert again.compared_events == flown.events
+
+
+ENDLESS = f"""until = "4s"
+{MINIMAL}
+[[expect]]
+that = "groups.billing.members == 2"
+by = "9s"
+[[expect]]
+event = "member_removed"
+by = "3s"
+to = "5s"
+"""
+
+
+def test_what_an_earlier_version_flew_and_recorded_is_flown_again(tmp_path: Path) -> None:
+    """A deadline after the end is a mistake of a file; a recording has it for good, and its events are the same."""
+    with pytest.raises(ScenarioErrors, match="after the end of the flight"):
+        parse_scenario(ENDLESS, "endless.toml")
+    flown = fly(make_plan(parse_scenario(ENDLESS, "endless.toml", recorded=True)), record=tmp_path / "a.flight")
+    again = rerun(tmp_path / "a.flight")
+    assert again.matches
+    assert again.flight.expectations == flown.expectations
+    assert rerun(tmp_path / "a.flight", settings=[("billing", "session.timeout.ms", "9000")]).flight.virtual_s == 4.0
+
+
+def test_what_cannot_be_flown_is_not_flown_again_either() -> None:
+    with pytest.raises(ScenarioErrors, match="from: it is after the end of the flight"):
+        parse_scenario(ENDLESS.replace('to = "5s"', 'from = "5s"'), "endless.toml", recorded=True)
