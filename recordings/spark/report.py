@@ -80,6 +80,11 @@ def report(
         _write(out, {JSON: msgspec.json.encode(made) + b"\n", HTML: page(made).encode()})
     except KeyboardInterrupt:
         raise ReportInterruptedError(f"the report was interrupted; nothing was written to {out}") from None
+    except ConnectionError as error:  # Spark's Java went away, after its context was stopped for instance
+        where = master or "this machine"
+        raise ReportError(
+            f"Spark stopped while it worked on {where} ({_reason(error)}); nothing was written to {out}"
+        ) from error
     except OSError as error:  # a full disk, a directory for temporary files that is not there
         raise ReportError(f"cannot make a report: {_reason(error)}; nothing was written to {out}") from error
     return Reported(

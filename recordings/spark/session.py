@@ -5,6 +5,7 @@ chatter. Elsewhere (`--master spark://…`, `yarn`, a Spark Connect URL, `spark-
 """
 
 import os
+import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,10 @@ from recordings.spark.interrupts import own_interrupts, temporary_directory
 from recordings.spark.java import find_java, stop_java, write_wrapper
 
 LOCAL = "local[*]"
+STANDALONE = "spark://"
+PATIENCE_S = 10
+"""For a connection to a standalone master."""
+PORT_DIGITS = 5
 LOG_LINES = 15
 MEMORY_MIB = (1024, 4096)  # at least, at most; else a quarter of what the machine has
 
@@ -50,6 +55,8 @@ def spark_session(master: str | None = None, *, name: str = "flightdeck") -> Ite
     Under `spark-submit` without a master it is the submitted one. Raises NoJavaError, and SparkStartError when Spark
     does not start or the cluster does not answer.
     """
+    if master is not None and master.startswith(STANDALONE):
+        _reach(master)
     if master is not None and master.startswith("sc://"):
         with _stopping(_connect(master, name)) as session:
             yield session
@@ -71,6 +78,25 @@ def _stopping(session: SparkSession) -> Iterator[SparkSession]:
         yield session
     finally:
         session.stop()
+
+
+def _reach(masters: str) -> None:
+    """Find a standalone master that answers: Spark itself tries for a minute, stops, and then names none.
+
+    `masters`: `spark://HOST:PORT[,HOST:PORT…]`. One that is written otherwise is left to Spark to refuse.
+    """
+    reasons = []
+    for address in masters.removeprefix(STANDALONE).split(","):
+        host, _, port = address.rpartition(":")
+        if not (host and port.isascii() and port.isdigit() and len(port) <= PORT_DIGITS):
+            return
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), PATIENCE_S).close()
+        except (OSError, OverflowError) as error:  # the second: no port has so high a number
+            reasons.append(getattr(error, "strerror", None) or str(error))
+        else:
+            return
+    raise SparkStartError(f"no Spark master answers at {masters}: {'; '.join(dict.fromkeys(reasons))}")
 
 
 def _connect(url: str, name: str) -> SparkSession:

@@ -1,15 +1,20 @@
 """A report that cannot be made says so in one message and leaves nothing behind, whatever kept it from its end."""
 
+import errno
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
+from unittest.mock import create_autospec
 
 import pytest
 from pyspark.sql import SparkSession
 
+from console.cli import main
 from recordings.export import export
 from recordings.spark import report as reporting
 from recordings.spark.errors import ReportError
@@ -166,6 +171,34 @@ def test_an_interrupt_while_the_temporary_directory_is_made_leaves_none(
 def test_a_cluster_is_not_sent_to_look_for_local_files(rare: Path, tmp_path: Path) -> None:
     with pytest.raises(ReportError, match="flightdeck export"):
         report([rare], tmp_path / "out", master="spark://elsewhere:7077")
+
+
+@pytest.mark.parametrize("masters", ["spark://127.0.0.1:{port}", "spark://127.0.0.1:{port},127.0.0.1:{port}"])
+def test_a_master_that_does_not_answer_is_named_at_once(
+    masters: str, rare: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    export([rare], tmp_path / "tables")
+    with socket.socket() as closed:  # bound and not listening: the port is nobody else's, and refuses
+        closed.bind(("127.0.0.1", 0))
+        master = masters.format(port=closed.getsockname()[1])
+        with pytest.raises(SystemExit) as left:
+            main(["report", str(tmp_path / "tables"), "--out", str(tmp_path / "out"), "--master", master])
+    assert left.value.code == 2
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert said == f"flightdeck: no Spark master answers at {master}: Connection refused"
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_spark_that_goes_away_is_named(rare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object) -> NoReturn:
+        raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
+
+    monkeypatch.setattr(reporting, "ask", gone)
+    export([rare], tmp_path / "tables")
+    with pytest.raises(
+        ReportError, match=r"^Spark stopped while it worked on yarn \(Connection refused\); nothing was"
+    ):
+        report([tmp_path / "tables"], tmp_path / "out", master="yarn", spark=create_autospec(SparkSession))
 
 
 slow = pytest.mark.slow  # Java virtual machines, started to be stopped
