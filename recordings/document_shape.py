@@ -1,4 +1,4 @@
-"""The shape of the view document: which paths can exist in a scenario, and a document of zeros to try expressions on.
+"""The shape of the view document: which paths can exist in a scenario.
 
 The table below is the contract of `scenario-format.md` (§ the view document). A leaf is a sample value of its type;
 `ByName` is a map whose keys are names of one kind, and `Possible` knows which names a scenario can ever have: a member
@@ -157,16 +157,3 @@ def _no_such_name(path: tuple[str, ...], place: int, kind: str, possible: Possib
     near = with_dash or nearest(key, possible.known[kind])
     hint = "; a name with a dash is written in brackets" if with_dash else ""
     return f"no {kind} is named {key} in this scenario{hint}", written((*here, near)) if near else None
-
-
-def zeros(possible: Possible, roots: frozenset[str]) -> dict[str, Any]:
-    """The named roots of a view document in which everything that is declared is there, and is zero or empty."""
-    return {root: _zero(SHAPE[root], possible) for root in SHAPE if root in roots}
-
-
-def _zero(node: Any, possible: Possible) -> Any:  # noqa: ANN401 - nested plain data
-    if isinstance(node, ByName):
-        return {name: _zero(node.node, possible) for name in possible.known[node.kind]}
-    if isinstance(node, dict):
-        return {key: _zero(child, possible) for key, child in node.items()}
-    return node

@@ -175,14 +175,8 @@ def compress_segment(path: Path, ends: list[int]) -> Path:
     return finished
 
 
-def read_frame_table(path: Path) -> list[tuple[int, int]]:
-    """(compressed, decompressed) bytes of each frame of a compressed segment. Raises RecordingError if damaged."""
-    with open_ours(path) as file:
-        return _frame_table(file, path)
-
-
 def _frame_table(file: BinaryIO, path: Path) -> list[tuple[int, int]]:
-    """The same of an open file, which is then back at its beginning."""
+    """(compressed, decompressed) bytes of each frame of an open segment, which is then back at its beginning."""
     size = file.seek(0, 2)
     if size < TABLE_FOOTER.size:
         raise RecordingError(f"{path} is cut off: its table of frames is missing")

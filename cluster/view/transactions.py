@@ -84,7 +84,3 @@ class PartitionTransactions(msgspec.Struct, gc=False):
         self.told = {marker: passed for marker, passed in self.told.items() if marker < log_end}
         self.control.truncate(log_end)
         self.aborted.truncate(log_end)
-
-    def not_for_readers(self, first: int, end: int, *, read_committed: bool) -> int:
-        """How many offsets of a range no application of such readers ever gets."""
-        return self.control.covered(first, end) + (self.aborted.covered(first, end) if read_committed else 0)

@@ -2,7 +2,6 @@
 
 SECOND_US = 1_000_000
 MINUTE_US = 60 * SECOND_US
-HOUR_US = 60 * MINUTE_US
 
 
 def count(number: float) -> str:

@@ -11,7 +11,7 @@ from cluster.config import CONFIG_KEYS
 from cluster.durations import MICROSECONDS
 from cluster.events import EVENT_KINDS, Event
 from console.command_text import completions, read
-from recordings.document_shape import SHAPE, Possible, zeros
+from recordings.document_shape import SHAPE, Possible
 from recordings.flight import LastEvent, fly, make_plan
 from recordings.predicates import Predicate, PredicateError
 from recordings.scenario import (
@@ -26,6 +26,7 @@ from recordings.scenario import (
 )
 from tests.fuzz.engine import Target
 from tests.fuzz.mutation import mutated_text
+from tests.zeros import zeros
 
 FLOWN = 100
 """One of so many accepted scenarios is flown, for `FLOWN_US` and at most `FLOWN_EVENTS`."""

@@ -17,7 +17,8 @@ from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
 from cluster.view.document import ROOTS, document
 from cluster.view.fold import fold
 from cluster.view.state import ClusterView
-from recordings.document_shape import SHAPE, ByName, Possible, zeros
+from recordings.document_shape import SHAPE, ByName, Possible
+from tests.zeros import zeros
 
 SPEC = ScenarioSpec(
     "t", topics=(TopicSpec("a", 1),), producers=(ProducerSpec("p", ("a",)),), groups=(GroupSpec("g", ("a",)),)
