@@ -19,14 +19,13 @@ class PartitionTransactions(msgspec.Struct, gc=False):
     """The transactions of one partition; a partition that never saw one has none of this.
 
     `open` maps a producer id to the offsets of its open transaction, `ended` a marker's offset to its transaction;
-    `control` are the markers' offsets, `aborted` those of aborted records. `told`: markers above the high watermark,
-    each with what the high watermark was when it was appended: every replica that has the marker was told that much.
+    `aborted` are the offsets of aborted records. `told`: markers above the high watermark, each with what the high
+    watermark was when the leader appended it: every replica that fetched the marker has at least that one.
     """
 
     index: TransactionIndex = msgspec.field(default_factory=TransactionIndex)
     open: dict[int, IntervalSet] = {}
     ended: dict[int, EndedTransaction] = {}
-    control: IntervalSet = msgspec.field(default_factory=IntervalSet)
     aborted: IntervalSet = msgspec.field(default_factory=IntervalSet)
     told: dict[int, int] = {}
 
@@ -37,7 +36,6 @@ class PartitionTransactions(msgspec.Struct, gc=False):
 
     def marked(self, producer_id: int, offset: int, *, committed: bool, high_watermark: int) -> None:
         """A marker ends the producer's open transaction, if there is one."""
-        self.control.add(offset, offset + 1)
         self.told[offset] = high_watermark
         first = self.index.open.get(producer_id)
         if first is None:
@@ -50,7 +48,7 @@ class PartitionTransactions(msgspec.Struct, gc=False):
                 self.aborted.add(start, end)
 
     def high_watermark_at(self, offset: int) -> None:
-        """Every in-sync replica has the markers below it: what they were told is committed stays so, whoever leads."""
+        """Every in-sync replica has the markers below it: what they know as committed stays so under any leader."""
         self.index.high_watermark_at(offset)
         passed = [marker for marker in self.told if marker < offset]
         if not passed:
@@ -82,5 +80,4 @@ class PartitionTransactions(msgspec.Struct, gc=False):
             if not records.starts:
                 del self.open[producer_id], self.index.open[producer_id]
         self.told = {marker: passed for marker, passed in self.told.items() if marker < log_end}
-        self.control.truncate(log_end)
         self.aborted.truncate(log_end)
