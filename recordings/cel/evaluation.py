@@ -5,32 +5,20 @@ the rounds of macros, and lengths: both are charged before they are spent. `&&`,
 over when another operand decides, as the language definition wants; running out of budget is not passed over.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
+from recordings.cel import nodes as n
 from recordings.cel import values
-from recordings.cel.nodes import (
-    Binary,
-    Call,
-    Choice,
-    Index,
-    ListOf,
-    Literal,
-    Logic,
-    Macro,
-    MapOf,
-    Name,
-    Node,
-    Select,
-    Unary,
-    size_of,
-)
 from recordings.cel.values import STEPS, AbsentError, EvaluationError, Meter, misfit
 
 Scope = dict[str, Any]
 """The document's roots, and the variables of the macros around a node."""
 
 Code = Callable[[Scope, Meter], Any]
+Ask = Callable[[], Any]
+Rounds = Iterator[Any]
 
 
 class Program:
@@ -39,9 +27,9 @@ class Program:
     Raises EvaluationError where it has none (AbsentError for an absent key), and BudgetError.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: n.Node) -> None:
         self._code = _code(node)
-        self._steps = size_of(node)
+        self._steps = n.size_of(node)
 
     def run(self, document: Mapping[str, Any], steps: int = STEPS) -> Any:  # noqa: ANN401 - values of any type
         """The value in a document of plain data, for at most so many steps."""
@@ -50,33 +38,33 @@ class Program:
         return self._code(dict(document), meter)
 
 
-def _code(node: Node) -> Code:  # noqa: C901 - one case a node
+def _code(node: n.Node) -> Code:  # noqa: C901 - one case a node
     match node:
-        case Literal(value=value):
+        case n.Literal(value=value):
             return _literal(value)
-        case Name(name=name):
+        case n.Name(name=name):
             return _name(name)
-        case Select(of=of, field=field, test=test):
+        case n.Select(of=of, field=field, test=test):
             return _has(_code(of), field) if test else _select(_code(of), field)
-        case Index(of=of, key=key):
+        case n.Index(of=of, key=key):
             inner, at = _code(of), _code(key)
             return lambda scope, meter: values.item(inner(scope, meter), at(scope, meter))
-        case Call(function=function, arguments=arguments):
+        case n.Call(function=function, arguments=arguments):
             return _call(function, [_code(each) for each in arguments])
-        case Macro():
+        case n.Macro():
             return _macro(node)
-        case ListOf(items=items):
+        case n.ListOf(items=items):
             made = [_code(each) for each in items]
             return lambda scope, meter: [each(scope, meter) for each in made]
-        case MapOf(entries=entries):
+        case n.MapOf(entries=entries):
             return _map([(_code(key), _code(value)) for key, value in entries])
-        case Unary(operator=operator, of=of):
+        case n.Unary(operator=operator, of=of):
             return _not(_code(of)) if operator == "!" else _negative(_code(of))
-        case Binary(operator=operator, left=left, right=right):
+        case n.Binary(operator=operator, left=left, right=right):
             return _binary(operator, _code(left), _code(right))
-        case Logic(operator=operator, items=items):
+        case n.Logic(operator=operator, items=items):
             return _logic(operator, [_code(each) for each in items])
-        case Choice(condition=condition, then=then, otherwise=otherwise):
+        case n.Choice(condition=condition, then=then, otherwise=otherwise):
             return _choice(_code(condition), _code(then), _code(otherwise))
 
 
@@ -166,18 +154,23 @@ def _logic(operator: str, items: list[Code]) -> Code:
     decides = operator == "||"
 
     def code(scope: Scope, meter: Meter) -> bool:
-        trouble: EvaluationError | None = None
-        for item in items:
-            try:
-                if _truth(item(scope, meter), operator) is decides:
-                    return decides
-            except EvaluationError as error:
-                trouble = trouble or error
-        if trouble is not None:
-            raise trouble
-        return not decides
+        return _decided((partial(item, scope, meter) for item in items), operator, decides=decides)
 
     return code
+
+
+def _decided(asked: Iterable[Ask], operator: str, *, decides: bool) -> bool:
+    """Whether one of them decides; an error of one counts only when no other does."""
+    trouble: EvaluationError | None = None
+    for ask in asked:
+        try:
+            if _truth(ask(), operator) is decides:
+                return decides
+        except EvaluationError as error:
+            trouble = trouble or error
+    if trouble is not None:
+        raise trouble
+    return not decides
 
 
 def _choice(condition: Code, then: Code, otherwise: Code) -> Code:
@@ -187,11 +180,11 @@ def _choice(condition: Code, then: Code, otherwise: Code) -> Code:
 # --- macros -------------------------------------------------------------------------------------------------------
 
 
-def _macro(node: Macro) -> Code:
+def _macro(node: n.Macro) -> Code:
     """A macro's rounds; each is charged with everything that it can evaluate."""
     of, body = _code(node.of), _code(node.body)
     where = _code(node.where) if node.where is not None else None
-    steps = 1 + size_of(node.body) + (size_of(node.where) if node.where is not None else 0)
+    steps = 1 + n.size_of(node.body) + (n.size_of(node.where) if node.where is not None else 0)
     variable, name = node.variable, node.name
     take = _ROUNDS[name]
 
@@ -213,29 +206,12 @@ def _macro(node: Macro) -> Code:
     return code
 
 
-Rounds = Iterator[Any]
-Ask = Callable[[], Any]
-
-
 def _all(rounds: Rounds, ask: Ask) -> bool:
-    return _decided(rounds, ask, "all", decides=False)
+    return _decided((ask for _ in rounds), "all", decides=False)
 
 
 def _exists(rounds: Rounds, ask: Ask) -> bool:
-    return _decided(rounds, ask, "exists", decides=True)
-
-
-def _decided(rounds: Rounds, ask: Ask, name: str, *, decides: bool) -> bool:
-    trouble: EvaluationError | None = None
-    for _ in rounds:
-        try:
-            if _truth(ask(), name) is decides:
-                return decides
-        except EvaluationError as error:
-            trouble = trouble or error
-    if trouble is not None:
-        raise trouble
-    return not decides
+    return _decided((ask for _ in rounds), "exists", decides=True)
 
 
 def _exists_one(rounds: Rounds, ask: Ask) -> bool:

@@ -9,22 +9,7 @@ import re
 import msgspec
 
 from cluster.words import nearest
-from recordings.cel.nodes import (
-    Binary,
-    Call,
-    Choice,
-    Index,
-    ListOf,
-    Literal,
-    Logic,
-    Macro,
-    MapOf,
-    Name,
-    Node,
-    Select,
-    Unary,
-    levels,
-)
+from recordings.cel import nodes as n
 from recordings.cel.values import FUNCTIONS
 
 _MEANT = {"=": "==", "&": "&&", "|": "||"}
@@ -77,14 +62,14 @@ class Token(msgspec.Struct, frozen=True):
     column: int
 
 
-def read(text: str) -> Node:
+def read(text: str) -> n.Node:
     """The tree of an expression. Raises ExpressionError."""
     if len(text) > LONGEST:
         raise ExpressionError(f"the expression has {len(text):,} characters: at most {LONGEST:,} are read")
     reader = _Reader(_tokens(text))
     node = reader.expression()
     reader.must_end()
-    for depth, _ in enumerate(levels(node)):
+    for depth, _ in enumerate(n.levels(node)):
         if depth > DEEPEST:
             raise _too_deep()
     return node
@@ -142,7 +127,7 @@ class _Reader:
     def wrong(self, reason: str) -> ExpressionError:
         return ExpressionError(f"column {self.next.column}: {reason}")
 
-    def expression(self) -> Node:
+    def expression(self) -> n.Node:
         self.depth += 1
         if self.depth > DEEPEST:
             raise _too_deep()
@@ -150,28 +135,28 @@ class _Reader:
         if self.take("?"):
             then = self._logic("||")
             self.must(":")
-            node = Choice(node, then, self.expression())
+            node = n.Choice(node, then, self.expression())
         self.depth -= 1
         return node
 
-    def _logic(self, operator: str) -> Node:
+    def _logic(self, operator: str) -> n.Node:
         items = [self._and_below(operator)]
         while self.take(operator):
             items.append(self._and_below(operator))
-        return items[0] if len(items) == 1 else Logic(operator, tuple(items))
+        return items[0] if len(items) == 1 else n.Logic(operator, tuple(items))
 
-    def _and_below(self, operator: str) -> Node:
+    def _and_below(self, operator: str) -> n.Node:
         return self._logic("&&") if operator == "||" else self._binary(0)
 
-    def _binary(self, level: int) -> Node:
+    def _binary(self, level: int) -> n.Node:
         if level == len(_LEVELS):
             return self._unary()
         node = self._binary(level + 1)
         while operator := self.take(*_LEVELS[level]):
-            node = Binary(operator, node, self._binary(level + 1))
+            node = n.Binary(operator, node, self._binary(level + 1))
         return node
 
-    def _unary(self) -> Node:
+    def _unary(self) -> n.Node:
         if not (operator := self.take("!", "-")):
             return self._member()
         count = 1
@@ -181,41 +166,41 @@ class _Reader:
             count += 1
         inner = self._member()
         for _ in range(min(count, DEEPEST + 1)):
-            inner = Unary(operator, inner)
+            inner = n.Unary(operator, inner)
         return inner
 
-    def _member(self, sign: int = 1) -> Node:
+    def _member(self, sign: int = 1) -> n.Node:
         node = self._primary(sign)
         while True:
             if self.take("."):
                 name = self._word("a name")
-                node = self._method(node, name) if self.take("(") else Select(node, name)
+                node = self._method(node, name) if self.take("(") else n.Select(node, name)
             elif self.take("["):
-                node = Index(node, self.expression())
+                node = n.Index(node, self.expression())
                 self.must("]")
             else:
                 return node
 
-    def _method(self, target: Node, name: str) -> Node:
+    def _method(self, target: n.Node, name: str) -> n.Node:
         arguments = self._list(")")
         if name not in MACROS:
             return self._call(name, (target, *arguments))
         if len(arguments) not in ((2, 3) if name == "map" else (2,)):
             raise self.wrong(f"{name} takes a variable and an expression: {name}(x, …)")
         variable, *where, body = arguments
-        if not isinstance(variable, Name):
+        if not isinstance(variable, n.Name):
             raise self.wrong(f"{name} takes a variable first: {name}(x, …)")
-        return Macro(name, target, variable.name, body, where[0] if where else None)  # type: ignore[arg-type]
+        return n.Macro(name, target, variable.name, body, where[0] if where else None)  # type: ignore[arg-type]
 
-    def _primary(self, sign: int) -> Node:
+    def _primary(self, sign: int) -> n.Node:
         token = self.next
         if token.kind == "end":
             raise self.wrong("the expression ends too early")
         self.place += 1
         if token.kind == "number":
-            return Literal(_number(token, sign))
+            return n.Literal(_number(token, sign))
         if token.kind == "text":
-            return Literal(_text(token))
+            return n.Literal(_text(token))
         if token.kind == "name":
             return self._named(token)
         match token.text:
@@ -224,35 +209,35 @@ class _Reader:
                 self.must(")")
                 return node
             case "[":
-                return ListOf(self._list("]"))
+                return n.ListOf(self._list("]"))
             case "{":
                 return self._map()
         self.place -= 1
         raise self.wrong(f"{token.text} stands where a value is expected")
 
-    def _named(self, token: Token) -> Node:
+    def _named(self, token: Token) -> n.Node:
         if token.text in _WORDS:
-            return Literal(_WORDS[token.text])
+            return n.Literal(_WORDS[token.text])
         if token.text in RESERVED:
             self.place -= 1
             raise self.wrong(f"{token.text} is a reserved word")
         if not self.take("("):
-            return Name(token.text)
+            return n.Name(token.text)
         arguments = self._list(")")
         if token.text != "has":
             return self._call(token.text, arguments)
-        if len(arguments) != 1 or not isinstance(arguments[0], Select):
+        if len(arguments) != 1 or not isinstance(arguments[0], n.Select):
             raise self.wrong("has takes a field: has(a.b)")
         return msgspec.structs.replace(arguments[0], test=True)
 
-    def _call(self, name: str, arguments: tuple[Node, ...]) -> Node:
+    def _call(self, name: str, arguments: tuple[n.Node, ...]) -> n.Node:
         if name not in FUNCTIONS:
             near = nearest(name, (*FUNCTIONS, *MACROS, "has"))
             raise ExpressionError(f"there is no function {name}", near)
         takes = FUNCTIONS[name][0]
         if len(arguments) != takes:
             raise ExpressionError(f"{name} takes {takes} {'value' if takes == 1 else 'values'}, not {len(arguments)}")
-        return Call(name, arguments)
+        return n.Call(name, arguments)
 
     def _word(self, what: str) -> str:
         if self.next.kind != "name":
@@ -260,7 +245,7 @@ class _Reader:
         self.place += 1
         return self.tokens[self.place - 1].text
 
-    def _list(self, closing: str) -> tuple[Node, ...]:
+    def _list(self, closing: str) -> tuple[n.Node, ...]:
         items = []
         while not self.take(closing):
             items.append(self.expression())
@@ -269,7 +254,7 @@ class _Reader:
                 break
         return tuple(items)
 
-    def _map(self) -> Node:
+    def _map(self) -> n.Node:
         entries = []
         while not self.take("}"):
             key = self.expression()
@@ -278,7 +263,7 @@ class _Reader:
             if not self.take(","):
                 self.must("}")
                 break
-        return MapOf(tuple(entries))
+        return n.MapOf(tuple(entries))
 
 
 def _number(token: Token, sign: int) -> int | float:

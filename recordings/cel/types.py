@@ -6,21 +6,7 @@ that is not known (`any`) fits everything.
 
 from collections.abc import Callable, Mapping
 
-from recordings.cel.nodes import (
-    Binary,
-    Call,
-    Choice,
-    Index,
-    ListOf,
-    Literal,
-    Logic,
-    Macro,
-    MapOf,
-    Name,
-    Node,
-    Select,
-    Unary,
-)
+from recordings.cel import nodes as n
 from recordings.cel.values import FUNCTIONS, kind_of
 
 Type = str
@@ -39,23 +25,23 @@ class MisfitError(ValueError):
     """Types that never fit together; the text says which."""
 
 
-def type_of(node: Node, ask: Ask, bound: Mapping[str, Type] | None = None) -> Type:
+def type_of(node: n.Node, ask: Ask, bound: Mapping[str, Type] | None = None) -> Type:
     """The type of an expression's value; `bound`: the variables of macros around it. Raises MisfitError."""
     return _Typing(ask).of(node, bound or {})
 
 
-def path_of(node: Node, bound: Mapping[str, object]) -> tuple[str, ...] | None:
+def path_of(node: n.Node, bound: Mapping[str, object]) -> tuple[str, ...] | None:
     """The path of the document that a node names, if it is one that is written out."""
     keys: list[str] = []
     while True:
         match node:
-            case Select(of=of, field=field):
+            case n.Select(of=of, field=field):
                 keys.append(field)
                 node = of
-            case Index(of=of, key=Literal(value=str() as key)):
+            case n.Index(of=of, key=n.Literal(value=str() as key)):
                 keys.append(key)
                 node = of
-            case Name(name=name) if name not in bound:
+            case n.Name(name=name) if name not in bound:
                 return (name, *reversed(keys))
             case _:
                 return None
@@ -67,29 +53,29 @@ class _Typing:
     def __init__(self, ask: Ask) -> None:
         self.ask = ask
 
-    def of(self, node: Node, bound: Mapping[str, Type]) -> Type:
+    def of(self, node: n.Node, bound: Mapping[str, Type]) -> Type:
         path = path_of(node, bound)
         if path is not None:
-            return "bool" if isinstance(node, Select) and node.test else self.ask(path)
+            return "bool" if isinstance(node, n.Select) and node.test else self.ask(path)
         match node:
-            case Literal(value=value):
+            case n.Literal(value=value):
                 return kind_of(value)
-            case Name(name=name):
+            case n.Name(name=name):
                 return bound[name]
-            case Select(of=of, field=field, test=test):
+            case n.Select(of=of, field=field, test=test):
                 self.must(f"has .{field}" if test else f".{field}", self.of(of, bound), "map")
                 return "bool" if test else "any"
-            case Index():
+            case n.Index():
                 return self.index(node, bound)
-            case Call():
+            case n.Call():
                 return self.call(node, bound)
-            case Macro():
+            case n.Macro():
                 return self.macro(node, bound)
-            case ListOf(items=items):
+            case n.ListOf(items=items):
                 for each in items:
                     self.of(each, bound)
                 return "list"
-            case MapOf(entries=entries):
+            case n.MapOf(entries=entries):
                 for key, item in entries:
                     self.must("{ }", self.of(key, bound), "string", "int")
                     self.of(item, bound)
@@ -97,25 +83,25 @@ class _Typing:
             case _:
                 return self.operator(node, bound)
 
-    def operator(self, node: Node, bound: Mapping[str, Type]) -> Type:
+    def operator(self, node: n.Node, bound: Mapping[str, Type]) -> Type:
         match node:
-            case Unary(operator="!", of=of):
+            case n.Unary(operator="!", of=of):
                 return self.must("!", self.of(of, bound), "bool")
-            case Unary(of=of):
+            case n.Unary(of=of):
                 return self.must("-", self.of(of, bound), "int", "double")
-            case Logic(operator=operator, items=items):
+            case n.Logic(operator=operator, items=items):
                 for each in items:
                     self.must(operator, self.of(each, bound), "bool")
                 return "bool"
-            case Choice(condition=condition, then=then, otherwise=otherwise):
+            case n.Choice(condition=condition, then=then, otherwise=otherwise):
                 self.must("? :", self.of(condition, bound), "bool")
                 first, second = self.of(then, bound), self.of(otherwise, bound)
                 return first if first == second else "any"
-            case Binary():
+            case n.Binary():
                 return self.binary(node, bound)
         raise AssertionError(node)
 
-    def binary(self, node: Binary, bound: Mapping[str, Type]) -> Type:
+    def binary(self, node: n.Binary, bound: Mapping[str, Type]) -> Type:
         left, right = self.of(node.left, bound), self.of(node.right, bound)
         operator = node.operator
         if operator in ("==", "!="):
@@ -134,13 +120,13 @@ class _Typing:
             raise MisfitError(f"its types do not fit together: {left} {operator} {right}")
         return "bool" if compares else left if left != "any" else right
 
-    def index(self, node: Index, bound: Mapping[str, Type]) -> Type:
+    def index(self, node: n.Index, bound: Mapping[str, Type]) -> Type:
         of, key = self.of(node.of, bound), self.of(node.key, bound)
         self.must("[ ]", of, "list", "map")
         self.must("[ ]", key, *({"list": ("int",)}.get(of, ("int", "string"))))
         return "any"
 
-    def call(self, node: Call, bound: Mapping[str, Type]) -> Type:
+    def call(self, node: n.Call, bound: Mapping[str, Type]) -> Type:
         arguments = [self.of(each, bound) for each in node.arguments]
         wants, gives, _ = FUNCTIONS[node.function]
         if wants > 1:
@@ -153,7 +139,7 @@ class _Typing:
             self.must(node.function, arguments[0], *numbers, *(("bool",) if node.function == "string" else ()))
         return gives
 
-    def macro(self, node: Macro, bound: Mapping[str, Type]) -> Type:
+    def macro(self, node: n.Macro, bound: Mapping[str, Type]) -> Type:
         of = self.must(node.name, self.of(node.of, bound), "list", "map")
         inner = {**bound, node.variable: "string" if of == "map" and path_of(node.of, bound) else "any"}
         if node.where is not None:

@@ -5,6 +5,7 @@ lists of different types are not added, and values of different types are never 
 """
 
 import math
+import operator as operators
 import re
 from collections.abc import Callable
 from typing import Any
@@ -131,6 +132,13 @@ def add(left: Any, right: Any, meter: Meter) -> Any:  # noqa: ANN401
     return arithmetic("+", left, right)
 
 
+_UNDIVIDED: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operators.add,
+    "-": operators.sub,
+    "*": operators.mul,
+}
+
+
 def arithmetic(operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401
     """`+ - * / %` of two whole numbers, or all but `%` of two decimal ones."""
     kinds = kind_of(left), kind_of(right)
@@ -138,26 +146,16 @@ def arithmetic(operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401
         return fits(_whole(operator, left, right))
     if kinds != ("double", "double") or operator == "%":
         raise misfit(operator, left, right)
-    match operator:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
+    if operator in _UNDIVIDED:
+        return _UNDIVIDED[operator](left, right)
     if right == 0:
         return math.nan if left == 0 or math.isnan(left) else math.copysign(math.inf, left) * math.copysign(1, right)
     return left / right
 
 
 def _whole(operator: str, left: int, right: int) -> int:
-    match operator:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
+    if operator in _UNDIVIDED:
+        return _UNDIVIDED[operator](left, right)
     if right == 0:
         raise EvaluationError("it divides by zero")
     quotient = abs(left) // abs(right)

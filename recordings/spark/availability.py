@@ -23,20 +23,8 @@ def outages(tables: Tables) -> DataFrame:
     changes = tables["broker_stopped"].select(*key, "how")
     for name, how in (("broker_paused", "pause"), ("broker_started", ""), ("broker_resumed", "")):
         changes = changes.unionByName(tables[name].select(*key, sf.lit(how).alias("how")))
-    time = Window.partitionBy("run_id", "broker").orderBy("seq")
-    ends = tables.flights.select("run_id", "virtual_us")
-    return (
-        changes.withColumn("until_us", sf.lead("at_us").over(time))
-        .where("how != ''")
-        .join(sf.broadcast(ends), "run_id")
-        .select(
-            "run_id",
-            "broker",
-            "how",
-            sf.col("at_us").alias("from_us"),
-            sf.coalesce("until_us", "virtual_us").alias("until_us"),
-        )
-    )
+    lasting = _lasting(tables, changes, "run_id", "broker")
+    return lasting.where("how != ''").select("run_id", "broker", "how", "from_us", "until_us")
 
 
 def availability(tables: Tables) -> DataFrame:
@@ -104,17 +92,18 @@ def _states(tables: Tables) -> DataFrame:
         rows = rows.unionByName(other, allowMissingColumns=True)
     time = Window.partitionBy(*PARTITION).orderBy("seq")
     filled = {name: sf.last(name, ignorenulls=True).over(time) for name in ("leader", "isr", "min_isr")}
-    ends = tables.flights.select("run_id", "virtual_us")
+    lasting = _lasting(tables, rows.withColumns(filled), *PARTITION)
+    known = lasting.where("min_isr is not null and leader is not null")
+    return known.select(*PARTITION, "leader", "isr", "min_isr", "from_us", "until_us")
+
+
+def _lasting(tables: Tables, changes: DataFrame, *key: str) -> DataFrame:
+    """Each change with `from_us`, its instant, and `until_us`, that of the next of its key or the flight's end."""
+    time = Window.partitionBy(*key).orderBy("seq")
+    ends = tables.flights.select("run_id", sf.col("virtual_us").alias("end_us"))
     return (
-        rows.withColumns({**filled, "until_us": sf.lead("at_us").over(time)})
-        .where("min_isr is not null and leader is not null")
+        changes.withColumn("until_us", sf.lead("at_us").over(time))
         .join(sf.broadcast(ends), "run_id")
-        .select(
-            *PARTITION,
-            "leader",
-            "isr",
-            "min_isr",
-            sf.col("at_us").alias("from_us"),
-            sf.coalesce("until_us", "virtual_us").alias("until_us"),
-        )
+        .withColumn("until_us", sf.coalesce("until_us", "end_us"))
+        .withColumnRenamed("at_us", "from_us")
     )
