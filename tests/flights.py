@@ -1,6 +1,6 @@
 """Small random flights: a topology, a load and a list of injuries from a seed, and the flight that judges them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any
 
@@ -316,6 +316,17 @@ def fly(spec: ScenarioSpec, seed: int, *, judged: bool = True, patient: bool = F
 
 def lies(spec: ScenarioSpec, seed: int = 1) -> list[str]:
     """Where the view document and the truth differ at a whole second of a flight, whatever else goes wrong in it."""
+
+    def look(simulation: Simulation, truth: Truth, now_us: int) -> list[str]:
+        return differences(document(simulation.view, now_us), truth.document())
+
+    return at_each_second(spec, look, seed)
+
+
+def at_each_second(
+    spec: ScenarioSpec, look: Callable[[Simulation, Truth, int], Iterable[str]], seed: int = 1, *, stop: bool = False
+) -> list[str]:
+    """What `look` finds wrong at the whole seconds of a flight; with `stop` it ends where something is."""
     found: list[str] = []
     with watching() as witness:
         simulation = Simulation(spec, seed)
@@ -325,8 +336,9 @@ def lies(spec: ScenarioSpec, seed: int = 1) -> list[str]:
                 truth = Truth(simulation, witness)
                 for now_us in range(0, spec.until_us + 1, SECOND_US):
                     await simulation.timeline.fly(now_us)
-                    seen = document(simulation.view, now_us)
-                    found.extend(f"{now_us // SECOND_US} s: {words}" for words in differences(seen, truth.document()))
+                    found.extend(f"{now_us // SECOND_US} s: {words}" for words in look(simulation, truth, now_us))
+                    if found and stop:
+                        return
 
         trio.run(main, clock=simulation.timeline)
     return found

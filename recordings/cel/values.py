@@ -155,7 +155,8 @@ def arithmetic(operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401
 
 def _whole(operator: str, left: int, right: int) -> int:
     if operator in _UNDIVIDED:
-        return _UNDIVIDED[operator](left, right)
+        made: int = _UNDIVIDED[operator](left, right)
+        return made
     if right == 0:
         raise EvaluationError("it divides by zero")
     quotient = abs(left) // abs(right)

@@ -1,11 +1,10 @@
 """What became of every record: acknowledged = delivered + lost + unread + skipped, at every moment, by identity."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 import pytest
-import trio
 
 from cluster import events as e
 from cluster.commands import parse, text_of
@@ -29,8 +28,8 @@ from cluster.view.state import ClusterView, PartitionView, ReaderView
 from recordings.scenario import load
 from tests.cluster.test_timing_facts import flown
 from tests.delivery_flights import fateful
+from tests.flights import at_each_second
 from tests.truth import Truth, differences
-from tests.witness import watching
 
 SECOND_US = 1_000_000
 FLOWN = (
@@ -47,24 +46,15 @@ def broken(counts: dict[str, Any]) -> bool:
 
 def false(spec: ScenarioSpec, seed: int = 1, *, stop: bool = False) -> list[str]:
     """Where the law is broken, or a count of delivery is another than the truth's, at each whole second."""
-    found: list[str] = []
-    with watching() as witness:
-        simulation = Simulation(spec, seed)
+    return at_each_second(spec, _wrong_counts, seed, stop=stop)
 
-        async def main() -> None:
-            async with simulation.running():
-                truth = Truth(simulation, witness)
-                for now_us in range(0, spec.until_us + 1, SECOND_US):
-                    await simulation.timeline.fly(now_us)
-                    seen = document(simulation.view, now_us, ("delivery",))["delivery"]
-                    for name, counts in {"all groups": seen, **seen["by_group"]}.items():
-                        found.extend([f"{now_us}: the law is broken for {name}: {counts}"] if broken(counts) else ())
-                    found.extend(f"{now_us}: {words}" for words in differences(_fates(seen), _fates(truth.delivery())))
-                    if found and stop:
-                        return
 
-        trio.run(main, clock=simulation.timeline)
-    return found
+def _wrong_counts(simulation: Simulation, truth: Truth, now_us: int) -> Iterator[str]:
+    seen = document(simulation.view, now_us, ("delivery",))["delivery"]
+    for name, counts in {"all groups": seen, **seen["by_group"]}.items():
+        if broken(counts):
+            yield f"the law is broken for {name}: {counts}"
+    yield from differences(_fates(seen), _fates(truth.delivery()))
 
 
 def _fates(delivery: dict[str, Any]) -> dict[str, Any]:

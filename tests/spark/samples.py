@@ -28,24 +28,18 @@ LAG = msgspec.structs.replace(
 NO_LAG_SERIES = data.Series(seconds_per_point=1, lag=[0, 10, 10, 0], time_lag_us=[0, 5, 400_000, 0])
 LAG_SERIES = data.Series(seconds_per_point=16, lag=[0, 10, 500, 0], time_lag_us=[0, 5, 41_000_000, 0])
 
+COUNTS = dict.fromkeys(data.Totals.__struct_fields__, 0) | dict.fromkeys(
+    ("produced", "acked", "appended", "acknowledged", "delivered"), 1_000
+)
+"""Of a flight in which every record was delivered once."""
+
 GROUP = data.Group(
     group="billing",
     topics=["orders"],
     partitions=12,
     members=4,
-    produced=1_000,
-    acked=1_000,
-    appended=1_000,
     processed=1_000,
-    acknowledged=1_000,
-    delivered=1_000,
-    duplicated=0,
-    lost=0,
-    unread=0,
-    skipped=0,
-    delivered_unacknowledged=0,
-    delivered_then_lost=0,
-    out_of_order_keys=0,
+    **COUNTS,
     rebalances=0,
     rebalances_ended=0,
     rebalancing_us=0,
@@ -120,20 +114,7 @@ INCIDENT = data.Incident(
 
 PRODUCER = data.Producer(producer="checkout-1", acked=1_000, failed=0, retries=0, fenced=0, failures={}, retried={})
 
-TOTALS = data.Totals(
-    produced=1_000,
-    acked=1_000,
-    appended=1_000,
-    acknowledged=1_000,
-    delivered=1_000,
-    duplicated=0,
-    lost=0,
-    unread=0,
-    skipped=0,
-    delivered_unacknowledged=0,
-    delivered_then_lost=0,
-    out_of_order_keys=0,
-)
+TOTALS = data.Totals(**COUNTS)
 
 CALM = data.Flight(
     run_id="abc",
