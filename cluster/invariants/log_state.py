@@ -6,10 +6,10 @@ class LogState:
 
     `committed`: the highest watermark of a leader in office, `told` of any leader: what was read or acknowledged is
     below. `end`: of the log that counts. `had`: what a broker held for sure when it left the ISR. `led`: the high
-    watermark that a broker itself has told. `short`: brokers that lost committed records with their host, and up to
-    where they have them; `lossy`: such a one has led since, or an election was unclean, so that committed records may
-    legally be gone. `shrunk_us`: since when the ISR is below min ISR, -1 while it is not. `stable`: the highest last
-    stable offset; `watermark`, `unstable`: of `epoch` only.
+    watermark that a broker itself has told. `short`: brokers whose host took the end of their logs, and where these
+    end since, until they come in again or lead; `lossy`: one that lacked what was committed has led since, or an
+    election was unclean, so that committed records may legally be gone. `shrunk_us`: since when the ISR is below min
+    ISR, -1 while it is not. `stable`: the highest last stable offset; `watermark`, `unstable`: of `epoch` only.
     """
 
     __slots__ = (
@@ -29,3 +29,8 @@ class LogState:
         self.shrunk_us = -1
         self.producers: dict[int, tuple[int, int, int]] = {}  # id → epoch, next sequence (-1: any), last base offset
         self.open: dict[int, None] = {}  # producer ids with a transaction under way here
+
+    @property
+    def lacking(self) -> bool:
+        """Whether a broker's host took committed records, which others may still have."""
+        return any(end < self.committed for end in self.short.values())

@@ -80,8 +80,8 @@ class LogInvariants:
                 log.had[broker] = min(log.committed, log.short.get(broker, log.committed))
         for broker in isr:
             log.had.pop(broker, None)
-            if broker not in log.isr:
-                log.short.pop(broker, None)
+            if broker not in log.isr and brokers[broker].up and brokers[broker].registered:
+                log.short.pop(broker, None)  # else it comes in by what its former life had fetched
         log.isr = isr
         enough = len(isr) >= min(self._view.topics[topic_of(name)].min_insync_replicas, len(replicas))
         log.shrunk_us = -1 if enough else log.shrunk_us if log.shrunk_us >= 0 else event.at_us
@@ -108,6 +108,7 @@ class LogInvariants:
             elif event.log_end < log.committed:
                 found = f"broker-{broker} leads with log end {event.log_end}, {log.committed} were committed"
                 broken("R5", event, f"{name}: {found}")
+            log.short.pop(broker, None)
         if event.log_start > max(event.high_watermark, log.told) or event.high_watermark > event.log_end:
             found = f"log start {event.log_start}, high watermark {event.high_watermark}, log end {event.log_end}"
             broken("L1", event, f"{name}: {found}")
@@ -190,8 +191,7 @@ class LogInvariants:
         log = self.logs[name]
         log.led[broker] = min(log.led.get(broker, 0), event.offset)
         if event.reason == "crash":
-            if event.offset < log.committed:
-                log.short[broker] = event.offset
+            log.short[broker] = event.offset
             if broker in log.had:
                 log.had[broker] = min(log.had[broker], event.offset)
         elif not log.lossy and event.offset < log.had.get(broker, log.short.get(broker, log.committed)):
@@ -226,7 +226,7 @@ class LogInvariants:
         self, event: e.RecordsLost | e.BatchAcknowledged, name: str, producer: str, first: int, records: int
     ) -> None:
         log = self.logs[name]
-        if producer not in self._strict or log.lossy or log.short:
+        if producer not in self._strict or log.lossy or log.lacking:
             return
         partition = self._view.partitions[name]
         acked, gone = partition.acked_serials.get(producer), partition.vanished.get(producer)

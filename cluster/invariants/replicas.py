@@ -34,7 +34,6 @@ class ReplicaInvariants:
 
     def __init__(self, logs: dict[str, LogState], look: Look) -> None:
         self._logs, self._look = logs, look
-        self._crashed: dict[str, None] = {}  # partitions of which a host has lost what was not on its disk
         self._agreed: dict[str, int] = {}  # partition → below this all replicas in sync were found equal
 
     def handlers(self) -> Handlers:
@@ -47,10 +46,13 @@ class ReplicaInvariants:
         }
 
     def high_watermark_advanced(self, event: e.HighWatermarkAdvanced) -> None:
-        """R6: what is committed is on every replica that the controller counts as in sync."""
+        """R6: what is committed is on every replica that the controller counts as in sync.
+
+        Except where the host of one has crashed since (KIP-966): its leader may have heard of more than is on the disk.
+        """
         name = event.partition
         log = self._logs[name]
-        if event.leader_epoch != log.elected or log.lossy or name in self._crashed:
+        if event.leader_epoch != log.elected or log.lossy:
             return
         for broker in log.isr:
             seen = self._look(broker, name)
@@ -61,7 +63,7 @@ class ReplicaInvariants:
     def isr_changed(self, event: e.IsrChanged) -> None:
         """R6: who comes in has everything that is committed; R8: and it is the same."""
         log = self._logs[event.partition]
-        if log.lossy or event.partition in self._crashed:
+        if log.lossy:
             return
         for broker in event.isr:
             seen = self._look(broker, event.partition)
@@ -76,8 +78,6 @@ class ReplicaInvariants:
 
     def log_truncated(self, event: e.LogTruncated) -> None:
         """What was compared may be written anew."""
-        if event.reason == "crash":
-            self._crashed[event.partition] = None
         self._agreed[event.partition] = min(self._agreed.get(event.partition, 0), event.offset)
 
     def _compare(self, event: e.IsrChanged | e.LeadershipTaken, name: str) -> None:

@@ -156,7 +156,14 @@ class StreamInvariants:
 
     def _fell(self, event: e.OffsetsCommitted | e.GroupLoaded, name: str, offset: int) -> None:
         log, offsets = self._logs.get(name), self._logs.get(self._view.groups[event.group].coordinator_partition)
-        if event.group in self._moved or log is None or log.lossy or offsets is None or offsets.lossy or offsets.short:
+        if (
+            event.group in self._moved
+            or log is None
+            or log.lossy
+            or offsets is None
+            or offsets.lossy
+            or offsets.lacking
+        ):
             return
         before = self._committed[event.group, name]
         broken("G14", event, f"{event.group} has committed {offset} in {name} after {before}")

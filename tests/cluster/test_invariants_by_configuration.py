@@ -23,6 +23,7 @@ from tests.cluster.test_invariants import (
     stable,
     taken,
     transaction,
+    truncated,
     watermark,
 )
 
@@ -242,6 +243,37 @@ def test_a_follower_that_comes_in_without_what_is_committed_is_noticed() -> None
     world_of(b1=log_of(10), b2=log_of(10), b3=log_of(10)).tell(appended(0), shrunk, watermark(10), grown)
     again = (_again(event) for event in (appended(0), shrunk, watermark(10), grown))
     world_of(b1=log_of(10), b2=log_of(10), b3=log_of(5)).breaks("R6", *again)
+
+
+def crashed(broker: int, offset: int, end: int) -> list[e.Event]:
+    return [e.BrokerStopped(broker=broker, how="crash"), truncated(broker, offset, end, "crash")]
+
+
+def let_in(broker: int, epoch: int) -> list[e.Event]:
+    return [e.BrokerStarted(broker=broker, rack=""), e.BrokerUnfenced(broker=broker, broker_epoch=epoch)]
+
+
+OUT, IN = (e.IsrChanged(partition=P, isr=isr, reason="") for isr in ((1, 2), (1, 2, 3)))
+
+
+def test_a_replica_whose_host_took_its_end_may_be_in_sync_until_it_is_registered_again() -> None:
+    """Its leader hears of what its former life had fetched: seed 421, a leader that was frozen meanwhile."""
+    before = [OUT, appended(0), watermark(5), *crashed(3, 0, 10), watermark(10)]
+    world_of(b1=log_of(10), b2=log_of(10), b3=log_of()).tell(*(_again(event) for event in (*before, IN)))
+    registered = [*before, *let_in(3, 4), IN]
+    world_of(b1=log_of(10), b2=log_of(10), b3=log_of()).breaks("R6", *(_again(event) for event in registered))
+
+
+def test_a_replica_whose_host_took_its_end_while_in_sync_owes_nothing_and_the_others_all() -> None:
+    events = [appended(0), watermark(5), *crashed(3, 5, 10), watermark(10)]
+    world_of(b1=log_of(10), b2=log_of(10), b3=log_of(5)).tell(*(_again(event) for event in events))
+    world_of(b1=log_of(10), b2=log_of(5), b3=log_of(5)).breaks("R6", *(_again(event) for event in events))
+
+
+def test_a_replica_that_came_in_after_a_crash_owes_everything_again() -> None:
+    events = [appended(0), watermark(10), *crashed(3, 0, 10), OUT, *let_in(3, 4), IN, appended(10), watermark(20)]
+    world_of(b1=log_of(20), b2=log_of(20), b3=log_of(20)).tell(*(_again(event) for event in events))
+    world_of(b1=log_of(20), b2=log_of(20), b3=log_of(15)).breaks("R6", *(_again(event) for event in events))
 
 
 def test_replicas_that_differ_below_what_is_committed_are_noticed() -> None:
