@@ -1,5 +1,6 @@
 """Each invariant, told events that break it, and the neighbours of those events that are legal."""
 
+import msgspec
 import pytest
 from msgspec.structs import force_setattr
 
@@ -17,6 +18,8 @@ SPEC = ScenarioSpec(
     producers=(ProducerSpec("p", ("orders",), transactions=TransactionsSpec("t-{n}")),),
     groups=(GroupSpec("g", ("orders",), members=2, config={"isolation.level": "read_committed"}),),
 )
+
+VERSION_1 = msgspec.structs.replace(SPEC, config={"transaction.version": 1})
 
 
 class World:
@@ -266,6 +269,11 @@ BREAKS: list[tuple[str, list[e.Event]]] = [
     ("P2", [appended(0, sequence=0, pid=7, producer_epoch=1), appended(10, sequence=10, pid=7)]),
     ("T2", [transaction("Ongoing"), in_transaction(0, 0), transaction("PrepareCommit"), marker(10, "ABORT")]),
     ("T2", [transaction("Ongoing"), in_transaction(0, 0), transaction("PrepareCommit"), transaction("CompleteCommit")]),
+    ("T2", [transaction("Ongoing"), in_transaction(0, 0), transaction("PrepareCommit"), marker(10, "ABORT", 2)]),
+    ("T2", [transaction("Ongoing"), in_transaction(0, 0), transaction("PrepareCommit"), coordinates(2, 1),
+            marker(10, "ABORT", 1)]),
+    ("T2", [transaction("Ongoing"), in_transaction(0, 0), coordinates(2, 1), transaction("PrepareCommit"),
+            marker(10, "ABORT", 2)]),
     ("T3", [in_transaction(0, 0), watermark(10), *polled(1)]),
     ("T3", [transaction("PrepareAbort"), in_transaction(0, 0), marker(10, "ABORT"), watermark(11), *polled(11),
             e.RecordsProcessed(group="g", member="g-1", partition=P, first_offset=0, next_offset=2)]),
@@ -318,6 +326,8 @@ LEGAL: list[list[e.Event]] = [
     [transaction("Ongoing"), in_transaction(0, 0), transaction("PrepareCommit"), marker(10, "COMMIT"),
      transaction("CompleteCommit"), watermark(11), *polled(11)],
     [transaction("Ongoing"), in_transaction(0, 0), coordinates(2, 1), marker(10, "COMMIT")],
+    [transaction("Ongoing"), in_transaction(0, 0), transaction("PrepareCommit"), coordinates(2, 1),
+     marker(10, "ABORT", 2)],
     [*stable(1, g1=(P,), g2=()), given("g-1"), *stable(2, g2=(P,)), given("g-2", 2)],
     [*stable(1, g1=(P,)), barrier(2, "g-1"), committed(0, 1)],
     [*ALONE, late_watermark(2_000_000)],
@@ -340,6 +350,13 @@ LEGAL: list[list[e.Event]] = [
 @pytest.mark.parametrize("events", LEGAL)
 def test_what_kafka_allows_breaks_nothing(events: list[e.Event]) -> None:
     World().tell(*(_again(event) for event in events))
+
+
+def test_a_deposed_coordinator_under_version_1_ends_only_what_was_not_decided_before() -> None:
+    told = [transaction("Ongoing"), in_transaction(0, 0), transaction("PrepareCommit")]
+    World(VERSION_1).breaks("T2", *(_again(event) for event in told), coordinates(2, 1), marker(10, "ABORT", 1))
+    next_one = [marker(10, "COMMIT", 1), coordinates(2, 1), in_transaction(11, 10, 1), marker(21, "ABORT", 1)]
+    World(VERSION_1).tell(*(_again(event) for event in told), *next_one)
 
 
 def test_producers_without_acks_all_are_promised_nothing() -> None:
