@@ -17,6 +17,7 @@ WRITTEN_US = 5_500_000  # offsets.commit.timeout.ms and what comes with it
 LATE_US = 1_000_000
 SETTLED_US = 3_000_000  # what was held up has arrived by then
 SESSION_EXPIRED, POLL_INTERVAL_EXCEEDED, SYNC_TIMED_OUT = "session expired", "poll interval exceeded", "sync timed out"
+NOT_WRITTEN = "COORDINATOR_NOT_AVAILABLE"
 _OF_ONE_PROCESS = ("kill", "stop", "stall", "pause heartbeats", "fill", "slow disk", "abandon")
 
 
@@ -49,6 +50,7 @@ class DurationInvariants:
         furthest_us = max((link.latency_us for link in spec.network.links), default=0)
         self._slack_us = 8 * int(max(spec.network.latency_us, furthest_us) * (1 + spec.network.jitter)) + 20 * MS
         self._watches: dict[str, _Watch] = {}
+        self._given_up: dict[str, list[tuple[int, dict[str, int]]]] = {}  # member id → commits that timed out
         self._polled_us: dict[str, int] = {}  # member → when its application stopped to call poll()
         self._changed: dict[str, None] = {}  # processes that are configured otherwise in flight
         self._disturbed_us = self._split_us = 0
@@ -69,6 +71,7 @@ class DurationInvariants:
             e.SettingChanged: self.setting_changed,
             e.HeartbeatAnswered: self.heartbeat_answered,
             e.OffsetsCommitted: self.offsets_committed,
+            e.OffsetCommitRefused: self.offset_commit_refused,
             e.JoinReceived: self.join_received,
             e.SyncReceived: self.join_received,
             e.StaticMemberReplaced: self.static_member_replaced,
@@ -178,12 +181,28 @@ class DurationInvariants:
                 broken("S1", event, f"{event.group}: {found}{member.session_timeout_ms} ms")
 
     def offsets_committed(self, event: e.OffsetsCommitted) -> None:
-        """A commit renews the session as of its arrival, which is not told: it was that much earlier at most."""
+        """A commit renews the session as of its arrival, which is not told: it was that much earlier at most.
+
+        One that was given up before, and is safe after all, had arrived at any time before that.
+        """
+        given_up = self._given_up.get(event.member_id, [])
+        late = (event.generation, event.offsets) in given_up
+        if late:
+            given_up.remove((event.generation, event.offsets))
+        self._commit_arrived(event, -1 if late else event.at_us - WRITTEN_US)
+
+    def offset_commit_refused(self, event: e.OffsetCommitRefused) -> None:
+        """A commit that is accepted and cannot be written renews the session all the same."""
+        if event.error == NOT_WRITTEN:
+            self._given_up.setdefault(event.member_id, []).append((event.generation, event.offsets))
+            self._commit_arrived(event, event.at_us - WRITTEN_US)
+
+    def _commit_arrived(self, event: e.OffsetsCommitted | e.OffsetCommitRefused, earliest_us: int) -> None:
         group = self._view.groups[event.group]
         if event.member_id in group.members and event.generation == group.generation and group.state == "Stable":
-            signs = self._watch(event.group).signs
-            signs[event.member_id] = max(signs.get(event.member_id, -1), event.at_us - WRITTEN_US)
-            self._watch(event.group).heard[event.member_id] = event.at_us
+            watch = self._watch(event.group)
+            watch.signs[event.member_id] = max(watch.signs.get(event.member_id, -1), earliest_us)
+            watch.heard[event.member_id] = event.at_us
 
     def join_received(self, event: e.JoinReceived | e.SyncReceived) -> None:
         """Its session stands still until it is answered."""

@@ -42,13 +42,34 @@ def declared(session: int = 10_000, interval: int = 500, poll: int = 4_000, inst
     ]  # fmt: skip
 
 
-def joining(member: str, *owned: str) -> list[e.Event]:
+def said(member: str, member_id: str = "") -> e.Event:
     """A JoinGroup leaves."""
-    has = [e.PartitionsAssigned(group="g", member=member, generation=0, partitions=owned)] if owned else []
-    said = e.MemberStateChanged(
-        group="g", member=member, member_id=f"{member}-id", generation=-1, state="Joining", reason=""
+    return e.MemberStateChanged(
+        group="g", member=member, member_id=member_id, generation=-1, state="Joining", reason=""
     )
-    return [*has, said]
+
+
+def received(member: str, member_id: str) -> e.Event:
+    """A JoinGroup has come."""
+    return e.JoinReceived(
+        group="g", member=member, member_id=member_id, newcomer=False, session_timeout_ms=1, rebalance_timeout_ms=1
+    )
+
+
+def joining(member: str, *owned: str) -> list[e.Event]:
+    """A member joins and says what it holds."""
+    has = [e.PartitionsAssigned(group="g", member=member, generation=0, partitions=owned)] if owned else []
+    return [*has, said(member, f"{member}-id"), received(member, f"{member}-id")]
+
+
+def gave_up(member: str) -> e.Event:
+    return e.PartitionsRevoked(group="g", member=member, partitions=(P,), lost=False)
+
+
+def loaded_again() -> e.Event:
+    """A new coordinator finds generation 1: the JoinGroups for the next one went with the coordinator before."""
+    members = {"g-1-id": "g-1", "g-2-id": "g-2"}
+    return msgspec.structs.replace(loaded(), protocol="cooperative-sticky", members=members)
 
 
 def at(ms: float, event: e.Event) -> e.Event:
@@ -126,6 +147,14 @@ def began(first: int, end: int) -> list[e.Event]:
     return [e.PositionsReset(group="g", member="g-1", positions={P: 0}, reason="earliest"), done(first, end)]
 
 
+def refused(ms: float) -> e.Event:
+    """A commit that is accepted and could not be written in time."""
+    return e.OffsetCommitRefused(
+        group="g", member="g-1", member_id="g-1-id", generation=1, error="COORDINATOR_NOT_AVAILABLE",
+        offsets={P: 0}, at_us=int(ms * MS),
+    )  # fmt: skip
+
+
 def left(ms: float) -> e.Event:
     return e.MemberStateChanged(
         group="g", member="g-1", member_id="", generation=-1, state="Left", at_us=int(ms * MS),
@@ -148,12 +177,18 @@ OFFSETS = [
     ),
     *offsets_marker("COMMIT"),
 ]
+CHANGED = e.SubscriptionChanged(group="g", member="g-1", topics=("payments",))
 CALM = [*declared(), *stable(1, g1=(P,), g2=()), beat(10_000 * MS)]
+
+ACCEPTED = [*declared(), *stable(1, g1=(P,), g2=()), beat(1_000 * MS), refused(11_000)]
 
 MORE: list[tuple[str, list[e.Event]]] = [
     ("G11", [*DEALT, *stable(1, g1=(), g2=())]),
     ("G11", [*DEALT, *stable(1, g1=(P, "payments-0"), g2=())]),
     ("G12", [*joining("g-1", P), *joining("g-2"), *cooperative(1, g1=(), g2=(P,))]),
+    ("G12", [*joining("g-1", P), *joining("g-2"), said("g-1", "g-1-id"), *cooperative(1, g1=(), g2=(P,))]),
+    ("G12", [*joining("g-1", P), *joining("g-2"), *cooperative(1, g1=(P,), g2=()), gave_up("g-1"), *joining("g-1"),
+             barrier(2, "g-1", "g-2"), loaded_again(), *joining("g-2"), *cooperative(2, g1=(), g2=(P,))]),
     ("G13", [*stable(1, g1=(P,)), replaced(1), beat(2 * MS)]),
     ("G13", [*declared(instance="i"), *stable(1, g1=(P,)), replaced(1), at(20_000, committed(0))]),
     ("G14", [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), committed(5), committed(4)]),
@@ -161,6 +196,9 @@ MORE: list[tuple[str, list[e.Event]]] = [
     ("S1", [*declared(), *stable(1, g1=(P,)), beat(5_000 * MS, -1), removed(14_900, "session expired")]),
     ("S1", [*CALM, e.FaultStarted(fault=1, text="stall g-2", ends_at_us=-1), beat(17_000 * MS)]),
     ("S1", [*declared(), *stable(1, g1=(P,), g2=()), replaced(1_000), other_beat(12_100)]),
+    ("S1", [*ACCEPTED, other_beat(22_100)]),
+    ("S1", [*ACCEPTED, removed(15_400, "session expired")]),
+    ("S1", [*ACCEPTED, at(11_500, committed(0)), at(15_500, committed(0)), removed(19_900, "session expired")]),
     ("S2", [*declared(), started(0), removed(3_900, "poll interval exceeded")]),
     ("S2", [*declared(), started(0), at(5_100, barrier(1, "g-1"))]),
     ("S2", [*declared(), started(0), barrier(1, "g-1"), removed(3_900, "sync timed out")]),
@@ -181,6 +219,9 @@ MORE: list[tuple[str, list[e.Event]]] = [
 
 LEGAL: list[list[e.Event]] = [
     [*DEALT, *stable(1, g1=(P,), g2=())],
+    [*DEALT, CHANGED, said("g-1"), said("g-1", "new"), received("g-1", "new"), *stable(1, g1=(P,), g2=())],
+    [*DEALT, *cooperative(1, g1=(P,), g2=()), given("g-1"), *joining("g-1"), barrier(2, "g-1", "g-2"), loaded_again(),
+     *joining("g-2"), *cooperative(2, g1=(), g2=(P,))],
     [*joining("g-1", P), *joining("g-2"), *cooperative(1, g1=(), g2=())],
     [*joining("g-1", P), *joining("g-2"), *stable(1, g1=(), g2=(P,))],
     [*stable(1, g1=(P,)), replaced(1), loaded(), beat(2 * MS)],
@@ -188,6 +229,8 @@ LEGAL: list[list[e.Event]] = [
     [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), committed(5),
      e.PositionsReset(group="g", member="g-1", positions={P: 1}, reason="seek"), committed(1)],
     [*declared(), *stable(1, g1=(P,)), beat(5_000 * MS), removed(15_000, "session expired")],
+    [*ACCEPTED, other_beat(21_000)],
+    [*ACCEPTED, at(15_000, committed(0)), removed(15_600, "session expired")],
     [*declared(), *stable(1, g1=(P,), g2=()), replaced(6_000), not_replaced(11_000), other_beat(12_100)],
     [*declared(), started(0), removed(100, "poll interval exceeded", client_reason="consumer poll timeout")],
     [*declared(), started(0), removed(4_000, "poll interval exceeded")],
