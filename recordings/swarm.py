@@ -270,6 +270,7 @@ AUDIT = GroupSpec(
         "auto.commit.interval.ms": 1_000,
         "isolation.level": "read_committed",
         "metadata.max.age.ms": 5_000,
+        "session.timeout.ms": 10_000,  # a crash may bring a former self of it back, which must expire before the end
     },
 )
 """Who reads what the first group writes: undisturbed, so that what it meets twice was written twice."""

@@ -14,9 +14,9 @@ from recordings import check as checking
 from recordings.check import check
 from recordings.flight import fly, make_plan
 from recordings.scenario import load, parse_scenario
-from recordings.swarm import FEATURES, SHORTEST_US, draw
+from recordings.swarm import FEATURES, HEALING_US, SHORTEST_US, draw
 from recordings.swarm_core import CORE
-from recordings.swarm_faults import CLASSES
+from recordings.swarm_faults import CLASSES, RESTARTED_MS
 from recordings.swarm_rare import RARE
 from tests.mutants import MUTANTS, SURVIVORS
 from tests.mutants.searching import BEGINNINGS, CAUGHT_IN, seeds_to_detect
@@ -64,6 +64,13 @@ def test_nothing_is_injured_after_the_healing_has_begun() -> None:
             continue  # test_core_healing.py has what may be injured there
         words = {step.text.partition(" ")[0] for step in swarm.spec.steps if step.at_us >= swarm.healed_us}
         assert words <= {"heal", "resume", "slow", "start", "restart", "scale", "subscribe", "stop"}
+
+
+def test_every_session_that_a_crash_brings_back_is_over_before_the_end() -> None:
+    """A host takes a group's last generation, and the one before it lists a member that is no more (seed 61274)."""
+    for group in (group for seed in range(60) for group in draw(seed, MINUTE_US).spec.groups):
+        session_us = int(str(group.consumer_config(group.instances()[0])["session.timeout.ms"])) * 1_000
+        assert RESTARTED_MS * 1_000 + session_us < HEALING_US, group.name
 
 
 @pytest.mark.parametrize("name", QUICK)
