@@ -16,7 +16,15 @@ import msgspec
 from cluster.commands import Crash
 from cluster.config import resolve
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec
-from recordings.convergence import commands_of, commits_all, is_restless, is_transactional, may_be_cut, settles
+from recordings.convergence import (
+    commands_of,
+    commits_all,
+    is_restless,
+    is_transactional,
+    may_be_cut,
+    repeats_commits,
+    settles,
+)
 from recordings.placement import TRANSACTIONS, Placement
 from recordings.swarm_core import FRESH_RATE, Core, is_fresh
 
@@ -121,7 +129,7 @@ def _of_group(spec: ScenarioSpec, core: Core, group: GroupSpec) -> Iterator[str]
         yield f'members["{name}"].alive && members["{name}"].state == "Stable"'
         if reads:
             yield f'members["{name}"].lag == 0'
-    if reads and commits_all(spec, group) and not is_transactional(spec, group):
+    if reads and commits_all(spec, group) and repeats_commits(spec, group) and not is_transactional(spec, group):
         yield f"{where}.lag == 0"
 
 

@@ -1,5 +1,6 @@
 """What a healed cluster must show of delivery: as strict as every topic that a group read allows."""
 
+import msgspec
 import pytest
 
 from cluster.commands import parse, text_of
@@ -8,6 +9,7 @@ from cluster.coordinators.transaction_context import TransactionSettings
 from cluster.spec import (
     ApplicationSpec,
     BrokerSpec,
+    CommitPolicy,
     ExpectationSpec,
     GroupSpec,
     KeysSpec,
@@ -52,6 +54,32 @@ def test_an_unclean_election_counts_also_in_a_topic_that_was_read_for_a_while() 
 def test_deleted_records_are_no_loss_to_who_goes_on_at_the_beginning() -> None:
     assert LOSSLESS in converged(spec("delete records read-0 before 5"))
     assert LOSSLESS not in converged(spec("delete records read-0 before 5", config={}))
+
+
+# --- what a commit that failed leaves behind --------------------------------------------------------------------------
+
+READ, COMMITTED = 'delivery.by_group["g"].unread == 0', 'groups["g"].lag == 0'
+
+
+def committing(how: CommitPolicy, *commands: str) -> list[str]:
+    scenario = spec(*commands)
+    groups = (GroupSpec("g", ("read",), config=EARLIEST, application=ApplicationSpec(commit=how)),)
+    return converged(msgspec.structs.replace(scenario, groups=groups))
+
+
+def test_an_asynchronous_commit_that_failed_is_not_repeated_and_all_is_read_nevertheless() -> None:
+    """Seed 5608: broker-1 was killed under the last commit of a partition that got no more records."""
+    assert {READ, COMMITTED, 'members["g-1"].lag == 0'} <= {*committing("async")}
+    assert {READ, COMMITTED} <= {*committing("after-each-poll", "kill broker-1")}
+    struck = committing("async", "kill broker-1")
+    assert COMMITTED not in struck
+    assert {READ, 'members["g-1"].lag == 0'} <= {*struck}
+
+
+def test_a_group_whose_own_transactions_may_hang_reads_on_only_where_none_does() -> None:
+    """Two hosts took the state of transactions: offsets stay unstable, OffsetFetch waits (seed 63126 with crashes)."""
+    assert 'members["g-1"].lag == 0' in committing("transaction", "crash broker-1")
+    assert 'members["g-1"].lag == 0' not in committing("transaction", "crash broker-1", "crash broker-2")
 
 
 # --- transactional ids that expire while a group joins ----------------------------------------------------------------
