@@ -2,8 +2,9 @@
 
 Exit codes: 0 when everything held, 1 when an expectation, an invariant or a comparison did not (or the simulation
 failed by a bug of ours), 2 for bad input or usage: one clear message on stderr, never a traceback (unless
-FLIGHTDECK_DEBUG is set). Ctrl-C ends a flight in good order, and the code is that of what was flown. Everything heavy
-is imported by the command that needs it.
+FLIGHTDECK_DEBUG is set). SIGINT, SIGTERM and SIGHUP end a flight, and what is played of a recording, in good order, and
+the code is that of what was flown or shown; what they end before that has no result to tell, and the code is 2.
+Everything heavy is imported by the command that needs it.
 """
 
 # ruff: noqa: PLC0415 - see above
@@ -44,7 +45,7 @@ from console.options import (
 from console.printing import (
     OutputError,
     draws_nothing,
-    let_go_of_stderr,
+    let_go,
     open_what_is_closed,
     say,
     write,
@@ -336,8 +337,10 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
     except KeyboardInterrupt:  # at the moment that something else was told
         code = BAD_INPUT
     interruption.end_with(code)
-    let_go_of_stderr()
-    sys.exit(code)
+    let_go()
+    if tokens is not None:
+        sys.exit(code)
+    interruption.leave(code)
 
 
 def _run(tokens: Sequence[str] | None) -> int:

@@ -41,7 +41,9 @@ def play_headless(path: Path, script: Path | None, voice: Voice, *, salvage: boo
     for failure in tour.failures:
         voice.complain(failure)
     if not tour.failures:
-        voice.tell(f"{len(tour.script.steps)} steps of {script}: everything was as expected")
+        count = len(tour.script.steps)
+        went = f"{count}" if tour.done == count else f"left after {tour.done} of {count}"
+        voice.tell(f"{went} steps of {script}: everything was as expected")
     return NOT_HELD if tour.failures else app.return_code or HELD
 
 

@@ -58,12 +58,13 @@ def write_nothing_more() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def let_go_of_stderr() -> None:
-    """What it could not take is not tried again when the process ends: Python would end with a code of its own."""
-    try:
-        sys.stderr.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+def let_go() -> None:
+    """What the streams cannot take is not tried again at the end: Python would end with a code of its own."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def open_what_is_closed() -> None:

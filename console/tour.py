@@ -44,6 +44,7 @@ class Tour:
         self.watched = watched
         self.failures: list[str] = []
         self.pictures: list[Path] = []
+        self.done = 0  # steps
         errors = [error for step in script.steps for error in self._errors_of(step)]
         if errors:
             raise ScenarioErrors(errors)
@@ -56,6 +57,7 @@ class Tour:
             if not app.is_running:
                 return
             await self._do(app, pilot, number, step)
+            self.done = number
         if self.watched:
             app.caption = ""
             app.notify("the script has ended; the recording is yours")

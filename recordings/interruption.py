@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE_SECONDS = 1.0  # for the turn under way
@@ -54,6 +55,17 @@ def end_with(code: int) -> None:
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda *_: os._exit(code))
+
+
+def leave(code: int) -> NoReturn:
+    """End the process with this code, now that all is said and done; what was registered for the end is done.
+
+    Not `sys.exit`: CPython ends by SIGINT, whatever the code, once a KeyboardInterrupt has passed through `exec` of a
+    text (as dataclasses do while they are imported); and it would take a large cluster apart, object by object.
+    """
+    end_with(code)
+    atexit._run_exitfuncs()
+    os._exit(code)
 
 
 def was_asked() -> bool:

@@ -13,6 +13,7 @@ import termios
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -25,7 +26,7 @@ RESTORED = (b"\x1b[?1049l", b"\x1b[?25h")
 PROGRAM = """
 import sys
 from console.app import FlightdeckApp
-app = FlightdeckApp({scenario!r}, speed={speed}, record={record!r})
+app = FlightdeckApp({scenario!r}, speed={speed}, until_us={until_us}, record={record!r})
 app.run()
 sys.exit(app.return_code or 0)
 """
@@ -45,11 +46,12 @@ class Process:
 
     def __init__(
         self,
-        scenario: str,
-        speed: str,
-        record: Path | None,
-        environment: Mapping[str, str],
+        scenario: str = "first-flight",
+        speed: str = "1.0",
+        record: Path | None = None,
         size: tuple[int, int] = (120, 40),
+        environment: Mapping[str, str] = MappingProxyType({}),
+        until_us: int | None = None,
     ) -> None:
         self.began = time.monotonic()
         self.output = b""
@@ -59,7 +61,8 @@ class Process:
         if self.pid == 0:  # pragma: no cover - the other process
             os.chdir(ROOT)
             told = {"TERM": "xterm-256color", "COLORTERM": "truecolor", **environment}
-            program = PROGRAM.format(scenario=scenario, speed=speed, record=record and str(record))
+            recorded = str(record) if record is not None else None
+            program = PROGRAM.format(scenario=scenario, speed=speed, until_us=until_us, record=recorded)
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
             kept = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
             os.execve(sys.executable, [sys.executable, "-c", program], {**kept, **told})
@@ -142,7 +145,7 @@ def start(
     size: tuple[int, int] = (120, 40),
     **env: str,
 ) -> Process:
-    processes.append(Process(scenario, speed, record, env, size))
+    processes.append(Process(scenario, speed, record, size, env))
     return processes[-1]
 
 

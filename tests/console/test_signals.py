@@ -157,6 +157,27 @@ def test_a_signal_while_the_command_is_imported_is_one_line(number: signal.Signa
     assert (done.returncode, done.stderr) == (2, "flightdeck: interrupted before anything was flown\n")
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+def test_the_exit_code_is_ours_wherever_the_signal_came(number: signal.Signals) -> None:
+    """CPython ends by SIGINT once KeyboardInterrupt has passed through `exec` of a text, as in some imports."""
+    program = (
+        "import atexit, os\n"
+        "from console import cli\n"
+        "class Cluster:\n"
+        "    def __del__(self): os.write(1, b'taken apart')\n"
+        "cluster = Cluster()\n"
+        "atexit.register(lambda: os.write(1, b'put away'))\n"
+        f"turn = 'os.kill(os.getpid(), {int(number)})\\nwhile True: pass'\n"
+        "cli._answer = lambda words: exec(turn)\n"
+        "cli.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "flightdeck: interrupted before anything was flown\n")
+    assert (
+        done.stdout == "put away"
+    )  # a cluster is not taken apart object by object: it took longer than the flight's end
+
+
 def test_what_is_ignored_stays_ignored() -> None:
     """`nohup` and `&` say so: the background of a script does not end with its terminal."""
     script = (

@@ -96,6 +96,13 @@ def test_a_script_goes_through_a_recording_and_takes_pictures(play: Play, script
     assert died.read_bytes() == first
 
 
+def test_a_script_that_is_left_says_how_far_it_went(play: Play, script: Callable[[str], Path]) -> None:
+    path = script('title = "x"\n[[step]]\nat = "8s"\n[[step]]\ndo = "press q"\n[[step]]\nexpect = "false"\n')
+    ended = play(recording(), "--headless", "--script", path)
+    assert (ended.code, ended.err) == (0, "")
+    assert f"left after 2 of 3 steps of {path}: everything was as expected" in ended.out
+
+
 def test_what_is_not_as_expected_is_exit_code_1_and_names_its_step(play: Play, script: Callable[[str], Path]) -> None:
     path = script(
         'title = "x"\n[[step]]\nat = "8s"\nexpect = "groups.billing.members == 2"\n'

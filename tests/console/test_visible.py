@@ -144,11 +144,11 @@ def test_a_widget_that_forgets_is_caught_at_the_last_border() -> None:
 
 
 def test_the_console_in_a_terminal_writes_none(evil: Path) -> None:
-    process = Process(str(evil), "5.0")
+    process = Process(str(evil))
     try:
         process.until("joined as A␛]0;PW")  # the id that two members share
         process.press(":kill \u202ebilling-1\u009b\r")
-        process.until("start billing-1")  # by which the fault in force ends
+        process.until("billing-1 was killed")
         process.press("q")
         assert process.wait() == 0
     finally:
