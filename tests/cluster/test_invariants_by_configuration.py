@@ -313,6 +313,13 @@ def test_a_replica_whose_host_took_its_end_while_in_sync_owes_nothing_and_the_ot
     world_of(b1=log_of(10), b2=log_of(5), b3=log_of(5)).breaks("R6", *(_again(event) for event in events))
 
 
+def test_a_replica_that_leads_without_what_its_host_took_before_it_was_committed_breaks_nothing() -> None:
+    """Its leader had it in memory, and is gone (seed 5912): KIP-966 is not built."""
+    led = [elected(3, 1, (3,)), taken(3, 1, 0)]
+    World().tell(*(_again(event) for event in (appended(0), *crashed(3, 0, 10), watermark(10), *led)))
+    World().breaks("R5", *(_again(event) for event in (appended(0), watermark(10), *led)))
+
+
 def test_a_replica_that_came_in_after_a_crash_owes_everything_again() -> None:
     events = [appended(0), watermark(10), *crashed(3, 0, 10), OUT, *let_in(3, 4), IN, appended(10), watermark(20)]
     world_of(b1=log_of(20), b2=log_of(20), b3=log_of(20)).tell(*(_again(event) for event in events))
