@@ -105,13 +105,15 @@ class Positions:
                 consumer.coordinator_unknown(f"error response {response.error.name}")
             await consumer.sleep(consumer.retry_backoff_us)
             return
-        stable = {name: offset for name, (error, offset, _, _) in response.offsets.items() if error is ErrorCode.NONE}
-        self._position({name: offset for name, offset in stable.items() if offset >= 0}, "committed")
-        without = [name for name, offset in stable.items() if offset < 0]
+        if any(error is not ErrorCode.NONE for error, *_ in response.offsets.values()):
+            # UNSTABLE_OFFSET_COMMIT of one partition: Kafka's client takes nothing of the answer and asks for all again
+            await consumer.sleep(consumer.retry_backoff_us)
+            return
+        committed = {name: offset for name, (_, offset, _, _) in response.offsets.items()}
+        self._position({name: offset for name, offset in committed.items() if offset >= 0}, "committed")
+        without = [name for name, offset in committed.items() if offset < 0]
         self._position({name: self._otherwise[name] for name in without if name in self._otherwise}, "seek")
         self._reset_only |= dict.fromkeys(name for name in without if name in self._unknown)
-        if len(stable) < len(ask):  # UNSTABLE_OFFSET_COMMIT: a commit of it is under way
-            await consumer.sleep(consumer.retry_backoff_us)
 
     def _throw(self) -> None:
         """poll() throws: no offset, and no policy to find one."""

@@ -4,8 +4,11 @@ import msgspec
 import pytest
 
 from cluster import events as e
+from cluster.clients.consumer import Consumer
 from cluster.config import ConfigError, Value, coerce
 from cluster.durations import parse_iso_duration
+from cluster.protocol import messages as m
+from cluster.protocol.errors import ErrorCode
 from cluster.spec import CommitPolicy
 from tests.cluster.test_timing_facts import SECOND_US, flown, spec
 from tests.flights import lies
@@ -152,3 +155,22 @@ def test_one_that_commits_before_it_works_does_not_work_on_what_it_could_not_com
     delivery = flown(made).document["delivery"]
     assert (delivery["duplicated"], delivery["lost"]) == (0, 0)
     assert lies(made) == []
+
+
+def test_while_one_partition_is_unstable_a_member_begins_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """OffsetFetchResponseHandler raises UnstableOffsetCommitException: the offsets of the others count for nothing."""
+    ask = Consumer.ask_coordinator
+
+    async def unstable_until_eight(self: Consumer, request: m.Request) -> m.OffsetFetchResponse:
+        answer: m.OffsetFetchResponse = await ask(self, request)
+        if isinstance(request, m.OffsetFetchRequest) and 4 * SECOND_US < self.timeline.now_us < 8 * SECOND_US:
+            pending = (ErrorCode.UNSTABLE_OFFSET_COMMIT, -1, -1, "")
+            return msgspec.structs.replace(answer, offsets=answer.offsets | {"orders-0": pending})
+        return answer
+
+    monkeypatch.setattr(Consumer, "ask_coordinator", unstable_until_eight)
+    config = EARLIEST | {"auto.commit.interval.ms": 1_000}
+    flight = flown(spec((4, "restart g-1"), until_s=12, consumer=config, commit="auto", initial_delay_ms=0))
+    again = flight.all(e.PositionsReset, 4 * SECOND_US)
+    assert {name for reset in again for name in reset.positions} >= {"orders-0", "orders-1"}
+    assert all(reset.at_us >= 8 * SECOND_US for reset in again)
