@@ -132,7 +132,7 @@ class Call:
         on_response(response)
 
     def give_up(self) -> None:
-        """Nobody waits for it any more; whatever answers it is dropped."""
+        """The client no longer waits for it: an answer is dropped."""
         self.done, self.on_response = True, _told
 
     def reply(self, response: Response) -> None:

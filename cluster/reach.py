@@ -1,6 +1,6 @@
 """Reach: how often a flight took a rare branch of a rule, for who asks whether a swarm tries what it claims to try.
 
-A probe is one line, `reached("…")`, in a branch of a rule. It counts while somebody counts (`counting`), else it costs
+A probe is one line, `reached("…")`, in a branch of a rule. It counts within `counting()`, else it costs
 a comparison. It draws nothing, tells nothing and writes nothing: a flight with probes is the flight without them. What
 stands in `PROBES` is in the code once (a test asks), and a fleet of 10,000 seeds must hit all but `NOT_ASKED`.
 """
@@ -14,14 +14,14 @@ PROBES: dict[str, str] = {
     "join: unknown member id": "JoinGroup is refused with UNKNOWN_MEMBER_ID by a group that does not know the member",
     "join: no such group": "JoinGroup brings a member id to a coordinator without the group",
     "join: protocols differ": "JoinGroup is refused with INCONSISTENT_GROUP_PROTOCOL",
-    "join: answered again": "a member that lost its answer gets the current generation once more",
+    "join: answered again": "a member whose answer was lost gets the current generation once more",
     "static: replaced, the group goes on": "a static member comes back and the Stable group does not rebalance",
-    "static: replaced, it rebalances": "a static member comes back while the group cannot go on as it is",
+    "static: replaced, it rebalances": "a static member comes back and the group rebalances",
     "static: a parked JoinGroup is fenced": "a static member comes back while its old JoinGroup waits",
     "static: a parked SyncGroup is fenced": "a static member comes back while its old SyncGroup waits",
     "static: not written": "the new member id of a static member cannot be written and is taken back",
     "static: fenced": "a request of a replaced static member is refused with FENCED_INSTANCE_ID",
-    "barrier: nobody rejoined": "no member came to the join barrier, which waits once more",
+    "barrier: no member rejoined": "no member joins before the join barrier is due, which waits once more",
     "barrier: more newcomers": "the initial join barrier is open for one more window",
     "barrier: a member is dropped": "a member that did not rejoin in time is removed",
     "sync: a member is dropped": "a member that never sent its SyncGroup is removed",
@@ -35,17 +35,17 @@ PROBES: dict[str, str] = {
     "commit: old generation": "OffsetCommit is refused with ILLEGAL_GENERATION",
     "commit: the group rebalances": "OffsetCommit is refused with REBALANCE_IN_PROGRESS",
     "commit: in a transaction, fenced": "TxnOffsetCommit is refused because its member is none of this generation",
-    "commit: timed out and safe after all": "an OffsetCommit is safe after its client was told that nobody knows",
-    "commit: not written": "an OffsetCommit's records are not appended",
+    "commit: timed out and safe after all": "an OffsetCommit is replicated after its answer said that it had timed out",
+    "commit: not written": "the records of an OffsetCommit are not appended",
     "offsets: the fetch is parked": "OffsetFetch waits for a commit that is under way",
     "offsets: unstable": "OffsetFetch is answered UNSTABLE_OFFSET_COMMIT",
     "offsets: expired": "an offset is deleted for its age",
     "offsets: the group expired": "an empty group without offsets is deleted",
     "offsets: a transaction's are older": "a plain commit came after a transaction's, and stays",
     # assignors
-    "sticky: topics differ": "sticky assignors deal to members that subscribe to different topics",
+    "sticky: topics differ": "a sticky assignor assigns to members that subscribe to different topics",
     "sticky: a partition moves": "the balance loop of the general path moves a partition",
-    "cooperative: withheld": "a partition that changes hands is given to nobody for one generation",
+    "cooperative: withheld": "a partition that moves has no owner for one generation",
     # replication
     "follower: the epoch is unknown": "a leader knows no epoch of its follower, which cuts at its high watermark",
     "follower: asks again": "a leader names an epoch that its follower never saw (KIP-279)",
@@ -53,7 +53,7 @@ PROBES: dict[str, str] = {
     "follower: begins inside a batch": "a leader's log starts inside a batch",
     "follower: starts over": "a leader's log starts behind the end of its follower's",
     "follower: another epoch": "a follower's fetch names another leader epoch than its leader's",
-    "leader: waits for who is about to join": "the high watermark waits for a follower that is about to join the ISR",
+    "leader: waits for a joining follower": "the high watermark waits for a follower that is about to join the ISR",
     # producers
     "append: old producer epoch": "a batch is refused with INVALID_PRODUCER_EPOCH",
     "append: out of order": "a batch is refused with OUT_OF_ORDER_SEQUENCE_NUMBER",
@@ -76,7 +76,7 @@ PROBES: dict[str, str] = {
     "init: fenced": "InitProducerId is refused with PRODUCER_FENCED",
     "init: the epochs are used up": "InitProducerId gives a new producer id because the epochs are used up",
     "transaction: timed out": "a coordinator aborts a transaction for its age",
-    "transaction: the id expired": "a transactional id is forgotten because nobody uses it",
+    "transaction: the id expired": "a transactional id expires (transactional.id.expiration.ms)",
     "transaction: verified too late": "a verification finds no transaction with the partition",
     "transaction: completed by a successor": "a new coordinator finds a prepared transaction and completes it",
 }

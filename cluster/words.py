@@ -7,11 +7,11 @@ from itertools import islice
 LONGEST_SENTENCE = 400
 LONGEST_WORD = 100
 MOST_CANDIDATES = 1_000
-"""Nobody means more, and comparing takes the product of their letters."""
+"""No word is longer, and a comparison takes the product of both lengths."""
 
 
 def brief(sentence: str) -> str:
-    """A sentence about something that somebody wrote, on one line; of a long one its beginning."""
+    """A sentence that quotes a file or a command, on one line; of a long one its beginning."""
     sentence = sentence if len(sentence) <= LONGEST_SENTENCE else f"{sentence[:LONGEST_SENTENCE]}…"
     return sentence.replace("\r", "\\r").replace("\n", "\\n")
 

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 Record = Annotated[Path | None, Parameter(help="Write a recording to this new directory.")]
 Json = Annotated[bool, Parameter(help="Print one JSON object instead of a summary.", negative="")]
 Invariants = Annotated[
-    bool, Parameter(help="Look at every event for what must always hold; without it a flight is a little faster.")
+    bool, Parameter(help="Check the invariants at every event; a flight without them is a little faster.")
 ]
 Strict = Annotated[
     bool,

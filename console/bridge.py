@@ -192,7 +192,7 @@ class Bridge:
         """
         self._stopping = True
         self._soon(self._cancel)
-        with self._ending:  # whoever asks second waits for the first
+        with self._ending:  # a second caller waits for the first
             if self._thread is None or self._left_alone:
                 return
             self._thread.join(STUCK_SECONDS)

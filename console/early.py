@@ -7,7 +7,7 @@ BAD_INPUT = 2
 
 
 def listen() -> None:
-    """Until there is somebody who can do better, a signal is answered in one line; what is ignored stays so."""
+    """Answer a signal in one line until the command has handlers of its own; an ignored signal stays ignored."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)

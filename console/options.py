@@ -48,12 +48,12 @@ Sets = Annotated[
 
 AllowCode = Annotated[
     bool,
-    Parameter(help="Run the code that the scenario names (assignors of its own); says which.", negative=""),
+    Parameter(help="Run the code that the scenario names (assignors of its own), and print which.", negative=""),
 ]
 AllowCodeFrom = Annotated[
     Path | None,
     Parameter(
-        name="--allow-code", help="Run the code that the recorded scenario names, from this directory; says which."
+        name="--allow-code", help="Run the code that the recorded scenario names, from this directory; print which."
     ),
 ]
 

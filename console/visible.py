@@ -1,4 +1,4 @@
-"""Control characters made visible: names, titles and comments come from files that anybody may have written.
+"""Control characters made visible: names, titles and comments come from files of unknown origin.
 
 A terminal obeys them: it sets titles, moves the cursor, hides what stands beside. Concerned are C0 and C1, DEL, the
 marks that turn the direction of text around, and the separators of lines and paragraphs. On a stream they are spelled

@@ -1,4 +1,4 @@
-"""What a live flight is to be: the choices of whoever starts it, and the plan and recording that they make."""
+"""What a live flight is to be: the choices of its user, and the plan and recording that they make."""
 
 # ruff: noqa: PLC0415 - everything heavy is imported when the first screen is there
 

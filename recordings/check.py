@@ -98,7 +98,7 @@ def check(
                 progress(checked.seeds, len(checked.failures), f"seed {seen.seed}")
             if seen.outcome.invariant:
                 if progress is not None:
-                    progress(checked.seeds, len(checked.failures) + 1, f"seed {seen.seed} failed: making it small")
+                    progress(checked.seeds, len(checked.failures) + 1, f"seed {seen.seed} failed: shrinking it")
                 swarm = draw(seen.seed, virtual_us, features)
                 checked.failures.append(_explain(seen.seed, swarm, seen.outcome, shrinking_flights))
                 if len(checked.failures) >= most_failures:

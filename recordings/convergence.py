@@ -136,7 +136,7 @@ def _ids_expire_while_joining(spec: ScenarioSpec, group: GroupSpec) -> bool:
 
 
 def is_restless(spec: ScenarioSpec, group: GroupSpec) -> bool:
-    """Whether it may read to the very last: somebody writes for ever, or brokers hand out one batch a fetch."""
+    """Whether it may read to the very last: a producer writes for ever, or brokers hand out one batch a fetch."""
     return spec.buggify or any(_is_written_for_ever(spec, topic) for topic in group.topics)
 
 

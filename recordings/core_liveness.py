@@ -66,7 +66,7 @@ def judged(spec: ScenarioSpec, core: Core) -> CoreJudgement:
         needs = [*_needed_by(spec, placement, group)]
         reason = _impatient(group) or placement.lacks(needs)
         if not settles(spec, group):
-            reason = "its members may be turned away or die again and again"
+            reason = "its members may be refused, or crash again and again"
         if reason:
             left_out.append(f"{group.name}: {reason}")
         else:

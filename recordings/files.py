@@ -1,4 +1,4 @@
-"""Reading files that somebody else made: only regular ones where a recording's should be, and never without a bound.
+"""Reading files that come from elsewhere: only regular ones where a recording's should be, and never without a bound.
 
 A recording is a directory that came from anywhere. A name in it may be a symbolic link that leads out, a pipe that
 blocks, a device without an end, or a file of any size; what is read of it goes through `decoded`, which knows every way
@@ -73,4 +73,4 @@ def decoded(content: bytes, decoder: "msgspec.json.Decoder[T] | msgspec.msgpack.
     except RecursionError as error:
         raise RecordingError("it is nested too deeply") from error
     except (MemoryError, OverflowError, ValueError) as error:
-        raise RecordingError(f"it claims what cannot be ({type(error).__name__})") from error
+        raise RecordingError(f"it holds an impossible value ({type(error).__name__})") from error

@@ -1,9 +1,9 @@
 """SIGINT, SIGTERM and SIGHUP to a command: what they end, and when it must not be broken off.
 
 A flight under way is asked to end: it does with the next turn, in good order. A turn that has not ended a second later
-is broken off, wherever that does no harm: not in the journal, so that what is recorded is whole, and not in trio's own
-loop. What listens to nothing (code that is not ours, and catches everything) ends with the process. Between flights,
-and while one lands, a signal waits until it is seen; anywhere else it is KeyboardInterrupt.
+is broken off where that is safe: not in the journal, so that what is recorded is whole, and not in trio's own loop.
+What listens to nothing (code that is not ours, and catches everything) ends with the process. Between flights, and
+while one lands, a signal waits until it is seen; anywhere else it is KeyboardInterrupt.
 
 A shell starts what it puts in the background with SIGINT ignored, `nohup` with SIGHUP ignored: that stays so. SIGTERM
 needs neither of them.
@@ -81,7 +81,7 @@ def _deaf() -> None:
 
 @contextmanager
 def seen_to() -> Iterator[None]:
-    """A signal that comes meanwhile interrupts nothing: whoever is under way asks `was_asked`, or flies next."""
+    """A signal that comes meanwhile interrupts nothing: the code under way asks `was_asked`, or flies next."""
     _ears.waiting += 1
     try:
         yield

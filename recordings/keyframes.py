@@ -7,7 +7,7 @@ A keyframe is what the fold made of the events before it, and only this fold: `f
 its code, and keyframes of another one are as good as absent. Whoever folds the events again makes new ones.
 
 They are a cache and prove nothing: whatever is wrong with one, it is forgotten. The reader of the journal confirms the
-place of each before it begins there, and whoever passes one while folding compares it.
+place of each before it begins there, and a fold that passes one compares it.
 """
 
 import hashlib

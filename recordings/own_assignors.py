@@ -1,6 +1,6 @@
 """Assignors of one's own, named by their dotted path: `assignors = ["mypackage.module.ClassName"]`.
 
-What the library ships is ours, and loaded with whatever names it. Any other is somebody's code: to look at a scenario
+What the library ships is ours, and loaded with whatever names it. Any other is a stranger's code: to look at a scenario
 or a recording only reads its name; to fly it takes leave (`recordings.own_code`), and the module is executed then. It
 must give the same answer for the same question, or no flight with it can be flown again.
 """
@@ -19,7 +19,7 @@ _SHIPPED_PACKAGE = "recordings.library."
 
 
 class CodeError(ValueError):
-    """Why code of somebody's own cannot be run."""
+    """Why an assignor's code cannot be run."""
 
 
 def trouble(name: str) -> str | None:

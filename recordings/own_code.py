@@ -3,7 +3,7 @@
 Nothing of a scenario or a recording is executed by looking at it. A flight executes what its spec names: what the
 library ships without asking, any other code only with leave, and it says before which file and which class that is. A
 scenario's code lies beside it or where Python looks. A recorded scenario's lies where its user says (`folder`), and
-never in the recording: that is a directory of data, which may come from anybody.
+never in the recording: that is a directory of data, which may come from anywhere.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ _KEYS = ("assignors", "partition.assignment.strategy")
 
 
 class Leave(msgspec.Struct, frozen=True):
-    """Somebody's leave to run code: `tell` is told what is run, before it is.
+    """The user's leave to run code: `tell` gets what is run, before it runs.
 
     `folder`: where the code of a recorded scenario is; `never`: the recording itself.
     """

@@ -293,7 +293,7 @@ class _Reading:
     def _compare_with_footer(self) -> None:
         footer = self.recording.footer
         if footer is None:
-            if self.hash is not None:  # whoever reads from the middle has read the whole before
+            if self.hash is not None:  # a reader from the middle has read the whole before
                 self.recording.warn(
                     f"the flight has no end (it was killed, or goes on): its last whole event is "
                     f"{self.last_event().removeprefix('event ')}"

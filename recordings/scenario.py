@@ -114,7 +114,7 @@ def parse_scenario(text: str, file: str, folder: Path | None = None, *, recorded
     except TooManyProblemsError:
         raise _errors_of(problems, lines, file) from None
     if any(problem.place == ("until",) for problem in problems):
-        spec = msgspec.structs.replace(spec, until_us=LONG_MAX)  # nothing is after an end that nobody knows
+        spec = msgspec.structs.replace(spec, until_us=LONG_MAX)  # nothing is after an end that is not known
     checks = check_scenario(spec) if recorded else chain(check_scenario(spec), check_deadlines(spec))
     problems += islice(checks, MOST_PROBLEMS)
     if problems:
@@ -130,7 +130,7 @@ def _errors_of(problems: list[Problem], lines: dict[Place, int], file: str) -> S
 
 
 def _short(suggestion: str | None) -> str | None:
-    """A suggestion that somebody would type: no longer than a few words."""
+    """A suggestion that is short enough to type: no longer than a few words."""
     return suggestion if suggestion is None or len(suggestion) <= 2 * LONGEST_WORD else None
 
 

@@ -261,7 +261,7 @@ def _application(table: Table, config: dict[str, Value]) -> ApplicationSpec:
 
 
 def _commit(table: Table, config: dict[str, Value]) -> CommitPolicy:
-    """The commit policy; `enable.auto.commit` = false without one means that nobody commits."""
+    """The commit policy; `enable.auto.commit` = false without one means that no member commits."""
     commit: CommitPolicy = table.take("commit", one_of(*get_args(CommitPolicy)), "auto")
     automatic = config.get("enable.auto.commit")
     if automatic is None or table.data.get("commit", commit) != commit:  # nothing said, or nothing that could be read

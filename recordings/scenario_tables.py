@@ -29,14 +29,14 @@ class ReadError(ValueError):
 
 
 MOST_PROBLEMS = 50
-"""Errors of a file that are told: whoever made more of them will ask again."""
+"""Errors of a file that are reported: a longer list helps no reader."""
 
 MOST_SHOWN = 80
 """Characters of a value that an error shows."""
 
 
 class TooManyProblemsError(Exception):
-    """There is more wrong with a file than is worth telling at once."""
+    """There is more wrong with a file than is worth reporting at once."""
 
 
 class Problem(msgspec.Struct, frozen=True):

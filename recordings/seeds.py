@@ -22,7 +22,7 @@ from recordings.format import Settings
 from recordings.swarm import draw
 
 SECOND_US = 1_000_000
-ASKED_EVERY_S = 0.2  # whether somebody wants an end, while other processes fly
+ASKED_EVERY_S = 0.2  # whether the user wants an end, while other processes fly
 TWICE_EVERY = 10  # of so many seeds one is flown again
 CONVERGED, DETERMINED, BUG = "V1", "D1", "B1"
 NAMES = {

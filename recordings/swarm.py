@@ -2,9 +2,9 @@
 
 Theory of operation (swarm testing, Groce et al. 2012: leaving features out finds more than everything at once). A seed
 draws which features and which classes of faults it has. Faults happen in the *safety phase*, in which only invariants
-are asked. It ends with everything mended, restarted and scaled back; producers stop some seconds later; at the end the
+are asked. It ends with everything healed, restarted and scaled back; producers stop some seconds later; at the end the
 cluster must have *converged*: expectations of the scenario say so, so that the file alone shows a failure. In one seed
-of four only a core is mended (`swarm_core`), and judged (`core_liveness`). Every class draws from a stream of its own:
+of four only a core is healed (`swarm_core`), and judged (`core_liveness`). Every class draws from a stream of its own:
 leaving one out changes no other. Faults are in `swarm_faults`, what must be at the end in `convergence`.
 """
 

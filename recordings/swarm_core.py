@@ -1,4 +1,4 @@
-"""Healing of a core: a majority of the brokers and some of the clients are mended, the rest stays broken to the end.
+"""Healing of a core: a majority of the brokers and some of the clients are healed, the rest stays broken to the end.
 
 Theory of operation (the second phase of TigerBeetle's VOPR): a cluster must go on as soon as enough of it is sound, not
 only when everything is. Every broker outside the core is down, paused or isolated from here on, every member outside is
@@ -108,7 +108,7 @@ def is_fresh(producer: ProducerSpec) -> bool:
 
 
 def healing_of_core(spec: ScenarioSpec, core: Core, healed_us: int, luck: Random) -> list[StepSpec]:
-    """The core is mended and started, the rest broken for good; then the core's producers stop."""
+    """The core is healed and started, the rest broken for good; then the core's producers stop."""
     texts = [*_broken(spec, core, luck), *_mended(spec, core), *_started(spec, core)]
     steps = [step(healed_us + after_ms * 1_000, text) for after_ms, text in texts]
     fresh = [name for each in spec.producers if is_fresh(each) for name in each.instances()]
@@ -117,7 +117,7 @@ def healing_of_core(spec: ScenarioSpec, core: Core, healed_us: int, luck: Random
 
 
 def _broken(spec: ScenarioSpec, core: Core, luck: Random) -> Iterator[tuple[int, str]]:
-    """Whoever is outside, and up in spite of the trouble, is struck; a restart under way is struck when it is over."""
+    """A process outside the core that still runs gets a fault; one that is restarting gets it afterwards."""
     inside = [f"broker-{number}" for number in core.brokers]
     for broker in spec.brokers:
         if broker.id not in core.brokers:
@@ -144,7 +144,7 @@ def _mended(spec: ScenarioSpec, core: Core) -> Iterator[tuple[int, str]]:
     commands = {type(each.command) for each in spec.steps}
     brokers = [f"broker-{number}" for number in core.brokers]
     clients = [*core.members, *core.producers]
-    if Isolate in commands:  # begun once more, it ends: `heal` alone would mend everybody's links
+    if Isolate in commands:  # begun once more, it ends: `heal` alone would heal all links
         yield from ((0, f"isolate {name} for 1ms") for name in brokers)
     if commands & {Cut, Hold, SlowLink}:
         for place, name in enumerate(brokers):

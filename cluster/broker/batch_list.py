@@ -1,8 +1,8 @@
 """The batches of one log in offset order: the newest as they are, the older ones packed.
 
-Theory of operation. A batch costs some 350 bytes as an object, and hardly anybody looks at it again once its readers
-have passed it. When `PACK_AT` of them have come together, the oldest `PACKED_TOGETHER` become one `Chunk`. None changes
-its offset, its size or its neighbours, so that packing changes nothing that can be seen.
+Theory of operation. A batch costs some 350 bytes as an object, and is hardly ever read again once its readers have
+passed it. When `PACK_AT` of them have come together, the oldest `PACKED_TOGETHER` become one `Chunk`. None changes its
+offset, its size or its neighbours, so that packing changes nothing that can be seen.
 
 Of the records of an internal topic `clean` keeps the newest of each key: it takes the place of the older ones, where
 replaying the log has the same result. That is Kafka's log cleaner without its gaps. A record without a key (a
@@ -53,7 +53,7 @@ class BatchList(Sequence[RecordBatch]):
         return self.tail.pop()
 
     def shed(self, offset: int) -> Iterator[RecordBatch]:
-        """Drop the batches that end at or before an offset; each is told once it is gone."""
+        """Drop the batches that end at or before an offset; each is announced once it is gone."""
         while self._chunks and self._chunks[0].oldest.next_offset <= offset:
             chunk = self._chunks.pop(0)
             self._in_chunks -= chunk.count

@@ -1,7 +1,7 @@
 """Successive batches of a log, packed: their fields column by column, numbers as differences, compressed.
 
 Three to eight bytes a batch are left of 350. Replicas get the same batches, pack them at nearly the same time and share
-what comes out of it. Whoever reads a chunk gets batches equal to those that went in.
+what comes out of it. A reader of a chunk gets batches equal to those that went in.
 The records of an internal topic (`payload`) stay objects, see `cluster.broker.batch_list`.
 """
 

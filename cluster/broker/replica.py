@@ -376,7 +376,7 @@ class Replica(FollowingReplica):
                 and follower.last_caught_up_us(host.now_us) >= recently_us
                 and host.is_live(follower.broker)
             ):
-                reached("leader: waits for who is about to join")
+                reached("leader: waits for a joining follower")
                 offset = follower.log_end
         return offset
 

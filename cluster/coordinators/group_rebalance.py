@@ -120,7 +120,7 @@ def close_barrier(context: GroupContext, group: ClassicGroup, draft: Draft, wait
             reached("barrier: a member is dropped")
             context.remove_member(group, member.member_id, POLL_INTERVAL_EXCEEDED, draft)
     if group.members and not group.elect_joined_leader():
-        reached("barrier: nobody rejoined")
+        reached("barrier: no member rejoined")
         _extend(context, group, max(group.rebalance_timeout_us, TIMER_TICK_US), "nobody rejoined", draft)
         return
 

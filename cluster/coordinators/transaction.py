@@ -90,7 +90,7 @@ class Transaction:
     def fence(self) -> None:
         """Raise the epoch of an ongoing transaction, so that whoever runs it is refused from now on.
 
-        A fence that could not be written has raised it already, even to the last one. Nobody is ever given this epoch.
+        A fence that could not be written has raised it already, even to the last one. No producer ever gets this epoch.
         Kafka's `prepareFenceProducerEpoch` throws at that repetition (see FIDELITY.md).
         """
         now = self.metadata

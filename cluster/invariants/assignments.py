@@ -12,7 +12,7 @@ from cluster.protocol.names import topic_of
 from cluster.view import ClusterView
 
 BUILT_IN = ("range", "roundrobin", "sticky", "cooperative-sticky")
-"""Whoever brings an assignor of his own may deal as he likes."""
+"""An assignor of one's own may assign as it likes."""
 COOPERATIVE = "cooperative-sticky"
 UNDER_WAY_US = 11_000_000  # twice offsets.commit.timeout.ms: what a coordinator accepted is written or failed by then
 
@@ -83,7 +83,7 @@ class AssignmentInvariants:
         group = self._view.groups[event.group]
         generations = self._joined.setdefault(event.group, {})
         for generation in [each for each in generations if each < event.generation]:
-            del generations[generation]  # this one is written: nobody loads an earlier one
+            del generations[generation]  # this one is written: no coordinator loads an earlier one
         joined = generations.get(event.generation, {})
         if group.assignor not in BUILT_IN or any(member_id not in joined for member_id in group.members):
             return  # what some of them said was lost with its coordinator
@@ -98,14 +98,14 @@ class AssignmentInvariants:
                 name = f"{topic}-{number}"
                 withheld = group.assignor == COOPERATIVE and name in claims
                 if name not in owners and not withheld:
-                    broken("G11", event, f"{event.group}: generation {event.generation} leaves {name} to no member")
+                    broken("G11", event, f"{event.group}: generation {event.generation} assigns {name} to no member")
         for name, member_id in owners.items():
             each = said[member_id]
             if topic_of(name) not in (*each.topics, *each.before):
-                broken("G11", event, f"{event.group}: {name} was dealt to {member_id}, which does not subscribe to it")
+                broken("G11", event, f"{event.group}: {name} is assigned to {member_id}, which has not subscribed")
             others = claims.get(name, ())
             if group.assignor == COOPERATIVE and others and member_id not in others:
-                found = f"{name} was dealt to {member_id} while {', '.join(others)} held it"
+                found = f"{name} is assigned to {member_id} while {', '.join(others)} holds it"
                 broken("G12", event, f"{event.group}: {found}")
         for each in said.values():
             each.before = each.topics
@@ -145,16 +145,16 @@ class AssignmentInvariants:
     def _taken_in(self, event: e.JoinReceived | e.SyncReceived) -> None:
         since_us = self._replaced.get(event.group, {}).get(event.member_id)
         if since_us is not None:
-            broken("G13", event, f"{event.group}: {event.member_id} is taken in, it was replaced at {since_us / 1e6} s")
+            broken("G13", event, f"{event.group}: {event.member_id} joins or syncs, replaced at {since_us / 1e6} s")
 
     def heartbeat_answered(self, event: e.HeartbeatAnswered) -> None:
         """G13: any coordinator in office fences it; one that was deposed cannot know."""
         since_us = self._replaced.get(event.group, {}).get(event.member_id)
         if since_us is not None and event.error in {"NONE", "REBALANCE_IN_PROGRESS"} and event.session_deadline_us >= 0:
-            broken("G13", event, f"{event.group}: {event.member_id} may go on, it was replaced at {since_us / 1e6} s")
+            broken("G13", event, f"{event.group}: {event.member_id} heartbeats, replaced at {since_us / 1e6} s")
 
     def offsets_committed(self, event: e.OffsetsCommitted) -> None:
         """G13: what was accepted before the replacement may be written after it."""
         since_us = self._replaced.get(event.group, {}).get(event.member_id)
         if since_us is not None and event.at_us - since_us > UNDER_WAY_US:
-            broken("G13", event, f"{event.group}: {event.member_id} commits, it was replaced at {since_us / 1e6} s")
+            broken("G13", event, f"{event.group}: {event.member_id} commits, replaced at {since_us / 1e6} s")

@@ -166,9 +166,9 @@ class DurationInvariants:
             return
         gap_us, interval_us = event.at_us - last_us, member.heartbeat_interval_ms * MS
         if gap_us < interval_us - self._slack_us:
-            broken("S4", event, f"{event.member} beats again after {gap_us / MS:g} ms, not {interval_us / MS:g}")
+            broken("S4", event, f"{event.member} heartbeats again after {gap_us / MS:g} ms, not {interval_us / MS:g}")
         if gap_us > 2 * interval_us + self._slack_us + LATE_US:
-            broken("S4", event, f"{event.member} beats again after {gap_us / MS:g} ms, not {interval_us / MS:g}")
+            broken("S4", event, f"{event.member} heartbeats again after {gap_us / MS:g} ms, not {interval_us / MS:g}")
 
     def _overdue(self, event: e.HeartbeatAnswered, group: GroupView, watch: _Watch) -> None:
         for member_id, name in group.members.items():
@@ -177,11 +177,11 @@ class DurationInvariants:
                 continue
             silent_us = event.at_us - sign_us
             if silent_us > member.session_timeout_ms * MS + LATE_US:
-                found = f"{name} was silent for {silent_us / MS:g} ms and is a member, its session lasts "
+                found = f"{name} is a member after {silent_us / MS:g} ms without a sign of life, its session lasts "
                 broken("S1", event, f"{event.group}: {found}{member.session_timeout_ms} ms")
 
     def offsets_committed(self, event: e.OffsetsCommitted) -> None:
-        """A commit renews the session as of its arrival, which is not told: it was that much earlier at most.
+        """A commit renews the session as of its arrival, which no event shows: it was that much earlier at most.
 
         One that was given up before, and is safe after all, had arrived at any time before that.
         """
@@ -218,7 +218,7 @@ class DurationInvariants:
         watch.signs[event.member_id] = watch.heard[event.member_id] = event.at_us
 
     def member_removed(self, event: e.MemberRemoved) -> None:
-        """S1, S2: nobody is thrown out before his time."""
+        """S1, S2: the coordinator removes no member before its time."""
         watch = self._watch(event.group)
         sign_us = watch.signs.pop(event.member_id, -1)
         watch.beats.pop(event.member_id, None)
@@ -260,7 +260,7 @@ class DurationInvariants:
         watch.beats.clear()
 
     def join_barrier_extended(self, event: e.JoinBarrierExtended) -> None:
-        """Nobody came: it waits for as long again."""
+        """No member came: the barrier waits for as long again."""
         watch = self._watch(event.group)
         if watch.began_us >= 0 and not watch.initial:
             watch.began_us = event.at_us

@@ -1,4 +1,4 @@
-"""What must hold of the replicas themselves, for which somebody must look into their logs (R6, R8).
+"""What must hold of the replicas themselves, as their logs show (R6, R8).
 
 Events do not tell how far a follower has got: a flight lends its replicas to be looked at. Nothing here changes them.
 """
@@ -73,7 +73,7 @@ class ReplicaInvariants:
         self._compare(event, event.partition)
 
     def leadership_taken(self, event: e.LeadershipTaken) -> None:
-        """R8: whoever leads, committed offsets hold the same everywhere."""
+        """R8: committed offsets hold the same on every replica, under any leader."""
         self._compare(event, event.partition)
 
     def log_truncated(self, event: e.LogTruncated) -> None:

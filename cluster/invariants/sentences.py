@@ -23,11 +23,11 @@ SENTENCES: dict[str, Sentence] = {
         "MonotonicHighWatermark", "within a leader epoch, and on one broker, the high watermark never falls"
     ),
     "R5": Sentence("LeaderCompleteness", "a new leader has every record that was committed"),
-    "R6": Sentence("MaximalIsr", "every in-sync replica has all that is committed"),
-    "R8": Sentence("LogMatching", "in-sync replicas hold the same batches below what is committed"),
+    "R6": Sentence("MaximalIsr", "every in-sync replica has every committed record"),
+    "R8": Sentence("LogMatching", "in-sync replicas hold the same batches below the high watermark"),
     "R9": Sentence("NoTruncationBelowHighWatermark", "no replica truncates what it had when it was committed"),
     "R10": Sentence("NoAckedLoss", "a record acknowledged with acks=all is in some log", "acks=all"),
-    "R11": Sentence("ConsistentRead", "nobody reads above the high watermark, and no committed offset is given again"),
+    "R11": Sentence("ConsistentRead", "no reader passes the high watermark, and no committed offset is given again"),
     "R13": Sentence("MinIsrHolds", "with fewer in-sync replicas than min.insync.replicas nothing is committed"),
     "A1": Sentence("AckedIsCommitted", "acks=all is answered when the records are committed", "acks=all"),
     "L1": Sentence("LogShape", "offsets have no holes, log start ≤ high watermark ≤ log end"),
@@ -51,25 +51,25 @@ SENTENCES: dict[str, Sentence] = {
         "EveryPartitionDealt", "an assignment gives every subscribed partition to a member that subscribes", "group"
     ),
     "G12": Sentence(
-        "CooperativeStep", "a partition that a member holds is given to another one in the next generation", "group"
+        "CooperativeStep", "a partition that a member owns goes to another one only in the next generation", "group"
     ),
-    "G13": Sentence("ReplacedIsFenced", "a replaced static member neither joins, beats nor commits", "group"),
+    "G13": Sentence("ReplacedIsFenced", "a replaced static member neither joins, heartbeats nor commits", "group"),
     "G14": Sentence("CommitsMoveOn", "a committed offset moves back only by a seek, a reset or a loss", "group"),
     "S1": Sentence("SessionTimeout", "a session lasts session.timeout.ms from the last sign of life", "group"),
     "S2": Sentence("RebalanceTimeout", "members have max.poll.interval.ms to rejoin, and to sync", "group"),
     "S3": Sentence("InitialDelay", "a first barrier is open for group.initial.rebalance.delay.ms", "group"),
-    "S4": Sentence("HeartbeatInterval", "an undisturbed member beats every heartbeat.interval.ms", "group"),
+    "S4": Sentence("HeartbeatInterval", "an undisturbed member heartbeats every heartbeat.interval.ms", "group"),
     "S5": Sentence("TransactionTimeout", "no transaction is aborted before transaction.timeout.ms", "txn"),
     "S6": Sentence("BrokerSession", "a silent broker is fenced after broker.session.timeout.ms, and no other"),
-    "S7": Sentence("DeliveryTimeout", "a batch is acknowledged or given up within delivery.timeout.ms, not before"),
-    "J1": Sentence("NoPollSkip", "a reader passes no record that it should get", "group"),
-    "J2": Sentence("MonotonicPoll", "a reader goes back only by a seek, a reset or a rebalance", "group"),
+    "S7": Sentence("DeliveryTimeout", "a batch is acknowledged within delivery.timeout.ms, or expires then"),
+    "J1": Sentence("NoPollSkip", "a consumer skips no record that it should read", "group"),
+    "J2": Sentence("MonotonicPoll", "a consumer's position goes back only by a seek, a reset or a rebalance", "group"),
     "J3": Sentence("MonotonicSend", "an idempotent producer's records are appended in the order of send()", "pid"),
 }
 """Jepsen's and Kafka's own checkers have the same sentences; A1 is what acks=all promises."""
 
 NEED_LOGS = ("R6", "R8", "J1")
-"""What only somebody who may look at the replicas' logs can judge: `run`, `rerun` and `check`."""
+"""What can be judged only with the replicas' logs: by `run`, `rerun` and `check`."""
 
 
 class Violation(msgspec.Struct, frozen=True, kw_only=True):

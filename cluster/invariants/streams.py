@@ -23,7 +23,7 @@ class StreamInvariants:
         self._next: dict[str, dict[str, int]] = {}  # member → partition → the offset behind what it finished last
         self._serials: dict[tuple[str, str], tuple[int, int]] = {}  # (partition, producer) → (serial, offset) behind
         self._committed: dict[tuple[str, str], int] = {}
-        self._moved: dict[str, None] = {}  # groups whose positions somebody moved
+        self._moved: dict[str, None] = {}  # groups whose positions an operator moved
         self._ordered = {
             name: None
             for producer in spec.producers
@@ -59,7 +59,7 @@ class StreamInvariants:
         self._next.pop(event.member, None)
 
     def forget_partitions(self, event: e.PartitionsAssigned | e.PartitionsRevoked | e.PositionsGivenUp) -> None:
-        """Jepsen's allowance: a rebalance may move a reader, and so may whoever gives positions up."""
+        """Jepsen's allowance: a rebalance may move a reader, and so may an application that gives positions up."""
         known = self._next.get(event.member)
         for name in event.partitions if known else ():
             known.pop(name, None)  # type: ignore[union-attr]
@@ -83,7 +83,7 @@ class StreamInvariants:
         if last is None or event.first_offset == last:
             return
         if event.first_offset < last:
-            found = f"{event.member} gets offset {event.first_offset} of {event.partition} after {last - 1}"
+            found = f"{event.member} reads offset {event.first_offset} of {event.partition} after {last - 1}"
             broken("J2", event, found)
         self._passed(event, last)
 
@@ -105,7 +105,7 @@ class StreamInvariants:
             if batch.marker or begin >= stop or self._undelivered(event, batch):
                 continue
             if known is None or known.aborted.covered(begin, stop) < stop - begin:
-                found = f"{event.member} passes {begin} … {stop - 1} of {event.partition}: after {last - 1} it gets "
+                found = f"{event.member} skips {begin} … {stop - 1} of {event.partition}: after {last - 1} it reads "
                 broken("J1", event, f"{found}{event.first_offset}")
 
     def _undelivered(self, event: e.RecordsProcessed, batch: RecordBatch) -> bool:
@@ -148,7 +148,7 @@ class StreamInvariants:
             self._committed[event.group, name] = offset
 
     def group_loaded(self, event: e.GroupLoaded) -> None:
-        """G14: a coordinator has what the one before had told, or newer, which need not be safe yet."""
+        """G14: a coordinator has what the one before had answered, or newer, which need not be safe yet."""
         for name, offset in event.offsets.items():
             if offset < self._committed.get((event.group, name), -1):
                 self._fell(event, name, offset)

@@ -111,17 +111,16 @@ class TimeoutInvariants:
         if down_us is None:
             quiet = not self._view.faults and event.at_us - self._disturbed_us > self._session_us + SETTLED_US
             if quiet:
-                broken("S6", event, f"{name} is fenced while it runs and nothing is injured")
+                broken("S6", event, f"{name} is fenced while it runs and no fault is in force")
             return
         silent_us = event.at_us - down_us
+        session = f"its session is {self._session_us / MS:g} ms"
         links = any(not fault.text.startswith(_PROCESSES) for fault in self._view.faults.values())
         if not links and silent_us < self._session_us - self._beat_us - SETTLED_US and self._disturbed_us == down_us:
-            found = f"{name} is fenced {silent_us / MS:g} ms after it went, its session is {self._session_us / MS:g} ms"
-            broken("S6", event, found)
+            broken("S6", event, f"{name} is fenced {silent_us / MS:g} ms after it stopped, {session}")
         since_us = max(down_us, self._controller_us, self._held_up_us)  # another controller begins anew
         if not links and event.at_us - since_us > self._session_us + LATE_US:
-            found = f"{name} is fenced {silent_us / MS:g} ms after it went, its session is {self._session_us / MS:g} ms"
-            broken("S6", event, found)
+            broken("S6", event, f"{name} is fenced {silent_us / MS:g} ms after it stopped, {session}")
 
     # --- batches ------------------------------------------------------------------------------------------------------
 
@@ -143,21 +142,21 @@ class TimeoutInvariants:
         self._outstanding.setdefault((event.producer, event.partition), []).append(event.at_us)
 
     def batch_split(self, event: e.BatchSplit) -> None:
-        """Pieces of one batch are as old as it was, and are not told one by one."""
+        """Pieces of one batch are as old as it was, and no event names each."""
         self._delivery_us.pop(event.producer, None)
 
     def batch_acknowledged(self, event: e.BatchAcknowledged) -> None:
-        """S7: who is not answered in time does not wait any longer."""
+        """S7: a batch that is not answered in time waits no longer."""
         opened = self._outstanding.get((event.producer, event.partition))
         if opened:
-            opened.pop()  # which one it was is not told: the others are as old as these at least
+            opened.pop()  # no event says which one: the others are at least as old as these
         most_us = self._delivery_us.get(event.producer)
         if most_us is not None and event.latency_us > most_us + LATE_US:
             found = f"{event.partition}: {event.producer}'s batch is acknowledged after {event.latency_us / MS:g} ms"
             broken("S7", event, f"{found}, delivery.timeout.ms is {most_us / MS:g}")
 
     def batch_failed(self, event: e.BatchFailed) -> None:
-        """S7: nothing is given up for its age before that."""
+        """S7: no batch fails for its age before that."""
         opened = self._outstanding.get((event.producer, event.partition))
         most_us = self._delivery_us.get(event.producer)
         if opened:
@@ -165,7 +164,7 @@ class TimeoutInvariants:
             opened.pop()
             age_us = event.at_us - oldest_us
             if event.error == "TimeoutException" and most_us is not None and age_us < most_us - MS:
-                found = f"{event.partition}: {event.producer}'s batch is given up after {age_us / MS:g} ms at most"
+                found = f"{event.partition}: {event.producer}'s batch fails after {age_us / MS:g} ms at most"
                 broken("S7", event, f"{found}, delivery.timeout.ms is {most_us / MS:g}")
 
 

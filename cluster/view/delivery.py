@@ -2,7 +2,7 @@
 
     acknowledged = delivered + lost + unread + skipped
 
-Records are told apart by producer, partition and serial number. Left out of every count are the records of aborted
+Records are distinguished by producer, partition and serial number. Left out of every count are the records of aborted
 transactions, for a group that reads committed data only, and further copies of what was written for one input.
 """
 

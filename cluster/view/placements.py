@@ -59,7 +59,7 @@ class Placements(msgspec.Struct, gc=False):
         self.shifts.append(shift)
 
     def _reach(self, offset: int) -> None:
-        """The log ends here: longer than was known (a replica had more than any leader told), or shorter."""
+        """The log ends here: longer than was known (a replica had more than any leader knew), or shorter."""
         if offset < self.end:
             self.cut(offset)
         elif offset > self.end:

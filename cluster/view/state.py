@@ -67,7 +67,7 @@ class PartitionView(msgspec.Struct, gc=False):
 
     The offsets are those of the last leader that took over (`taken_by`, in epoch `taken_epoch`); `appended` counts
     records that its log was given and did not truncate; `placements` says whose records stand where in it. By the
-    producers' own numbers: `acked_serials` are the records that producers were told are safe, `vanished` those that no
+    producers' own numbers: `acked_serials` are the acknowledged records, `vanished` those that no
     log holds any more, `aborted_serials` those of aborted transactions, `deleted_serials` those that `placements` has
     forgotten because they were deleted (`deleted_before`: where the log started before it last advanced, and when that
     was). `tails`: broker → what its log had beyond its successor's, as long as it has not truncated; -1 → what a crash

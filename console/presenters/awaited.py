@@ -26,7 +26,7 @@ def members_of(view: ClusterView, group: str) -> list[MemberView]:
 def awaited_joins(view: ClusterView, group: GroupView, now_us: int) -> list[Awaited]:
     """Members whose JoinGroup is missing at the barrier, those that cannot join first; ids not used yet last.
 
-    Nobody is waited for while no coordinator answers, and an initial barrier waits for its delay only.
+    No member is waited for while no coordinator answers, and an initial barrier waits for its delay only.
     """
     barrier = group.barrier
     if barrier is None or barrier.completed_us != NEVER or barrier.initial or not is_up(view, group):
@@ -100,7 +100,7 @@ def _why_not_joined(member: MemberView, now_us: int) -> str:
     if member.coordinator == NEVER:
         return "looks for the coordinator"
     if member.state == "Revoking":
-        return "gives up partitions, then joins"
+        return "revokes partitions, then joins"
     if member.state == "Joining":
         return "its JoinGroup is under way"
     age_us = poll_age_us(member, now_us)
@@ -113,7 +113,7 @@ def _why_not_joined(member: MemberView, now_us: int) -> str:
         )
     due_us = heartbeat_due_us(member)
     if due_us == NEVER or due_us <= now_us:
-        return "has not heard of it yet"
+        return "has not learned of it yet"
     return f"learns of it at its next heartbeat, in {countdown(due_us - now_us)}"
 
 

@@ -138,8 +138,8 @@ def _asked(group: GroupView) -> str:
     if group.barrier is not None and group.barrier.initial:
         return "no partition is assigned yet"
     if causes.is_cooperative(group.assignors):
-        return "everyone rejoins and keeps consuming (cooperative)"
-    return "everyone rejoins with nothing assigned (eager)"
+        return "members rejoin and keep consuming (cooperative)"
+    return "members rejoin with nothing assigned (eager)"
 
 
 def _without_coordinator(view: ClusterView, group: GroupView, now_us: int, session_us: int | None) -> tuple[Line, Line]:
@@ -162,7 +162,7 @@ def _preparing(view: ClusterView, group: GroupView, barrier: Barrier, now_us: in
         second = line(*gauge, ("first members gather: ", STRONG), f"barrier closes in {left}")
         key = line((" (group.initial.rebalance.delay.ms)", MUTED))
         third = line((f"    {members_words(len(barrier.joined))} at the barrier", PLAIN))
-        rest = line(("; another newcomer extends it by the same delay", MUTED))
+        rest = line(("; another new member extends it by the same delay", MUTED))
         fits = length(second) + length(key) < width
         return (*second, *key) if fits else second, (*third, *rest)
     missing = awaited_joins(view, group, now_us)

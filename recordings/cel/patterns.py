@@ -59,5 +59,5 @@ def _repetitions(tree: Iterable[tuple[Any, Any]], *, inside: bool) -> int:
         elif name == "BRANCH":
             raise PatternError("alternatives stand within a repetition, which could take forever")
         else:
-            raise PatternError("a pattern neither looks around nor refers back")
+            raise PatternError("a pattern has no lookaround and no backreference")
     return count

@@ -1,6 +1,6 @@
 """The types of a CEL expression, found without evaluating it: what can never have a value is wrong before a flight.
 
-What a document holds is told by samples: a leaf is a value of its type, a map with known keys a dict of samples. A type
+Samples say what a document holds: a leaf is a value of its type, a map with known keys a dict of samples. A type
 that is not known (`any`) fits everything.
 """
 

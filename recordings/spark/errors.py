@@ -18,7 +18,7 @@ class SparkStartError(ReportError):
 
 
 class ReportInterruptedError(ReportError):
-    """Somebody stopped the report (Ctrl-C)."""
+    """The user stopped the report (Ctrl-C)."""
 
 
 UNREADABLE = re.compile(r"\[FAILED_READ_FILE[^\]]*\].*? file (\S+?)\.?(?=\s|$)")

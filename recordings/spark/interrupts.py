@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP around a report: who hears them, and the moments at which nobody may."""
+"""Ctrl-C, SIGTERM and SIGHUP around a report: what handles them, and the moments at which nothing may."""
 
 import signal
 import threading

@@ -111,7 +111,7 @@ def _with_committed(rows: DataFrame) -> DataFrame:
 
 def _with_first_unread(rows: DataFrame) -> DataFrame:
     """Ticks alone, with `unread_us`: when the first record from `read_up_to` on was appended; null without one."""
-    begins = sf.greatest("read_up_to", "log_start")  # what was deleted makes nobody wait
+    begins = sf.greatest("read_up_to", "log_start")  # no group waits for a deleted record
     # The nearest end above an offset is the last one before it, when both are counted backwards from the log's end.
     backwards = sf.when(sf.col("second").isNotNull(), -begins).otherwise(-sf.col("end"))
     place = Window.partitionBy(*PARTITION).orderBy("_backwards", sf.col("end").isNotNull())

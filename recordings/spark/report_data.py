@@ -78,7 +78,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     records is `delivered` (finished at least once), `lost` (never finished and never to be), `skipped` (before its
     first position, or deleted before it came) or `unread`; a group that reads committed data leaves out aborted ones.
     `delivered_unacknowledged` and `delivered_then_lost` stand beside that sum; `duplicated`: finished once more.
-    docs/delivery.md has the definitions. `rebalances`: completed join barriers after the first one;
+    [delivery.md](delivery.md) has the definitions. `rebalances`: completed join barriers after the first one;
     `rebalances_ended`: rebalances that came to an end (several barriers in a row are one), without the one that started
     the group. `stopped_partition_us`: partitions without an owner, from the beginning of a rebalance on;
     `orphaned_partition_us`: before it began; `unowned_at_end_us`: to the end.
@@ -197,7 +197,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 class Incident(msgspec.Struct, frozen=True, kw_only=True):
     """A command that did something. `source`: operator, scenario or nemesis; `refused`: why it could not be, or "".
 
-    `fault`: it started a fault; `mended_us`: when that fault ended, null for not before the flight's end.
+    `fault`: it started a fault; `mended_us`: when that fault ended, null when it lasts to the flight's end.
     """
 
     at_us: int
@@ -235,10 +235,10 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Availability(msgspec.Struct, frozen=True, kw_only=True):
-    """A topic that was not available throughout; times are sums over its partitions, `longest` those of the worst one.
+    """A topic that was not always available; times are sums over its partitions, `longest` those of the worst one.
 
     `without_leader`: partitions that at some time had no leader with a running process; `below_min_isr`: partitions
-    that had a leader and fewer in-sync replicas than `min.insync.replicas`: leaders refuse acks=all meanwhile.
+    that had a leader and fewer in-sync replicas than `min.insync.replicas`: leaders refuse acks=all then.
     """
 
     topic: str
@@ -328,7 +328,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 DOCUMENTATION_HEAD = """# report.json
 
 Written by `python -m recordings.spark.report_data docs/report.md` from the structs of that module; a test holds the two
-equal. The file is one object, a **Report**; its `format` is {format}.
+equal. The file is one object, a **Report**; its `format` is {format}. What `delivered`,
+`lost`, `unread` and `skipped` mean is in [delivery.md](delivery.md).
 
 """
 

@@ -1,6 +1,6 @@
 """The verdict in words: what an engineer says who has looked at everything and has half a minute.
 
-First whether acknowledged records are lost, then what producers and brokers suffered, which group was furthest behind
+First whether acknowledged records are lost, then what failed at producers and brokers, which group was furthest behind
 and which faults explain it, what rebalances cost, and what is still open. Each sentence comes from the numbers of the
 report and from nothing else.
 """
@@ -16,6 +16,7 @@ CALM, EVENTFUL, HARM = "calm", "eventful", "harm"
 UNJUDGED = Verdict(level=CALM, headline="", sentences=[])
 COMPLETED = ("Stable", "Empty")
 SHOWN = 3  # of a list: the rest is counted
+SHORT_S = 10
 
 CAUSES = {
     "member joined": "{} joined",
@@ -265,9 +266,15 @@ def _costliest(flight: Flight) -> Iterator[str]:
         yield f"Its join barrier waited longest for {worst.waited_for} ({duration(worst.waited_us)})."
 
 
+def _partition_seconds(total_us: int) -> str:
+    """A sum over partitions whose number is not known."""
+    seconds = total_us / SECOND_US
+    return f"{seconds:,.0f} partition-seconds" if seconds >= SHORT_S else f"{seconds:.1f} partition-seconds"
+
+
 def _unowned(flight: Flight) -> list[str]:
+    open_ends = {group.group: group.unowned_at_end_us for group in flight.groups if group.unowned_at_end_us}
     return [
-        f"Partitions of {group.group} have no owner when the flight ends: {duration(group.unowned_at_end_us)} in all."
-        for group in flight.groups
-        if group.unowned_at_end_us
+        f"Partitions of {name} have no owner when the flight ends: {_partition_seconds(us)}."
+        for name, us in open_ends.items()
     ]

@@ -166,7 +166,7 @@ def test_a_case_file_explains_its_cause(cause: str) -> None:
 @pytest.mark.parametrize("cause", CAUSES)
 def test_the_group_screen_names_the_cause_while_it_lasts(cause: str) -> None:
     said = phase(view_of(eager(cause), 11.5), 11.5)
-    assert f"PreparingRebalance  {cause} (billing-3) 1.5 s ago: everyone rejoins with nothing assigned (eager)" in said
+    assert f"PreparingRebalance  {cause} (billing-3) 1.5 s ago: members rejoin with nothing assigned (eager)" in said
 
 
 @pytest.mark.parametrize("cause", CAUSES)
@@ -198,7 +198,7 @@ def test_cooperative_stops_only_what_moves() -> None:
 
 
 def test_under_cooperative_rebalancing_members_read_on() -> None:
-    assert "everyone rejoins and keeps consuming (cooperative)" in phase(view_of(cooperative(), 10.2), 10.2)
+    assert "members rejoin and keep consuming (cooperative)" in phase(view_of(cooperative(), 10.2), 10.2)
     assert "members keep consuming what they own until then" in phase(view_of(cooperative(), 11.05), 11.05)
 
 

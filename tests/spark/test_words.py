@@ -263,7 +263,7 @@ def test_damage_storms_and_orphans_are_told() -> None:
     assert told[0] == "The recording stops early: everything here holds up to 1:00."
     assert told[1] == "The tables lack 2 recorded events: trust no number here."
     assert told[-2] == "Rebalance storm in billing from 0:01: 4 rebalances in 30 s."
-    assert told[-1] == "Partitions of billing have no owner when the flight ends: 5 s in all."
+    assert told[-1] == "Partitions of billing have no owner when the flight ends: 5.0 partition-seconds."
 
 
 def test_no_sentence_uses_a_pronoun_as_subject() -> None:

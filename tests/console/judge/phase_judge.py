@@ -79,8 +79,8 @@ class PhaseJudge:
             return opening and not initial and ("cooperative" in words) == cooperative
 
         called = (
-            "no partition is assigned yet|everyone rejoins and keeps consuming \\(cooperative\\)|"
-            "everyone rejoins with nothing assigned \\(eager\\)|members wait for the leader's SyncGroup"
+            "no partition is assigned yet|members rejoin and keep consuming \\(cooperative\\)|"
+            "members rejoin with nothing assigned \\(eager\\)|members wait for the leader's SyncGroup"
         )
         return (
             (f"{head}the last state that its coordinator reported", lambda _: not up),
@@ -167,7 +167,7 @@ class PhaseJudge:
             (
                 (
                     rf"first members gather: barrier closes in {D}(?: \(group.initial.rebalance.delay.ms\))? "
-                    r"(\d+) members? at the barrier; another newcomer extends it by the same delay"
+                    r"(\d+) members? at the barrier; another new member extends it by the same delay"
                 ),
                 lambda m: says(m[1], story.closes_us - self.now_us) and int(m[2]) == len(story.joins) and _plural(m[0]),
             ),

@@ -89,7 +89,7 @@ class Reasons:
                 lambda m: works and told and says(m[1], busy_us),
             ),
             (r"it knows, and joins in its poll\(\)", lambda _: runs and told),
-            ("has not heard of it yet", lambda _: able and not told and due_us <= self.now_us),
+            ("has not learned of it yet", lambda _: able and not told and due_us <= self.now_us),
             (
                 rf"learns of it at its next heartbeat, in {D}",
                 lambda m: able and not told and due_us > self.now_us and says(m[1], due_us - self.now_us),
@@ -109,7 +109,7 @@ class Reasons:
                 lambda m: runs and member.beats_held and self._ends(member_id, m[1]),
             ),
             ("looks for the coordinator", lambda _: runs and member.coordinator < 0),
-            ("gives up partitions, then joins", lambda _: runs and member.state == "Revoking"),
+            ("revokes partitions, then joins", lambda _: runs and member.state == "Revoking"),
             ("its JoinGroup is under way", lambda _: runs and member.state == "Joining" and member.coordinator >= 0),
             ("has its member id, joins with it next", lambda _: member_id in self.group.pending),
             (
