@@ -126,7 +126,7 @@ class Call:
         self.patient = False
 
     def end(self, response: Response | None) -> None:
-        """Give the client its end of it. The call lets go of whom it told: a waiter that knows its call is a circle."""
+        """Give the client its end of it. The call then forgets its waiter: the two would hold each other for ever."""
         self.done = True
         on_response, self.on_response = self.on_response, _told
         on_response(response)

@@ -63,7 +63,7 @@ class Bridge:
         self.complaint = ""  # bad input: what to print instead of a flight
         self.notice = ""  # something to be said once
         self.broker_session_us = BROKER_SESSION_US
-        self._wake: Callable[[], object] = bool  # until somebody waits
+        self._wake: Callable[[], object] = bool  # until a caller waits
         self._thread: threading.Thread | None = None
         self._stopping = False
         self._left_alone, self._ending = False, threading.Lock()

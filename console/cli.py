@@ -334,7 +334,7 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
     try:
         interruption.listen()
         code = _run(tokens)
-    except KeyboardInterrupt:  # at the moment that something else was told
+    except KeyboardInterrupt:  # while another message was being printed
         code = BAD_INPUT
     interruption.end_with(code)
     let_go()

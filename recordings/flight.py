@@ -167,7 +167,7 @@ def fly(
         flight.watch(log, progress)
         try:
             run_flight(flight.main, flight.simulation.timeline)
-        except BaseException as error:  # noqa: BLE001 - whatever it is, the journal is closed before it is told
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the journal is closed before it goes on
             flight.ended_by(error)
         return flight.land()
 

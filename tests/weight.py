@@ -11,7 +11,7 @@ _NOT_ITS_OWN = (type, ModuleType, CodeType)
 
 
 def weight(*roots: object) -> Counter[str]:
-    """Bytes reachable from `roots`, by type; code, classes and modules are nobody's weight."""
+    """Bytes reachable from `roots`, by type; code, classes and modules do not count."""
     seen: set[int] = set()
     found: Counter[str] = Counter()
     waiting = list(roots)

@@ -164,7 +164,7 @@ class CoordinatorNotes:
             last.took_us = now_us - last.started_us
 
     def replaced(self, group: ClassicGroup, member: str) -> None:
-        """A static member came back, or its twin came: a Stable group goes on, and the share is nobody's news."""
+        """A static member came back, or its twin came: a Stable group goes on, and the share is no news."""
         if group.state is GroupState.STABLE and self._counts(group):
             self._given[group.group_id, member] = group.generation
 

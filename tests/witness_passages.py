@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def writers(batch: RecordBatch, first: int, end: int) -> Iterator["Identity"]:
-    """Whose records stand at offsets first … end - 1 of a batch; a marker is nobody's."""
+    """Whose records stand at offsets first … end - 1 of a batch; a marker has none."""
     if not batch.marker:
         for offset in range(max(first, batch.base_offset), min(end, batch.next_offset)):
             yield batch.producer, batch.partition, batch.first_serial + offset - batch.base_offset

@@ -150,7 +150,9 @@ def counted(seed: int, commit: CommitPolicy) -> Counted:
     again, missing = sum(arrived.values()) - len(arrived), len(sent - arrived.keys())
     seen = document(simulation.view, simulation.timeline.now_us)
     told, transactions = seen["delivery"]["by_group"]["audit"], seen["transactions"].values()
-    finished = told["delivered"] + told["delivered_unacknowledged"]  # whoever wrote the first copy may never have heard
+    finished = (
+        told["delivered"] + told["delivered_unacknowledged"]
+    )  # the writer of the first copy may never get its answer
     if (finished, told["duplicated"]) != (len(arrived), again):
         wrong.append(f"the view counts {told}, the logs hold {len(arrived)} records and {again} again")
     aborted = sum(one["aborted"] for one in transactions)

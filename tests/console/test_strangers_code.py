@@ -1,4 +1,4 @@
-"""Whoever looks at a stranger's scenario or recording runs none of its code, wherever that code lies.
+"""Looking at a stranger's scenario or recording runs none of its code, wherever that code lies.
 
 A module is planted wherever Python or Flightdeck could find one; it leaves a trace when it runs. Every command is
 tried, and those that may run it with leave are tried with leave, so that the trap is known to work.

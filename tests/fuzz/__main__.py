@@ -83,7 +83,7 @@ def _work(
 
 
 def run(targets: Sequence[Target], *, seed: int, inputs: int, seconds: float, jobs: int) -> list[Outcome]:
-    """Fuzz targets, `jobs` at a time: `inputs` and `seconds` altogether, shared out by the targets' shares."""
+    """Fuzz targets, `jobs` at a time: `inputs` and `seconds` altogether, divided by the targets' shares."""
     shares = sum(target.share for target in targets)
     each_s = seconds * jobs / len(targets)
     waiting = [(target, max(1, inputs * target.share // shares)) for target in targets]

@@ -30,7 +30,7 @@ SHOWN_CHARACTERS = 300
 
 
 class Target(msgspec.Struct, frozen=True):
-    """What is fed: `make` an input from luck, `feed` it (True: accepted), and the `errors` that refuse in words.
+    """What is fed: `make` an input at random, `feed` it (True: accepted), and the `errors` that refuse in words.
 
     `share`: how many of a thousand inputs of a whole run it gets.
     """
@@ -81,11 +81,11 @@ class TooSlow(BaseException):
 
 
 class Unspoken(AssertionError):  # noqa: N818
-    """An input was refused without a message, or with one that nobody reads."""
+    """An input was refused without a message, or with one that is too long to read."""
 
 
 def luck_of(seed: int, target: str, index: int) -> Random:
-    """The luck of one input."""
+    """The random stream of one input."""
     return Random(f"{seed}:{target}:{index}")
 
 
@@ -98,7 +98,7 @@ def fuzz(
     budget: Budget | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Outcome:
-    """Feed a target with inputs for some time; `progress` is told each index before its input is fed."""
+    """Feed a target with inputs for some time; `progress` gets each index before its input is fed."""
     budget = budget or Budget()
     outcome = Outcome(target.name, findings=[])
     seen: set[tuple[str, str]] = set()

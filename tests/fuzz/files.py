@@ -40,7 +40,7 @@ class Flight(msgspec.Struct, frozen=True):
 
 @cache
 def flight() -> Flight:
-    """The recording that is harmed; made once in each process."""
+    """The recording that is damaged; made once in each process."""
     root = Path(tempfile.mkdtemp(prefix="fuzz-", dir=MEMORY if MEMORY.is_dir() else None))
     atexit.register(shutil.rmtree, root, ignore_errors=True)
     path = root / "a.flight"
@@ -95,7 +95,7 @@ def _feed_footer(made: tuple[bytes, bool]) -> bool:
 
 
 class Journal(msgspec.Struct, frozen=True):
-    """A harmed journal: its text or its compressed bytes, and whether there is a footer."""
+    """A damaged journal: its text or its compressed bytes, and whether there is a footer."""
 
     content: bytes
     compressed: bool

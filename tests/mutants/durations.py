@@ -1,4 +1,4 @@
-"""Durations that are broken on purpose: whoever is too early or too late by what its configuration says."""
+"""Durations that are broken on purpose: clients and brokers are too early or too late for their configuration."""
 
 from typing import Any
 

@@ -121,7 +121,7 @@ def commits_what_it_had_long_ago(patch: Patch) -> None:
 
 
 def lets_anybody_into_the_isr(patch: Patch) -> None:
-    """Whoever fetches is in sync."""
+    """Every follower that fetches is in sync."""
 
     def careless(replica: Replica, fetching: Follower | None = None) -> None:
         if replica.is_leader and not replica.alter_pending and fetching is not None:

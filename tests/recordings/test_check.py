@@ -61,7 +61,7 @@ def test_nothing_is_injured_after_the_healing_has_begun() -> None:
     for seed in range(30):
         swarm = draw(seed, MINUTE_US)
         if swarm.core is not None:
-            continue  # test_core_healing.py has what may be injured there
+            continue  # test_core_healing.py has which faults may begin there
         words = {step.text.partition(" ")[0] for step in swarm.spec.steps if step.at_us >= swarm.healed_us}
         assert words <= {"heal", "resume", "slow", "start", "restart", "scale", "subscribe", "stop"}
 

@@ -1,4 +1,4 @@
-"""Recordings that somebody made to do harm, or that were damaged: one sentence, soon, and in little memory."""
+"""Recordings that are hostile or damaged: one sentence, soon, and in little memory."""
 
 import os
 import re
@@ -35,7 +35,7 @@ def flown(tmp_path_factory: pytest.TempPathFactory, plan: Plan) -> Path:
 
 @pytest.fixture
 def flight(flown: Path, tmp_path: Path) -> Path:
-    """A copy of a small recording, to be harmed."""
+    """A copy of a small recording, to be damaged."""
     copy = tmp_path / "a.flight"
     shutil.copytree(flown, copy)
     return copy

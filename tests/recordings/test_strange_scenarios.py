@@ -1,4 +1,4 @@
-"""Scenario files that somebody made to do harm: one sentence with the place, soon, whatever their depth or size."""
+"""Hostile scenario files: one sentence with the place, soon, whatever their depth or size."""
 
 import time
 from pathlib import Path

@@ -121,7 +121,7 @@ def recorded(eventful: Path, rare: Path, watched: Watched) -> list[Path]:
 
 @pytest.fixture(scope="session")
 def sorties(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Watched]:
-    """Flights that everybody must tell alike, by name."""
+    """Flights of which all readers must say the same, by name."""
     place = tmp_path_factory.mktemp("sorties")
     return {name: watch_sortie(place, ALL[name]) for name in EVERY_RUN}
 

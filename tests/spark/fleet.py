@@ -1,4 +1,4 @@
-"""Which flights must be told alike by everybody: the library, the swarm's, and ones with a broken cluster."""
+"""Of which flights all readers must say the same: the library, the swarm's, and ones with a broken cluster."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +28,7 @@ ONE_MUTANT = "mutant-gives_a_successor_the_same_epoch"
 
 
 class Sortie(NamedTuple):
-    """A flight to be flown: what `watched.watch` is to be told of it."""
+    """A flight to be flown: what `watched.watch` needs to know of it."""
 
     name: str
     make: Callable[[], ScenarioSpec]

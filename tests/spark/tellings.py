@@ -1,4 +1,4 @@
-"""What each of five readers tells of a flight, as facts that can be compared: what is told, of whom, when.
+"""What each of five readers says of a flight, as facts that can be compared: what, of whom, when.
 
 The simulator's own objects, the fold with its view document, `summary`, Spark's report, and SQL of its own (DuckDB,
 `sql/*.sql`) over the exported tables.
@@ -29,7 +29,7 @@ Facts = dict[Fact, int]
 
 
 def of_document(told: dict[str, Any]) -> Facts:
-    """The view document's facts, whoever wrote it."""
+    """The view document's facts, of any origin."""
     delivery = told["delivery"]
     facts = {(name, "", -1): delivery[name] for name in (*MADE, *READ)}
     for group, counts in delivery["by_group"].items():

@@ -178,7 +178,7 @@ def test_a_master_that_does_not_answer_is_named_at_once(
     masters: str, rare: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     export([rare], tmp_path / "tables")
-    with socket.socket() as closed:  # bound and not listening: the port is nobody else's, and refuses
+    with socket.socket() as closed:  # bound and not listening: no other process has the port, and it refuses
         closed.bind(("127.0.0.1", 0))
         master = masters.format(port=closed.getsockname()[1])
         with pytest.raises(SystemExit) as left:

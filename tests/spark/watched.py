@@ -53,7 +53,7 @@ def watch(
     until_us: int | None = None,
     breaks: Callable[[pytest.MonkeyPatch], None] | None = None,
 ) -> Watched:
-    """Record a flight, perhaps with something broken in its cluster, and ask everybody in it at every second."""
+    """Record a flight, perhaps with something broken in its cluster, and ask all its readers at every second."""
     end_us = min(spec.until_us, until_us or spec.until_us)
     settings = Settings(seed=seed, until_us=end_us)
     title = "title = " + msgspec.json.encode(spec.title).decode()

@@ -47,7 +47,7 @@ class Story(msgspec.Struct):
 
     @property
     def over_us(self) -> int:
-        """When everybody had its share."""
+        """When every member had its share."""
         return max(self.stable_us, self.assigned_us)
 
 

@@ -49,7 +49,7 @@ def heartbeats_count_through_a_join(patch: Patch) -> None:
 
 
 def a_dead_coordinator_goes_on(patch: Patch) -> None:
-    """W2: whoever leads the group's partition coordinates it, also a broker that is down."""
+    """W2: the leader of the group's partition coordinates it, also when it is down."""
 
     def found(view: ClusterView, group: GroupView) -> coordination.Coordination:
         leader = view.partitions[group.coordinator_partition].leader

@@ -1,4 +1,4 @@
-"""A consumer as somebody sees it who knows KafkaConsumer by heart: poll loop, heartbeat thread, what it owns."""
+"""A consumer by the rules of KafkaConsumer alone: poll loop, heartbeat thread, what it owns."""
 
 from collections.abc import Callable
 from typing import ClassVar
