@@ -116,7 +116,14 @@ def leader_elected(view: ClusterView, event: e.LeaderElected) -> None:
     partition.leader = event.leader
     partition.leader_epoch = event.leader_epoch
     partition.replicas = event.replicas
-    partition.isr = event.isr
+    _in_sync(partition, event.isr, event.at_us)
+
+
+def _in_sync(partition: PartitionView, isr: tuple[int, ...], at_us: int) -> None:
+    """These replicas are in sync from now on."""
+    partition.isr = isr
+    if partition.transactions is not None:
+        partition.transactions.endangered(at_us)
 
 
 def leadership_taken(view: ClusterView, event: e.LeadershipTaken) -> None:
@@ -126,6 +133,7 @@ def leadership_taken(view: ClusterView, event: e.LeadershipTaken) -> None:
     _cut(view, partition, event.broker, event.log_end)
     if partition.transactions is not None:
         partition.transactions.taken_over(event.log_end, event.high_watermark)
+        partition.transactions.endangered(event.at_us)
     partition.taken_epoch, partition.taken_by = event.leader_epoch, event.broker
     partition.high_watermark = event.high_watermark
     partition.log_end = event.log_end
@@ -143,7 +151,7 @@ def _cut(view: ClusterView, partition: PartitionView, leader: int, log_end: int)
 
 
 def isr_changed(view: ClusterView, event: e.IsrChanged) -> None:
-    view.partitions[event.partition].isr = event.isr
+    _in_sync(view.partitions[event.partition], event.isr, event.at_us)
 
 
 def records_appended(view: ClusterView, event: e.RecordsAppended) -> None:
@@ -175,12 +183,7 @@ def _in_transaction(partition: PartitionView, event: e.RecordsAppended) -> None:
     if known is None:
         known = partition.transactions = PartitionTransactions()
     if event.marker:
-        known.marked(
-            event.producer_id,
-            event.base_offset,
-            committed=event.marker == COMMIT,
-            high_watermark=partition.high_watermark,
-        )
+        known.marked(event.producer_id, event.base_offset, committed=event.marker == COMMIT)
         ledger.ended(partition, known.ended.get(event.base_offset))
     else:
         known.appended(event.producer_id, event.base_offset, event.base_offset + event.count)
@@ -207,12 +210,15 @@ def high_watermark_advanced(view: ClusterView, event: e.HighWatermarkAdvanced) -
     if event.leader_epoch >= partition.taken_epoch:  # else a deposed leader that does not know it yet
         partition.high_watermark = event.offset
         if partition.transactions is not None:
-            partition.transactions.high_watermark_at(event.offset)
+            all_in_sync = len(partition.isr) == len(partition.replicas)
+            partition.transactions.high_watermark_at(event.offset, event.at_us, all_in_sync=all_in_sync)
 
 
 def log_truncated(view: ClusterView, event: e.LogTruncated) -> None:
     partition = view.partitions[event.partition]
     ledger.truncated(view, partition, event.broker, event.offset)
+    if partition.transactions is not None:
+        partition.transactions.endangered(event.at_us)
     if event.broker == partition.taken_by:  # nobody has taken over from it: its log is the partition's for now
         partition.high_watermark = min(partition.high_watermark, event.offset)
         partition.log_end, partition.bytes, partition.appended = event.offset, event.bytes, event.appended

@@ -5,9 +5,11 @@ import msgspec
 from cluster.intervals import IntervalSet
 from cluster.transaction_index import TransactionIndex
 
+SETTLED_US = 60_000_000  # what every in-sync replica has had for so long, its host's disk has too
+
 
 class EndedTransaction(msgspec.Struct, gc=False):
-    """A transaction that may not be decided for the next leader: its high watermark may lie below the marker."""
+    """A transaction whose marker a crash or an unclean election may still take: then it is open again."""
 
     producer_id: int
     first_offset: int
@@ -18,25 +20,24 @@ class EndedTransaction(msgspec.Struct, gc=False):
 class PartitionTransactions(msgspec.Struct, gc=False):
     """The transactions of one partition; a partition that never saw one has none of this.
 
-    `open` maps a producer id to the offsets of its open transaction, `ended` a marker's offset to its transaction;
-    `aborted` are the offsets of aborted records. `told`: markers above the high watermark, each with what the high
-    watermark was when the leader appended it: every replica that fetched the marker has at least that one.
+    `open` maps a producer id to the offsets of its open transaction, `ended` a marker's offset to its transaction,
+    `aborted` are the offsets of aborted records. `safe`: since this instant all replicas have been in sync and none has
+    lost anything; the markers below this offset were on all of them then.
     """
 
     index: TransactionIndex = msgspec.field(default_factory=TransactionIndex)
     open: dict[int, IntervalSet] = {}
     ended: dict[int, EndedTransaction] = {}
     aborted: IntervalSet = msgspec.field(default_factory=IntervalSet)
-    told: dict[int, int] = {}
+    safe: tuple[int, int] = (0, 0)
 
     def appended(self, producer_id: int, offset: int, end: int) -> None:
         """Records of an open transaction."""
         self.index.began(producer_id, offset)
         self.open.setdefault(producer_id, IntervalSet()).add(offset, end)
 
-    def marked(self, producer_id: int, offset: int, *, committed: bool, high_watermark: int) -> None:
+    def marked(self, producer_id: int, offset: int, *, committed: bool) -> None:
         """A marker ends the producer's open transaction, if there is one."""
-        self.told[offset] = high_watermark
         first = self.index.open.get(producer_id)
         if first is None:
             return
@@ -47,15 +48,19 @@ class PartitionTransactions(msgspec.Struct, gc=False):
             for start, end in records.ranges():
                 self.aborted.add(start, end)
 
-    def high_watermark_at(self, offset: int) -> None:
-        """Every in-sync replica has the markers below it: what they know as committed stays so under any leader."""
+    def high_watermark_at(self, offset: int, at_us: int, *, all_in_sync: bool) -> None:
+        """Every in-sync replica has the markers below it. Those that all replicas have on disk need not be known."""
         self.index.high_watermark_at(offset)
-        passed = [marker for marker in self.told if marker < offset]
-        if not passed:
+        below, since_us = self.safe
+        if at_us - since_us < SETTLED_US:
             return
-        decided = max(self.told.pop(marker) for marker in passed)
-        for marker in [marker for marker in self.ended if marker < decided]:
+        for marker in [marker for marker in self.ended if marker < below]:
             del self.ended[marker]
+        self.safe = (offset if all_in_sync else 0, at_us)
+
+    def endangered(self, at_us: int) -> None:
+        """A replica lost the end of its log, or is not the one that it was among those in sync."""
+        self.safe = (0, at_us)
 
     def taken_over(self, log_end: int, high_watermark: int) -> None:
         """Another leader, whose log ends here, counts what its own high watermark has not passed as undecided."""
@@ -79,5 +84,4 @@ class PartitionTransactions(msgspec.Struct, gc=False):
             records.truncate(log_end)
             if not records.starts:
                 del self.open[producer_id], self.index.open[producer_id]
-        self.told = {marker: passed for marker, passed in self.told.items() if marker < log_end}
         self.aborted.truncate(log_end)

@@ -73,7 +73,7 @@ def with_steps(spec: ScenarioSpec, *steps: tuple[float, str]) -> ScenarioSpec:
     return msgspec.structs.replace(spec, steps=tuple(StepSpec(at, one, text_of(one)) for at, one in parsed))
 
 
-@pytest.mark.parametrize("seed", [2003, 2004, 2007, 2008, 2010, 2011])
+@pytest.mark.parametrize("seed", [2003, 2004, 2005, 2007, 2008, 2010, 2011])
 def test_the_law_holds_in_random_flights_with_every_trouble(seed: int) -> None:
     """Transactions, crashes, unclean elections, deleted records, new partitions, other subscriptions, seeks."""
     assert false(fateful(seed), seed) == []

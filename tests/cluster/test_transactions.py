@@ -22,7 +22,7 @@ from cluster.spec import (
     TopicSpec,
     TransactionsSpec,
 )
-from cluster.view.transactions import PartitionTransactions
+from cluster.view.transactions import SETTLED_US, PartitionTransactions
 from tests.cluster.broker_flights import cluster
 from tests.cluster.broker_flights import flown as watched
 from tests.cluster.test_timing_facts import flown
@@ -237,30 +237,43 @@ def ended_twice() -> PartitionTransactions:
     """Producer 7 commits 0 and 1 (marker 2), aborts 3 and 4 (marker 5), each when everything before was committed."""
     known = PartitionTransactions()
     known.appended(7, 0, 2)
-    known.high_watermark_at(2)
-    known.marked(7, 2, committed=True, high_watermark=2)
-    known.high_watermark_at(3)
+    known.marked(7, 2, committed=True)
+    known.high_watermark_at(3, 0, all_in_sync=True)
     known.appended(7, 3, 5)
-    known.high_watermark_at(5)
-    known.marked(7, 5, committed=False, high_watermark=5)
+    known.marked(7, 5, committed=False)
     return known
 
 
 def test_a_new_leader_that_has_not_heard_of_a_high_watermark_counts_the_marker_below_it_as_undecided() -> None:
     known = ended_twice()
-    known.high_watermark_at(6)
+    known.high_watermark_at(6, 0, all_in_sync=True)
     assert known.index.last_stable_offset(6, 0) == 6
     known.taken_over(6, 5)  # it has the marker, and was told of 5 when it got it
     assert known.index.last_stable_offset(5, 0) == 3
-    known.high_watermark_at(6)
+    known.high_watermark_at(6, 1, all_in_sync=True)
     assert known.index.last_stable_offset(6, 0) == 6
 
 
-def test_what_every_replica_was_told_is_decided_for_good() -> None:
+def test_a_marker_is_forgotten_a_minute_after_all_replicas_had_it() -> None:
     known = ended_twice()
+    known.high_watermark_at(6, SETTLED_US - 1, all_in_sync=True)
+    known.high_watermark_at(7, SETTLED_US, all_in_sync=True)
     assert sorted(known.ended) == [2, 5]
-    known.high_watermark_at(6)
-    assert sorted(known.ended) == [5]
+    known.high_watermark_at(8, 2 * SETTLED_US - 1, all_in_sync=True)
+    assert sorted(known.ended) == [2, 5]
+    known.high_watermark_at(9, 2 * SETTLED_US, all_in_sync=True)
+    assert not known.ended
+
+
+@pytest.mark.parametrize("trouble", ["a replica lags", "a replica lost its end"])
+def test_a_marker_that_a_replica_may_lack_is_not_forgotten(trouble: str) -> None:
+    known = ended_twice()
+    known.high_watermark_at(6, SETTLED_US, all_in_sync=trouble != "a replica lags")
+    if trouble == "a replica lost its end":
+        known.endangered(SETTLED_US + 1)
+    known.high_watermark_at(7, 2 * SETTLED_US, all_in_sync=True)
+    known.high_watermark_at(8, 2 * SETTLED_US + 1, all_in_sync=True)
+    assert sorted(known.ended) == [2, 5]
 
 
 def test_a_cut_before_two_markers_of_a_producer_opens_its_first_transaction_again() -> None:
@@ -269,7 +282,7 @@ def test_a_cut_before_two_markers_of_a_producer_opens_its_first_transaction_agai
     assert (known.index.open, known.open[7].starts, known.open[7].ends) == ({7: 0}, [0], [2])
     assert known.index.last_stable_offset(1, 0) == 0
     assert not known.aborted.starts
-    known.marked(7, 2, committed=False, high_watermark=2)
+    known.marked(7, 2, committed=False)
     assert (known.aborted.starts, known.aborted.ends) == ([0], [2])
 
 
