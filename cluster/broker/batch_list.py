@@ -4,19 +4,17 @@ Theory of operation. A batch costs some 350 bytes as an object, and is hardly ev
 passed it. When `PACK_AT` of them have come together, the oldest `PACKED_TOGETHER` become one `Chunk`. None changes its
 offset, its size or its neighbours, so that packing changes nothing that can be seen.
 
-Of the records of an internal topic `clean` keeps the newest of each key: it takes the place of the older ones, where
-replaying the log has the same result. That is Kafka's log cleaner without its gaps. A record without a key (a
-tombstone, an offset in a transaction) is a border: what stands before it is not replaced by what stands behind it.
-Source: `org.apache.kafka.storage.internals.log.Cleaner`.
+Of the records of an internal topic `clean` keeps what a replay needs, see `cluster.broker.cleaner`.
 """
 
 from bisect import bisect_right
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from operator import attrgetter
 from typing import overload
 
-from cluster.broker.packed_batches import Chunk, Kept, Oldest, packed, whole_payloads
+from cluster.broker.cleaner import Cleaner
+from cluster.broker.packed_batches import Chunk, Oldest, packed, whole_payloads
 from cluster.protocol.record_batch import RecordBatch
 
 PACK_AT = 1_024
@@ -27,7 +25,7 @@ _base_offset = attrgetter("base_offset")
 class BatchList(Sequence[RecordBatch]):
     """A log's batches. `tail`: those that are not packed, and `bases` where each of them begins."""
 
-    __slots__ = ("_chunks", "_cleaned", "_in_chunks", "_newest", "_opened", "bases", "tail")
+    __slots__ = ("_chunks", "_cleaned", "_cleaner", "_in_chunks", "_opened", "bases", "tail")
 
     def __init__(self) -> None:
         self.tail: list[RecordBatch] = []
@@ -35,7 +33,7 @@ class BatchList(Sequence[RecordBatch]):
         self._chunks: list[Chunk] = []
         self._in_chunks = 0
         self._cleaned = 0  # chunks
-        self._newest: dict[Hashable, Kept] = {}  # cleaned records since the last border
+        self._cleaner = Cleaner()
         self._opened: tuple[Chunk, list[RecordBatch]] | None = None  # who reads on, reads the next batch of it
 
     def append(self, batch: RecordBatch) -> None:
@@ -64,7 +62,7 @@ class BatchList(Sequence[RecordBatch]):
                 self._chunks.insert(0, Chunk(left, whole_payloads(left)))
                 self._cleaned = 0
                 self._in_chunks += len(left)
-            self._newest.clear()
+            self._cleaner.forget()
             yield from batches[: len(batches) - len(left)]
         if not self._chunks:
             gone = bisect_right([*self.bases[1:], *(batch.next_offset for batch in self.tail[-1:])], offset)
@@ -155,27 +153,10 @@ class BatchList(Sequence[RecordBatch]):
         self._opened = None
 
     def clean(self, end: int) -> None:
-        """Of packed records below an offset keep the newest of each key."""
-        newest = self._newest
+        """Of packed records below an offset keep those that a replay needs."""
         while self._cleaned < len(self._chunks) and self._chunks[self._cleaned].next_offset <= end:
-            chunk = self._chunks[self._cleaned]
-            stay = {
-                place: [kept for kept in records if self._stays(kept, newest)]
-                for place, records in chunk.payloads.items()
-            }
-            chunk.payloads = {place: records for place, records in stay.items() if records}
+            self._cleaner.clean(self._chunks[self._cleaned])
             self._cleaned += 1
-
-    @staticmethod
-    def _stays(kept: Kept, newest: dict[Hashable, Kept]) -> bool:
-        """Whether a record is the first of its key; else it takes the first one's place."""
-        key: Hashable | None = getattr(kept.record, "compaction_key", None)
-        if key is None:
-            newest.clear()
-            return True
-        first = newest.setdefault(key, kept)
-        first.record = kept.record
-        return first is kept
 
     def _unpack(self, chunk: Chunk) -> None:
         """What was packed last is the tail again."""
@@ -183,5 +164,5 @@ class BatchList(Sequence[RecordBatch]):
         self.tail[:0] = batches = list(chunk)
         self.bases[:0] = [batch.base_offset for batch in batches]
         self._cleaned = min(self._cleaned, len(self._chunks))
-        self._newest.clear()
+        self._cleaner.forget()
         self._opened = None

@@ -67,9 +67,21 @@ class CommittedOffset(msgspec.Struct, frozen=True, gc=False):
     producer_epoch: int = NO_EPOCH
 
     @property
-    def compaction_key(self) -> tuple[str, ...] | None:
-        """None in a transaction: which one counts is for its marker to say."""
-        return (self.group, self.partition) if self.producer_id == NO_PRODUCER_ID else None
+    def compaction_key(self) -> tuple[str, ...]:
+        """What a later record of the same key makes this one worthless by."""
+        return (self.group, self.partition)
+
+    @property
+    def decided_by(self) -> int:
+        """Whose marker says whether this one counts; -1: it does."""
+        return self.producer_id
+
+    def in_place_of(self, older: object) -> "CommittedOffset":
+        """The same offset where an older one stood, decided by the same marker."""
+        assert isinstance(older, CommittedOffset)
+        if self.producer_id == older.producer_id:
+            return self
+        return msgspec.structs.replace(self, producer_id=older.producer_id, producer_epoch=older.producer_epoch)
 
 
 class OffsetTombstone(msgspec.Struct, frozen=True, gc=False):

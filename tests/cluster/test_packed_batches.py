@@ -1,8 +1,10 @@
 """Packed logs: the same batches as ever, in a fraction of the memory, of internal topics what a replay needs."""
 
 import json
+from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +15,13 @@ from cluster.broker.partition_log import PartitionLog
 from cluster.broker.retention import Retention, Segment, segments
 from cluster.config import resolve
 from cluster.coordinators.group_coordinator import GroupCoordinator
-from cluster.coordinators.group_records import CommittedOffset, GroupMetadata, GroupRecord, OffsetTombstone
+from cluster.coordinators.group_records import (
+    CommittedOffset,
+    GroupMetadata,
+    GroupRecord,
+    GroupTombstone,
+    OffsetTombstone,
+)
 from cluster.protocol.record_batch import ABORT, COMMIT, RecordBatch
 from recordings.flight import fly, make_plan
 from recordings.scenario import load
@@ -138,6 +146,11 @@ def plain_batch(place: int, payload: tuple[object, ...] = ()) -> RecordBatch:
     return RecordBatch("t-0", "p", 7, 0, place, place, 1, 161, created_us, (), place, 0, append_us, payload)
 
 
+def marker_batch(place: int, producer_id: int, marker: str) -> RecordBatch:
+    numbers = producer_id, 0, -1, -1, 1, 78, 0
+    return RecordBatch("t-0", "", *numbers, (), place, 0, 0, marker=marker, transactional=True)
+
+
 def test_a_packed_batch_costs_less_than_ten_bytes_and_replicas_share_it() -> None:
     found = [plain_batch(place) for place in range(20_000)]
     replicas = [listed(found) for _ in range(3)]
@@ -158,11 +171,15 @@ RECORDS: st.SearchStrategy[GroupRecord] = st.one_of(
         st.just(0),
         st.just(""),
         st.integers(0, 99),
-        st.sampled_from([-1, -1, -1, 5]),
+        st.sampled_from([-1, -1, 5, 6]),
     ),
     st.builds(GroupMetadata, st.sampled_from(["g", "h"]), st.integers(0, 9), st.just("consumer")),
+    st.builds(GroupTombstone, st.sampled_from(["g", "h"])),
     st.builds(OffsetTombstone, st.sampled_from(["g", "h"]), st.sampled_from(["t-0", "t-1"])),
 )
+
+
+ENDINGS = st.tuples(st.sampled_from([5, 6]), st.sampled_from([COMMIT, ABORT]))
 
 
 def replayed(found: list[RecordBatch]) -> list[Any]:
@@ -174,27 +191,61 @@ def replayed(found: list[RecordBatch]) -> list[Any]:
         if one.marker:
             coordinator.end_transaction(one.producer_id, one.marker == COMMIT, 0)
     return [
-        (name, group.stored, list(group.logged_offsets.items()), list(group.offsets.items()))
+        (
+            name,
+            group.stored,
+            [msgspec.structs.replace(one, producer_id=-1) for one in group.logged_offsets.values()],
+            {number: [one for _, one in pending.values()] for number, pending in group.transactional_offsets.items()},
+        )
         for name, group in coordinator.groups.items()
     ]
 
 
 @packed_tightly
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.one_of(RECORDS, st.sampled_from([COMMIT, ABORT])), max_size=60), st.integers(0, 60))
+@given(st.lists(st.one_of(RECORDS, ENDINGS), max_size=60), st.integers(0, 60))
 def test_a_cleaned_log_is_replayed_to_the_same_groups(records: list[Any], end: int) -> None:
+    cleaned_log_is_replayed_the_same(records, end)
+
+
+def cleaned_log_is_replayed_the_same(records: list[Any], end: int) -> None:
+    """Clean a log of these records and markers on the way and at its end, and replay it."""
     known, found = BatchList(), []
     for place, record in enumerate(records):
-        if isinstance(record, str):
-            one = RecordBatch("t-0", "", 5, 0, -1, -1, 1, 78, 0, (), place, 0, 0, marker=record, transactional=True)
-        else:
-            one = plain_batch(place, (record,))
+        one = marker_batch(place, *record) if isinstance(record, tuple) else plain_batch(place, (record,))
         found.append(one)
         known.append(one)
         if place == end:
             known.clean(place)
     known.clean(ALL_BATCHES)
     assert replayed(list(known)) == replayed(found)
+
+
+def entangled(random: Random) -> list[Any]:
+    """Offsets of few keys, alone and in two producers' transactions; seldom something else."""
+    records: list[Any] = []
+    for offset in range(random.randint(10, 60)):
+        group, kind = random.choice("gh"), random.random()
+        if kind < 0.25:
+            records.append((random.choice((5, 6)), random.choice((COMMIT, COMMIT, ABORT))))
+        elif kind < 0.27:
+            records.append(GroupTombstone(group))
+        elif kind < 0.30:
+            records.append(OffsetTombstone(group, "t-0"))
+        elif kind < 0.33:
+            records.append(GroupMetadata(group, offset, "consumer"))
+        else:
+            producer_id = random.choice((-1, 5, 6))
+            records.append(CommittedOffset(group, f"t-{random.randrange(2)}", offset, 0, "", offset, producer_id))
+    return records
+
+
+@pytest.mark.usefixtures("tight")
+def test_a_cleaned_log_of_entangled_transactions_is_replayed_to_the_same_groups() -> None:
+    random = Random("entangled")
+    for _ in range(2_000):
+        records = entangled(random)
+        cleaned_log_is_replayed_the_same(records, random.randrange(len(records)))
 
 
 @pytest.mark.usefixtures("tight")
@@ -211,6 +262,25 @@ def test_of_a_key_that_is_written_again_and_again_one_record_is_kept() -> None:
     assert offsets == {"t-0": 999, "t-1": 997, "t-2": 998}
     assert 100 < sum(len(one.payload) for one in log.batches) < 120
     assert (log.log_start, log.log_end, log.bytes) == (0, 1_000, 161_000)
+
+
+@pytest.mark.usefixtures("tight")
+def test_of_offsets_in_transactions_those_stay_that_no_marker_has_decided() -> None:
+    log = PartitionLog("t-0")
+    for place in range(0, 999, 3):
+        for offset in (place, place + 1):
+            record = CommittedOffset("g", f"t-{offset % 2}", offset, 0, "", offset, 5, 0)
+            log.append(plain_batch(offset, (record,)))
+        marker = ABORT if place % 2 else COMMIT
+        log.append(
+            RecordBatch("t-0", "", 5, 0, -1, -1, 1, 78, 0, (), place + 2, 0, 0, marker=marker, transactional=True)
+        )
+    log.flush()
+    log.clean(990)
+    assert sum(len(one.payload) for one in log.batches) < 30
+    assert replayed(list(log.batches))[0][2] == [
+        CommittedOffset("g", f"t-{offset % 2}", offset, 0, "", offset, -1, 0) for offset in (996, 997)
+    ]
 
 
 # --- flights ----------------------------------------------------------------------------------------------------------
