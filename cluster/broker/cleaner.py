@@ -62,6 +62,10 @@ class Cleaner:
 
     def clean(self, chunk: Chunk) -> None:
         """Clean the next chunk."""
+        self._walk(chunk)
+        chunk.payloads = dict(chunk.payloads)  # one that things were deleted of keeps its size
+
+    def _walk(self, chunk: Chunk) -> None:
         payloads = chunk.payloads
         if not self._waiting and not any(_decided_by(one) >= 0 for kept in payloads.values() for one in kept):
             for place in list(payloads):
