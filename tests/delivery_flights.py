@@ -17,6 +17,9 @@ def fateful(seed: int) -> ScenarioSpec:
     spec = random_spec(seed)
     if seed % 3 == 0:
         spec = careless(spec, seed)
+        producers = zip(random_spec(seed).producers, spec.producers, strict=True)  # transactions need idempotence
+        kept = tuple(safe if safe.transactions is not None else lax for safe, lax in producers)
+        spec = msgspec.structs.replace(spec, producers=kept)
     topics = [topic for topic in spec.topics if topic.name != "out"]
     config = {"min.insync.replicas": 1, "unclean.leader.election.enable": random.random() < 0.5}
     spec = msgspec.structs.replace(
