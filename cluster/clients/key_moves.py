@@ -1,27 +1,35 @@
 """When keys moved to other partitions: what the ground truth needs to tell the order in which a producer sent a key."""
 
+from array import array
 from bisect import bisect_right
 
 Stream = tuple[str, str]  # producer, partition
 SCATTERED = 1 << 60  # above every rank that serial numbers give
+NEVER_NOTED = -1
 ONE_MOVE = 1 << 48  # more than any partition has records of one producer
 
 
 class KeyMoves:
     """When a producer began to send keys to other partitions: by the serial numbers that were next at that moment.
 
-    A producer whose keys decide nothing scatters them: then every record's place in the order of sending is noted.
+    A producer whose keys decide nothing scatters them: then every record's place in the order of sending is noted, by
+    its serial number, in eight bytes.
     """
 
     def __init__(self) -> None:
         self._moves: dict[Stream, list[int]] = {}
-        self._scattered: dict[Stream, dict[int, int]] = {}
+        self._scattered: dict[Stream, array[int]] = {}
         self._sends = SCATTERED
 
     def sent(self, producer: str, partition: str, serial: int) -> None:
         """A producer that scatters keys sends the next record."""
         self._sends += 1
-        self._scattered.setdefault((producer, partition), {})[serial] = self._sends
+        places = self._scattered.get((producer, partition))
+        if places is None:
+            places = self._scattered[producer, partition] = array("q")
+        if serial >= len(places):
+            places.extend([NEVER_NOTED] * (serial + 1 - len(places)))
+        places[serial] = self._sends
 
     def moved(self, producer: str, serials: dict[str, int]) -> None:
         """From now on keys may go elsewhere; `serials`: each of the topic's partitions → its next serial number."""
@@ -31,8 +39,8 @@ class KeyMoves:
     def rank(self, stream: Stream, serial: int) -> int:
         """A number that grows in the order in which a producer sent the records of one key of a topic."""
         if self._scattered:
-            place = self._scattered.get(stream, {}).get(serial)
-            if place is not None:
-                return place
+            places = self._scattered.get(stream, ())
+            if serial < len(places) and places[serial] != NEVER_NOTED:
+                return places[serial]
         moves = self._moves.get(stream)
         return serial if moves is None else bisect_right(moves, serial) * ONE_MOVE + serial
