@@ -65,6 +65,13 @@ class IntervalSet(msgspec.Struct, gc=False):
                 self.ends.append(end)
         return dropped
 
+    def drop_before(self, first: int) -> int:
+        """Drop the ranges that end at `first` or before; returns how many numbers went."""
+        count = bisect_right(self.ends, first)
+        dropped = sum(self.ends[:count]) - sum(self.starts[:count])
+        del self.starts[:count], self.ends[:count]
+        return dropped
+
     def gaps(self, first: int, end: int) -> Iterator[tuple[int, int]]:
         """The ranges of first … end-1 that are not in the set, in order."""
         at = first

@@ -102,6 +102,10 @@ class TransactionIndex(msgspec.Struct, gc=False):
         while self.aborted and self.aborted[-1].last_offset >= offset:
             self.aborted.pop()
 
+    def drop_before(self, offset: int) -> None:
+        """Nothing is read below `offset` any more: entries whose marker stood there go."""
+        del self.aborted[: bisect_left(self.aborted, offset, key=_last_offset)]
+
     def reset(self) -> None:
         """The log was emptied."""
         self.open.clear()

@@ -158,6 +158,7 @@ class PartitionLog:
             serials = self.deleted.setdefault(batch.producer, IntervalSet())
             serials.add(batch.first_serial, batch.first_serial + batch.count)
         self._recalled = max(0, self._recalled - gone)
+        self.transactions.drop_before(offset)
         if offset > self.log_start:
             self.advance_start(offset)
 

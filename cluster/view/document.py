@@ -239,7 +239,7 @@ def _cluster_counts(view: ClusterView, topics: Iterable[str]) -> Document:
         "produced": sum(partition.produced for partition in partitions),
         "acked": sum(partition.acked for partition in partitions),
         "appended": sum(partition.appended for partition in partitions),
-        "aborted": sum(one.transactions.aborted.size for one in partitions if one.transactions is not None),
+        "aborted": sum(one.transactions.aborted_records for one in partitions if one.transactions is not None),
     }
 
 

@@ -3,6 +3,7 @@
 Counts are made of it in `cluster.view.delivery`.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from cluster import events as e
@@ -41,7 +42,9 @@ def finished(partition: PartitionView, reader: ReaderView, event: e.RecordsProce
         note(reader.finished_serials, _worked_on(partition, reader, first, end))
     stands = min(end, partition.placements.end)
     if first < stands:
-        reader.finished.add(first, stands)
+        before = reader.finished.ends[-1] if reader.finished.ends else first
+        only_markers = before < first and next(partition.placements.between(before, first), None) is None
+        reader.finished.add(before if only_markers else first, stands)
 
 
 def _worked_on(partition: PartitionView, reader: ReaderView, first: int, end: int) -> Iterator[Run]:
@@ -151,4 +154,17 @@ def deleted(view: ClusterView, partition: PartitionView, log_start: int, at_us: 
         placements = partition.placements
         note(partition.deleted_serials, placements.between(placements.first, settled))
         placements.drop_before(settled)
+        _forget_deleted(view, partition, placements.first)
         partition.deleted_before = (at_us, log_start)
+
+
+def _forget_deleted(view: ClusterView, partition: PartitionView, first: int) -> None:
+    """The log will not begin below this offset again."""
+    for group in view.topic_readers.get(partition.topic, ()):
+        reader = view.groups[group].readers.get(partition.partition)
+        if reader is not None:
+            reader.finished.drop_before(first)
+    if partition.transactions is not None:
+        partition.transactions.deleted(first)
+    count = bisect_right(partition.append_ends, first)
+    del partition.append_ends[:count], partition.append_times_us[:count]

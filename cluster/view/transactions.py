@@ -21,7 +21,8 @@ class PartitionTransactions(msgspec.Struct, gc=False):
     """The transactions of one partition; a partition that never saw one has none of this.
 
     `open` maps a producer id to the offsets of its open transaction, `ended` a marker's offset to its transaction,
-    `aborted` are the offsets of aborted records. `safe`: since this instant all replicas have been in sync and none has
+    `aborted` are the offsets of aborted records, and `aborted_deleted` counts those below the log's start that it has
+    forgotten. `safe`: since this instant all replicas have been in sync and none has
     lost anything; the markers below this offset were on all of them then.
     """
 
@@ -29,7 +30,13 @@ class PartitionTransactions(msgspec.Struct, gc=False):
     open: dict[int, IntervalSet] = {}
     ended: dict[int, EndedTransaction] = {}
     aborted: IntervalSet = msgspec.field(default_factory=IntervalSet)
+    aborted_deleted: int = 0
     safe: tuple[int, int] = (0, 0)
+
+    @property
+    def aborted_records(self) -> int:
+        """How many records of the log, deleted ones included, are those of aborted transactions."""
+        return self.aborted.size + self.aborted_deleted
 
     def appended(self, producer_id: int, offset: int, end: int) -> None:
         """Records of an open transaction."""
@@ -85,3 +92,8 @@ class PartitionTransactions(msgspec.Struct, gc=False):
             if not records.starts:
                 del self.open[producer_id], self.index.open[producer_id]
         self.aborted.truncate(log_end)
+
+    def deleted(self, first: int) -> None:
+        """The log will not begin below this offset again."""
+        self.aborted_deleted += self.aborted.drop_before(first)
+        self.index.drop_before(first)

@@ -10,13 +10,14 @@ import trio
 
 from cluster.broker import batch_list
 from cluster.broker.batch_list import BatchList
+from cluster.broker.cleaner import Cleaner
 from cluster.broker.replica import Replica
 from cluster.connection import Call
 from cluster.events import Event
 from cluster.invariants import Invariants
 from cluster.protocol.messages import Response
 from cluster.simulation import Simulation
-from cluster.view import ClusterView, fold, fold_groups
+from cluster.view import ClusterView, fold, fold_groups, ledger, transactions
 from console.traces import Traces
 from recordings.flight import make_plan
 from recordings.journal import Recorder, new_header
@@ -49,6 +50,39 @@ BYTES_A_BATCH = 30
 
 
 FOR_EVER = SMALL.replace('config = { "retention.ms" = 120000, "segment.ms" = 30000 }', "")
+
+
+TRANSACTIONAL = """
+title = "t"
+[cluster]
+brokers = 1
+config = { "log.retention.check.interval.ms" = 30000 }
+[[topic]]
+name = "orders"
+partitions = 1
+config = { "retention.ms" = 60000, "segment.ms" = 15000 }
+[[topic]]
+name = "invoices"
+partitions = 1
+config = { "retention.ms" = 60000, "segment.ms" = 15000 }
+[[producer]]
+name = "checkout"
+topics = ["orders"]
+rate = "3/s"
+transactions = { id = "checkout-{n}", records = 3, abort = 0.2 }
+[[group]]
+name = "billing"
+topics = ["orders"]
+config = { "isolation.level" = "read_committed", "auto.offset.reset" = "earliest" }
+[group.application]
+commit = "transaction"
+writes = "invoices"
+[[group]]
+name = "never-commits"
+topics = ["invoices"]
+config = { "enable.auto.commit" = false, "auto.offset.reset" = "earliest" }
+"""
+BYTES_A_TRANSACTION = 400
 
 
 class Flown:
@@ -123,6 +157,31 @@ def test_without_retention_a_batch_costs_little(tmp_path: Path) -> None:
     flown = Flown(FOR_EVER, tmp_path / "flight", (10, 20))
     ten, twenty = flown.weights
     assert (twenty - ten) / (flown.batches[1] - flown.batches[0]) < BYTES_A_BATCH
+
+
+TRANSACTIONS_KEPT: dict[str, tuple[object, str, object]] = {
+    "offsets in transactions": (Cleaner, "_ended", lambda *_, **__: None),
+    "what readers finished, dates of appends": (ledger, "_forget_deleted", forget_nothing),
+    "markers": (transactions, "SETTLED_US", 1 << 60),
+}
+
+
+def grown_by_a_transaction(path: Path) -> float:
+    """Bytes that each transaction leaves behind for ever."""
+    flown = Flown(TRANSACTIONAL, path, (5, 10))
+    five, ten = flown.weights
+    return (ten - five) / flown.simulation.view.transactions["checkout-1"].begun * 2
+
+
+@pytest.mark.usefixtures("tight")
+def test_a_transaction_leaves_little_behind(tmp_path: Path) -> None:
+    assert grown_by_a_transaction(tmp_path / "flight") < BYTES_A_TRANSACTION
+
+
+@pytest.mark.parametrize("what", TRANSACTIONS_KEPT)
+def test_what_is_kept_of_each_transaction_is_found(tight: pytest.MonkeyPatch, tmp_path: Path, what: str) -> None:
+    tight.setattr(*TRANSACTIONS_KEPT[what])
+    assert grown_by_a_transaction(tmp_path / "flight") > BYTES_A_TRANSACTION
 
 
 def test_batches_that_are_never_packed_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
