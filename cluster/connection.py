@@ -151,7 +151,8 @@ class Connection:
     """One connection of a client to a broker, from the attempt on; `timeout_us` is its `request.timeout.ms`.
 
     `ready`: requests go out. `broken`: it is over. `accepted`: the broker's process knows it. `hidden`: nothing the
-    broker says can be heard now.
+    broker says can be heard now. `skipped`: the broker has dropped a request that waited in line when it broke, so that
+    it serves none behind that one either.
     """
 
     def __init__(
@@ -167,7 +168,7 @@ class Connection:
         self.outbound: Link = network.link(owner.name, broker.name)
         self.inbound: Link = network.link(broker.name, owner.name)
         self.attempts = attempts
-        self.ready = self.broken = self.accepted = self.hidden = False
+        self.ready = self.broken = self.accepted = self.hidden = self.skipped = False
         self._in_flight: dict[Call, None] = {}
         self._hidden_since_us = 0
         self._setup_ends_us = timeline.now_us + attempts.setup_timeout_us()

@@ -62,6 +62,10 @@ class Requests:
         if under_way is not None and not under_way[0].done:
             under_way.append(call)
             return
+        if call.connection.broken and (call.connection.skipped or (under_way is not None and len(under_way) > 1)):
+            call.connection.skipped = True  # others came before it that are not served any more
+            self.never_received(call)
+            return
         self._producing[call.connection] = deque([call])
         self._produce(call)
 
@@ -73,6 +77,7 @@ class Requests:
         under_way.popleft()
         while under_way and under_way[0].done:
             under_way.popleft()
+            call.connection.skipped = True
         if under_way:
             self._produce(under_way[0])
         else:

@@ -26,11 +26,19 @@ def batch(sequence: int = 0, partition: str = "orders-0") -> RecordBatch:
     return RecordBatch(partition, "pay-1", PRODUCER, EPOCH, sequence, sequence, 1, 100, 0, transactional=True)
 
 
+class FakeConnection:
+    """A connection that nobody looks at."""
+
+    def __init__(self) -> None:
+        self.broken = self.skipped = False
+
+
 class FakeCall:
-    """A request whose connection nobody looks at."""
+    """A request on a connection of its own."""
 
     def __init__(self, request: object) -> None:
-        self.request, self.connection, self.done = request, self, False
+        self.request, self.done = request, False
+        self.connection = FakeConnection()
         self.response: Any = None
 
     def reply(self, response: object) -> None:
@@ -201,7 +209,6 @@ def test_a_verification_of_the_former_transaction_does_not_count_for_the_next() 
 def test_two_copies_of_a_first_batch_wait_for_the_same_transaction() -> None:
     leader = Leader()
     first = leader.produce(batch())
-    leader.requests._producing.clear()  # the copy comes over another connection
     copy = leader.produce(batch())
     leader.coordinator_says(NONE)
     leader.coordinator_says(NONE)
@@ -245,3 +252,23 @@ def test_version_1_verifies_and_version_2_adds() -> None:
 
 def test_an_error_that_does_not_pass_is_told_as_it_is() -> None:
     assert as_produce_error(ErrorCode.INVALID_TXN_STATE) is ErrorCode.INVALID_TXN_STATE
+
+
+def test_a_broken_connection_serves_no_request_behind_one_that_it_has_dropped() -> None:
+    """The first batch still waits for its transaction's coordinator; the second and third lie in the socket."""
+    leader = Leader()
+    connection = FakeConnection()
+
+    def sent(sequence: int) -> FakeCall:
+        call = FakeCall(m.ProduceRequest(ALL_IN_SYNC, 30_000, [batch(sequence)], "pay"))
+        call.connection = connection
+        leader.requests.produce(cast(Any, call))
+        return call
+
+    in_hand, waiting = sent(0), sent(1)
+    connection.broken = in_hand.done = waiting.done = True
+    sent(2)
+    leader.coordinator_says(NONE)
+    sent(3)
+    appended = [each.base_sequence for each in leader.replicas["orders-0"].log.batches if not each.marker]
+    assert appended[-1] == 0
