@@ -5,7 +5,7 @@ Times are integer microseconds of virtual time. `config` dictionaries are keyed 
 overridden: `cluster.config.resolve` gives the full values.
 """
 
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 
@@ -244,6 +244,11 @@ class ScenarioSpec(msgspec.Struct, frozen=True):
     def broker_config(self, broker: BrokerSpec) -> dict[str, Value]:
         """Every broker key with its value for one broker: its own, else the cluster's, else the default."""
         return resolve("broker", self.config | broker.config)
+
+    @property
+    def broker_session_us(self) -> int:
+        """How long the controller waits for a silent broker, in µs: `broker.session.timeout.ms`."""
+        return cast(int, resolve("broker", self.config)["broker.session.timeout.ms"]) * 1_000
 
     def given_us(self, text: str) -> list[int]:
         """When the steps give a command, by its canonical text: every instant, in order."""

@@ -175,7 +175,7 @@ class FlightdeckApp(Travel):
         flight = self.flight
         if flight.cannot_injure() is not None:
             return ()
-        session_us: int = getattr(flight.source, "broker_session_us", BROKER_SESSION_US)
+        session_us = flight.source.broker_session_us or BROKER_SESSION_US
         return preview(flight.view, flight.names(), flight.now_us, typed, session_us)
 
     def on_command_line_entered(self, message: CommandLine.Entered) -> None:

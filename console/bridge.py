@@ -20,7 +20,6 @@ from cluster.view import ClusterView, fold
 from console.clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, Clock
 from console.collecting import collect_frames
 from console.flight import BROKEN
-from console.presenters.blast import BROKER_SESSION_US
 from console.traces import Traces
 from console.wanted import Setting, Wanted
 
@@ -62,7 +61,7 @@ class Bridge:
         self.trouble = ""  # why there is no flight any more
         self.complaint = ""  # bad input: what to print instead of a flight
         self.notice = ""  # something to be said once
-        self.broker_session_us = BROKER_SESSION_US
+        self.broker_session_us: int | None = None  # until the scenario is loaded
         self._wake: Callable[[], object] = bool  # until a caller waits
         self._thread: threading.Thread | None = None
         self._stopping = False
@@ -246,8 +245,6 @@ class Bridge:
 
     def load(self) -> "Plan | None":
         """Plan the flight, once; code that is not ours runs then. None: there is a complaint. Callable anywhere."""
-        from recordings.flight import broker_session_us  # noqa: PLC0415 - on this thread, after the first screen
-
         if self._plan is not None or self.complaint:
             return self._plan
         plan, self._recorder, self.complaint = self._wanted.made()
@@ -255,7 +252,7 @@ class Bridge:
             self.clock = self.clock._replace(phase=FAILED)
             return None
         self._plan = plan
-        self.names, self.broker_session_us = plan.spec.names(), broker_session_us(plan.spec)
+        self.names, self.broker_session_us = plan.spec.names(), plan.spec.broker_session_us
         self.title = f"{plan.scenario} · seed {plan.settings.seed}"
         return plan
 

@@ -33,6 +33,10 @@ class Source(Protocol):
         """What commands may name; nothing before the scenario is loaded."""
 
     @property
+    def broker_session_us(self) -> int | None:
+        """`broker.session.timeout.ms` in µs; None while the scenario is not known."""
+
+    @property
     def clock(self) -> Clock:
         """Where the flight stood when it was last asked (`ask`)."""
 

@@ -29,7 +29,7 @@ def blast(
     from console.presenters.blast import blast as foretell
     from console.presenters.blast import sentences
     from console.presenters.numbers import clock
-    from recordings.flight import broker_session_us, make_plan, view_at
+    from recordings.flight import make_plan, view_at
     from recordings.scenario import load
 
     plan = make_plan(load(scenario), seed=seed, settings=changes, leave=leave_of(allow_code))
@@ -37,7 +37,7 @@ def blast(
     if until_us is not None and at_us > until_us:
         raise UsageError(f"--at: the flight ends at {clock(until_us, 0)}")
     wanted = parse(command, plan.spec.names())
-    found = foretell(view_at(plan, at_us), wanted, at_us, broker_session_us(plan.spec))
+    found = foretell(view_at(plan, at_us), wanted, at_us, plan.spec.broker_session_us)
     if json:
         report: dict[str, Any] = msgspec.to_builtins(found)
         report |= {"at_ms": at_us // 1_000, "offline": found.offline, "words": [words for _, words in sentences(found)]}

@@ -60,6 +60,7 @@ class Player:
         self.title = f"{header.scenario} · seed {header.settings.seed}"
         self._spec, unreadable = _spec(header)
         self.names = self._spec.names() if self._spec is not None else Names()
+        self.broker_session_us = self._spec.broker_session_us if self._spec is not None else None
         self.warnings = [*self.playback.recording.warnings, *([unreadable] if unreadable else [])]
         self.notice = "\n".join(self.warnings)
         self.complaint = ""  # why this recording cannot be shown (any more)

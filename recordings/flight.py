@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import trio
@@ -340,11 +340,6 @@ def view_at(plan: Plan, at_us: int) -> ClusterView:
     with interruption.seen_to():
         run_flight(main, simulation.timeline)
     return simulation.view
-
-
-def broker_session_us(spec: ScenarioSpec) -> int:
-    """How long the controller waits for a silent broker, in µs: `broker.session.timeout.ms`."""
-    return cast(int, spec.broker_config(spec.brokers[0])["broker.session.timeout.ms"]) * 1_000
 
 
 def keep_violation(plan: Plan, seq: int, commands: Sequence[CommandNote]) -> Path:

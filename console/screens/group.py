@@ -35,7 +35,7 @@ class GroupScreen(FlightScreen):
     def makers(self, flight: Flight) -> dict[str, Maker]:
         """From the view, for every frame; nothing before the group is declared."""
         view, now_us = flight.view, flight.now_us
-        session_us: int | None = getattr(flight.source, "broker_session_us", None)
+        session_us = flight.source.broker_session_us
         group = view.groups.get(self.group)
         if group is None:
             return {}

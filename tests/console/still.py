@@ -38,6 +38,7 @@ class StillFlight:
     ) -> None:
         self.title = "first-flight · seed 7"
         self.names = NAMES
+        self.broker_session_us: int | None = None
         self.clock = Clock(synthetic.us(seconds), speed, speed, phase, synthetic.us(300))
         self.recording = ""
         self.landed = True

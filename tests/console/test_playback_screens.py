@@ -364,3 +364,15 @@ def test_the_hangar_is_left_as_it_was_entered(tmp_path: Path) -> None:
         assert isinstance(seat.app.screen, HangarScreen)
 
     sit(script, app=hangar_with(tmp_path))
+
+
+def test_a_dead_coordinator_has_the_countdown_that_live_shows() -> None:
+    """Its session ends 9 s after it died at 9 s; the length of a session is in the recording's scenario."""
+
+    async def script(seat: Seat) -> None:
+        await go(seat, "go 10.5s")
+        await go(seat, "go billing")
+        assert "coordinator broker-2 is down" in seat.text()
+        assert "within 7.5 s (broker.session.timeout.ms)" in seat.text()
+
+    sit(script, app=app(), size=(160, 50))

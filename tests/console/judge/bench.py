@@ -19,7 +19,6 @@ from console.presenters.overview import BrokersListing, GroupsListing, Producers
 from console.presenters.phase import PhaseListing
 from console.presenters.rebalances import NOW, RebalancesListing
 from console.presenters.text import WARN, Line, plain
-from recordings.flight import broker_session_us
 from tests.console.judge.books import Books
 from tests.console.judge.cases_judge import CaseJudge, judge_row
 from tests.console.judge.frame_judge import judge_header, judge_strip
@@ -133,7 +132,7 @@ def _group(  # noqa: PLR0917
     view: ClusterView, books: Books, name: str, now_us: int, spec: ScenarioSpec, width: int, verdict: Verdict
 ) -> None:
     group, book = view.groups[name], books.groups[name]
-    session_us = broker_session_us(spec)
+    session_us = spec.broker_session_us
     phase = PhaseListing(view, group, now_us, width, session_us)
     said = [plain(phase.rows(key)[0]) for key in phase.row_keys()]
     PhaseJudge(books, book, now_us, verdict, session_us).judge(plain(phase.note()), said)
