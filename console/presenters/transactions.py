@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from cluster.protocol.names import coordinator_partition
 from cluster.transaction_states import VALID_PREVIOUS, TransactionState
 from cluster.view.state import NEVER, ClusterView, PartitionView, TransactionView
 from cluster.view.transactions import PartitionTransactions
@@ -11,9 +12,10 @@ from console.presenters.members import ranges
 from console.presenters.moments import MomentsListing
 from console.presenters.numbers import UNKNOWN, count, countdown, duration
 from console.presenters.table import Column, layout
-from console.presenters.text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, WARN, Line, Span, line, middle
+from console.presenters.text import ACCENT, ERROR, FAINT, MOVING, MUTED, PLAIN, STRONG, WARN, Line, Span, line, middle
 
 NONE_DECLARED = line(("no producer of this flight has a transactional.id", MUTED))
+LOG = "__transaction_state"
 ONGOING = TransactionState.ONGOING.value
 FENCE = TransactionState.PREPARE_EPOCH_FENCE.value
 UNDER_WAY = (ONGOING, TransactionState.PREPARE_COMMIT.value, TransactionState.PREPARE_ABORT.value)
@@ -70,7 +72,7 @@ class TransactionsListing(Listing):
             line((f"{state.glyph} {_short(name) or UNKNOWN}", state.tone)),
             _known(one.producer_id),
             _known(one.epoch),
-            f"broker-{one.coordinator}" if one.coordinator != NEVER else ((UNKNOWN, FAINT),),
+            coordinator(self.view, one),
             duration(self.now_us - one.start_us) if one.start_us != NEVER else ((UNKNOWN, FAINT),),
             times_out(one, self.now_us),
             line((count(one.begun), PLAIN)),
@@ -85,6 +87,27 @@ class TransactionsListing(Listing):
 def stands_at(one: TransactionView) -> str:
     """Its state; PrepareEpochFence, which is only in its coordinator's memory, until the abort is committed."""
     return FENCE if one.fencing else one.state
+
+
+def coordinator(view: ClusterView, one: TransactionView) -> Line:
+    """The broker that leads the id's partition of __transaction_state; a sign in front when it cannot coordinate."""
+    if one.coordinator == NEVER:
+        return line((UNKNOWN, FAINT))
+    number = one.coordinator
+    partitions = view.partitions_by_topic.get(LOG)
+    if partitions:
+        number = view.partitions[partitions[coordinator_partition(one.transactional_id, len(partitions))]].leader
+    broker = view.brokers.get(number)
+    if broker is None:
+        return line(("✖ no leader", ERROR))
+    name = f"broker-{number}"
+    if not broker.up:
+        return line((f"✖ {name}", ERROR))
+    if broker.paused:
+        return line((f"‖ {name}", WARN))
+    if not broker.registered or number != one.coordinator:  # it has not read the id there yet
+        return line((f"↻ {name}", MOVING))
+    return line((name, PLAIN))
 
 
 def _short(state: str) -> str:

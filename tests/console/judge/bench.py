@@ -11,7 +11,7 @@ from cluster.view import ClusterView, fold
 from console.clock import Clock
 from console.presenters import frame
 from console.presenters.case_file import case_file
-from console.presenters.grids import TopicsListing
+from console.presenters.grids import OwnershipListing, TopicsListing
 from console.presenters.injuries import InjuriesListing
 from console.presenters.members import MembersListing
 from console.presenters.moments import MomentsListing
@@ -19,6 +19,14 @@ from console.presenters.overview import BrokersListing, GroupsListing, Producers
 from console.presenters.phase import PhaseListing
 from console.presenters.rebalances import NOW, RebalancesListing
 from console.presenters.text import WARN, Line, plain
+from console.presenters.transactions import (
+    HeldBackListing,
+    StatesListing,
+    TransactionEventsListing,
+    TransactionsListing,
+)
+from recordings.scenario import load
+from recordings.swarm import draw
 from tests.console.judge.books import Books
 from tests.console.judge.cases_judge import CaseJudge, judge_row
 from tests.console.judge.frame_judge import judge_header, judge_strip
@@ -26,18 +34,38 @@ from tests.console.judge.grammar import Verdict
 from tests.console.judge.members_judge import MembersJudge
 from tests.console.judge.moments_judge import judge_moment
 from tests.console.judge.overview_judge import OverviewJudge
+from tests.console.judge.ownership_judge import OwnershipJudge
 from tests.console.judge.phase_judge import PhaseJudge
 from tests.console.judge.spoken import instant
+from tests.console.judge.transactions_judge import TransactionsJudge
+from tests.flights import WITH_TRANSACTIONS, random_spec
 
 SECOND_US = 1_000_000
 TELLING = (
     e.RebalanceStarted, e.JoinBarrierCompleted, e.GroupStabilized, e.FaultStarted, e.BrokerStopped, e.BrokerFenced,
     e.MemberStopped, e.MemberRemoved, e.GroupLoaded, e.MemberPaused, e.BrokerPaused, e.BrokerStarted, e.MemberStarted,
-    e.StaticMemberReplaced, e.JoinBarrierExtended, e.CoordinatorLost,
+    e.StaticMemberReplaced, e.JoinBarrierExtended, e.CoordinatorLost, e.TransactionFenced,
 )  # fmt: skip
 AFTER_US = (0, 1_700_000, 5_300_000)
 WIDTHS = (240, 170)
 MOMENTS, MEMBERS, CASES = 6, 12, 2
+RANDOM_S = 60
+
+
+def random_flight(seed: int) -> ScenarioSpec:
+    """Odd seeds come from the swarm of `flightdeck check`, even ones from the tests' own; of four one has transactions.
+
+    So have some of the swarm's.
+    """
+    if seed % 2:
+        return draw(seed, RANDOM_S * SECOND_US).spec
+    return random_spec(seed + WITH_TRANSACTIONS if seed % 4 == 2 else seed)
+
+
+def named(name: str) -> ScenarioSpec:
+    """A flight of the library, or `random 37`."""
+    kind, _, seed = name.partition(" ")
+    return random_flight(int(seed)) if seed else load(kind).spec
 
 
 def flown(spec: ScenarioSpec, seed: int, until_us: int) -> list[e.Event]:
@@ -85,6 +113,7 @@ def judge(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, widt
     verdict = Verdict(now_us)
     _frame(view, books, now_us, verdict)
     _overview(view, books, now_us, width, verdict)
+    _transactions(view, books, now_us, width, verdict)
     for name in books.groups:
         _group(view, books, name, now_us, spec, width, verdict)
     return verdict
@@ -128,6 +157,38 @@ def _overview(view: ClusterView, books: Books, now_us: int, width: int, verdict:
         judge_.fault(int(key), plain(faults.header()), plain(faults.rows(key)[0]))
 
 
+def _transactions(view: ClusterView, books: Books, now_us: int, width: int, verdict: Verdict) -> None:
+    judge_ = TransactionsJudge(books, now_us, verdict)
+    ids, held = TransactionsListing(view, now_us, width), HeldBackListing(view, now_us, width)
+    judge_.listed(list(ids.row_keys()), plain(ids.vacant))
+    for key in ids.row_keys():
+        judge_.transactional_id(key, plain(ids.header()), plain(ids.rows(key)[0]))
+    judge_.held(list(held.row_keys()), plain(held.vacant))
+    for key in held.row_keys():
+        judge_.held_back(key, plain(held.header()), plain(held.rows(key)[0]))
+    states = StatesListing(view, width)
+    for key in states.row_keys():
+        judge_.state(key[1:], plain(states.header()), plain(states.rows(key)[0]))
+    listing = TransactionEventsListing(view, 300)
+    for key in list(listing.row_keys())[:MOMENTS]:
+        text = plain(listing.rows(key)[0]).rstrip()
+        judge_moment(books, instant(text[1:13]), text[17:].strip(), "transactions, events", verdict)
+    if not listing.row_keys():
+        judge_.nothing_befell(plain(listing.vacant))
+
+
+def _sign(row: Line) -> tuple[str, str]:
+    """A member's letter and hue, which come first."""
+    return next((text.strip(), tone) for text, tone in row if text.strip())
+
+
+def _owners(grid: OwnershipListing, judge_: OwnershipJudge) -> None:
+    for key in grid.row_keys():
+        topic, _, first = key.partition("#")
+        judge_.row(topic, int(first or 0), plain(grid.header()), grid.rows(key)[0])
+    judge_.whole()
+
+
 def _group(  # noqa: PLR0917
     view: ClusterView, books: Books, name: str, now_us: int, spec: ScenarioSpec, width: int, verdict: Verdict
 ) -> None:
@@ -141,11 +202,13 @@ def _group(  # noqa: PLR0917
     judge_.note(plain(members.note()))
     for key in list(members.row_keys())[:MEMBERS]:
         judge_.member(key, plain(members.header()), *_rows(members.rows(key)))
+    signs = {key: _sign(members.rows(key)[0]) for key in members.row_keys()}
+    _owners(OwnershipListing(view, group, width), OwnershipJudge(books, book, signs, verdict))
     table = RebalancesListing(view, group, now_us, 240)
     stories = {str(one.started_us): one for one in book.stories}
     for key in [key for key in table.row_keys() if key != NOW][:CASES]:
         if key not in stories:
             verdict.claim(False, f"rebalances of {name}", f"none began at {key}")
             continue
-        judge_row(stories[key], plain(table.header()), plain(table.rows(key)[0]), verdict)
+        judge_row(book, stories[key], plain(table.header()), plain(table.rows(key)[0]), verdict)
         CaseJudge(books, book, stories[key], now_us, verdict).judge(_rows(case_file(view, group, key, 100)))

@@ -6,6 +6,7 @@ from cluster import events as e
 from tests.console.judge.cluster_books import ClusterBooks
 from tests.console.judge.group_books import GroupBook, GroupBooks
 from tests.console.judge.member_books import MemberBook, MemberBooks
+from tests.console.judge.transaction_books import TransactionBooks
 
 SECOND_US = 1_000_000
 KEPT_SECONDS = 120
@@ -24,6 +25,7 @@ class Books:
     def __init__(self) -> None:
         self.cluster = ClusterBooks()
         self.people = MemberBooks()
+        self.transactions = TransactionBooks()
         self.registry = GroupBooks(self.people.holders)
         self.lags: dict[str, list[tuple[int, int]]] = {}
         self.acked: dict[str, list[tuple[int, int]]] = {}
@@ -44,6 +46,7 @@ class Books:
         if event.at_us >= self._next_second * SECOND_US:
             self._sample(event.at_us // SECOND_US)
         self.cluster.note(event)
+        self.transactions.note(event)
         before = self._held_by(event)
         self.people.note(event)
         self.registry.note(event)
@@ -85,6 +88,14 @@ class Books:
     def partitions_of(self, group: GroupBook) -> list[str]:
         """Every partition of a group's topics."""
         return [name for name, one in self.cluster.partitions.items() if one.topic in group.topics]
+
+    def stable_offset(self, name: str) -> int:
+        """Up to where a reader of committed data may read: the last stable offset."""
+        partition, log = self.cluster.partitions[name], self.transactions.logs.get(name)
+        first = min(log.unread(partition.high_watermark), default=None) if log is not None else None
+        if first is None:
+            return partition.high_watermark
+        return min(partition.high_watermark, max(first, partition.log_start))
 
     def lag_in(self, group: GroupBook, name: str) -> int:
         """High watermark less what is committed."""

@@ -7,7 +7,7 @@ from tests.console.judge.grammar import Sentences, Verdict
 from tests.console.judge.group_books import GroupBook, Story
 from tests.console.judge.moments_judge import judge_moment
 from tests.console.judge.phase_judge import went
-from tests.console.judge.spoken import DURATION, instant, partition_seconds, says
+from tests.console.judge.spoken import DURATION, counts, instant, partition_seconds, says, stopped_says
 
 D = f"({DURATION})"
 HEADINGS = ("what happened", "waited for", "what moved", "what it cost")
@@ -257,7 +257,7 @@ class CaseJudge:
             (rf"no pause: all (\d+) stayed owned{why}", lambda m: not halted and int(m[1]) == kept),
             (rf"stop-the-world: (?:all )?(\d+) partitions? paused()?{why}", paused),
             (rf"(\d+) partitions? paused[,;] (\d+) stayed (?:owned|with a member that did not take part){why}", paused),
-            (r"(\S+) partition-seconds unowned", lambda m: partition_seconds(m[1])[0] >= 0),
+            (r"(\S+) partition-seconds unowned", lambda m: stopped_says(m[1], self.group.stopped_us(story))),
             (r"plus (\S+) partition-seconds before the rebalance began", before),
             (
                 r"(nothing|[\d,]+ records?) re-read · (\d+) members?",
@@ -274,7 +274,7 @@ def _times(words: str) -> int:
     return {"once": 1, "twice": 2}.get(words) or int(words.split(maxsplit=1)[0])
 
 
-def judge_row(story: Story, header: str, row: str, verdict: Verdict) -> None:
+def judge_row(group: GroupBook, story: Story, header: str, row: str, verdict: Verdict) -> None:
     """One line of the table of rebalances; the header says where columns end."""
     names = ("gen", "began", "cause", "triggered by", "took", "stopped", "moved", "re-read", "waited for")
     left = {name: header.index(name) for name in names}
@@ -289,6 +289,11 @@ def judge_row(story: Story, header: str, row: str, verdict: Verdict) -> None:
     verdict.claim(row[left["cause"] :].startswith(story.cause), place, row[left["cause"] :])
     verdict.claim(row[left["triggered by"] :].startswith(story.trigger[:11]), place, story.trigger)
     verdict.claim(says(cell("took", 7), story.over_us - story.started_us), place, f"took {cell('took', 7)}")
+    stopped_us = group.stopped_us(story)
+    stopped = cell("stopped", 7)
+    verdict.claim(stopped_says(stopped, stopped_us), place, f"stopped {stopped}, not {stopped_us / 1e6} partition-s")
+    verdict.claim(cell("re-read", 7) == "0" or counts(cell("re-read", 7), story.reread), place, cell("re-read", 7))
+    verdict.claim((cell("re-read", 7) == "0") == (not story.reread), place, f"re-read, not {story.reread}")
     verdict.claim(cell("moved", 5) == str(len(story.moves)), place, f"moved {cell('moved', 5)}")
     completed = story.completed
     waited = row[left["waited for"] :].strip()

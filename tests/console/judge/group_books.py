@@ -1,7 +1,7 @@
 """Groups as their coordinators hold them, and each rebalance as a story of its own, from the raw events."""
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import msgspec
 
@@ -38,6 +38,7 @@ class Story(msgspec.Struct):
     unowned: dict[str, None] = {}
     unowned_before_us: int = 0
     kept: int = 0
+    given_up_us: int = 0
     reread: int = 0
 
     @property
@@ -49,6 +50,14 @@ class Story(msgspec.Struct):
     def over_us(self) -> int:
         """When every member had its share."""
         return max(self.stable_us, self.assigned_us)
+
+
+class Gap(NamedTuple):
+    """A partition without an owner, from … to the assignment; `over`: how many rebalances were over by then."""
+
+    from_us: int
+    to_us: int
+    over: int
 
 
 class GroupBook(msgspec.Struct):
@@ -74,10 +83,25 @@ class GroupBook(msgspec.Struct):
     stories: list[Story] = []
     owners: dict[str, None] = {}
     unowned_since_us: dict[str, int] = {}
+    gaps: list[Gap] = []
     last_owner: dict[str, str] = {}
     taken: dict[str, int] = {}
     awaiting_position: dict[str, int] = {}
     highest: dict[str, int] = {}
+
+    def stopped_us(self, story: Story) -> int:
+        """Σ over partitions of their time without an owner that a rebalance, and no other, has to answer for.
+
+        Of what was unowned when it was over: from its beginning until the assignment before the next one was over.
+        Besides, what members gave up later because of its assignment: until the round for which they did begins.
+        """
+        number = next(place for place, one in enumerate(self.stories, 1) if one is story)
+        mine = sum(
+            gap.to_us - max(gap.from_us, story.started_us)
+            for gap in self.gaps
+            if gap.over == number and gap.from_us <= story.stable_us
+        )
+        return mine + story.given_up_us
 
 
 Holders = Callable[[str, str], list[str]]
@@ -134,6 +158,10 @@ class GroupBooks:
                 unowned=dict.fromkeys(group.unowned_since_us),
                 unowned_before_us=sum(event.at_us - since for since in group.unowned_since_us.values()),
             )
+            if event.cause == "partitions revoked" and group.stories:
+                last = group.stories[-1]
+                late = [since for since in group.unowned_since_us.values() if since >= last.stable_us]
+                last.given_up_us += sum(event.at_us - since for since in late)
         else:
             story.opened_us.append(event.at_us)
             story.closes_us, story.initial, story.completed = event.closes_at_us, event.initial, None
@@ -269,7 +297,8 @@ class GroupBooks:
         group = self.groups[event.group]
         for name in event.partitions:
             group.owners[name] = None
-            group.unowned_since_us.pop(name, None)
+            if (since := group.unowned_since_us.pop(name, None)) is not None:
+                group.gaps.append(Gap(since, event.at_us, len(group.stories)))
         if group.taken.get(event.member) == event.generation:
             return
         group.taken[event.member] = event.generation

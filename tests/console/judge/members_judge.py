@@ -1,6 +1,7 @@
 """Judges the members' table: three clocks, two lanes, states, lag and what each owns."""
 
 import re
+from collections.abc import Iterable
 
 from tests.console.judge.books import Books
 from tests.console.judge.grammar import Sentences, Verdict
@@ -65,7 +66,7 @@ class MembersJudge:
         read(f"{place}, poll", f"{poll.strip()} | {lower[2]}", self._polls(member))
         self.verdict.claim(self._lag(member, lag), place, f"lag {lag}")
         owned = " · ".join(part for part in (top[owns:].strip(), under[owns:].strip()) if part)
-        self.verdict.claim(_names(owned, member), place, f"owns {owned!r}, not {sorted(member.owned)}")
+        self.verdict.claim(holds_these(owned, member.owned), place, f"owns {owned!r}, not {sorted(member.owned)}")
         judge_lane(member, self.now_us, top[starts[0] : lane_end], self.verdict)
         judge_beats(member, self.now_us, under[starts[0] : lane_end], self.verdict)
 
@@ -174,8 +175,8 @@ class MembersJudge:
         return counts(text, behind)
 
 
-def _names(text: str, member: MemberBook) -> bool:
-    """Whether `orders 0-2,10 · payments 4` are the partitions that the member holds."""
+def holds_these(text: str, names: Iterable[str]) -> bool:
+    """Whether `orders 0-2,10 · payments 4` are these partitions; of a list that is cut, no more is asked."""
     named = set()
     for part in text.split(" · ") if text else []:
         if "…" in part:
@@ -184,4 +185,4 @@ def _names(text: str, member: MemberBook) -> bool:
         for run in runs.split(","):
             first, _, last = run.partition("-")
             named |= {f"{topic}-{number}" for number in range(int(first), int(last or first) + 1)}
-    return named == set(member.owned)
+    return named == set(names)

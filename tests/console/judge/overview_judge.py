@@ -7,7 +7,7 @@ from tests.console.judge.books import Books
 from tests.console.judge.grammar import Sentences, Verdict
 from tests.console.judge.group_books import GroupBook
 from tests.console.judge.reasons import Reasons
-from tests.console.judge.spoken import DURATION, counts, partition_seconds, says
+from tests.console.judge.spoken import DURATION, counts, says, stopped_says
 
 D = f"({DURATION})"
 LEVELS = "▁▂▃▄▅▆▇█"
@@ -164,12 +164,11 @@ class OverviewJudge:
         def told(match: "re.Match[str]") -> bool:
             if last is None or story is not None:
                 return False
-            low, high = partition_seconds(match["stopped"]) if match["stopped"] else (0.0, 1.0)
             return (
                 (match["cause"], match["who"] or last.trigger) == (last.cause, last.trigger)
                 and (match["took"] is None or says(match["took"], last.over_us - last.started_us))
                 and says(match["ago"], self.now_us - last.over_us)
-                and low < high
+                and (match["stopped"] is None or stopped_says(match["stopped"], group.stopped_us(last)))
             )
 
         return (

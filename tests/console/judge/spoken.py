@@ -40,6 +40,14 @@ def partition_seconds(text: str) -> tuple[float, float]:
     return number, number + (0.1 if "." in text else 1.0)
 
 
+def stopped_says(text: str, truth_us: int) -> bool:
+    """Whether partition-seconds are written as they are; `0` and `<0.1` are not the same."""
+    if text in {"0", "<0.1"}:
+        return (truth_us == 0) if text == "0" else 0 < truth_us < 100_000
+    low, high = partition_seconds(text)
+    return low <= truth_us / SECOND_US < high
+
+
 def instant(text: str) -> int:
     """`00:12:41.350` or `12:41.3` in µs."""
     whole, _, fraction = text.partition(".")

@@ -11,22 +11,15 @@ import pytest
 
 from cluster.spec import ScenarioSpec
 from recordings.scenario import load
-from recordings.swarm import draw
-from tests.console.judge.bench import SECOND_US, false_claims, flown
-from tests.flights import random_spec
+from tests.console.judge.bench import RANDOM_S, SECOND_US, false_claims, flown, random_flight
 
 LIBRARY = sorted(path.stem for path in (Path(__file__).parents[3] / "recordings" / "library").glob("*.toml"))
 AT_MOST_S = {"reference-m": 12, "reference-l": 4, "reference-s": 60, "scale-out": 100}
-LONGEST_S, RANDOM_S = 240, 60
+LONGEST_S = 240
 QUICK = {"first-flight": 90, "eager-vs-cooperative": 45, "coordinator-failover": 125, "static-restart": 60}
 QUICK_SEEDS = (0, 1, 23, 32, 36, 49, 50, 195)
 RANDOM = int(os.environ.get("FLIGHTDECK_JUDGED", "100"))
 BATCH = 25
-
-
-def random_flight(seed: int) -> ScenarioSpec:
-    """Odd seeds come from the swarm of `flightdeck check`, even ones from the tests' own random flights."""
-    return draw(seed, RANDOM_S * SECOND_US).spec if seed % 2 else random_spec(seed)
 
 
 def told(spec: ScenarioSpec, seed: int, seconds: int, most: int) -> str:

@@ -1,0 +1,137 @@
+"""More false presenters: of transactions, of which member owns a partition, of how long a rebalance stopped them."""
+
+import msgspec
+import pytest
+
+from cluster.view.state import NEVER, ClusterView, GroupView, RebalanceView, TransactionView
+from console.presenters import case_file, grids, overview, rebalances, transactions
+from console.presenters.members import identity
+from console.presenters.text import ERROR, MOVING, Line, Span, line
+
+Patch = pytest.MonkeyPatch
+
+
+def a_dead_transaction_coordinator_goes_on(patch: Patch) -> None:
+    """Whoever committed the last state coordinates the id, also a broker that is down: as the screen did."""
+
+    def coordinator(view: ClusterView, one: TransactionView) -> Line:
+        del view
+        return line(f"broker-{one.coordinator}" if one.coordinator != NEVER else "–")
+
+    patch.setattr(transactions, "coordinator", coordinator)
+
+
+def the_newest_transaction_is_blamed(patch: Patch) -> None:
+    """Readers wait for the open transaction that began last."""
+    original = transactions.transaction_of
+
+    def blamed(view: ClusterView, producer_id: int) -> TransactionView | None:
+        known = original(view, producer_id)
+        newest = max(view.transactions.values(), key=lambda one: one.start_us)
+        return newest if known is not None else None
+
+    patch.setattr(transactions, "transaction_of", blamed)
+
+
+def timeouts_begin_late(patch: Patch) -> None:
+    """transaction.timeout.ms seems to last two seconds longer than it does."""
+    original = transactions.left_of_timeout_us
+    patch.setattr(transactions, "left_of_timeout_us", lambda one, now_us: original(one, now_us) + 2_000_000)
+
+
+def a_raised_epoch_is_not_shown(patch: Patch) -> None:
+    """PrepareEpochFence is left out: the id is Ongoing until its abort is committed."""
+    patch.setattr(transactions, "stands_at", lambda one: one.state)
+
+
+def every_last_stable_offset_is_its_high_watermark(patch: Patch) -> None:
+    """No partition is held back."""
+    patch.setattr(transactions, "held_back", lambda view: ())
+
+
+def owners_have_their_neighbours_letters(patch: Patch) -> None:
+    """Letters begin with B in the grid, with A in the table of members."""
+    patch.setattr(grids, "identity", lambda place: identity(place + 1))
+
+
+def whoever_was_assigned_owns(patch: Patch) -> None:
+    """The coordinator's assignment is shown as ownership: a dead member goes on owning its share."""
+
+    def sign(self: grids.OwnershipListing, name: str) -> Span:
+        return self.identities.get(self.targets.get(name, ""), ("·", ERROR))
+
+    patch.setattr(grids.OwnershipListing, "sign", sign)
+
+
+def what_has_no_owner_is_on_its_way(patch: Patch) -> None:
+    """`moving` for partitions that no member will take."""
+    original = grids.OwnershipListing.sign
+
+    def sign(self: grids.OwnershipListing, name: str) -> Span:
+        shown = original(self, name)
+        return ("↻", MOVING) if shown[0] == "‖" else shown
+
+    patch.setattr(grids.OwnershipListing, "sign", sign)
+
+
+def lag_of_an_owner_is_that_of_all(patch: Patch) -> None:
+    """Each cell's height is the lag of the whole group."""
+
+    def lag_of(view: ClusterView, group: GroupView, partition: object) -> int:
+        del view, partition
+        return group.lag_series.values[-1] if group.lag_series.values else 0
+
+    patch.setattr(grids, "lag_of", lag_of)
+
+
+def stopped_is_the_time_it_took(patch: Patch) -> None:
+    """The table shows its duration times the partitions that paused, also when they paused for a part of it."""
+    costs = rebalances.partition_seconds
+
+    def rows(self: rebalances.RebalancesListing, key: str) -> tuple[Line]:
+        one = self.by_key.get(key)
+        longer = one.took_us * one.halted if one is not None else 0
+        patch.setattr(rebalances, "partition_seconds", lambda us: costs(longer or us))
+        return original(self, key)
+
+    original = rebalances.RebalancesListing.rows
+    patch.setattr(rebalances.RebalancesListing, "rows", rows)
+
+
+def a_case_counts_what_was_before_twice(patch: Patch) -> None:
+    """`… partition-seconds unowned` holds those before the rebalance began, which are told besides."""
+    original = case_file._cost
+
+    def cost(group: GroupView, one: RebalanceView, width: int) -> list[Line]:
+        twice = one.stopped_partition_us + one.unowned_before_us
+        return original(group, msgspec.structs.replace(one, stopped_partition_us=twice), width)
+
+    patch.setattr(case_file, "_cost", cost)
+
+
+def a_rebalance_stops_what_it_keeps(patch: Patch) -> None:
+    """The overview's `stopped` is of every partition of the group for as long as it took."""
+    original = overview.rebalance_words
+
+    def words(last: RebalanceView, now_us: int, width: int) -> Line:
+        all_us = last.took_us * (last.halted + last.kept)
+        return original(msgspec.structs.replace(last, stopped_partition_us=all_us), now_us, width)
+
+    patch.setattr(overview, "rebalance_words", words)
+
+
+STATE_LIARS = {
+    a_dead_transaction_coordinator_goes_on: ("random 1", 60),
+    the_newest_transaction_is_blamed: ("random 2", 60),
+    timeouts_begin_late: ("stuck-last-stable-offset", 40),
+    a_raised_epoch_is_not_shown: ("zombie-producer", 60),
+    every_last_stable_offset_is_its_high_watermark: ("stuck-last-stable-offset", 40),
+    owners_have_their_neighbours_letters: ("first-flight", 40),
+    whoever_was_assigned_owns: ("static-restart", 60),
+    what_has_no_owner_is_on_its_way: ("static-restart", 60),
+    lag_of_an_owner_is_that_of_all: ("first-flight", 40),
+    stopped_is_the_time_it_took: ("eager-vs-cooperative", 45),
+    a_case_counts_what_was_before_twice: ("static-restart", 110),
+    a_rebalance_stops_what_it_keeps: ("eager-vs-cooperative", 45),
+}
+"""Each liar with a flight in which it lies, as in `liars.LIARS`."""
