@@ -296,7 +296,7 @@ class TransactionEventsListing(MomentsListing):
     """What befell transactional ids: who was fenced, by whom and with which error, and what was aborted."""
 
     title = "fenced and aborted"
-    vacant = line(("nobody was fenced and nothing aborted", MUTED))
+    vacant = line(("no producer was fenced, no transaction aborted", MUTED))
 
     def __init__(self, view: ClusterView, width: int) -> None:
         super().__init__(view, width, view.transactions)

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from cluster.view.state import NEVER, ClusterView, GroupView, RebalanceView, TransactionView
-from console.presenters import case_file, grids, overview, rebalances, transactions
+from console.presenters import case_file, grids, numbers, overview, rebalances, transactions
 from console.presenters.members import identity
 from console.presenters.text import ERROR, MOVING, Line, Span, line
 
@@ -86,7 +86,7 @@ def lag_of_an_owner_is_that_of_all(patch: Patch) -> None:
 
 def stopped_is_the_time_it_took(patch: Patch) -> None:
     """The table shows its duration times the partitions that paused, also when they paused for a part of it."""
-    costs = rebalances.partition_seconds
+    costs = numbers.partition_seconds
 
     def rows(self: rebalances.RebalancesListing, key: str) -> tuple[Line]:
         one = self.by_key.get(key)
