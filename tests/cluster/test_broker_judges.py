@@ -26,6 +26,7 @@ from tests.cluster.broker_flights import SECOND_US, cluster
 from tests.flights import careless, may_lose, never_whole
 from tests.judges import LogJudge
 from tests.judges_brokers import judging
+from tests.quick import mostly_slow
 from tests.truth import Truth, differences
 from tests.witness import watching
 
@@ -124,12 +125,12 @@ ONCE_WRONG = (31, 91, 118, 123, 124, 175, 195, 219, 245)
 # forgot the deleted or never saw them
 
 
-@pytest.mark.parametrize("seed", [*range(12), *ONCE_WRONG])
+@pytest.mark.parametrize("seed", mostly_slow([*range(12), *ONCE_WRONG], quick=[0, 1, *ONCE_WRONG[:5]]))
 def test_every_invariant_holds_in_random_flights_of_brokers(seed: int) -> None:
     assert not judged(random_brokers(seed), seed=seed, converges=True)
 
 
-@pytest.mark.parametrize("seed", [*range(6), 27, 28])
+@pytest.mark.parametrize("seed", mostly_slow([*range(6), 27, 28], quick=[0, 27, 28]))
 def test_every_invariant_of_brokers_holds_whatever_producers_risk(seed: int) -> None:
     assert not judged(careless(random_brokers(seed), seed), seed=seed, converges=True)
 

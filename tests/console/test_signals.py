@@ -20,6 +20,7 @@ class Assignor:
     name = "endless"
     def assign(self, partitions_per_topic, subscriptions):
         turns = 0
+        open("began", "w").close()
         while True:
             turns += 1
 """
@@ -30,6 +31,8 @@ DEAF = ENDLESS.replace(
 )
 SCENARIO = f"""title = "Endless"
 until = "1h"
+[cluster]
+config = {{ "group.initial.rebalance.delay.ms" = 0 }}
 {DECLARED}assignors = ["endless.Assignor"]
 """
 COMMANDS = {
@@ -51,16 +54,10 @@ def started(words: tuple[str, ...], folder: Path) -> subprocess.Popen[str]:
     )
 
 
-def wait_for_a_turn_without_an_end(process: subprocess.Popen[str]) -> None:
-    """Until the process does nothing but compute: its first assignment has begun."""
-    busy_before = 0.0
-    while process.poll() is None:
-        time.sleep(0.5)
-        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-        busy = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        if busy > 1.5 and busy - busy_before > 0.1:
-            return
-        busy_before = busy
+def wait_for_a_turn_without_an_end(process: subprocess.Popen[str], folder: Path) -> None:
+    """Until the first assignment has begun."""
+    while process.poll() is None and not (folder / "began").exists():
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +74,7 @@ def test_a_turn_without_an_end_is_broken_off(words: tuple[str, ...], number: sig
     (tmp_path / "endless.py").write_text(ENDLESS)
     (tmp_path / "endless.toml").write_text(SCENARIO)
     process = started(words, tmp_path)
-    wait_for_a_turn_without_an_end(process)
+    wait_for_a_turn_without_an_end(process, tmp_path)
     process.send_signal(number)
     _, error = process.communicate(timeout=30)
     assert "Traceback" not in error
@@ -92,7 +89,7 @@ def test_code_that_catches_everything_ends_with_the_process(tmp_path: Path) -> N
     (tmp_path / "endless.py").write_text(DEAF)
     (tmp_path / "endless.toml").write_text(SCENARIO)
     process = started(COMMANDS["run"], tmp_path)
-    wait_for_a_turn_without_an_end(process)
+    wait_for_a_turn_without_an_end(process, tmp_path)
     process.terminate()
     process.communicate(timeout=30)
     assert process.returncode == 1
@@ -109,7 +106,10 @@ def test_code_that_catches_everything_ends_with_the_process(tmp_path: Path) -> N
     ids=["run", "plain", "check"],
 )
 def test_sigterm_ends_what_a_shell_has_put_in_the_background(words: tuple[str, ...], tmp_path: Path) -> None:
-    script = '"$@" >out 2>err & p=$!; sleep 4; kill $p; wait $p; echo $?'
+    part = "a.flight/segment-000001.jsonl.part"
+    ready = f"-s {part}" if "--record" in words else "$(cut -d' ' -f14 /proc/$p/stat) -gt 200"  # 2 s of CPU
+    flies = f"until [ {ready} ] || ! kill -0 $p; do sleep 0.1; done"
+    script = f'"$@" >out 2>err & p=$!; {flies}; kill $p; wait $p; echo $?'
     done = subprocess.run(
         ["bash", "-c", script, "bash", *FLIGHTDECK, *words],
         cwd=tmp_path,

@@ -41,7 +41,7 @@ topics = ["orders"]
 members = 2
 config = { "group.instance.id" = "A\u001b]0;PWN\u0007\n\u009b\u202e" }
 [[at]]
-time = "6s"
+time = "1500ms"
 do = "mark \"\u001b]0;PWN\u0007\""
 """.replace("§", "\u009b").replace("¤", "\u202e")
 
@@ -81,7 +81,7 @@ def test_every_one_is_spelled_and_drawn_in_one_cell() -> None:
         ("rerun", "{flight}"),
         ("play", "{flight}", "--headless"),
         ("export", "{flight}", "--to", "{out}" + TITLE),
-        ("--plain", "--scenario", "{evil}"),
+        ("--plain", "--scenario", "{evil}", "--until", "2s"),
         ("doctor",),
         # errors
         (TITLE,),

@@ -20,21 +20,24 @@ from recordings.swarm_faults import CLASSES, RESTARTED_MS
 from recordings.swarm_rare import RARE
 from tests.mutants import MUTANTS, SURVIVORS
 from tests.mutants.searching import BEGINNINGS, CAUGHT_IN, seeds_to_detect
+from tests.quick import mostly_slow
 
 MINUTE_US = 60_000_000
 QUICK = ("acknowledges_before_the_high_watermark", "forgets_the_last_stable_offset", "elects_without_a_new_epoch")
 
 
-def test_sound_clusters_break_nothing_and_become_whole() -> None:
-    checked = check(6, MINUTE_US, first_seed=0)
+@pytest.mark.parametrize("seeds", mostly_slow((3, 6), quick=[3]))
+def test_sound_clusters_break_nothing_and_become_whole(seeds: int) -> None:
+    checked = check(seeds, MINUTE_US, first_seed=0)
     assert checked.held, checked.failures
-    assert (checked.seeds, checked.flown_twice) == (6, 1)
-    assert checked.events > 6_000
+    assert (checked.seeds, checked.flown_twice) == (seeds, 1)
+    assert checked.events > 1_000 * seeds
     assert checked.seeds_per_hour > 0
 
 
-def test_it_does_not_matter_how_many_processes_fly() -> None:
-    alone, together = (check(5, MINUTE_US, first_seed=8, jobs=jobs) for jobs in (1, 2))
+@pytest.mark.parametrize(("seeds", "first"), [(2, 9), pytest.param(5, 8, marks=pytest.mark.slow)])
+def test_it_does_not_matter_how_many_processes_fly(seeds: int, first: int) -> None:
+    alone, together = (check(seeds, MINUTE_US, first_seed=first, jobs=jobs) for jobs in (1, 2))
     assert alone.reach == together.reach
     assert sum(alone.reach.values()) > 0
     found = [(each.seeds, each.events, each.flown_twice, each.unreached, each.failures) for each in (alone, together)]
@@ -111,6 +114,7 @@ def test_there_are_enough_mutants() -> None:
     assert all(set(mutant.needs) <= {*FEATURES, *RARE, *CLASSES} for mutant in MUTANTS.values())
 
 
+@pytest.mark.slow  # test_the_command_prints_the_failure… makes a smaller one small
 def test_a_failure_is_made_small_and_its_file_shows_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """No follower is let back in: one fault that throws a follower out is enough, and the others go."""
     monkeypatch.setattr(Replica, "admit_followers", lambda *_: None)

@@ -13,6 +13,7 @@ from cluster.events import Event
 from cluster.unbuilt import refused_config
 from recordings.flight import LastEvent, fly, make_plan
 from recordings.scenario import ScenarioErrors, SettingError, apply_settings, parse_scenario
+from tests.quick import mostly_slow
 
 TEXT = """
 title = "Everything that has a setting"
@@ -103,7 +104,7 @@ def fly_with(settings: list[tuple[str, str, str]]) -> int:
     return events
 
 
-@pytest.mark.parametrize("key", NUMBERS, ids=lambda key: f"{key.scope}:{key.name}")
+@pytest.mark.parametrize("key", mostly_slow(NUMBERS, quick=NUMBERS[::4]), ids=lambda key: f"{key.scope}:{key.name}")
 def test_every_number_that_is_permitted_can_be_flown(key: ConfigKey) -> None:
     for value in values_of(key):
         with at_most(SECONDS):

@@ -22,6 +22,7 @@ from console.traces import Traces
 from recordings.flight import make_plan
 from recordings.journal import Recorder, new_header
 from recordings.scenario import load, parse_scenario
+from tests.quick import mostly_slow
 from tests.weight import weight
 
 SMALL = """
@@ -141,7 +142,7 @@ def test_a_recorded_flight_weighs_what_is_live(tmp_path: Path) -> None:
     assert twenty < MOST * ten
 
 
-@pytest.mark.parametrize("what", [*LEAKS, "events"])
+@pytest.mark.parametrize("what", mostly_slow([*LEAKS, "events"], quick=["events"]))
 def test_what_is_kept_for_ever_is_found(tight: pytest.MonkeyPatch, tmp_path: Path, what: str) -> None:
     sinks: list[Callable[[Event], object]] = []
     if what == "events":

@@ -22,6 +22,7 @@ from cluster.protocol import java_string_hash
 from cluster.transaction_index import TransactionIndex
 from recordings.flight import fly, make_plan
 from recordings.scenario import library, load, parse_scenario
+from tests.quick import mostly_slow
 
 Patch = pytest.MonkeyPatch
 MASK = 0x7FFF_FFFF
@@ -231,7 +232,10 @@ def test_every_scenario_is_broken() -> None:
     assert sorted([*BREAKS, *UNBREAKABLE]) == library()
 
 
-@pytest.mark.parametrize("name", BREAKS)
+LONG = ("add-partitions", "broker-down", "deploy-storm", "read-process-write", "scale-out", "session-expired")
+
+
+@pytest.mark.parametrize("name", mostly_slow(BREAKS, quick=[name for name in BREAKS if name not in LONG]))
 def test_a_broken_rule_is_noticed(name: str, monkeypatch: Patch) -> None:
     broken = BREAKS[name]
     there, instead = broken.text
