@@ -278,6 +278,7 @@ AUDIT = GroupSpec(
         "auto.commit.interval.ms": 1_000,
         "isolation.level": "read_committed",
         "metadata.max.age.ms": 5_000,
+        "request.timeout.ms": 3_000,  # of a request that a crashed host took with it: Kafka's 30 s outlast the healing
     },
 )
 """Who reads what the first group writes: undisturbed, so that what it meets twice was written twice."""

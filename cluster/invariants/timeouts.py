@@ -36,6 +36,8 @@ class TimeoutInvariants:
                     )
         self._ended_us: dict[str, int] = {}  # transactional id → when its last transaction was over
         self._down_us: dict[int, int] = {}  # broker → since when its process does not run
+        self._frozen: dict[int, tuple[int, int]] = {}  # broker → from when to when it was frozen last
+        self._silent_us: dict[int, int] = {}  # broker that is down → since when it may have sent no heartbeat
         self._controller_us = self._disturbed_us = self._held_up_us = 0
         self._of_processes: dict[int, None] = {}  # faults that hold no message up
         self._outstanding: dict[tuple[str, str], list[int]] = {}  # when its unfinished batches were opened
@@ -81,14 +83,19 @@ class TimeoutInvariants:
     # --- brokers ------------------------------------------------------------------------------------------------------
 
     def broker_down(self, event: e.BrokerPaused | e.BrokerStopped) -> None:
-        """It sends no heartbeats from now on."""
-        self._down_us.setdefault(event.broker, event.at_us)
+        """It sends no heartbeats from now on; one that has just been resumed may not have sent any since."""
+        if event.broker not in self._down_us:
+            since_us, until_us = self._frozen.get(event.broker, (0, -self._beat_us - 1))
+            just_resumed = event.at_us - until_us <= self._beat_us
+            self._silent_us[event.broker] = since_us if just_resumed else event.at_us
+            self._down_us[event.broker] = event.at_us
         self._disturbed_us = event.at_us
 
     def broker_up(self, event: e.BrokerResumed | e.BrokerUnfenced) -> None:
         """It does again; one that starts is not let in before its former session is over."""
         self._held_up_us = event.at_us
-        self._down_us.pop(event.broker, None)
+        if self._down_us.pop(event.broker, None) is not None and isinstance(event, e.BrokerResumed):
+            self._frozen[event.broker] = (self._silent_us[event.broker], event.at_us)
         self._disturbed_us = event.at_us
 
     def controller_elected(self, event: e.ControllerElected) -> None:
@@ -113,14 +120,14 @@ class TimeoutInvariants:
             if quiet:
                 broken("S6", event, f"{name} is fenced while it runs and no fault is in force")
             return
-        silent_us = event.at_us - down_us
+        stopped_us, silent_us = event.at_us - down_us, event.at_us - self._silent_us[event.broker]
         session = f"its session is {self._session_us / MS:g} ms"
         links = any(not fault.text.startswith(_PROCESSES) for fault in self._view.faults.values())
         if not links and silent_us < self._session_us - self._beat_us - SETTLED_US and self._disturbed_us == down_us:
-            broken("S6", event, f"{name} is fenced {silent_us / MS:g} ms after it stopped, {session}")
+            broken("S6", event, f"{name} is fenced {stopped_us / MS:g} ms after it stopped, {session}")
         since_us = max(down_us, self._controller_us, self._held_up_us)  # another controller begins anew
         if not links and event.at_us - since_us > self._session_us + LATE_US:
-            broken("S6", event, f"{name} is fenced {silent_us / MS:g} ms after it stopped, {session}")
+            broken("S6", event, f"{name} is fenced {stopped_us / MS:g} ms after it stopped, {session}")
 
     # --- batches ------------------------------------------------------------------------------------------------------
 

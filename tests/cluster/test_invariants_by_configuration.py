@@ -129,6 +129,10 @@ def killed(ms: float) -> e.Event:
     return e.BrokerStopped(broker=2, how="kill", at_us=int(ms * MS))
 
 
+def frozen(ms: float, until_ms: float) -> list[e.Event]:
+    return [e.BrokerPaused(broker=2, at_us=int(ms * MS)), e.BrokerResumed(broker=2, at_us=int(until_ms * MS))]
+
+
 def opened(ms: float) -> e.Event:
     return e.BatchOpened(producer="p-1", partition=P, bytes=1, at_us=int(ms * MS))
 
@@ -210,6 +214,8 @@ MORE: list[tuple[str, list[e.Event]]] = [
     ("S6", [gone(20_000)]),
     ("S6", [killed(20_000), gone(23_000)]),
     ("S6", [killed(20_000), gone(31_000)]),
+    ("S6", [*frozen(13_300, 20_000), killed(22_100), gone(22_400)]),
+    ("S6", [*frozen(19_000, 20_000), killed(20_000), gone(22_400)]),
     ("S7", [opened(0), failed(119_000)]),
     ("S7", [appended(0), watermark(10), opened(0), answered(122_000)]),
     ("J2", [*began(0, 5), done(4, 6)]),
@@ -242,6 +248,7 @@ LEGAL: list[list[e.Event]] = [
     [transaction("Empty"), fenced(60_000)],
     [transaction("Empty"), fenced(10, "InitProducerId")],
     [killed(20_000), gone(28_000)],
+    [*frozen(13_300, 20_000), killed(20_000), gone(22_000)],  # seed 9612: its disk was full when it was resumed
     [e.FaultStarted(fault=1, text="cut broker-1 broker-2", ends_at_us=-1), gone(20_000)],
     [opened(0), failed(120_000)],
     [*began(0, 5), given("g-1"), done(0, 6)],
