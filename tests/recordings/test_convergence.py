@@ -84,6 +84,7 @@ def test_a_group_whose_own_transactions_may_hang_reads_on_only_where_none_does()
 
 # --- transactional ids that expire while a group joins ----------------------------------------------------------------
 
+ONCE = 'delivery.by_group["audit"].duplicated == 0'
 STABLE = 'groups["g"].state == "Stable" && groups["g"].members == 2'
 
 
@@ -130,6 +131,24 @@ def test_a_group_whose_ids_expire_at_the_initial_barrier_never_settles_and_need_
 def test_a_group_whose_ids_live_longer_than_that_barrier_settles(config: tuple[int, int]) -> None:
     assert STABLE in converged(exactly_once(*config))
     assert becomes_stable(exactly_once(*config))
+
+
+def audited(scenario: ScenarioSpec) -> list[str]:
+    """What is asked of the same group when it writes what it reads, and another group counts that."""
+    application = msgspec.structs.replace(scenario.groups[0].application, writes="out")
+    writer = msgspec.structs.replace(scenario.groups[0], application=application)
+    topics = (*scenario.topics, TopicSpec("out", replication=1))
+    groups = (writer, GroupSpec("audit", ("out",), config={**EARLIEST, "isolation.level": "read_committed"}))
+    return converged(msgspec.structs.replace(scenario, topics=topics, groups=groups))
+
+
+def test_a_writer_whose_ids_expire_for_ever_may_not_have_written_its_last_poll() -> None:
+    """Seed 11258: the transaction of the last eleven records failed with INVALID_PRODUCER_ID_MAPPING."""
+    reads, writes = (f'delivery.by_group["{name}"].delivered' for name in ("audit", "g"))
+    all_written = f"{reads} + {reads}_unacknowledged == {writes} + {writes}_unacknowledged"
+    assert all_written in audited(exactly_once(8_000))
+    assert all_written not in audited(exactly_once(4_000))
+    assert ONCE in audited(exactly_once(4_000))
 
 
 def test_a_coordinator_that_forgets_ids_too_early_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
