@@ -1,0 +1,209 @@
+"""What a log says, in a form that a real cluster and Flightdeck share: the one module that recorder and test both use.
+
+A row is a log line as it was written, a fact what remains of it: `[at_ms, actor, level, logger, text]`. Gone is what no
+two runs have in common: member ids become `g01-1#1` (the first id of g01-1), producer ids `P:NAME`, nodes `NODE 1`,
+offsets above 0 `N`. What Kafka prints in the order of a hash map is sorted; lines of one kind for several partitions
+are one, and so are the lookups of a coordinator that are repeated every 100 ms.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """A log line; `writer` names the client that wrote it, for lines that do not say so themselves."""
+
+    at_ms: float
+    level: str
+    logger: str
+    text: str
+    writer: str = ""
+
+
+class Fact(NamedTuple):
+    """One line of a trace. `actor`: a client, `app NAME` (its application), `GroupCoordinator GROUP` or a logger."""
+
+    at_ms: int
+    actor: str
+    level: str
+    logger: str
+    text: str
+
+
+CLIENTS = frozenset(
+    {
+        *("ClassicKafkaConsumer", "ConsumerCoordinator", "ConsumerRebalanceListenerInvoker", "ConsumerUtils"),
+        *("SubscriptionState", "FetchCollector", "AbstractStickyAssignor"),
+        *("TransactionManager", "Sender", "ErrorLoggingCallback"),
+    }
+)
+COORDINATORS = frozenset({"GroupMetadataManager", "ClassicGroup", "GroupCoordinatorShard", "TransactionCoordinator"})
+SERVERS = frozenset(
+    {"Partition", "ReplicationControlManager", "BrokerHeartbeatManager", "UnifiedLog", "ReplicaManager"}
+)
+COMPARED = CLIENTS | COORDINATORS | SERVERS
+"""The loggers that Flightdeck writes; what others write (metadata, connections, configuration) is not compared."""
+
+SERVER_LINES = re.compile(
+    r"Fencing broker|to unfence has been granted|been granted a controlled shutdown|ISR updated to|partition change for"
+    r"|Truncating to|Incremented log start offset"
+)
+OF_A_COORDINATOR = re.compile(r" as the txn coordinator for partition|Starting up|Startup complete|Shut")
+OF_THE_CLUSTER = re.compile(r"__consumer_offsets|__transaction_state|\bwarm\b|warm-")
+
+UUID = re.compile(r"([\w.]+(?:-[\w.]+)*?)-([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
+NODE = re.compile(r"(?:127\.0\.0\.1:\d+|broker-\d+:9092) \(id: (\d+) rack: null(?: isFenced: (?:true|false))?\)")
+CLIENT = re.compile(
+    r"\[(?:Consumer|Producer)(?: instanceId=[^,\]]+,)? clientId=([^,\]]+)(?:, (?:groupId|transactionalId)=[^\]]+)?\] "
+)
+COORDINATOR = re.compile(r"\[(GroupCoordinator|TransactionCoordinator) id=\d+(?: topic=\S+ partition=\d+)?\] ")
+ITS_GROUP = re.compile(r"(?:\[Group |GroupId=|[Gg]roup )(?!metadata)([\w.]+)")
+ITS_PARTITION = re.compile(r"\[Partition (\S+) broker=\d+\]")
+CONTROLLER = re.compile(r"\[QuorumController id=\d+\] ")
+PRODUCER_ID = re.compile(
+    r"((?:transactionalId (\S+) with )?(?:producerId|ProducerId set to|[Pp]roducer(?: id)?) )(\d+)\b"
+)
+OFFSET = re.compile(r"(\{offset=)[1-9]\d*|((?:offset|offsets) )[1-9]\d*\b")
+NUMBERS = re.compile(
+    r" with correlation id \d+| \(\d+ attempts left\)| at epoch \d+(?= because)|(?<=register broker record) \d+"
+)
+ASSIGNMENT = re.compile(r"([^\s{]+)=(Assignment\(partitions=\[[^\]]*\](?:, userDataSize=\d+)?\))")
+LISTS = (
+    "Updating assignment with",
+    "Notifying assignor",
+    "Finished assignment",
+    "Request joining group due to: need to",
+)
+BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+
+PER_PARTITION = (
+    re.compile(r"(Found no committed offset for partition )(\S+)()$"),
+    re.compile(r"(Resetting offset for partition )(\S+)( to position .*)$"),
+    re.compile(r"(Setting offset for partition )(\S+)( to the committed offset .*)$"),
+    re.compile(
+        r"((?:Adding newly|Revoke previously|Lost previously) assigned partitions:? )\[?([^\[\]]*)\]?()$",
+    ),
+)
+GATHERED_WITHIN_MS = 150
+LOOKUP = re.compile(
+    r"(?:Discovered (?:group|transaction) coordinator|Group coordinator|Requesting disconnect from last known)"
+    r" (?:coordinator )?NODE \d+"
+)
+REPEATED_WITHIN_MS = 2_000
+BEGUN_MS = 50
+NO_CONTEXT = "(without context) "
+
+
+class Ids:
+    """Member ids by the order in which they were made (`g01-1#1`), producer ids by who had them first (`P:pay`)."""
+
+    def __init__(self) -> None:
+        self._members: dict[str, str] = {}
+        self._lives: dict[str, int] = {}
+        self._producers: dict[str, str] = {}
+
+    def __call__(self, text: str, actor: str) -> str:
+        """Name every id in a text that an actor wrote."""
+
+        def producer(found: re.Match[str]) -> str:
+            return found[1] + self._producers.setdefault(found[3], f"P:{found[2] or actor}")
+
+        return PRODUCER_ID.sub(producer, UUID.sub(self._member, text))
+
+    def _member(self, found: re.Match[str]) -> str:
+        name, uuid = found[1], found[2]
+        if uuid not in self._members:
+            self._lives[name] = self._lives.get(name, 0) + 1
+            self._members[uuid] = f"{name}#{self._lives[name]}"
+        return self._members[uuid]
+
+
+def facts(rows: Iterable[Row], told: Iterable[tuple[float, str, str]]) -> list[Fact]:
+    """Everything that is compared of a run: its log rows, and what its applications were told (ms, client, text)."""
+    ids = Ids()
+    lines = [_fact(row, ids) for row in sorted(rows, key=lambda row: row.at_ms) if concerns(row)]
+    calls = [Fact(round(at_ms), f"app {client}", "", "", text) for at_ms, client, text in told]
+    return sorted([*without_repeated_lookups(_gathered(lines)), *calls], key=lambda fact: fact.at_ms)
+
+
+def concerns(row: Row) -> bool:
+    """Whether a line is compared: Flightdeck writes its logger, and it is not about internal topics or warming up."""
+    name = simple_name(row.logger)
+    if name not in COMPARED or row.level in ("DEBUG", "TRACE") or "warm-" in row.text:
+        return False
+    if name in SERVERS:
+        return row.at_ms > BEGUN_MS and bool(SERVER_LINES.search(row.text)) and not OF_THE_CLUSTER.search(row.text)
+    if name == "TransactionCoordinator":
+        return not OF_A_COORDINATOR.search(row.text)
+    return True
+
+
+def simple_name(logger: str) -> str:
+    """`kafka.cluster.Partition$` → `Partition`."""
+    return logger.rpartition(".")[2].partition("$")[0]
+
+
+def _fact(row: Row, ids: Ids) -> Fact:
+    text, logger = row.text.strip(), simple_name(row.logger)
+    client, coordinator = CLIENT.match(text), COORDINATOR.match(text)
+    if client:
+        actor, text = client[1], text[client.end() :]
+    elif coordinator:
+        actor, text = coordinator[1], text[coordinator.end() :]
+        of = ITS_GROUP.search(text)
+        actor += f" {of[1]}" if of and actor == "GroupCoordinator" else ""
+    elif logger in CLIENTS:
+        actor, text = row.writer or logger, NO_CONTEXT + text
+    else:
+        of = ITS_PARTITION.match(text)
+        actor, text = f"{logger} {of[1]}" if of else logger, CONTROLLER.sub("", text)
+    return Fact(round(row.at_ms), actor, row.level, logger, normal(ids(text, actor)))
+
+
+def normal(text: str) -> str:
+    """A text without addresses, offsets and correlation ids; lists and the members of an assignment are in order."""
+    text = NODE.sub(lambda found: f"NODE {found[1]}", text)
+    text = NUMBERS.sub("", OFFSET.sub(lambda found: f"{found[1] or found[2]}N", text))
+    if text.startswith(LISTS):
+        text = BRACKETS.sub(lambda found: f"[{', '.join(sorted(found[1].split(', ')))}]", text)
+    if text.startswith("Finished assignment for group"):
+        members = sorted(f"{member}={assignment}" for member, assignment in ASSIGNMENT.findall(text))
+        text = f"{text[: text.index('{') + 1]}{', '.join(members)}}}"
+    return text.strip()
+
+
+def without_repeated_lookups(lines: Iterable[Fact]) -> Iterator[Fact]:
+    """A client that looks for its coordinator every 100 ms writes the same lines each time: each counts once."""
+    last: dict[tuple[str, str], int] = {}
+    for fact in lines:
+        lookup = LOOKUP.match(fact.text)
+        if lookup:
+            said = last.get((fact.actor, lookup[0]))
+            last[fact.actor, lookup[0]] = fact.at_ms
+            if said is not None and fact.at_ms - said <= REPEATED_WITHIN_MS:
+                continue
+        yield fact
+
+
+def _gathered(lines: Iterable[Fact]) -> Iterator[Fact]:
+    """Lines of one kind for several partitions, which Kafka writes in the order of a hash map, as one fact."""
+    found: list[tuple[Fact, str, list[str]]] = []
+    for fact in lines:
+        match = next(filter(None, (pattern.search(fact.text) for pattern in PER_PARTITION)), None)
+        if match is None:
+            found.append((fact, "", []))
+            continue
+        template = f"{fact.text[: match.start()]}{match[1]}\0{match[3]}"
+        names = match[2].strip().split(", ")
+        for earlier, kind, so_far in reversed(found):
+            if fact.at_ms - earlier.at_ms >= GATHERED_WITHIN_MS:
+                found.append((fact, template, names))
+                break
+            if kind == template and earlier.actor == fact.actor:
+                so_far.extend(names)
+                break
+        else:
+            found.append((fact, template, names))
+    for fact, template, names in found:
+        yield fact._replace(text=template.replace("\0", ", ".join(sorted(names)))) if template else fact

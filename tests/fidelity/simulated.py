@@ -1,0 +1,118 @@
+"""A scenario as Flightdeck flies it, as facts: the lines of `run --log`, and what its applications were told."""
+
+import os
+
+from cluster.events import (
+    ApplicationFailed,
+    BatchFailed,
+    ConsumerFenced,
+    Event,
+    OffsetCommitRefused,
+    PartitionsAssigned,
+    PartitionsRevoked,
+    ProducerDeclared,
+    ProducerIdAssigned,
+    ProducerStateChanged,
+    SendRefused,
+    TransactionStateChanged,
+)
+from recordings.flight import fly, make_plan
+from recordings.kafka_log import RENDERERS
+from recordings.kafka_log_notes import Notes
+from recordings.scenario import load
+from tests.fidelity.normalisation import Fact, Row, facts
+
+Told = tuple[float, str, str]
+
+
+def flown(scenario: str | os.PathLike[str]) -> list[Fact]:
+    """The facts of a flight of this scenario file."""
+    flight = _Flight()
+    fly(make_plan(load(str(scenario))), log=flight)
+    return facts(flight.rows, flight.told())
+
+
+JAVA_NAMES = {
+    "REQUEST_TIMED_OUT": "TimeoutException",
+    "MESSAGE_TOO_LARGE": "RecordTooLargeException",
+    "OUT_OF_ORDER_SEQUENCE_NUMBER": "OutOfOrderSequenceException",
+    "GROUP_MAX_SIZE_REACHED": "GroupMaxSizeReachedException",
+}
+
+
+def java_exception(error: str) -> str:
+    """The exception that the Java client throws for an error code: `PRODUCER_FENCED` → `ProducerFencedException`."""
+    if not error.isupper():
+        return error
+    return JAVA_NAMES.get(error, f"{error.title().replace('_', '')}Exception")
+
+
+class _Flight:
+    """A sink that renders each event as Kafka's log has it, and keeps what callbacks and exceptions tell."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self._told: list[Told] = []
+        self._notes = Notes()
+        self._transactions = _Transactions()
+
+    def __call__(self, event: Event) -> None:
+        at_ms = event.at_us / 1_000
+        writer = getattr(event, "member", "") or getattr(event, "producer", "")
+        for renderer in RENDERERS.get(type(event), ()):
+            for line in renderer(self._notes, event):
+                self.rows.append(Row(at_ms, line.level, line.logger, line.context + line.message, writer))
+        self._told += [(at_ms, *each) for each in (*_told(event), *self._transactions.told(event))]
+
+    def told(self) -> list[Told]:
+        """What applications were told; one failed send() after the other, with the same error, is told once."""
+        told: list[Told] = []
+        for each in self._told:
+            if not (told and "send_failed" in each[2] and each[1:] == told[-1][1:]):
+                told.append(each)
+        return told
+
+
+def _told(event: Event) -> list[tuple[str, str]]:
+    match event:
+        case PartitionsAssigned(member=member, partitions=partitions):
+            return [(member, f"assigned [{', '.join(partitions)}]")]
+        case PartitionsRevoked(member=member, partitions=partitions, lost=lost):
+            return [(member, f"{'lost' if lost else 'revoked'} [{', '.join(partitions)}]")]
+        case OffsetCommitRefused(member=member, error=error) if error.endswith("Exception"):
+            return [(member, f"commit_threw {error}")]
+        case ConsumerFenced(member=member):
+            return [(member, "poll_threw FencedInstanceIdException")]
+        case ApplicationFailed(member=member, reason=reason):
+            return [(member, f"poll_threw {java_exception(reason.partition(':')[0])}")]
+        case BatchFailed(producer=producer, error=error) | SendRefused(producer=producer, error=error):
+            return [(producer, f"send_failed {java_exception(error)}")]
+        case _:
+            return []
+
+
+class _Transactions:
+    """What the calls of a transactional producer return: initTransactions(), commitTransaction(), an exception."""
+
+    def __init__(self) -> None:
+        self._transactional: set[str] = set()
+        self._begins: set[str] = set()
+        self._owner: dict[int, str] = {}
+
+    def told(self, event: Event) -> list[tuple[str, str]]:
+        match event:
+            case ProducerDeclared(producer=producer, transactional_id=transactional_id) if transactional_id:
+                self._transactional.add(producer)
+            case ProducerStateChanged(producer=producer, state="Running") if producer in self._transactional:
+                self._begins.add(producer)
+            case ProducerIdAssigned(producer=producer) if producer in self._begins:
+                self._begins.remove(producer)
+                self._owner[event.producer_id] = producer
+                return [(producer, "transactions_initialised")]
+            case TransactionStateChanged(state="PrepareCommit", loaded=False) if event.producer_id in self._owner:
+                return [(self._owner[event.producer_id], "transaction_committed")]
+            case ProducerStateChanged(producer=producer, state="Fenced", reason=reason):
+                return [(producer, f"producer_threw {java_exception(reason)}")]
+            case _:
+                pass
+        return []
