@@ -1,0 +1,73 @@
+"""What a real Kafka cluster with Java clients did, Flightdeck does: every trace beside its flight."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from recordings.scenario import load
+from tests.fidelity.certificate import CERTIFICATE, certificate
+from tests.fidelity.comparisons import comparison, traces
+from tests.fidelity.differences import KINDS, complaints, read_entries
+from tests.fidelity.traces import SCENARIOS, sha256
+
+pytestmark = pytest.mark.xdist_group("fidelity")  # one process: each flight is flown once
+
+FIDELITY = Path(__file__).parents[2] / "FIDELITY.md"
+OPEN_ENTRIES = 32  # entries of kind `open`: each that is corrected takes one away, and none may be added
+
+
+@pytest.mark.parametrize("name", traces())
+def test_a_real_trace_and_its_flight_differ_only_as_listed(name: str) -> None:
+    entries = read_entries()
+    found = comparison(name)
+    assert sum(found.agreeing.values()) > 10
+    assert complaints(name, found.differences, entries) == []
+
+
+def test_every_permitted_difference_occurs_in_a_trace_that_exists() -> None:
+    entries = read_entries()
+    assert len({entry.id for entry in entries}) == len(entries)
+    for entry in entries:
+        assert entry.kind in KINDS
+        assert entry.counts, f"{entry.id} occurs nowhere"
+        assert set(entry.counts) <= set(traces()), entry.id
+        assert min(entry.counts.values()) > 0
+
+
+def test_a_stated_difference_rests_on_a_row_of_fidelity_md() -> None:
+    rows = {line.split("|")[1].strip() for line in FIDELITY.read_text(encoding="utf-8").splitlines() if line[:1] == "|"}
+    for entry in read_entries():
+        assert bool(entry.row) == (entry.kind == "stated"), entry.id
+        assert not entry.row or entry.row in rows, f"{entry.id}: FIDELITY.md has no row {entry.row!r}"
+
+
+def test_open_differences_only_become_fewer() -> None:
+    still_open = [entry.id for entry in read_entries() if entry.kind == "open"]
+    assert len(still_open) == OPEN_ENTRIES, f"set OPEN_ENTRIES to {len(still_open)}, if that is fewer"
+
+
+def test_a_trace_is_of_the_scenario_file_that_is_there() -> None:
+    for name, trace in traces().items():
+        if trace.head.scenario_sha256:
+            assert trace.head.scenario_sha256 == sha256(trace.scenario_file), f"record {name} again"
+
+
+def test_every_scenario_can_be_flown_and_was_recorded() -> None:
+    recorded = {trace.head.scenario for trace in traces().values()}
+    for path in SCENARIOS.glob("*.toml"):
+        assert load(str(path)).spec.until_us > 0
+        assert path.stem in recorded, f"{path.stem} has no trace"
+
+
+def test_the_certificate_is_up_to_date() -> None:
+    assert CERTIFICATE.read_text(encoding="utf-8") == certificate(), "run `python -m tests.fidelity.certificate`"
+
+
+def test_the_readme_does_not_say_more_than_the_certificate() -> None:
+    readme = FIDELITY.with_name("README.md").read_text(encoding="utf-8")
+    said = re.search(r"more than ([\d,]+)\s+facts\s+of ([\d,]+)\s+situations", readme)
+    assert said
+    agreeing = sum(sum(comparison(name).agreeing.values()) for name in traces())
+    assert 0.9 * agreeing < int(said[1].replace(",", "")) < agreeing
+    assert int(said[2]) == len({trace.head.scenario for trace in traces().values()})
