@@ -92,6 +92,8 @@ LOOKUP = re.compile(
 )
 REPEATED_WITHIN_MS = 2_000
 BEGUN_MS = 50
+OUTCOME = "outcome"
+OUTCOMES = re.compile("acknowledged records|records that were read again|log start")
 NO_CONTEXT = "(without context) "
 
 
@@ -123,8 +125,31 @@ def facts(rows: Iterable[Row], told: Iterable[tuple[float, str, str]]) -> list[F
     """Everything that is compared of a run: its log rows, and what its applications were told (ms, client, text)."""
     ids = Ids()
     lines = [_fact(row, ids) for row in sorted(rows, key=lambda row: row.at_ms) if concerns(row)]
-    calls = [Fact(round(at_ms), f"app {client}", "", "", text) for at_ms, client, text in told]
-    return sorted([*without_repeated_lookups(_gathered(lines)), *calls], key=lambda fact: fact.at_ms)
+    calls = [
+        Fact(round(at_ms), f"app {client}", "", OUTCOME if OUTCOMES.match(text) else "", text)
+        for at_ms, client, text in told
+    ]
+    return sorted([*without_repeated_lookups(_gathered(lines)), *_told_once(calls)], key=lambda fact: fact.at_ms)
+
+
+def _told_once(calls: Iterable[Fact]) -> Iterator[Fact]:
+    """Of failed sends one after the other, with the same error, the first: a batch fails record by record."""
+    last: dict[str, str] = {}
+    for call in calls:
+        if not (call.text.startswith("send_failed") and last.get(call.actor) == call.text):
+            yield call
+        last[call.actor] = call.text
+
+
+def outcome(at_ms: float, group: str, missing: int, again: int) -> Iterator[tuple[float, str, str]]:
+    """How a group's reading ended: exact counts depend on milliseconds, whether there are any does not."""
+    yield at_ms, group, f"acknowledged records that were not read: {'some' if missing else 'none'}"
+    yield at_ms, group, f"records that were read again: {'some' if again else 'none'}"
+
+
+def offsets_text(start: int, stable: int, end: int) -> str:
+    """What is told of a topic's logs, all partitions together."""
+    return f"log start {start}, last stable {stable}, end {end}"
 
 
 def concerns(row: Row) -> bool:

@@ -1,7 +1,10 @@
 """A scenario as Flightdeck flies it, as facts: the lines of `run --log`, and what its applications were told."""
 
 import os
+from collections import deque
+from collections.abc import Iterator
 
+from cluster.commands import Mark
 from cluster.events import (
     ApplicationFailed,
     BatchFailed,
@@ -16,20 +19,32 @@ from cluster.events import (
     SendRefused,
     TransactionStateChanged,
 )
-from recordings.flight import fly, make_plan
+from cluster.spec import ScenarioSpec
+from cluster.view import ClusterView, fold
+from recordings.flight import FlightResult, fly, make_plan
 from recordings.kafka_log import RENDERERS
 from recordings.kafka_log_notes import Notes
 from recordings.scenario import load
-from tests.fidelity.normalisation import Fact, Row, facts
+from tests.fidelity.normalisation import Fact, Row, facts, offsets_text, outcome
 
 Told = tuple[float, str, str]
 
 
 def flown(scenario: str | os.PathLike[str]) -> list[Fact]:
     """The facts of a flight of this scenario file."""
-    flight = _Flight()
-    fly(make_plan(load(str(scenario))), log=flight)
-    return facts(flight.rows, flight.told())
+    plan = make_plan(load(str(scenario)))
+    flight = _Flight(plan.spec)
+    ended = fly(plan, log=flight)
+    return facts(flight.rows, [*flight.told, *_outcome(plan.spec, ended)])
+
+
+def _outcome(spec: ScenarioSpec, ended: FlightResult) -> Iterator[Told]:
+    """What became of the acknowledged records, for each group, when producers sent any."""
+    if ended.view["delivery"]["acknowledged"]:
+        for group in spec.groups:
+            counts = ended.view["delivery"]["by_group"][group.name]
+            missing = counts["acknowledged"] - counts["delivered"]
+            yield from outcome(ended.virtual_s * 1_000, group.name, missing, counts["duplicated"])
 
 
 JAVA_NAMES = {
@@ -50,11 +65,13 @@ def java_exception(error: str) -> str:
 class _Flight:
     """A sink that renders each event as Kafka's log has it, and keeps what callbacks and exceptions tell."""
 
-    def __init__(self) -> None:
+    def __init__(self, spec: ScenarioSpec) -> None:
         self.rows: list[Row] = []
-        self._told: list[Told] = []
+        self.told: list[Told] = []
         self._notes = Notes()
         self._transactions = _Transactions()
+        self._view = ClusterView()
+        self._looks = deque(_looks(spec))
 
     def __call__(self, event: Event) -> None:
         at_ms = event.at_us / 1_000
@@ -62,15 +79,24 @@ class _Flight:
         for renderer in RENDERERS.get(type(event), ()):
             for line in renderer(self._notes, event):
                 self.rows.append(Row(at_ms, line.level, line.logger, line.context + line.message, writer))
-        self._told += [(at_ms, *each) for each in (*_told(event), *self._transactions.told(event))]
+        self.told += [(at_ms, *each) for each in (*_told(event), *self._transactions.told(event))]
+        while self._looks and event.at_us >= self._looks[0][0]:
+            self._look(*self._looks.popleft())
+        if self._looks:
+            fold(self._view, event)
 
-    def told(self) -> list[Told]:
-        """What applications were told; one failed send() after the other, with the same error, is told once."""
-        told: list[Told] = []
-        for each in self._told:
-            if not (told and "send_failed" in each[2] and each[1:] == told[-1][1:]):
-                told.append(each)
-        return told
+    def _look(self, at_us: int, topic: str) -> None:
+        """What a reader finds in a topic's logs at an instant."""
+        logs = [self._view.partitions[name] for name in self._view.partitions_by_topic[topic]]
+        start, end = sum(log.log_start for log in logs), sum(log.high_watermark for log in logs)
+        self.told.append((at_us / 1_000, topic, offsets_text(start, sum(log.last_stable_offset for log in logs), end)))
+
+
+def _looks(spec: ScenarioSpec) -> Iterator[tuple[int, str]]:
+    """`mark "offsets of TOPIC"`: when a scenario looks into which topic."""
+    for step in spec.steps:
+        if isinstance(step.command, Mark) and step.command.text.startswith("offsets of "):
+            yield step.at_us, step.command.text.removeprefix("offsets of ")
 
 
 def _told(event: Event) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from tests.fidelity.normalisation import Fact
 HERE = Path(__file__).parent
 SCENARIOS = HERE / "scenarios"
 TRACES = HERE / "traces"
+RAW = HERE / "raw"
 
 
 class Step(msgspec.Struct, frozen=True):

@@ -1,0 +1,162 @@
+"""A scenario as orders for real clients: what each is started with, and what is done when."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from cluster.commands import (
+    AbandonTransaction,
+    AddPartitions,
+    Command,
+    DeleteRecords,
+    Elect,
+    Kill,
+    Mark,
+    Pause,
+    Restart,
+    Resume,
+    Set,
+    SlowMember,
+    Stall,
+    Start,
+    Stop,
+    Subscribe,
+)
+from cluster.config import Value
+from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec
+
+ASSIGNORS = {
+    "range": "RangeAssignor",
+    "roundrobin": "RoundRobinAssignor",
+    "sticky": "StickyAssignor",
+    "cooperative-sticky": "CooperativeStickyAssignor",
+}
+Words = tuple[str, ...]
+"""One line to a driver: the verb, the name, then key=value."""
+
+
+class Action(NamedTuple):
+    """Something to do at an instant: `start`, `kill`, `pause`, `resume` or `stop` a process, or `order` its driver."""
+
+    at_us: int
+    verb: str
+    target: str
+    words: Words = ()
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.target}" if self.verb != "order" else " ".join(self.words)
+
+
+class CannotRecord(Exception):  # noqa: N818 - what it says is that a scenario is none for a real cluster
+    """A scenario asks for something that is not done to a real cluster."""
+
+
+def clients(spec: ScenarioSpec) -> dict[str, tuple[int, Words]]:
+    """Each client: when it starts, and the words that start it."""
+    found: dict[str, tuple[int, Words]] = {}
+    for producer in spec.producers:
+        for number, name in enumerate(producer.instances(), start=1):
+            found[name] = (producer.start_us, _producer(producer, name, number))
+    for group in spec.groups:
+        for number, name in enumerate(group.instances()):
+            found[name] = (group.start_us + number * group.stagger_us, _member(group, name))
+    return found
+
+
+def _producer(spec: ProducerSpec, name: str, number: int) -> Words:
+    words = [f"topics={','.join(spec.topics)}", f"rate={spec.rate_per_second}", f"size={spec.size_bytes}"]
+    words += [f"limit={spec.limit}"] if spec.limit is not None else []
+    if spec.transactions is not None:
+        habit = spec.transactions
+        words += [f"transactional_id={habit.id_of(number)}", f"records={habit.records}"]
+        words += ["aborts=true"] if habit.abort == 1 else []
+        if habit.abort not in (0, 1):
+            raise CannotRecord(f"{name}: a share of transactions that are aborted is Flightdeck's choice, not Kafka's")
+    return ("producer", name, *words, *_settings(spec.config))
+
+
+def _member(spec: GroupSpec, name: str) -> Words:
+    application = spec.application
+    words = [f"group={spec.name}", f"topics={','.join(spec.topics_of(name))}", f"commit={application.commit}"]
+    words += [f"per_record_ms={application.per_record_us / 1_000}"]
+    words += [f"writes={application.writes}"] if application.writes is not None else []
+    given = dict(spec.config)
+    given["enable.auto.commit"] = application.commit == "auto"
+    given["partition.assignment.strategy"] = tuple(
+        f"org.apache.kafka.clients.consumer.{ASSIGNORS[each]}" for each in spec.assignors
+    )
+    if spec.static:
+        given["group.instance.id"] = name
+    return ("member", name, *words, *_settings(given))
+
+
+def _settings(config: dict[str, Value]) -> Iterator[str]:
+    for key, value in config.items():
+        yield f"cfg.{key}={text_of(value)}"
+
+
+def text_of(value: Value) -> str:
+    """A configuration value as Kafka reads it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def actions(spec: ScenarioSpec) -> list[Action]:
+    """Everything that is done to the cluster and its clients, in order. Raises CannotRecord."""
+    starts = [Action(at_us, "start", name) for name, (at_us, _) in clients(spec).items()]
+    steps = [action for step in spec.steps for action in _actions(step.at_us, step.command)]
+    return sorted([*starts, *steps], key=lambda action: action.at_us)
+
+
+def alone(spec: ScenarioSpec) -> set[str]:
+    """Clients that are killed or frozen: each of their lives is a process of its own."""
+    return {step.command.target for step in spec.steps if isinstance(step.command, Kill | Pause)} & clients(spec).keys()
+
+
+def _actions(at_us: int, command: Command) -> Iterator[Action]:
+    match command:
+        case Kill(target=target, for_us=for_us):
+            yield from _for(at_us, "kill", "start", target, for_us)
+        case Stop(target=target, for_us=for_us):
+            yield from _for(at_us, "stop", "start", target, for_us)
+        case Restart(target=target, for_us=for_us):
+            yield from _for(at_us, "stop", "start", target, for_us) if for_us else [Action(at_us, "restart", target)]
+        case Start(target=target):
+            yield Action(at_us, "start", target)
+        case Pause(target=target, for_us=for_us):
+            yield from _for(at_us, "pause", "resume", target, for_us)
+        case Resume(target=target):
+            yield Action(at_us, "resume", target)
+        case _:
+            yield Action(at_us, "order", *_order(command))
+
+
+def _for(at_us: int, verb: str, undone: str, target: str, for_us: int | None) -> Iterator[Action]:
+    yield Action(at_us, verb, target)
+    if for_us is not None:
+        yield Action(at_us + for_us, undone, target)
+
+
+def _order(command: Command) -> tuple[str, Words]:
+    """The target, and the words for its driver."""
+    match command:
+        case Stall(member=member, for_us=int(for_us)):
+            return member, ("client", member, "verb=stall", f"ms={for_us // 1_000}")
+        case SlowMember(member=member, to_us=to_us, for_us=None):
+            return member, ("client", member, "verb=slow", f"ms={to_us / 1_000}")
+        case Subscribe(member=member, topics=topics, for_us=None):
+            return member, ("client", member, "verb=subscribe", f"topics={','.join(topics)}")
+        case AbandonTransaction(producer=producer):
+            return producer, ("client", producer, "verb=abandon")
+        case AddPartitions(topic=topic, to=to):
+            return "", ("grow", topic, f"to={to}")
+        case DeleteRecords(topic=topic, partition=partition, before=before):
+            return "", ("delete_records", f"{topic}-{partition}", f"before={before}")
+        case Elect(kind=kind, topic=topic, partition=partition):
+            return "", ("elect", f"{topic}-{partition}", f"kind={kind.upper()}")
+        case Set(scope=scope, key=key, value=value, for_us=None) if scope.startswith("topic"):
+            return "", ("configure", scope.rpartition(".")[2], f"key={key}", f"value={value}")
+        case Mark(text=text) if text.startswith("offsets of "):
+            return "", ("offsets", text.removeprefix("offsets of "))
+        case _:
+            raise CannotRecord(f"{command}: not done to a real cluster")
