@@ -30,10 +30,10 @@ class TimeoutInvariants:
             settings = producer.producer_config()
             for number, name in enumerate(producer.instances(), 1):
                 self._delivery_us[name] = int(str(settings["delivery.timeout.ms"])) * MS
-                if producer.transactions is not None:
-                    self._lasts_us[producer.transactions.id_of(number)] = (
-                        int(str(settings["transaction.timeout.ms"])) * MS
-                    )
+                if producer.transactions is not None:  # several may have one id: each states its own timeout
+                    own_id = producer.transactions.id_of(number)
+                    lasts_us = int(str(settings["transaction.timeout.ms"])) * MS
+                    self._lasts_us[own_id] = min(lasts_us, self._lasts_us.get(own_id, lasts_us))
         self._ended_us: dict[str, int] = {}  # transactional id → when its last transaction was over
         self._down_us: dict[int, int] = {}  # broker → since when its process does not run
         self._frozen: dict[int, tuple[int, int]] = {}  # broker → from when to when it was frozen last

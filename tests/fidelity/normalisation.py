@@ -66,7 +66,8 @@ PRODUCER_ID = re.compile(
 )
 OFFSET = re.compile(r"(\{offset=)[1-9]\d*|((?:offset|offsets) )[1-9]\d*\b")
 NUMBERS = re.compile(
-    r" with correlation id \d+| \(\d+ attempts left\)| at epoch \d+(?= because)|(?<=register broker record) \d+"
+    r", dir=[^\]]+(?=\])| (?:with|in) correlation id \d+| \(\d+ attempts left\)"
+    r"| at epoch \d+(?= because)|(?<=register broker record) \d+"
 )
 ASSIGNMENT = re.compile(r"([^\s{]+)=(Assignment\(partitions=\[[^\]]*\](?:, userDataSize=\d+)?\))")
 LISTS = (
@@ -231,4 +232,4 @@ def _gathered(lines: Iterable[Fact]) -> Iterator[Fact]:
         else:
             found.append((fact, template, names))
     for fact, template, names in found:
-        yield fact._replace(text=template.replace("\0", ", ".join(sorted(names)))) if template else fact
+        yield fact._replace(text=template.replace("\0", ", ".join(sorted(names))).strip()) if template else fact

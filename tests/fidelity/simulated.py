@@ -69,7 +69,7 @@ class _Flight:
         self.rows: list[Row] = []
         self.told: list[Told] = []
         self._notes = Notes()
-        self._transactions = _Transactions()
+        self._transactions = _Transactions(spec)
         self._view = ClusterView()
         self._looks = deque(_looks(spec))
 
@@ -120,7 +120,10 @@ def _told(event: Event) -> list[tuple[str, str]]:
 class _Transactions:
     """What the calls of a transactional producer return: initTransactions(), commitTransaction(), an exception."""
 
-    def __init__(self) -> None:
+    def __init__(self, spec: ScenarioSpec) -> None:
+        aborting = [each for each in spec.producers if each.transactions is not None and each.transactions.abort == 1]
+        self._aborting = {name for each in aborting for name in each.instances()}
+        self._declared = {name for each in spec.producers for name in each.instances()}
         self._transactional: set[str] = set()
         self._begins: set[str] = set()
         self._owner: dict[int, str] = {}
@@ -135,8 +138,12 @@ class _Transactions:
                 self._begins.remove(producer)
                 self._owner[event.producer_id] = producer
                 return [(producer, "transactions_initialised")]
-            case TransactionStateChanged(state="PrepareCommit", loaded=False) if event.producer_id in self._owner:
-                return [(self._owner[event.producer_id], "transaction_committed")]
+            case TransactionStateChanged(state="PrepareCommit", loaded=False, producer_id=producer_id):
+                owner = self._owner.get(producer_id, "")
+                return [(owner, "transaction_committed")] if owner in self._declared else []
+            case TransactionStateChanged(state="PrepareAbort", loaded=False, producer_id=producer_id):
+                owner = self._owner.get(producer_id, "")
+                return [(owner, "transaction_aborted")] if owner in self._aborting else []
             case ProducerStateChanged(producer=producer, state="Fenced", reason=reason):
                 return [(producer, f"producer_threw {java_exception(reason)}")]
             case _:

@@ -8,16 +8,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-import zstandard
-
 from recordings.scenario import load
 from tests.fidelity.comparing import compare
 from tests.fidelity.normalisation import Fact
 from tests.fidelity.recorder.agenda import CannotRecord
 from tests.fidelity.recorder.cluster import Release
-from tests.fidelity.recorder.raw import Run, facts_of
+from tests.fidelity.recorder.raw import facts_of, raw_of, read_run, write_run
 from tests.fidelity.recorder.recording import record
-from tests.fidelity.traces import RAW, SCENARIOS, TRACES, Head, Step, Trace, sha256, write_trace
+from tests.fidelity.traces import SCENARIOS, TRACES, Head, Step, Trace, read_trace, sha256, write_trace
 
 MOST_LOAD = 2.0
 FIRST_PORT = 19_400
@@ -26,6 +24,8 @@ FIRST_PORT = 19_400
 def main() -> int:
     """Record each scenario; exit with 1 if one could not be."""
     options = _options()
+    if options.again:
+        return _normalise_again(options)
     release = Release(options.release, options.work)
     options.work.mkdir(parents=True, exist_ok=True)
     release.prepare()
@@ -49,10 +49,21 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--release", default="4.3.1", help="of Kafka, as Maven has it")
     parser.add_argument("--passes", type=int, default=3, help="what is not the same in each is marked as a race")
     parser.add_argument("--missing", action="store_true", help="only scenarios that have no trace of this release")
+    parser.add_argument("--again", action="store_true", help="no recording: normalise the kept logs again")
     parser.add_argument("--anyway", action="store_true", help=f"also above a load of {MOST_LOAD}")
     parser.add_argument("--first-port", type=int, default=FIRST_PORT, help="brokers have the ports after it")
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "flightdeck-recorder")
     return parser.parse_args()
+
+
+def _normalise_again(options: argparse.Namespace) -> int:
+    """Traces from the logs of their first pass, after the normalisation has changed."""
+    for path in _scenarios(options.names, options.release, missing=False):
+        trace_file, kept = TRACES / options.release / f"{path.stem}.json", raw_of(path.stem, options.release)
+        if trace_file.exists() and kept.exists():
+            head = read_trace(trace_file).head
+            write_trace(trace_file, Trace(head, tuple(facts_of(read_run(kept)))))
+    return 0
 
 
 def say(line: str) -> None:
@@ -80,7 +91,7 @@ def _record(path: Path, release: Release, options: argparse.Namespace, load_now:
         loads.append(os.getloadavg()[0])
         if number == 0:
             steps = done
-            _keep(run, RAW / release.version / f"{path.stem}.log.zst")
+            write_run(raw_of(path.stem, release.version), run)
     head = Head(
         scenario=path.stem,
         release=release.version,
@@ -99,12 +110,6 @@ def races(passes: Sequence[Sequence[Fact]]) -> list[str]:
     """What the first pass and another one do not have in common, or not as far apart."""
     found = (compare(passes[0], other).differences for other in passes[1:])
     return sorted({difference.text for differences in found for difference in differences})
-
-
-def _keep(run: Run, path: Path) -> None:
-    """The logs themselves, for readers of real logs to be tried on."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(zstandard.ZstdCompressor(level=19).compress("\n".join(run.lines).encode()))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from cluster.commands import (
 from cluster.config import Value
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec
 
+CONSUMER = "org.apache.kafka.clients.consumer"
 ASSIGNORS = {
     "range": "RangeAssignor",
     "roundrobin": "RoundRobinAssignor",
@@ -35,7 +36,10 @@ Words = tuple[str, ...]
 
 
 class Action(NamedTuple):
-    """Something to do at an instant: `start`, `kill`, `pause`, `resume` or `stop` a process, or `order` its driver."""
+    """Something to do at an instant: `start`, `kill`, `pause`, `resume` or `stop` a process, or `order` its driver.
+
+    `set`: a group's members that start from now on have another setting.
+    """
 
     at_us: int
     verb: str
@@ -43,7 +47,7 @@ class Action(NamedTuple):
     words: Words = ()
 
     def __str__(self) -> str:
-        return f"{self.verb} {self.target}" if self.verb != "order" else " ".join(self.words)
+        return " ".join(self.words if self.verb == "order" else (self.verb, self.target, *self.words))
 
 
 class CannotRecord(Exception):  # noqa: N818 - what it says is that a scenario is none for a real cluster
@@ -81,9 +85,7 @@ def _member(spec: GroupSpec, name: str) -> Words:
     words += [f"writes={application.writes}"] if application.writes is not None else []
     given = dict(spec.config)
     given["enable.auto.commit"] = application.commit == "auto"
-    given["partition.assignment.strategy"] = tuple(
-        f"org.apache.kafka.clients.consumer.{ASSIGNORS[each]}" for each in spec.assignors
-    )
+    given["partition.assignment.strategy"] = tuple(f"{CONSUMER}.{ASSIGNORS[each]}" for each in spec.assignors)
     if spec.static:
         given["group.instance.id"] = name
     return ("member", name, *words, *_settings(given))
@@ -101,10 +103,33 @@ def text_of(value: Value) -> str:
     return ",".join(value) if isinstance(value, tuple) else str(value)
 
 
+def sources(spec: ScenarioSpec) -> dict[str, list[str]]:
+    """The producers whose records reach each group, straight or through the groups that write."""
+    writers: dict[str, set[str]] = {}
+    for producer in spec.producers:
+        for topic in producer.topics:
+            writers.setdefault(topic, set()).update(producer.instances())
+    for group in spec.groups:  # a file declares a group that writes before the one that reads what it wrote
+        if group.application.writes is not None:
+            through = {name for topic in group.topics for name in writers.get(topic, ())}
+            writers.setdefault(group.application.writes, set()).update(through)
+    return {
+        group.name: sorted(
+            {
+                name
+                for member in group.instances()
+                for topic in group.topics_of(member)
+                for name in writers.get(topic, ())
+            }
+        )
+        for group in spec.groups
+    }
+
+
 def actions(spec: ScenarioSpec) -> list[Action]:
     """Everything that is done to the cluster and its clients, in order. Raises CannotRecord."""
     starts = [Action(at_us, "start", name) for name, (at_us, _) in clients(spec).items()]
-    steps = [action for step in spec.steps for action in _actions(step.at_us, step.command)]
+    steps = [action for step in spec.steps for action in _actions(step.at_us, step.command, spec)]
     return sorted([*starts, *steps], key=lambda action: action.at_us)
 
 
@@ -113,7 +138,7 @@ def alone(spec: ScenarioSpec) -> set[str]:
     return {step.command.target for step in spec.steps if isinstance(step.command, Kill | Pause)} & clients(spec).keys()
 
 
-def _actions(at_us: int, command: Command) -> Iterator[Action]:
+def _actions(at_us: int, command: Command, spec: ScenarioSpec) -> Iterator[Action]:
     match command:
         case Kill(target=target, for_us=for_us):
             yield from _for(at_us, "kill", "start", target, for_us)
@@ -127,6 +152,11 @@ def _actions(at_us: int, command: Command) -> Iterator[Action]:
             yield from _for(at_us, "pause", "resume", target, for_us)
         case Resume(target=target):
             yield Action(at_us, "resume", target)
+        case Set(scope=scope, key=key, value=value, for_us=None) if scope in [topic.name for topic in spec.topics]:
+            yield Action(at_us, "order", "", ("configure", scope, f"key={key}", f"value={value}"))
+        case Set(scope=scope, key="partition.assignment.strategy", value=value, for_us=None):
+            chosen = ",".join(f"{CONSUMER}.{ASSIGNORS[each]}" for each in value.split(","))
+            yield Action(at_us, "set", scope, (f"cfg.partition.assignment.strategy={chosen}",))
         case _:
             yield Action(at_us, "order", *_order(command))
 
@@ -154,8 +184,6 @@ def _order(command: Command) -> tuple[str, Words]:
             return "", ("delete_records", f"{topic}-{partition}", f"before={before}")
         case Elect(kind=kind, topic=topic, partition=partition):
             return "", ("elect", f"{topic}-{partition}", f"kind={kind.upper()}")
-        case Set(scope=scope, key=key, value=value, for_us=None) if scope.startswith("topic"):
-            return "", ("configure", scope.rpartition(".")[2], f"key={key}", f"value={value}")
         case Mark(text=text) if text.startswith("offsets of "):
             return "", ("offsets", text.removeprefix("offsets of "))
         case _:

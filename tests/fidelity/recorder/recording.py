@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cluster.spec import ScenarioSpec, TopicSpec
-from tests.fidelity.recorder.agenda import Action, Words, actions, alone, clients, text_of
+from tests.fidelity.recorder.agenda import Action, Words, actions, alone, clients, sources, text_of
 from tests.fidelity.recorder.cluster import RealCluster, Release
 from tests.fidelity.recorder.jvm import Jvm
 from tests.fidelity.recorder.raw import Run
@@ -72,7 +72,7 @@ class _Pass:
         lines = [line for path in self._cluster.logs() for line in _from(path, logs.get(path, 0))]
         lines += [line for jvm in self._jvms for line in _from(jvm.log, 0)]
         events = sorted((event for jvm in self._jvms for event in jvm.events), key=lambda event: float(event["at_ms"]))
-        return Run(begin * 1_000, end_ms, lines, events, [group.name for group in self._spec.groups]), steps
+        return Run(begin * 1_000, end_ms, sources(self._spec), lines, events), steps
 
     def _do(self, action: Action) -> None:
         verb, target = action.verb, action.target
@@ -89,6 +89,10 @@ class _Pass:
             self._start(target)
         elif verb == "stop":
             self._home[target].order("client", target, "verb=stop")
+        elif verb == "set":
+            for group in self._spec.groups:
+                for name in group.instances() if group.name == target else ():
+                    self._clients[name] = (0, (*self._clients[name][1], *action.words))
         elif verb == "order":
             self._home.get(target, self._shared).order(*action.words)
         else:

@@ -94,11 +94,11 @@ final class Member extends Client implements ConsumerRebalanceListener {
         try {
             producer.beginTransaction();
             for (ConsumerRecord<byte[], byte[]> record : records) work(record, each);
+            finished(records);
             Map<TopicPartition, OffsetAndMetadata> positions = new HashMap<>();
             for (TopicPartition partition : consumer.assignment()) positions.put(partition, new OffsetAndMetadata(consumer.position(partition)));
             producer.sendOffsetsToTransaction(positions, consumer.groupMetadata());
             producer.commitTransaction();
-            finished(records);
         } catch (ProducerFencedException error) {
             throw error;
         } catch (KafkaException error) {

@@ -2,7 +2,6 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.LongStream;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -20,7 +19,6 @@ final class Sender extends Client {
     private final boolean aborts;
     private final String[] topics;
     private final String transactionalId;
-    private final AtomicLong acked = new AtomicLong();
     private volatile boolean abandoned;
     private KafkaProducer<byte[], byte[]> producer;
     private long sent;
@@ -59,16 +57,10 @@ final class Sender extends Client {
     /** The next record, when it is due; false when the producer was closed meanwhile. */
     private boolean sentOne(long begin) {
         while (true) {
-            for (Order order; (order = orders.poll()) != null; ) {
-                if (order.verb().equals("stop")) {
-                    close(Duration.ofMillis(Long.MAX_VALUE));
-                    return false;
-                }
-                if (order.verb().equals("abandon")) abandoned = true;
-            }
+            if (stopped()) return false;
             long wait = (begin + (long) (sent * 1e9 / rate) - System.nanoTime()) / 1_000_000;
-            if (wait <= 0 && !abandoned) break;
-            sleep(Math.min(Math.max(wait, 1), 20));
+            if (wait <= 0) break;
+            sleep(Math.min(wait, 20));
         }
         long serial = sent++;
         byte[] value = Arrays.copyOf((name + "#" + serial + "\0").getBytes(), size);
@@ -79,12 +71,27 @@ final class Sender extends Client {
         return true;
     }
 
+    /** Obeys what was ordered meanwhile; whether that was to close. */
+    private boolean stopped() {
+        for (Order order; (order = orders.poll()) != null; ) {
+            if (order.verb().equals("stop")) {
+                close(Duration.ofMillis(Long.MAX_VALUE));
+                return true;
+            }
+            if (order.verb().equals("abandon")) abandoned = true;
+        }
+        if (abandoned) sleep(20);
+        return false;
+    }
+
     /** One transaction; an error that it survives aborts it. */
     private boolean transacted(long begin) {
         long first = sent;
         try {
             producer.beginTransaction();
             for (int open = 0; open < each && sent < limit; open++) if (!sentOne(begin)) return false;
+            producer.flush();
+            while (abandoned) if (stopped()) return false;
             if (aborts) {
                 producer.abortTransaction();
                 Telling.tell("transaction_aborted", name);
