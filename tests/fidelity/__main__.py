@@ -7,7 +7,7 @@ A WORD chooses traces by a part of their name (`4.3.1`, `twins`). `--all` shows 
 import argparse
 import sys
 
-from tests.fidelity.comparisons import comparison, traces
+from tests.fidelity.comparisons import comparison, judged, traces
 from tests.fidelity.differences import complaints, read_entries, recounted, sorted_out, write_entries
 
 
@@ -25,7 +25,7 @@ def main() -> int:
     options = parser.parse_args()
     entries = read_entries()
     if options.recount:
-        entries = recounted(entries, {name: comparison(name).differences for name in traces()})
+        entries = recounted(entries, {name: judged(name) for name in traces()})
         write_entries(entries)
     wrong = False
     for name in traces():
@@ -34,9 +34,9 @@ def main() -> int:
         found = comparison(name)
         say(f"{name}: {sum(found.agreeing.values())} facts agree, {len(found.differences)} differ")
         if options.all:
-            for entry, difference in sorted_out(name, found.differences, entries)[0]:
+            for entry, difference in sorted_out(name, judged(name), entries)[0]:
                 say(f"  {entry.id}: {difference}")
-        for complaint in complaints(name, found.differences, entries):
+        for complaint in complaints(name, judged(name), entries):
             say(f"  {complaint}")
             wrong = True
     return int(wrong)

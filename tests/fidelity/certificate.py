@@ -7,7 +7,7 @@ from typing import get_args
 
 from recordings.scenario import load
 from tests.fidelity.comparing import COMPARERS, TOLERATED_MS, TOLERATED_SHARE, Side
-from tests.fidelity.comparisons import comparison, simulated_facts, traces
+from tests.fidelity.comparisons import comparison, judged, simulated_facts, traces
 from tests.fidelity.differences import KINDS, Entry, read_entries
 from tests.fidelity.normalisation import COMPARED, Fact
 from tests.fidelity.traces import HERE, Trace
@@ -77,11 +77,12 @@ def _situations() -> Iterator[str]:
     yield ""
     yield (
         "Facts that agree: of members (callbacks, exceptions, generations), of coordinators, of logs. Then facts that"
-        " are only real, only simulated, at another place, and durations that differ. Of the durations that were"
+        " are only real, only simulated, at another place, and durations that differ; how many of these differ among"
+        " the passes of the recording too, and need no other reason. Of the durations that were"
         " compared: how many, and how far real and simulated are apart (median, most)."
     )
     yield ""
-    columns = ("trace", "situation", *COMPARERS, *get_args(Side), "durations", "median ms", "most ms")
+    columns = ("trace", "situation", *COMPARERS, *get_args(Side), "races", "durations", "median ms", "most ms")
     yield f"| {' | '.join(columns)} |"
     yield f"|{'---|' * len(columns)}"
     for name, trace in traces().items():
@@ -90,6 +91,7 @@ def _situations() -> Iterator[str]:
         cells = [name, load(str(trace.scenario_file)).spec.title]
         cells += [str(found.agreeing[comparer]) for comparer in COMPARERS]
         cells += [str(found.only(side)) for side in get_args(Side)]
+        cells.append(str(len(found.differences) - len(judged(name))))
         cells += [str(len(apart)), f"{statistics.median(apart):.0f}", str(max(apart))]
         yield f"| {' | '.join(cells)} |"
     yield ""

@@ -3,7 +3,7 @@
 import functools
 import os
 
-from tests.fidelity.comparing import Comparison, compare
+from tests.fidelity.comparing import Comparison, Difference, compare
 from tests.fidelity.normalisation import Fact
 from tests.fidelity.simulated import flown
 from tests.fidelity.traces import Trace, read_trace, trace_files
@@ -20,6 +20,12 @@ def simulated_facts(name: str) -> tuple[Fact, ...]:
     """What Flightdeck tells of a trace's scenario, as far as that recording kept it."""
     trace = traces()[name]
     return tuple(fact for fact in _flown(str(trace.scenario_file)) if fact.logger not in trace.head.left_out)
+
+
+def judged(name: str) -> list[Difference]:
+    """The differences that need a reason: those that the passes of a recording have among themselves are races."""
+    races = traces()[name].head.races
+    return [each for each in comparison(name).differences if each.text not in races]
 
 
 @functools.cache

@@ -78,14 +78,17 @@ final class Member extends Client implements ConsumerRebalanceListener {
             return;
         }
         for (ConsumerRecord<byte[], byte[]> record : records) work(record, each);
-        finished(records);
+        if (each == 0) finished(records);
         if (producer != null && !commit.equals("auto")) producer.flush();
         if (commit.equals("after-each-poll")) committed();
         if (commit.equals("async")) consumer.commitAsync((offsets, error) -> { if (error != null) Telling.error("commit_threw", name, error); });
     }
 
     private void work(ConsumerRecord<byte[], byte[]> record, double each) {
-        if (each > 0) sleep((long) each);
+        if (each > 0) {
+            sleep((long) each);
+            finished(List.of(record)); // one by one: it may be killed in the middle
+        }
         if (producer != null) producer.send(new ProducerRecord<>(given.get("writes"), record.key(), record.value()));
     }
 
@@ -94,7 +97,7 @@ final class Member extends Client implements ConsumerRebalanceListener {
         try {
             producer.beginTransaction();
             for (ConsumerRecord<byte[], byte[]> record : records) work(record, each);
-            finished(records);
+            if (each == 0) finished(records);
             Map<TopicPartition, OffsetAndMetadata> positions = new HashMap<>();
             for (TopicPartition partition : consumer.assignment()) positions.put(partition, new OffsetAndMetadata(consumer.position(partition)));
             producer.sendOffsetsToTransaction(positions, consumer.groupMetadata());
@@ -112,7 +115,7 @@ final class Member extends Client implements ConsumerRebalanceListener {
         }
     }
 
-    private void finished(ConsumerRecords<byte[], byte[]> records) {
+    private void finished(Iterable<ConsumerRecord<byte[], byte[]>> records) {
         Map<String, List<Long>> serials = new TreeMap<>();
         for (ConsumerRecord<byte[], byte[]> record : records) {
             String[] identity = new String(record.value()).split("\0")[0].split("#");
