@@ -5,7 +5,6 @@ generations), `coordinators` (their sequence) and `logs` (line, level and logger
 between two consecutive facts of an actor is compared too; an instant says nothing, what came before may be late.
 """
 
-import difflib
 import itertools
 import re
 from collections import defaultdict
@@ -91,18 +90,36 @@ def _by_actor(facts: Iterable[Fact]) -> defaultdict[tuple[Comparer, str], list[F
 
 
 def _aligned(real: list[Fact], simulated: list[Fact]) -> tuple[list[tuple[Fact, Fact]], list[Fact], list[Fact]]:
-    """Pairs that agree, and what is left of each side."""
-    matcher = difflib.SequenceMatcher(None, [each[1:] for each in real], [each[1:] for each in simulated], False)
+    """Pairs that agree, as many as there can be in one order, and what is left of each side."""
+    mine, theirs = [each[1:] for each in real], [each[1:] for each in simulated]
+    lengths = _common_lengths(mine, theirs)
     pairs: list[tuple[Fact, Fact]] = []
     left: list[Fact] = []
     right: list[Fact] = []
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-        if tag == "equal":
-            pairs += zip(real[i1:i2], simulated[j1:j2], strict=True)
+    i = j = 0
+    while i < len(mine) and j < len(theirs):
+        if mine[i] == theirs[j]:
+            pairs.append((real[i], simulated[j]))
+            i, j = i + 1, j + 1
+        elif lengths[i + 1][j] >= lengths[i][j + 1]:
+            left.append(real[i])
+            i += 1
         else:
-            left += real[i1:i2]
-            right += simulated[j1:j2]
-    return pairs, left, right
+            right.append(simulated[j])
+            j += 1
+    return pairs, [*left, *real[i:]], [*right, *simulated[j:]]
+
+
+def _common_lengths(mine: Sequence[object], theirs: Sequence[object]) -> list[list[int]]:
+    """The length of the longest common subsequence of what follows each pair of places."""
+    lengths = [[0] * (len(theirs) + 1)]
+    for each in reversed(mine):
+        below = lengths[-1]
+        row = [0] * (len(theirs) + 1)
+        for j in range(len(theirs) - 1, -1, -1):
+            row[j] = below[j + 1] + 1 if each == theirs[j] else max(below[j], row[j + 1])
+        lengths.append(row)
+    return lengths[::-1]
 
 
 def _one_sided(comparer: Comparer, real: list[Fact], simulated: list[Fact]) -> Iterator[Difference]:

@@ -67,7 +67,7 @@ PRODUCER_ID = re.compile(
 OFFSET = re.compile(r"(\{offset=)[1-9]\d*|((?:offset|offsets) )[1-9]\d*\b")
 NUMBERS = re.compile(
     r", dir=[^\]]+(?=\])| (?:with|in) correlation id \d+| \(\d+ attempts left\)"
-    r"| at epoch \d+(?= because)|(?<=register broker record) \d+"
+    r"| with topic ID [\w-]+(?=:)| at epoch \d+(?= because)|(?<=register broker record) \d+"
 )
 ASSIGNMENT = re.compile(r"([^\s{]+)=(Assignment\(partitions=\[[^\]]*\](?:, userDataSize=\d+)?\))")
 LISTS = (

@@ -35,6 +35,8 @@ def flown(scenario: str | os.PathLike[str]) -> list[Fact]:
     plan = make_plan(load(str(scenario)))
     flight = _Flight(plan.spec)
     ended = fly(plan, log=flight)
+    if not ended.held:
+        raise AssertionError(f"{plan.scenario}: {ended.invariants['violations']}")
     return facts(flight.rows, [*flight.told, *_outcome(plan.spec, ended)])
 
 
@@ -111,6 +113,8 @@ def _told(event: Event) -> list[tuple[str, str]]:
             return [(member, "poll_threw FencedInstanceIdException")]
         case ApplicationFailed(member=member, reason=reason):
             return [(member, f"poll_threw {java_exception(reason.partition(':')[0])}")]
+        case SendRefused(producer=producer, waited_for="memory"):
+            return [(producer, "send_failed BufferExhaustedException")]  # which is a TimeoutException
         case BatchFailed(producer=producer, error=error) | SendRefused(producer=producer, error=error):
             return [(producer, f"send_failed {java_exception(error)}")]
         case _:

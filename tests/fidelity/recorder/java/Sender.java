@@ -90,7 +90,7 @@ final class Sender extends Client {
         try {
             producer.beginTransaction();
             for (int open = 0; open < each && sent < limit; open++) if (!sentOne(begin)) return false;
-            producer.flush();
+            if (!aborts) producer.flush(); // an abort drops what was not sent
             while (abandoned) if (stopped()) return false;
             if (aborts) {
                 producer.abortTransaction();
