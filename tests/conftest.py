@@ -1,6 +1,7 @@
 """Options of the whole test suite, and how it is spread over processes."""
 
 import os
+import signal
 
 import hypothesis  # noqa: F401 - before a console of a test freezes what the garbage collector sees: trio registers with it
 import pytest
@@ -9,6 +10,10 @@ MOST_PROCESSES = 4
 
 for name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):  # users' processes have neither, and ours behave otherwise
     os.environ.pop(name, None)
+
+for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) is signal.SIG_IGN:  # by `nohup` or `&`: what tests start would inherit it
+        signal.signal(number, default)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
