@@ -113,8 +113,11 @@ class LogInvariants:
             found = f"log start {event.log_start}, high watermark {event.high_watermark}, log end {event.log_end}"
             broken("L1", event, f"{name}: {found}")
         if epoch >= log.taken:
-            log.taken = epoch
-            self._cut(name, log, event.log_end)
+            before, log.taken = log.leaders.get(log.taken, broker), epoch
+            # a leader that a crash left with less was followed by none: another log has other records beyond that
+            follows_none = log.lossy and before != broker
+            self._cut(name, log, min(event.log_end, log.watermark) if follows_none else event.log_end)
+            log.end = event.log_end
 
     def _cut(self, name: str, log: LogState, end: int) -> None:
         """The log ends here: of producers with later records nothing is known for sure any more."""
