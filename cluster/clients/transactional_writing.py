@@ -129,4 +129,5 @@ class TransactionalWriter(Writer):
         self.sender.abandon("TransactionAbortedException", also_sent=False)
         while self._adding or not self.sender.idle:
             await self._wait(member, "what it has sent to be settled")
+        self._check()  # AddPartitionsToTxn may have ended fatally meanwhile: nothing is left to abort
         await self.transactions.end(commit=False)
