@@ -136,7 +136,7 @@ class Broker:
     def boot(self) -> None:
         """The process starts; the cluster's first start (`open`) and a restart go on differently."""
         self.alive = self.running = True
-        self.life += 1
+        self.life, self.epoch = self.life + 1, -1  # it leads nothing before it is registered, whatever it hears
         self.lifecycle.stopping, self._host_is_up, self.halted = False, True, False
         self.disk.fill(full=False)  # whoever starts it has seen to that
         self.stopped_us = -1
@@ -258,11 +258,12 @@ class Broker:
         first = self.epoch < 0 or not self.image
         restarted = self.epoch != epoch
         self.epoch, self.live, self._live_version = epoch, live, version
-        self.image = image
-        self._versions = dict.fromkeys(image, version)
+        newer = {name: self.image[name] for name, heard in self._versions.items() if heard > version}  # by another
+        self.image = {**image, **newer}
+        self._versions = dict.fromkeys(image, version) | {name: self._versions[name] for name in newer}
         for replica in self.replicas.values():
-            if replica.partition in image:  # else it was added since, and is on its way
-                replica.apply(image[replica.partition], restarted=restarted)
+            if replica.partition in self.image:  # else it was added since, and is on its way
+                replica.apply(self.image[replica.partition], restarted=restarted)
         if first or restarted:
             self._start_ticking()
 

@@ -244,3 +244,16 @@ def test_a_registration_that_nobody_answers_is_sent_again(session_us: int, reach
     broker = SimpleNamespace(control=control, running=True, life=1)
     Lifecycle(broker, heartbeat_us=2 * SECOND_US).register(1)
     assert (len(sent), delays) == (int(reached), [again_us])
+
+
+def test_a_restarted_broker_leads_nothing_before_it_is_registered() -> None:
+    """Seed 14928: elected while its former life's session was valid, it hears of that from the next controller."""
+    steps = [(10.0, "kill broker-1 for 3s"), (11.0, "stop broker-3 for 1s"), (14.0, "fail over controller")]
+    flight = flown(cluster(*steps, (30.0, "elect preferred orders-0"), partitions=3, until_s=32))
+    (started,) = flight.all(e.BrokerStarted, SECOND_US, broker=1)
+    assert flight.all(e.LeaderElected, 10 * SECOND_US, partition="orders-2", leader=1)[0].at_us < started.at_us
+    (registered,) = flight.all(e.BrokerUnfenced, started.at_us, broker=1)
+    assert registered.at_us >= 23 * SECOND_US  # nine seconds after the last controller began to count
+    taken = flight.all(e.LeadershipTaken, started.at_us, broker=1)
+    assert [one.partition for one in taken if one.at_us < registered.at_us] == []
+    assert "orders-0" in [one.partition for one in taken]
