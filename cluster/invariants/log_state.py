@@ -9,12 +9,13 @@ class LogState:
     watermark that a broker itself has told. `short`: brokers whose host took the end of their logs, and where these
     end since, until they come in again or lead; `lossy`: one that lacked what was committed has led since, or an
     election was unclean, so that committed records may legally be gone. `shrunk_us`: since when the ISR is below min
-    ISR, -1 while it is not. `stable`: the highest last stable offset; `watermark`, `unstable`: of `epoch` only.
+    ISR, -1 while it is not. `forks`: brokers that may have other records than the leader, and from which offset on.
+    `stable`: the highest last stable offset; `watermark`, `unstable`: of `epoch` only.
     """
 
     __slots__ = (
-        "committed", "elected", "end", "epoch", "had", "isr", "leaders", "led", "lossy", "open", "producers", "short",
-        "shrunk_us", "stable", "taken", "told", "transactional", "unstable", "watermark",
+        "committed", "elected", "end", "epoch", "forks", "had", "isr", "leaders", "led", "lossy", "open", "producers",
+        "short", "shrunk_us", "stable", "taken", "told", "transactional", "unstable", "watermark",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -26,6 +27,7 @@ class LogState:
         self.had: dict[int, int] = {}
         self.led: dict[int, int] = {}
         self.short: dict[int, int] = {}
+        self.forks: dict[int, int] = {}
         self.shrunk_us = -1
         self.producers: dict[int, tuple[int, int, int]] = {}  # id → epoch, next sequence (-1: any), last base offset
         self.open: dict[int, None] = {}  # producer ids with a transaction under way here

@@ -113,11 +113,20 @@ class LogInvariants:
             found = f"log start {event.log_start}, high watermark {event.high_watermark}, log end {event.log_end}"
             broken("L1", event, f"{name}: {found}")
         if epoch >= log.taken:
-            before, log.taken = log.leaders.get(log.taken, broker), epoch
-            # a leader that a crash left with less was followed by none: another log has other records beyond that
-            follows_none = log.lossy and before != broker
-            self._cut(name, log, min(event.log_end, log.watermark) if follows_none else event.log_end)
+            forked = min(event.log_end, log.forks.pop(broker, event.log_end))
+            if forked < max(log.end, event.log_end):
+                self._fork(name, log, broker, forked)
+            log.taken = epoch
+            self._cut(name, log, forked)
+            if forked < event.log_end:  # its own records from there on were never judged: any sequence may be next
+                log.producers.clear()
             log.end = event.log_end
+
+    def _fork(self, name: str, log: LogState, broker: int, offset: int) -> None:
+        """The other replicas may have other records than this leader from an offset on."""
+        for other in self._view.partitions[name].replicas:
+            if other != broker:
+                log.forks[other] = min(offset, log.forks.get(other, offset))
 
     def _cut(self, name: str, log: LogState, end: int) -> None:
         """The log ends here: of producers with later records nothing is known for sure any more."""
@@ -132,8 +141,9 @@ class LogInvariants:
     def records_appended(self, event: e.RecordsAppended) -> None:
         """L1, R11, P1, P2: the log of the leader that counts grows at its end."""
         log = self.logs[event.partition]
-        if event.leader_epoch < log.taken:
-            return  # a deposed leader that does not know it yet
+        if event.leader_epoch < log.taken:  # a deposed leader that does not know it yet, and those that follow it
+            self._fork(event.partition, log, log.leaders[log.taken], event.base_offset)
+            return
         base = event.base_offset
         if base != log.end:
             broken("L1", event, f"{event.partition}: a batch at {base}, the log ends at {log.end}")
@@ -181,8 +191,11 @@ class LogInvariants:
             broken("R13", event, f"{event.partition}: {found}")
         if offset > log.end:
             broken("L1", event, f"{event.partition}: high watermark {offset}, log end {log.end}")
-        if epoch == log.elected and offset > log.committed:
-            log.committed = offset
+        if epoch == log.elected:
+            log.committed = max(log.committed, offset)
+            for broker in log.isr:
+                if offset > log.forks.get(broker, offset):
+                    del log.forks[broker]  # it has fetched this leader's records beyond
         if log.transactional:
             self._transactions.decided(event, log)
 
@@ -201,6 +214,7 @@ class LogInvariants:
             had = log.had.get(broker, log.committed)
             broken("R9", event, f"{name}: broker-{broker} truncates to {event.offset}, {had} were committed")
         if broker == self._view.partitions[name].taken_by:
+            self._fork(name, log, broker, event.offset)
             self._cut(name, log, event.offset)
 
     def log_start_advanced(self, event: e.LogStartAdvanced) -> None:

@@ -239,6 +239,18 @@ def late_watermark(at_us: int) -> e.Event:
 FENCED = e.BrokerFenced
 
 
+DIVERGED = [
+    appended(0, sequence=0, pid=7), elected(2, 1), taken(2, 1, 0), appended(0, epoch=1, sequence=0, pid=7),
+]  # fmt: skip
+"""Broker-2 leads without the records that broker-3 may still have (seed 14928)."""
+
+CRASHED = [
+    appended(0, sequence=0, pid=7), watermark(10), truncated(1, 0, 10, "crash"), elected(1, 1), taken(1, 1, 0),
+    appended(0, epoch=1, sequence=0, pid=7, producer_epoch=1),
+]  # fmt: skip
+"""The leader's host took its log, and it leads on with nothing (seed 11123)."""
+
+
 BREAKS: list[tuple[str, list[e.Event]]] = [
     ("R1", [elected(2, 1), taken(3, 1, 0)]),
     ("R2", [elected(2, 1), elected(3, 1)]),
@@ -266,6 +278,15 @@ BREAKS: list[tuple[str, list[e.Event]]] = [
     ("P1", [appended(0, sequence=0, pid=7), appended(10, sequence=0, pid=7)]),
     ("P1", [appended(0, sequence=0, pid=7), appended(10, sequence=11, pid=7)]),
     ("P1", [appended(0, sequence=0, pid=7), appended(10, sequence=10, pid=7, producer_epoch=1)]),
+    ("P1", [appended(0, sequence=0, pid=7), elected(2, 1), taken(2, 1, 10, watermark=0),
+            appended(10, epoch=1, sequence=0, pid=7)]),
+    ("P1", [*DIVERGED, watermark(10, 1), elected(3, 2), taken(3, 2, 10), appended(10, epoch=2, sequence=0, pid=7)]),
+    ("P1", [*DIVERGED, elected(3, 2), taken(3, 2, 0), appended(0, epoch=2, sequence=0, pid=7),
+            appended(10, epoch=2, sequence=0, pid=7)]),
+    ("P1", [*DIVERGED, elected(3, 2), taken(3, 2, 10, watermark=0), appended(10, epoch=2, sequence=10, pid=7),
+            appended(20, epoch=2, sequence=10, pid=7)]),
+    ("P1", [*CRASHED, watermark(10, 1), appended(10, epoch=1, sequence=10, pid=7, producer_epoch=1), elected(3, 2),
+            taken(3, 2, 20, watermark=10), appended(20, epoch=2, sequence=10, pid=7, producer_epoch=1)]),
     ("P2", [appended(0, sequence=0, pid=7, producer_epoch=1), appended(10, sequence=10, pid=7)]),
     ("T2", [transaction("Ongoing"), in_transaction(0, 0), transaction("PrepareCommit"), marker(10, "ABORT")]),
     ("T2", [transaction("Ongoing"), in_transaction(0, 0), transaction("PrepareCommit"), transaction("CompleteCommit")]),
@@ -323,6 +344,14 @@ LEGAL: list[list[e.Event]] = [
     [elected(-1, 1, isr=(2,)), FENCED(broker=2, reason="session expired")],
     [appended(0, sequence=0, pid=7), appended(10, sequence=0, pid=7, producer_epoch=1)],
     [appended(0, sequence=0, pid=7), elected(2, 1), taken(2, 1, 0), appended(0, epoch=1, sequence=0, pid=7)],
+    [*DIVERGED, appended(10, epoch=1, sequence=10, pid=7), elected(3, 2), taken(3, 2, 10, watermark=0),
+     appended(10, epoch=2, sequence=10, pid=7)],
+    [*DIVERGED, appended(10, epoch=1, sequence=10, pid=7), elected(3, 2), taken(3, 2, 20, watermark=0),
+     appended(20, epoch=2, sequence=10, pid=7), elected(2, 3), taken(2, 3, 30, watermark=0),
+     appended(30, epoch=3, sequence=10, pid=7)],
+    [*CRASHED, elected(2, 2), taken(2, 2, 10), appended(10, epoch=2, sequence=0, pid=7, producer_epoch=1)],
+    [appended(0, sequence=0, pid=7), watermark(10), elected(2, 1), taken(2, 1, 10), appended(10, sequence=10, pid=7),
+     elected(1, 2), taken(1, 2, 20, watermark=10), appended(20, epoch=2, sequence=20, pid=7)],
     [transaction("Ongoing"), in_transaction(0, 0), transaction("PrepareCommit"), marker(10, "COMMIT"),
      transaction("CompleteCommit"), watermark(11), *polled(11)],
     [transaction("Ongoing"), in_transaction(0, 0), coordinates(2, 1), marker(10, "COMMIT")],
