@@ -62,7 +62,7 @@ def aborting(writer: Writer, *, in_doubt: bool) -> tuple[Any, Any]:
         transactions.initialise().send(None)
     transactions.begin()
     assert not transactions.may_send_to(PARTITION)
-    thread: Any = writer._add_partitions()  # noqa: SLF001  the producer's own thread
+    thread: Any = writer._add_partitions()
     thread.send(None)
     if in_doubt:
         transactions.batch_failed()
