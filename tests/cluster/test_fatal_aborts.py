@@ -35,7 +35,7 @@ class Writer(TransactionalWriter):
         self._application = None
         self._forget()
 
-    async def ask(self, broker: int, request: m.Request) -> Any:  # noqa: ANN401 - the response that the request asks for
+    async def ask(self, broker: int, request: m.Request, *, long_poll: bool = False) -> Any:  # noqa: ANN401
         self.asked.append(type(request).__name__)
         if isinstance(request, m.FindCoordinatorRequest):
             return m.FindCoordinatorResponse(ErrorCode.NONE, broker)
