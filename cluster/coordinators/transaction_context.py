@@ -5,7 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from cluster.config import broker_number
-from cluster.coordinators.decision import Deadlines, Draft, Markers
+from cluster.coordinators.decision import DeadlineName, Deadlines, Draft, Markers
 from cluster.coordinators.transaction import Transaction
 from cluster.coordinators.transaction_records import TransactionMetadata
 from cluster.events import TransactionStateChanged
@@ -82,7 +82,9 @@ class TransactionContext:
             if known and transaction.pending is not TransactionState.DEAD:  # else a tombstone is behind it
                 transaction.make_late(record)
                 later.tell(state_changed(record, self.broker))
-                if record.state in PREPARED and transaction.written is record:
+                if record.state not in PREPARED:  # its repetition would end the next transaction without markers
+                    self.deadlines.cancel(_completion_of(record))
+                elif transaction.written is record:
                     self.write_markers(transaction, later)
 
         draft.records.append(record)
@@ -103,11 +105,15 @@ class TransactionContext:
         """Every partition has its marker: write Complete*, and again in a while if it cannot be written now."""
 
         def written(error: ErrorCode, later: Draft) -> None:
-            if error is not ErrorCode.NONE and error is not ErrorCode.NOT_COORDINATOR:
-                name = (COMPLETION, transaction.metadata.transactional_id, "")
-                self.deadlines.set(name, later.now_us + RETRY_COMPLETION_US)
+            done = error is ErrorCode.NONE or transaction.metadata.state not in PREPARED  # an earlier one counts, late
+            if not done and error is not ErrorCode.NOT_COORDINATOR:
+                self.deadlines.set(_completion_of(transaction.metadata), later.now_us + RETRY_COMPLETION_US)
 
         self.write(transaction, transaction.prepare_complete(draft.now_us), written, draft)
+
+
+def _completion_of(metadata: TransactionMetadata) -> DeadlineName:
+    return COMPLETION, metadata.transactional_id, ""
 
 
 def state_changed(metadata: TransactionMetadata, broker: int, *, loaded: bool = False) -> TransactionStateChanged:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.coordinators.decision import Decision, Markers
+from cluster.coordinators.transaction_context import RETRY_COMPLETION_US
 from cluster.coordinators.transaction_coordinator import TransactionCoordinator
 from cluster.coordinators.transaction_records import FENCING_EPOCH, LAST_EPOCH, TransactionMetadata, TransactionRecord
 from cluster.events import Event, TransactionFenced, TransactionStateChanged
@@ -458,8 +459,48 @@ def test_a_completion_that_is_committed_late_is_not_written_again() -> None:
     assert decision.late is not None
     desk.run(decision.late())
     assert desk.state() is S.COMPLETE_COMMIT
-    desk.deadline()  # to try again
+    desk.now_us += RETRY_COMPLETION_US
+    desk.run(desk.coordinator.on_deadline(desk.now_us))
     assert len(desk.log) == written
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_next_end_waits_for_its_own_markers_after_a_late_completion(version: int) -> None:
+    """Seed 16525: the repetition that was due for the first end completed the second, whose marker was on its way."""
+    desk = Desk(version)
+    desk.given(S.PREPARE_ABORT)
+    decision = _timed_out(desk, Desk.mark)
+    assert decision.late is not None
+    desk.run(decision.late())
+    assert desk.state() is S.COMPLETE_ABORT
+    assert desk.add("orders-0", epoch=desk.metadata.epoch) is NONE
+    desk.end(commit=False, epoch=desk.metadata.epoch)
+    assert desk.state() is S.PREPARE_ABORT
+    desk.now_us += RETRY_COMPLETION_US
+    desk.run(desk.coordinator.on_deadline(desk.now_us))  # when the first completion would have been tried again
+    assert desk.state() is S.PREPARE_ABORT
+    desk.mark()
+    assert desk.state() is S.COMPLETE_ABORT
+
+
+def test_a_completion_that_times_out_behind_a_late_one_is_not_written_again() -> None:
+    desk = Desk()
+    desk.given(S.PREPARE_ABORT)
+    first = _timed_out(desk, Desk.mark)
+    assert first.late is not None
+    desk.held = []
+    desk.now_us += RETRY_COMPLETION_US
+    desk.run(desk.coordinator.on_deadline(desk.now_us))
+    (second,), desk.held = desk.held, None
+    assert second.then is not None
+    desk.run(first.late())
+    desk.now_us += 60 * SECOND_US
+    desk.run(second.then(ErrorCode.COORDINATOR_NOT_AVAILABLE, desk.now_us))
+    assert desk.add("orders-0", epoch=desk.metadata.epoch) is NONE
+    desk.end(commit=False, epoch=desk.metadata.epoch)
+    desk.now_us += RETRY_COMPLETION_US
+    desk.run(desk.coordinator.on_deadline(desk.now_us))
+    assert desk.state() is S.PREPARE_ABORT
 
 
 def test_an_expiration_that_is_committed_late_takes_the_id_away() -> None:
