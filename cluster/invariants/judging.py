@@ -11,6 +11,7 @@ from typing import Any
 
 from cluster import events as e
 from cluster.invariants.assignments import AssignmentInvariants
+from cluster.invariants.committed_reads import CommittedReads
 from cluster.invariants.durations import DurationInvariants
 from cluster.invariants.groups import GroupInvariants
 from cluster.invariants.handlers import Handlers
@@ -29,7 +30,10 @@ class Invariants:
     """A sink of events that raises InvariantViolated. `view` is folded up to the event; `in_force`: ids that are on."""
 
     def __init__(self, spec: ScenarioSpec, view: ClusterView, look: Look | None = None) -> None:
-        """`look`: at the logs of replicas, where there are any; without it R6, R8 and J1 say nothing."""
+        """`look`: at the logs of replicas, if there are any.
+
+        Without it R6, R8 and J1 say nothing, and T3 nothing of partitions whose logs may have parted.
+        """
         known: dict[str, LogState] = {}
         transactions = TransactionInvariants(view, _transaction_version(spec), known)
         logs = LogInvariants(view, _strict_producers(spec), known, transactions)
@@ -44,7 +48,7 @@ class Invariants:
             self._watch({e.TransactionStateChanged: transactions.state_changed})
             self._watch({e.HangingTransactionAborted: transactions.aborted_by_hand})
         if "reader" in declared:
-            self._watch({e.RecordsProcessed: transactions.records_processed})
+            self._watch(CommittedReads(view, known, look).handlers())
         self._watch(TimeoutInvariants(spec, view).handlers())
         if "group" in declared:
             self._watch(AssignmentInvariants(view).handlers())

@@ -1,4 +1,4 @@
-"""What must hold of transactions: the last stable offset, markers, and what readers of committed data get (T)."""
+"""What must hold of transactions: the last stable offset, markers, and offsets of groups (T)."""
 
 from cluster import events as e
 from cluster.invariants.log_state import LogState
@@ -118,13 +118,3 @@ class TransactionInvariants:
             broken("T1", event, f"{event.partition}: {found}")
         log.unstable = stable
         log.stable = max(log.stable, stable)
-
-    def records_processed(self, event: e.RecordsProcessed) -> None:
-        """T3: nothing aborted is processed by a reader of committed data."""
-        known = self._view.partitions[event.partition].transactions
-        if known is None or not known.aborted.starts or not self._view.groups[event.group].read_committed:
-            return
-        aborted = known.aborted.covered(event.first_offset, event.next_offset)
-        if aborted:
-            where = f"{event.partition} {event.first_offset} … {event.next_offset - 1}"
-            broken("T3", event, f"{event.member} processed {where}, {aborted} of them aborted")

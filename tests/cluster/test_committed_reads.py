@@ -1,0 +1,76 @@
+"""T3 where the logs of a partition have parted: what is aborted is read in the replicas' logs."""
+
+from cluster import events as e
+from cluster.broker.partition_log import PartitionLog
+from cluster.protocol.record_batch import RecordBatch
+from tests.cluster.test_invariants import (
+    P,
+    _again,
+    appended,
+    elected,
+    in_transaction,
+    marker,
+    taken,
+    transaction,
+    watermark,
+)
+from tests.cluster.test_invariants_by_configuration import world_of
+
+
+def told_log(*batches: tuple[int, str]) -> PartitionLog:
+    """A log of batches of producer id 7's transactions: (how many records, "" or the marker)."""
+    log = PartitionLog(P)
+    for count, kind in batches:
+        base = log.log_end
+        log.append(
+            RecordBatch(
+                P, "" if kind else "p-1", 7, 0, -1, base, count, 1, 0, base_offset=base, leader_epoch=0,
+                transactional=True, marker=kind,
+            )
+        )  # fmt: skip
+    return log
+
+
+def processed(first: int, end: int) -> e.Event:
+    return e.RecordsProcessed(group="g", member="g-1", partition=P, first_offset=first, next_offset=end)
+
+
+COMMITTED, ABORTED = told_log((10, ""), (1, "COMMIT"), (1, "ABORT")), told_log((10, ""), (1, "ABORT"), (1, "COMMIT"))
+HANGING = told_log((10, ""))
+UNCLEAN: list[e.Event] = [  # broker 2 leads without the marker, then broker 1 again, with it: seed 15552
+    e.IsrChanged(partition=P, isr=(1,), reason="shrink"), transaction("Ongoing"), in_transaction(0, 0),
+    transaction("PrepareCommit"), marker(10, "COMMIT"), watermark(11),
+    elected(2, 1, (2,), "unclean"), taken(2, 1, 10), elected(1, 2, (1,), "unclean"), taken(1, 2, 11),
+    transaction("PrepareAbort"), appended(11, 1, epoch=2, pid=7, transactional=True, marker="ABORT"), watermark(12, 2),
+]  # fmt: skip
+FOUND = e.PositionsReset(group="g", member="g-1", positions={P: 0}, reason="earliest")
+
+
+def test_what_the_log_that_leads_again_had_committed_may_be_read() -> None:
+    world = world_of(b1=COMMITTED, b2=HANGING, b3=HANGING)
+    world.tell(*(_again(event) for event in (*UNCLEAN, FOUND, processed(0, 10))))
+    told = world.view.partitions[P].transactions
+    assert told is not None
+    assert told.aborted_records == 10  # no event tells the view of the COMMIT at 10
+
+
+def test_what_is_aborted_in_the_log_that_leads_is_noticed_after_an_unclean_election() -> None:
+    """Whoever began to read under this leader cannot have it from another one; a hanging copy is no excuse."""
+    events = [_again(event) for event in (*UNCLEAN, FOUND, processed(9, 10))]
+    world_of(b1=ABORTED, b2=HANGING, b3=HANGING).breaks("T3", *events)
+
+
+def test_what_was_fetched_before_a_leader_took_over_may_be_processed_after_it() -> None:
+    events = [_again(event) for event in (FOUND, *UNCLEAN, processed(0, 10))]
+    world_of(b1=ABORTED, b2=HANGING, b3=HANGING).tell(*events)
+
+
+def test_what_a_deposed_leader_has_committed_may_be_read_from_it() -> None:
+    events = [_again(event) for event in (*UNCLEAN, FOUND, processed(0, 10))]
+    world_of(b1=ABORTED, b2=COMMITTED, b3=HANGING).tell(*events)
+
+
+def test_records_behind_what_was_stable_before_the_leader_are_judged_for_every_reader() -> None:
+    behind = told_log((10, ""), (1, "COMMIT"), (1, "ABORT"), (10, ""), (1, "ABORT"))
+    events = [_again(event) for event in (FOUND, *UNCLEAN, processed(12, 22))]
+    world_of(b1=behind, b2=HANGING, b3=HANGING).breaks("T3", *events)
