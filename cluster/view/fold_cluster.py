@@ -128,9 +128,10 @@ def _in_sync(partition: PartitionView, isr: tuple[int, ...], at_us: int) -> None
 
 def leadership_taken(view: ClusterView, event: e.LeadershipTaken) -> None:
     partition = view.partitions[event.partition]
+    partition.led[event.broker] = event.leader_epoch
     if event.leader_epoch < partition.taken_epoch:
         return  # a frozen broker thaws and hears of an election that was followed by another one
-    _cut(view, partition, event.broker, event.log_end)
+    _cut(view, partition, event)
     if partition.transactions is not None:
         partition.transactions.taken_over(event.log_end, event.high_watermark)
         partition.transactions.endangered(event.at_us)
@@ -142,10 +143,10 @@ def leadership_taken(view: ClusterView, event: e.LeadershipTaken) -> None:
     partition.appended = event.appended
 
 
-def _cut(view: ClusterView, partition: PartitionView, leader: int, log_end: int) -> None:
+def _cut(view: ClusterView, partition: PartitionView, event: e.LeadershipTaken) -> None:
     """The log that counts is this leader's now, and ends here."""
-    ledger.taken_over(view, partition, leader, log_end)
-    while partition.append_ends and partition.append_ends[-1] > log_end:
+    ledger.taken_over(view, partition, event.broker, event.log_start, event.log_end)
+    while partition.append_ends and partition.append_ends[-1] > event.log_end:
         partition.append_ends.pop()
         partition.append_times_us.pop()
 
@@ -159,8 +160,9 @@ def records_appended(view: ClusterView, event: e.RecordsAppended) -> None:
     count = event.count
     if partition.vanished and event.producer in partition.vanished:  # sent again: it lives again
         partition.vanished[event.producer].remove(event.first_serial, event.first_serial + count)
-    if event.leader_epoch < partition.taken_epoch:
-        return  # a deposed leader that does not know it yet: its log is not the partition's any more
+    if event.leader_epoch < partition.taken_epoch:  # a deposed leader that does not know it yet
+        ledger.appended_apart(partition, event)
+        return
     end = event.base_offset + count
     partition.log_end = end
     partition.appended += count if not event.marker else 0

@@ -77,13 +77,16 @@ def ended(partition: PartitionView, transaction: EndedTransaction | None) -> Non
             note(partition.aborted_serials, partition.placements.between(first, end))
 
 
-def taken_over(view: ClusterView, partition: PartitionView, leader: int, log_end: int) -> None:
-    """The log that counts is another leader's: as far as that goes, and with what it alone had and did not truncate."""
+def taken_over(view: ClusterView, partition: PartitionView, leader: int, log_start: int, log_end: int) -> None:
+    """The log that counts is another leader's: as far as that goes, and with what it alone had and did not truncate.
+
+    What it alone had below its log's start is deleted: its leader's log began behind that, and so it started over.
+    """
     tails, before = partition.tails, partition.taken_by
     theirs = tails.pop(FOLLOWERS, [])
     if leader == before or log_end <= partition.placements.end:
         theirs = []
-    own = tails.pop(leader, [])  # what it was seen to have; below that it has what its leader had
+    own = list(_from(log_start, tails.pop(leader, [])))  # it was seen to have these; below, what its leader had
     bound = own[0][0] if own else log_end
     shared = [(first, min(end, bound), name, serial) for first, end, name, serial in theirs if first < bound]
     tail = [run for run in [*shared, *own] if run[0] < log_end]
@@ -92,6 +95,22 @@ def taken_over(view: ClusterView, partition: PartitionView, leader: int, log_end
         tails[before] = gone
     for first, end, producer, serial in tail:
         partition.placements.append(first, min(end, log_end), producer, serial)
+
+
+def appended_apart(partition: PartitionView, event: e.RecordsAppended) -> None:
+    """A deposed leader appends to its own log, which counts once more if it is elected again (an unclean election)."""
+    producer = "" if event.marker else event.producer
+    run = (event.base_offset, event.base_offset + event.count, producer, event.first_serial)
+    for broker, epoch in partition.led.items():
+        if epoch == event.leader_epoch:
+            partition.tails.setdefault(broker, []).append(run)
+
+
+def _from(offset: int, runs: Iterable[Run]) -> Iterator[Run]:
+    """What of these runs stands at this offset and behind it."""
+    for first, end, producer, serial in runs:
+        if end > offset:
+            yield max(first, offset), end, producer, serial + max(offset - first, 0)
 
 
 def truncated(view: ClusterView, partition: PartitionView, broker: int, offset: int) -> None:

@@ -71,8 +71,9 @@ class PartitionView(msgspec.Struct, gc=False):
     log holds any more, `aborted_serials` those of aborted transactions, `deleted_serials` those that `placements` has
     forgotten because they were deleted (`deleted_before`: where the log started before it last advanced, and when that
     was). `tails`: broker → what its log had beyond its successor's, as long as it has not truncated; -1 → what a crash
-    took from the last leader's log, and its followers may have. `cut_off`: what stood last at offsets beyond the log's
-    end, where applications may still be at work on it.
+    took from the last leader's log, and its followers may have. `led`: broker → the epoch in which it last took
+    leadership, since a deposed leader appends to its own log until it learns of its successor. `cut_off`: what stood
+    last at offsets beyond the log's end, where applications may still be at work on it.
     """
 
     partition: str
@@ -88,6 +89,7 @@ class PartitionView(msgspec.Struct, gc=False):
     bytes: int = 0
     taken_epoch: int = -1
     taken_by: int = -1
+    led: dict[int, int] = {}
     appended: int = 0
     produced: int = 0
     acked: int = 0

@@ -115,8 +115,61 @@ def test_a_successor_has_what_a_crash_took_below_the_record_that_survived_with_i
         partition="orders-0", broker=2, first_offset=113, records=1, leader_epoch=0, producer="p-1", first_serial=113
     )
     ledger.survived(view, partition, survivor)
-    ledger.taken_over(view, partition, 2, 114)
+    ledger.taken_over(view, partition, 2, 0, 114)
     assert list(partition.placements.between(0, 114)) == [(0, 114, "p-1", 0)]
+
+
+def taken(broker: int, epoch: int, log_end: int, log_start: int = 0) -> e.LeadershipTaken:
+    """This broker leads the log of orders-0, which ends there."""
+    return e.LeadershipTaken(
+        partition="orders-0", broker=broker, leader_epoch=epoch, log_start=log_start,
+        high_watermark=log_start, log_end=log_end, bytes=0,
+    )  # fmt: skip
+
+
+def appended(first: int, count: int, epoch: int, serial: int) -> e.RecordsAppended:
+    """A leader's log has these."""
+    return e.RecordsAppended(
+        partition="orders-0", base_offset=first, count=count, bytes=0, producer="p-1", producer_id=-1, epoch=-1,
+        base_sequence=-1, first_serial=serial, leader_epoch=epoch,
+    )  # fmt: skip
+
+
+def folded(*events: e.Event) -> list[tuple[int, int, str, int]]:
+    """Whose records stand where after these."""
+    view = ClusterView()
+    view.partitions["orders-0"] = PartitionView("orders-0", "orders", 0)
+    for event in events:
+        HANDLERS[type(event)](view, event)
+    placements = view.partitions["orders-0"].placements
+    return list(placements.between(placements.first, placements.end))
+
+
+@pytest.mark.parametrize(
+    ("log_start", "expected"),
+    [
+        (70, [(0, 44, "p-1", 0), (44, 80, "p-1", 100)]),
+        (50, [(0, 44, "p-1", 0), (44, 80, "p-1", 100)]),
+        (47, [(0, 44, "p-1", 0), (44, 47, "p-1", 100), (47, 50, "p-1", 47)]),
+    ],
+)
+def test_a_leader_whose_log_starts_behind_its_old_end_has_nothing_of_that_end(
+    log_start: int, expected: list[tuple[int, int, str, int]]
+) -> None:
+    """Seed 16652: broker-1 came back after DeleteRecords and started over; its old end seemed to stand."""
+    before = (taken(1, 0, 0), appended(0, 50, 0, 0), taken(2, 1, 44), appended(44, 36, 1, 100))
+    runs = folded(*before, taken(1, 2, 80 if log_start > 49 else 50, log_start))
+    assert runs == expected
+
+
+def test_what_a_deposed_leader_appends_stands_where_it_leads_again() -> None:
+    """Seed 12610: broker-2 thawed, appended what had waited for it, and was elected once more (unclean)."""
+    deposed = (taken(2, 0, 0), appended(0, 6, 0, 0), taken(1, 1, 6), appended(6, 8, 0, 6))
+    assert folded(*deposed) == [(0, 6, "p-1", 0)]
+    assert folded(*deposed, taken(2, 2, 14)) == [(0, 14, "p-1", 0)]
+    truncated = e.LogTruncated(partition="orders-0", broker=2, offset=6, log_end=14, reason="diverged")
+    following = (truncated, appended(6, 8, 1, 100), taken(2, 2, 14))
+    assert folded(*deposed, *following) == [(0, 6, "p-1", 0), (6, 14, "p-1", 100)]
 
 
 # --- what a broken ledger would say -----------------------------------------------------------------------------------
