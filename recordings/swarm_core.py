@@ -18,7 +18,7 @@ import msgspec
 from cluster.commands import Cut, Hold, Isolate, Scale, SlowDisk, SlowLink, SlowMember, Subscribe
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
 from recordings.placement import Placement
-from recordings.swarm_faults import PRODUCERS_STOP_US, RESTARTED_MS, STARTED_MS, step
+from recordings.swarm_faults import PRODUCERS_STOP_US, QUICKENED_MS, RESTARTED_MS, STARTED_MS, step
 from recordings.swarm_rare import UNTOUCHED
 
 CORE = "core"
@@ -155,7 +155,8 @@ def _mended(spec: ScenarioSpec, core: Core) -> Iterator[tuple[int, str]]:
     for group in spec.groups:
         inside = core.members_of(group)
         if SlowMember in commands:
-            yield from ((100, f"slow {name} to {group.application.per_record_us}us") for name in inside)
+            usual = group.application.per_record_us
+            yield from ((each, f"slow {name} to {usual}us") for each in QUICKENED_MS for name in inside)
         if Subscribe in commands:
             yield from ((3_100, f"subscribe {name} to {','.join(sorted(group.topics_of(name)))}") for name in inside)
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from cluster.broker.replica import Replica
-from cluster.commands import Crash
+from cluster.commands import Crash, SlowMember
 from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import GroupSpec
 from console.cli import main
@@ -249,3 +249,23 @@ def test_options_that_cannot_be_are_refused(options: list[str], words: str, caps
         main(["check", *options])
     assert left.value.code == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_member_that_starts_while_it_heals_is_no_longer_slow() -> None:
+    """Seed 18317: g0-2 did not run when it was to work as fast as before, and no poll was done in time to the end."""
+    slowed = [draw(seed, MINUTE_US, ("slow member",)) for seed in range(20)]
+    assert any(swarm.core is None for swarm in slowed)
+    assert any(swarm.core is not None for swarm in slowed)
+    for swarm in slowed:
+        healing = [step for step in swarm.spec.steps if step.at_us >= swarm.healed_us]
+        usual = {name: g.application.per_record_us for g in swarm.spec.groups for name in g.instances()}
+        begun = {
+            step.text[6:]: step.at_us for step in healing if step.text[6:] in usual and step.text.startswith("start ")
+        }
+        quickened = {
+            step.command.member: (step.at_us, step.command.to_us)
+            for step in healing
+            if isinstance(step.command, SlowMember) and step.command.member in usual
+        }
+        assert {*quickened} == {*begun}
+        assert all(at_us > begun[name] and to_us == usual[name] for name, (at_us, to_us) in quickened.items())
