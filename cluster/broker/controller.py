@@ -153,14 +153,14 @@ class Controller:
         if metadata.leader == broker:
             self._elect(name, metadata, isr, reason)
         elif isr != metadata.isr:
-            self.partitions[name] = PartitionMetadata(metadata.leader, metadata.leader_epoch, metadata.replicas, isr)
+            self.partitions[name] = metadata.changed(metadata.leader, metadata.leader_epoch, isr)
             self._tell(IsrChanged(partition=name, isr=isr, reason=f"shrink: broker-{broker} {reason}"))
 
     def _elect(self, name: str, metadata: PartitionMetadata, isr: tuple[int, ...], reason: str) -> None:
         kind: ElectionKind = "UNCLEAN" if self._unclean(name) else "ONLINE"
         election = elect(kind, metadata.replicas, isr, metadata.leader, self._eligible)
         leader_epoch = metadata.leader_epoch + 1
-        chosen = PartitionMetadata(election.leader, leader_epoch, metadata.replicas, tuple(election.isr))
+        chosen = metadata.changed(election.leader, leader_epoch, tuple(election.isr))
         self._elected(name, chosen, reason if election.clean else "unclean")
 
     # --- elections that somebody asks for -----------------------------------------------------------------------------
@@ -203,7 +203,7 @@ class Controller:
         raise NotElected(f"{partition} has no other in-sync replica")
 
     def _lead_by(self, name: str, metadata: PartitionMetadata, leader: int, isr: tuple[int, ...], reason: str) -> None:
-        self._elected(name, PartitionMetadata(leader, metadata.leader_epoch + 1, metadata.replicas, isr), reason)
+        self._elected(name, metadata.changed(leader, metadata.leader_epoch + 1, isr), reason)
 
     def balance(self, percentage: int) -> list[str]:
         """Give leaderships back to preferred leaders that lack more than this share of theirs; returns what changes.
@@ -232,17 +232,18 @@ class Controller:
     ) -> bool:
         """AlterPartition from a leader that knows the partition as `known`. False when that is not how it stands.
 
-        Another leader epoch is FENCED_LEADER_EPOCH, another ISR stands for another partition epoch
-        (INVALID_UPDATE_VERSION); a broker that may not be in is INELIGIBLE_REPLICA.
+        Another leader epoch is FENCED_LEADER_EPOCH, another partition epoch INVALID_UPDATE_VERSION, also where the ISR
+        is what it was; a broker that may not be in is INELIGIBLE_REPLICA.
         Source: `ReplicationControlManager.validateAlterPartitionData`.
         """
         metadata = self.partitions[partition]
-        if metadata.leader != leader or (metadata.leader_epoch, metadata.isr) != (known.leader_epoch, known.isr):
+        epochs = known.leader_epoch, known.partition_epoch
+        if metadata.leader != leader or (metadata.leader_epoch, metadata.partition_epoch) != epochs:
             return False
         if any(broker != leader and broker not in metadata.isr and not self._eligible(broker) for broker in isr):
             return False
         ordered = tuple(broker for broker in metadata.replicas if broker in isr)
         if ordered != metadata.isr:
-            self.partitions[partition] = PartitionMetadata(leader, known.leader_epoch, metadata.replicas, ordered)
+            self.partitions[partition] = metadata.changed(leader, known.leader_epoch, ordered)
             self._tell(IsrChanged(partition=partition, isr=ordered, reason=reason))
         return True

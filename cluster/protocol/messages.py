@@ -105,12 +105,20 @@ class MetadataRequest(Request):
 
 
 class PartitionMetadata(msgspec.Struct, frozen=True):
-    """Leadership of one partition as a broker knows it; `leader` is -1 while there is none."""
+    """Leadership of one partition as a broker knows it; `leader` is -1 while there is none.
+
+    `partition_epoch` grows with each change, of the leader or of the ISR.
+    """
 
     leader: int
     leader_epoch: int
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
+    partition_epoch: int = 0
+
+    def changed(self, leader: int, leader_epoch: int, isr: tuple[int, ...]) -> "PartitionMetadata":
+        """The same partition after a change."""
+        return PartitionMetadata(leader, leader_epoch, self.replicas, isr, self.partition_epoch + 1)
 
 
 class MetadataResponse(Response):

@@ -116,6 +116,18 @@ def test_a_leader_that_has_not_heard_who_left_the_isr_does_not_put_him_back() ->
     assert controller.partitions["t-0"].isr == (1, 2)
 
 
+def test_a_late_request_is_refused_though_the_isr_is_again_what_its_leader_knew() -> None:
+    """Seed 19659: asked twice to let broker-1 in, the second time while it was cut off; meanwhile it had left again."""
+    controller, _ = cluster()
+    assert controller.alter_isr("t-0", 1, controller.partitions["t-0"], (1, 2), "shrink")
+    known = controller.partitions["t-0"]
+    assert controller.alter_isr("t-0", 1, known, (1, 2, 3), "expand")
+    assert controller.alter_isr("t-0", 1, controller.partitions["t-0"], (1, 2), "shrink")
+    assert controller.partitions["t-0"].isr == known.isr
+    assert not controller.alter_isr("t-0", 1, known, (1, 2, 3), "expand")
+    assert controller.alter_isr("t-0", 1, controller.partitions["t-0"], (1, 2, 3), "expand")
+
+
 def test_producer_ids_come_in_blocks() -> None:
     controller, _ = cluster()
     assert (controller.producer_ids(), controller.producer_ids()) == (0, 1_000)
