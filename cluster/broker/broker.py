@@ -177,6 +177,7 @@ class Broker:
         self.life += 1
         self.stopped_us = self.died_us = self.now_us
         unread = [argument for action, argument in self._backlog if action in (self.receive, self._serve)]
+        knocking = [argument for action, argument in self._backlog if action == self.accept]
         self._backlog.clear()
         self.timeouts.clear()
         for call in (*unread, *self.disk.host_process_died(self._serve)):
@@ -194,7 +195,7 @@ class Broker:
         self.network.process_died(self.name)
         connections, self._connections = self._connections, {}
         self._host_is_up = how != "crash"
-        for connection in connections:
+        for connection in (*connections, *knocking):  # a frozen process had not accepted all of them
             connection.accepted = False
             if self._host_is_up:
                 connection.inbound.send(connection.reset, None)

@@ -251,3 +251,14 @@ def test_whoever_starts_a_broker_with_a_full_disk_has_made_room() -> None:
     assert flight.simulation.brokers[1].alive
     refused = fly((10, "fill disk of broker-1"), (10, "fill disk of broker-1"), until_s=11)
     assert refusals(refused) == ["the disk of broker-1 is full already"]
+
+
+def test_who_waits_for_a_frozen_process_hears_that_it_has_ended() -> None:
+    """Seed 19094: the connection of a transaction's marker; its coordinator waited for request.timeout.ms, 30 s."""
+    scenario = spec((1, "pause broker-1"), (5, "kill broker-1"), (6, "start broker-1"), until_s=28)
+    producer = replace(scenario.producers[0], start_us=2 * SECOND_US)
+    topic = replace(scenario.topics[0], replication=1)
+    flight = flown(replace(scenario, brokers=scenario.brokers[:1], topics=(topic,), producers=(producer,)))
+    acknowledged = [event.at_us for event in flight.all(e.BatchAcknowledged)]
+    assert acknowledged, "the producer waits for the connection that the killed process never accepted"
+    assert acknowledged[0] > 6 * SECOND_US
