@@ -13,6 +13,7 @@ from cluster.broker.disk import Disk, appends_of
 from cluster.broker.followers import Follower
 from cluster.broker.hosted_coordinators import HostedCoordinators
 from cluster.broker.lifecycle import Lifecycle
+from cluster.broker.metadata_cache import MetadataCache
 from cluster.broker.partition_log import WRITEBACK_EVERY_US
 from cluster.broker.purgatory import Timeouts
 from cluster.broker.replica import Replica
@@ -47,10 +48,7 @@ class Broker:
         self.when_gone: Callable[[], object] | None = None
         self.epoch = -1
         self.replicas: dict[str, Replica] = {}
-        self.image: Metadata = {}
-        self.live: LiveBrokers = ()
-        self._live_version = 0
-        self._versions: dict[str, int] = {}  # of each partition in `image`, since it changed first
+        self.metadata = MetadataCache()
         self._links: dict[int, Link] = {}
         self._backlog: list[tuple[Callable[[Any], object], Any]] = []
         self._connections: dict[Connection, None] = {}
@@ -127,7 +125,7 @@ class Broker:
 
     def is_live(self, broker: int) -> bool:
         """Whether a broker may join an ISR, as far as this one has heard: registered and not fenced."""
-        return broker in self.live
+        return broker in self.metadata.live
 
     def replica_on(self, broker: int, partition: str) -> Replica:
         """The other end of replication: a partition on another broker."""
@@ -150,7 +148,8 @@ class Broker:
 
     def open(self, epoch: int, live: LiveBrokers, image: Metadata) -> None:
         """The cluster is up at t = 0: registered, metadata known, leaderships taken."""
-        self.epoch, self.live, self.image = epoch, live, image
+        self.epoch = epoch
+        self.metadata.open(live, image)
         for replica in self.replicas.values():
             replica.apply(image[replica.partition])
         self._start_ticking()
@@ -256,16 +255,13 @@ class Broker:
         if life != self.life:
             return
         self.lifecycle.registered()
-        first = self.epoch < 0 or not self.image
         restarted = self.epoch != epoch
-        self.epoch, self.live, self._live_version = epoch, live, version
-        newer = {name: self.image[name] for name, heard in self._versions.items() if heard > version}  # by another
-        self.image = {**image, **newer}
-        self._versions = dict.fromkeys(image, version) | {name: self._versions[name] for name in newer}
+        self.epoch = epoch
+        self.metadata.replace(version, live, image)
         for replica in self.replicas.values():
-            if replica.partition in self.image:  # else it was added since, and is on its way
-                replica.apply(self.image[replica.partition], restarted=restarted)
-        if first or restarted:
+            if replica.partition in self.metadata.image:  # else it was added since, and is on its way
+                replica.apply(self.metadata.image[replica.partition], restarted=restarted)
+        if restarted:
             self._start_ticking()
 
     def must_register(self, life: int) -> None:
@@ -282,15 +278,8 @@ class Broker:
         if not self.running:
             self.later(self.apply_metadata, news)
             return
-        version, live, delta = news
-        came_back = False
-        if version >= self._live_version:
-            came_back = any(broker not in self.live for broker in live)
-            self.live, self._live_version = live, version
-        for name, metadata in delta.items():
-            if version < self._versions.get(name, 0):
-                continue
-            self.image[name], self._versions[name] = metadata, version
+        changed, came_back = self.metadata.apply(*news)
+        for name, metadata in changed.items():
             replica = self.replicas.get(name)
             if replica is not None and self.epoch >= 0:
                 replica.apply(metadata)
@@ -319,7 +308,7 @@ class Broker:
 
     def caught_up(self, replica: Replica, follower: Follower) -> bool:
         """A follower outside the ISR has everything below the high watermark: ask to let it in. False: it cannot be."""
-        if follower.broker not in self.live:
+        if follower.broker not in self.metadata.live:
             return False
         isr = tuple(one for one in replica.metadata.replicas if one in replica.isr or one == follower.broker)
         return self._alter_isr(replica, isr, f"expand: broker-{follower.broker} caught up")

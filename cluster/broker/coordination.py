@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar, cast
 
+from cluster.broker.metadata_cache import MetadataCache
 from cluster.broker.purgatory import Timeouts
 from cluster.broker.replica import Host, Replica
 from cluster.connection import Call
@@ -34,7 +35,7 @@ class CoordinatorHost(Host, Protocol):
 
     timeline: Timeline
     timeouts: Timeouts
-    image: dict[str, m.PartitionMetadata]
+    metadata: MetadataCache
 
     def newest_leader_epoch(self, partition: str) -> int:
         """The leader epoch of a partition as the controller has it, whether or not this broker has heard of it."""
@@ -146,7 +147,7 @@ class Coordination(ABC, Generic[Kind]):
 
     def find(self, key: str) -> m.FindCoordinatorResponse:
         """FindCoordinator (API 10): the leader of the key's partition, as this broker's metadata has it."""
-        leader = self._broker.image[self.partition_of(key)].leader
+        leader = self._broker.metadata.image[self.partition_of(key)].leader
         error = ErrorCode.NONE if leader >= 0 else ErrorCode.COORDINATOR_NOT_AVAILABLE
         return m.FindCoordinatorResponse(error, leader)
 

@@ -28,7 +28,6 @@ ALL_IN_SYNC = -1
 class Server(TransactionServer, Protocol):
     """The broker whose requests these are."""
 
-    live: tuple[int, ...]
     buggify: Buggify
     transactional: TransactionalRequests
 
@@ -289,14 +288,14 @@ class Requests:
     def metadata(self, call: Call) -> None:
         """Metadata (API 3), as this broker has heard it; a topic's partitions are numbered from 0 without gaps."""
         request: m.MetadataRequest = call.request
-        image = self._server.image
+        image = self._server.metadata.image
         topics: dict[str, tuple[m.PartitionMetadata, ...]] = {}
         for topic in request.topics:
             partitions: list[m.PartitionMetadata] = []
             while (known := image.get(f"{topic}-{len(partitions)}")) is not None:
                 partitions.append(known)
             topics[topic] = tuple(partitions)
-        call.reply(m.MetadataResponse(self._server.live, topics))
+        call.reply(m.MetadataResponse(self._server.metadata.live, topics))
 
     def find_coordinator(self, call: Call) -> None:
         """FindCoordinator (API 10), of a group or of a transactional id."""

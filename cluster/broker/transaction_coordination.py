@@ -94,7 +94,7 @@ class TransactionCoordination(Coordination[TransactionCoordinator]):
         """One request to each broker that leads some of the partitions; those without a leader wait for one."""
         by_leader: dict[int, list[str]] = {}
         for name in partitions:
-            known = self._broker.image.get(name)
+            known = self._broker.metadata.image.get(name)
             by_leader.setdefault(known.leader if known is not None else -1, []).append(name)
         for leader, names in by_leader.items():
             if leader < 0:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol, cast
 
 from cluster.broker.group_coordination import OFFSETS_TOPIC, GroupCoordination
+from cluster.broker.metadata_cache import MetadataCache
 from cluster.broker.peers import REQUEST_TIMEOUT_US, Peers
 from cluster.broker.producer_state import Verification
 from cluster.broker.purgatory import Timeouts
@@ -49,7 +50,7 @@ class TransactionServer(Protocol):
     timeline: Timeline
     timeouts: Timeouts
     replicas: dict[str, Replica]
-    image: dict[str, m.PartitionMetadata]
+    metadata: MetadataCache
     coordination: GroupCoordination
     transactions: TransactionCoordination
 
@@ -88,7 +89,7 @@ class TransactionalRequests:
         """
         server = self._server
         verification = replica.log.producers.verification_started(batch.producer_id, batch.epoch, batch.base_sequence)
-        leader = server.image[server.transactions.partition_of(transactional_id)].leader
+        leader = server.metadata.image[server.transactions.partition_of(transactional_id)].leader
         if leader < 0:
             answer(ErrorCode.COORDINATOR_NOT_AVAILABLE, verification)
             return

@@ -31,7 +31,7 @@ class Coordinating:
         self.sent: list[tuple[t.WriteTxnMarkersRequest, Any]] = []
         self.delayed: list[tuple[int, Any, Any]] = []
         self.given_up_at_us: list[int] = []
-        self.image = {"orders-0": m.PartitionMetadata(2, 0, (1, 2), (1, 2))}
+        self.metadata = SimpleNamespace(image={"orders-0": m.PartitionMetadata(2, 0, (1, 2), (1, 2))})
         self.timeouts = SimpleNamespace(give_up_at=lambda at_us, _: self.given_up_at_us.append(at_us))
         timer = SimpleNamespace(pending=True, at_us=0, cancel=lambda: None)
         self.timeline = SimpleNamespace(call_at=lambda *_: timer)
