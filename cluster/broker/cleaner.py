@@ -63,7 +63,7 @@ class Cleaner:
     def clean(self, chunk: Chunk) -> None:
         """Clean the next chunk."""
         self._walk(chunk)
-        chunk.payloads = dict(chunk.payloads)  # one that things were deleted of keeps its size
+        chunk.payloads = dict(chunk.payloads)  # a dict does not shrink as keys are deleted; its copy is small
 
     def _walk(self, chunk: Chunk) -> None:
         payloads = chunk.payloads

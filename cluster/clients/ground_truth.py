@@ -35,10 +35,7 @@ class GroundTruth:
         first, stop = piece.first_offset - batch.base_offset, end - batch.base_offset
         if batch.origins:
             return (part for run in _runs(batch, first, stop) for part in self._parted(batch, *run))
-        stream, count = (
-            (batch.producer, batch.partition),
-            stop - first,
-        )  # records without origins: one run
+        stream, count = (batch.producer, batch.partition), stop - first  # records without origins: one run
         return ((count, self._run(batch, stream, batch.first_serial + first, first, count)),)
 
     def _parted(

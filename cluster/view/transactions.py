@@ -22,8 +22,8 @@ class PartitionTransactions(msgspec.Struct, gc=False):
 
     `open` maps a producer id to the offsets of its open transaction, `ended` a marker's offset to its transaction,
     `aborted` are the offsets of aborted records, and `aborted_deleted` counts those below the log's start that it has
-    forgotten. `safe`: since this instant all replicas have been in sync and none has
-    lost anything; the markers below this offset were on all of them then.
+    forgotten. `safe` is an offset and an instant: since then all replicas have been in sync and none has lost a
+    record, and each of them had the markers below that offset.
     """
 
     index: TransactionIndex = msgspec.field(default_factory=TransactionIndex)
