@@ -151,8 +151,8 @@ class Connection:
     """One connection of a client to a broker, from the attempt on; `timeout_us` is its `request.timeout.ms`.
 
     `ready`: requests go out. `broken`: it is over. `accepted`: the broker's process knows it. `hidden`: nothing the
-    broker says can be heard now. `skipped`: the broker has dropped a request that waited in line when it broke, so that
-    it serves none behind that one either.
+    broker says can be heard now. `skipped`: the broker has dropped a request that waited in line when it broke. It
+    serves none behind that one: Kafka's `Selector` reads a closing channel in order too, one request after the other.
     """
 
     def __init__(

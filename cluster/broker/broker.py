@@ -134,7 +134,7 @@ class Broker:
     def boot(self) -> None:
         """The process starts; the cluster's first start (`open`) and a restart go on differently."""
         self.alive = self.running = True
-        self.life, self.epoch = self.life + 1, -1  # it leads nothing before it is registered, whatever it hears
+        self.life, self.epoch = self.life + 1, -1  # not registered: it leads nothing (Kafka's port is closed)
         self.lifecycle.stopping, self._host_is_up, self.halted = False, True, False
         self.disk.fill(full=False)  # whoever starts it has seen to that
         self.stopped_us = -1
