@@ -61,13 +61,14 @@ class Leader:
             commit_in_transaction=self.committed.append,
             transaction_ended=lambda *_, **__: None,
         )
+        image = {"__transaction_state-0": m.PartitionMetadata(coordinator, 0, (1, 2), (1, 2))}
         server: Any = SimpleNamespace(
             id=1,
             tell=self.told.append,
             timeline=SimpleNamespace(now_us=0),
             timeouts=SimpleNamespace(give_up_at=lambda *_: None),
             replicas=self.replicas,
-            image={"__transaction_state-0": m.PartitionMetadata(coordinator, 0, (1, 2), (1, 2))},
+            metadata=SimpleNamespace(image=image),
             transactions=SimpleNamespace(partition_of=lambda _: "__transaction_state-0"),
             coordination=groups,
         )
