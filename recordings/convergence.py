@@ -8,6 +8,7 @@ promise, a position that an operator moved. Each exception below says whose rule
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
+from cluster.assignors import assignor_named, protocols_of
 from cluster.commands import AddPartitions, Crash, DeleteRecords, Elect, Seek, Subscribe, text_of
 from cluster.config import Value
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
@@ -104,7 +105,7 @@ def _group(spec: ScenarioSpec, group: GroupSpec) -> Iterator[str]:
     if commits_all(spec, group):
         yield f"{counts}.unread == 0"
         behind_markers = group.application.commit == "auto" or not is_transactional(spec, group)
-        if behind_markers and repeats_commits(spec, group):
+        if behind_markers and repeats_commits(group, undisturbed=not spec.steps):
             yield f"{where}.lag == 0"
 
 
@@ -145,12 +146,20 @@ def commits_all(spec: ScenarioSpec, group: GroupSpec) -> bool:
     return not _reads_elsewhere(spec, group) and _learns_of_partitions(spec, group) and _commits_last(spec, group)
 
 
-def repeats_commits(spec: ScenarioSpec, group: GroupSpec) -> bool:
-    """Whether a commit that fails is made good. commitAsync is not tried again: the next records' commit must do it.
+def repeats_commits(group: GroupSpec, *, undisturbed: bool) -> bool:
+    """Whether a commit that fails is made good, also for a partition that gets no more records.
 
-    A partition that gets no more records (the sticky partitioner left it) keeps the older commit.
+    commitAsync is not tried again. commitSync in a rebalance throws RebalanceInProgressException, and the application
+    polls on: an eager member goes on at the committed offset, reads again and commits; a cooperative member keeps its
+    position in what it retains, and commits it with its next records only.
     """
-    return group.application.commit != "async" or not spec.steps
+    commit = group.application.commit
+    return undisturbed or not (commit == "async" or (commit == "after-each-poll" and _is_cooperative(group)))
+
+
+def _is_cooperative(group: GroupSpec) -> bool:
+    """Whether its members keep their partitions in a rebalance: all of their assignors support it."""
+    return all("COOPERATIVE" in protocols_of(assignor_named(name)) for name in group.assignors)
 
 
 def _chokes(group: GroupSpec) -> bool:

@@ -129,7 +129,8 @@ def _of_group(spec: ScenarioSpec, core: Core, group: GroupSpec) -> Iterator[str]
         yield f'members["{name}"].alive && members["{name}"].state == "Stable"'
         if reads:
             yield f'members["{name}"].lag == 0'
-    if reads and commits_all(spec, group) and repeats_commits(spec, group) and not is_transactional(spec, group):
+    committed = commits_all(spec, group) and repeats_commits(group, undisturbed=False)  # the rest breaks
+    if reads and committed and not is_transactional(spec, group):
         yield f"{where}.lag == 0"
 
 
