@@ -323,11 +323,17 @@ class Broker:
         return True
 
     def isr_altered(self, answer: tuple[Replica, PartitionMetadata]) -> None:
-        """AlterPartition was answered with the controller's metadata, the new one or why it stays."""
+        """AlterPartition was answered with the controller's metadata, the new one or why it stays.
+
+        A former controller's answer may be older than what its successor has said meanwhile: it is ignored.
+        Source: `Partition.handleAlterPartitionUpdate`.
+        """
         if not self.running:
             self.later(self.isr_altered, answer)
             return
         replica, metadata = answer
+        if metadata.epochs < replica.metadata.epochs:
+            return
         pending, replica.alter_pending = replica.alter_pending, False  # else it was given up meanwhile
         if pending and replica.is_leader and metadata.leader_epoch == replica.metadata.leader_epoch:
             let_in = any(broker not in replica.metadata.isr for broker in metadata.isr)

@@ -237,8 +237,7 @@ class Controller:
         Source: `ReplicationControlManager.validateAlterPartitionData`.
         """
         metadata = self.partitions[partition]
-        epochs = known.leader_epoch, known.partition_epoch
-        if metadata.leader != leader or (metadata.leader_epoch, metadata.partition_epoch) != epochs:
+        if metadata.leader != leader or metadata.epochs != known.epochs:
             return False
         if any(broker != leader and broker not in metadata.isr and not self._eligible(broker) for broker in isr):
             return False

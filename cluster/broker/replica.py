@@ -79,12 +79,14 @@ class Replica(FollowingReplica):
     # --- leadership ---------------------------------------------------------------------------------------------
 
     def apply(self, metadata: PartitionMetadata, *, restarted: bool = False) -> None:
-        """The controller's word reached this broker. Older words than the last one are ignored."""
+        """The controller's word reached this broker. Older words than the last one, answers included, are ignored."""
         known = self.metadata
-        if metadata.leader_epoch < known.leader_epoch:
+        if metadata.epochs < known.epochs:
             return
         self.metadata = metadata
         if metadata.leader_epoch == known.leader_epoch and not restarted:
+            if metadata.epochs > known.epochs:
+                self.alter_pending = False  # its answer does not count any more (`Partition.submitAlterPartition`)
             if self.is_leader and not self.alter_pending and metadata.isr != self.isr:
                 self.set_isr(metadata.isr)
                 self.advance()
@@ -283,11 +285,9 @@ class Replica(FollowingReplica):
 
     def advance_log_start(self, offset: int, reason: str) -> None:
         """As leader: nobody reads below `offset` any more. Followers learn of it with the answer to their fetch."""
-        log = self.log
-        if offset <= log.log_start:
-            return
-        log.advance_start(offset)
-        self._tell_log_start(reason)
+        if offset > self.log.log_start:
+            self.log.advance_start(offset)
+            self._tell_log_start(reason)
 
     def _tell_log_start(self, reason: str) -> None:
         log, host = self.log, self.host

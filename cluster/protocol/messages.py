@@ -116,6 +116,11 @@ class PartitionMetadata(msgspec.Struct, frozen=True):
     isr: tuple[int, ...]
     partition_epoch: int = 0
 
+    @property
+    def epochs(self) -> tuple[int, int]:
+        """What tells older metadata of a partition from newer."""
+        return self.leader_epoch, self.partition_epoch
+
     def changed(self, leader: int, leader_epoch: int, isr: tuple[int, ...]) -> "PartitionMetadata":
         """The same partition after a change."""
         return PartitionMetadata(leader, leader_epoch, self.replicas, isr, self.partition_epoch + 1)
