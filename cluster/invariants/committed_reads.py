@@ -1,9 +1,9 @@
 """What readers of committed data may be given (T3), also where the logs of a partition have parted.
 
-Events tell one log at a time: where a leader took over whose log goes on behind the point at which it parted from the
-former leader's, no event told of it which transactions ended behind that point. There, and only there, the view cannot
-say what is aborted, and the replicas' logs do. What was fetched from a log that is gone, or from a leader that did not
-know of its successor, was right when it was fetched.
+Where a leader took over whose log goes on behind the point at which it parted from the former leader's, no event told
+of it which transactions ended behind that point (`LogState.untold`): the view cannot say what is aborted, and the
+replicas' logs do. Where committed records may be gone (`lossy`) readers may hold them yet: what was fetched from a log
+that is gone, or from a leader that did not know of its successor, was right when it was fetched.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ class CommittedReads:
 
     def __init__(self, view: ClusterView, logs: dict[str, LogState], look: Look | None) -> None:
         self._view, self._logs, self._look = view, logs, look
-        self._parted: dict[str, int] = {}  # partition → below this was stable before its leader took over
+        self._was_stable: dict[str, int] = {}  # partition → below this was stable before its leader took over
         self._since: dict[tuple[str, str], int] = {}  # (member, partition) → the leader epoch when it began to fetch
 
     def handlers(self) -> Handlers:
@@ -40,7 +40,7 @@ class CommittedReads:
         """Readers may still hold what the leaders before gave them."""
         log = self._logs[event.partition]
         if log.lossy and event.leader_epoch == log.taken:
-            self._parted[event.partition] = log.stable
+            self._was_stable[event.partition] = log.stable
 
     def began_to_fetch(self, event: e.PartitionsAssigned | e.PositionsReset) -> None:
         """It holds nothing of these partitions that was fetched before."""
@@ -52,7 +52,8 @@ class CommittedReads:
         """T3: nothing aborted is processed by a reader of committed data."""
         if not self._view.groups[event.group].read_committed:
             return
-        if self._logs[event.partition].lossy:
+        log = self._logs[event.partition]
+        if log.lossy or log.untold:
             aborted = self._aborted_in_the_logs(event)
         else:
             known = self._view.partitions[event.partition].transactions
@@ -62,13 +63,13 @@ class CommittedReads:
             broken("T3", event, f"{event.member} processed {where}, {aborted} of them aborted")
 
     def _aborted_in_the_logs(self, event: e.RecordsProcessed) -> int:
-        """How many records are aborted in the log that counts, and not there to be read in that of another broker."""
-        name, first = event.partition, event.first_offset
-        if self._since.get((event.member, name), -1) < self._logs[name].taken:
-            first = max(first, self._parted.get(name, 0))
+        """How many records are aborted in the log that counts, and were not there to be read in another one."""
+        name, first, log = event.partition, event.first_offset, self._logs[event.partition]
+        if self._since.get((event.member, name), -1) < log.taken:
+            first = max(first, self._was_stable.get(name, 0))
         partition = self._view.partitions[name]
         aborted = self._offsets(partition.taken_by, name, (first, event.next_offset), aborted=True)
-        for broker in partition.replicas if aborted else ():
+        for broker in partition.replicas if aborted and log.lossy else ():
             if broker != partition.taken_by:  # it may lead on, as far as it knows
                 aborted -= self._offsets(broker, name, (first, event.next_offset), aborted=False)
         return len(aborted)

@@ -9,19 +9,23 @@ class LogState:
     watermark that a broker itself has told. `short`: brokers whose host took the end of their logs, and where these
     end since, until they come in again or lead; `lossy`: one that lacked what was committed has led since, or an
     election was unclean, so that committed records may legally be gone. `shrunk_us`: since when the ISR is below min
-    ISR, -1 while it is not. `forks`: brokers that may have other records than the leader, and from which offset on.
-    `stable`: the highest last stable offset; `watermark`, `unstable`: of `epoch` only.
+    ISR, -1 while it is not. `stable`: the highest last stable offset; `watermark`, `unstable`: of `epoch` only.
+
+    Events tell one log at a time. `forks`: brokers that may have other records than the leader, and from which offset
+    on. `parted`: where the present leader's log left the one before: it may go on behind that with records that no
+    event told of this log; `untold`: one has done so, and nothing that is known of transactions is sure any more.
     """
 
     __slots__ = (
-        "committed", "elected", "end", "epoch", "forks", "had", "isr", "leaders", "led", "lossy", "open", "producers",
-        "short", "shrunk_us", "stable", "taken", "told", "transactional", "unstable", "watermark",
+        "committed", "elected", "end", "epoch", "forks", "had", "isr", "leaders", "led", "lossy", "open", "parted",
+        "producers", "short", "shrunk_us", "stable", "taken", "told", "transactional", "unstable", "untold",
+        "watermark",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.elected = self.taken = self.epoch = -1
-        self.committed = self.told = self.end = self.watermark = self.stable = self.unstable = 0
-        self.lossy = self.transactional = False
+        self.committed = self.told = self.end = self.watermark = self.stable = self.unstable = self.parted = 0
+        self.lossy = self.transactional = self.untold = False
         self.isr: tuple[int, ...] = ()
         self.leaders: dict[int, int] = {}
         self.had: dict[int, int] = {}

@@ -116,9 +116,10 @@ class LogInvariants:
             forked = min(event.log_end, log.forks.pop(broker, event.log_end))
             if forked < max(log.end, event.log_end):
                 self._fork(name, log, broker, forked)
-            log.taken = epoch
+            log.taken, log.parted = epoch, forked
             self._cut(name, log, forked)
             if forked < event.log_end:  # its own records from there on were never judged: any sequence may be next
+                log.untold = True
                 log.producers.clear()
             log.end = event.log_end
 

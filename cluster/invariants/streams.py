@@ -115,23 +115,28 @@ class StreamInvariants:
     # --- sends --------------------------------------------------------------------------------------------------------
 
     def records_appended(self, event: e.RecordsAppended) -> None:
-        """J3: an idempotent producer's records are in a log in the order in which it sent them."""
+        """J3: an idempotent producer's records are in a log in the order in which it sent them.
+
+        Of what a log has behind the point where it parted from the one before, no event told (`LogState.parted`).
+        """
         if event.marker or event.producer not in self._ordered or event.first_serial < 0:
             return
         if event.leader_epoch < self._logs[event.partition].taken:
             return
         key = event.partition, event.producer
         serial, offset = self._serials.get(key, (0, 0))
-        if event.first_serial < serial and offset <= event.base_offset and not self._logs[event.partition].lossy:
+        if event.first_serial < serial and offset <= event.base_offset:
             found = f"{event.producer}'s record {event.first_serial} comes after its record {serial - 1}"
             broken("J3", event, f"{event.partition}: {found}")
         self._serials[key] = event.first_serial + event.count, event.base_offset + event.count
 
     def leadership_taken(self, event: e.LeadershipTaken) -> None:
-        """What a new leader does not have may be sent again."""
-        for key in [key for key, (_, end) in self._serials.items() if key[0] == event.partition]:
-            if self._serials[key][1] > event.log_end:
-                del self._serials[key]
+        """What a new leader does not have may be sent again; what it has behind the fork was never judged."""
+        log = self._logs[event.partition]
+        if event.leader_epoch < log.taken:
+            return
+        for key in [key for key, (_, end) in self._serials.items() if key[0] == event.partition and end > log.parted]:
+            del self._serials[key]
 
     def setting_changed(self, event: e.SettingChanged) -> None:
         """A producer that is idempotent no more promises no order."""

@@ -14,7 +14,7 @@ from tests.cluster.test_invariants import (
     transaction,
     watermark,
 )
-from tests.cluster.test_invariants_by_configuration import world_of
+from tests.cluster.test_invariants_by_configuration import log_of, world_of
 
 
 def told_log(*batches: tuple[int, str]) -> PartitionLog:
@@ -74,3 +74,27 @@ def test_records_behind_what_was_stable_before_the_leader_are_judged_for_every_r
     behind = told_log((10, ""), (1, "COMMIT"), (1, "ABORT"), (10, ""), (1, "ABORT"))
     events = [_again(event) for event in (FOUND, *UNCLEAN, processed(12, 22))]
     world_of(b1=behind, b2=HANGING, b3=HANGING).breaks("T3", *events)
+
+
+OTHERS = log_of(12)
+PARTED: list[e.Event] = [  # broker 2 leads without what brokers 1 and 3 have, and aborts; then broker 3 leads
+    appended(0, 12), elected(2, 1), taken(2, 1, 0), transaction("Ongoing"),
+    appended(0, epoch=1, sequence=0, pid=7, transactional=True), transaction("PrepareAbort"),
+    appended(10, 1, epoch=1, pid=7, transactional=True, marker="ABORT"),
+    elected(3, 2), taken(3, 2, 12, watermark=0), watermark(12, 2), FOUND,
+]  # fmt: skip
+
+
+def test_aborted_offsets_of_a_log_that_was_left_are_not_those_of_the_log_that_leads() -> None:
+    """Nothing was committed, so nothing is lost: the view has the offsets of broker 2's ABORT."""
+    world = world_of(b1=OTHERS, b2=ABORTED, b3=OTHERS)
+    world.tell(*(_again(event) for event in (*PARTED, processed(0, 10))))
+    told = world.view.partitions[P].transactions
+    assert told is not None
+    assert told.aborted_records == 10
+
+
+def test_what_is_aborted_in_a_leaders_own_records_is_noticed_though_nothing_was_lost() -> None:
+    """What stands in another log was not committed, so it is no excuse."""
+    events = [_again(event) for event in (*PARTED, processed(9, 10))]
+    world_of(b1=OTHERS, b2=OTHERS, b3=ABORTED).breaks("T3", *events)

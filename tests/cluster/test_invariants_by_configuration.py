@@ -186,6 +186,27 @@ CALM = [*declared(), *stable(1, g1=(P,), g2=()), beat(10_000 * MS)]
 
 ACCEPTED = [*declared(), *stable(1, g1=(P,), g2=()), beat(1_000 * MS), refused(11_000)]
 
+
+def sent(base: int, serial: int, epoch: int = 0, *, sequence: int = -1) -> e.Event:
+    """Ten records of p-1 stand at this offset of a log; the sequence is the serial's unless it has begun anew."""
+    told = appended(base, epoch=epoch, sequence=serial if sequence < 0 else sequence, pid=7)
+    return msgspec.structs.replace(told, first_serial=serial)
+
+
+def others(base: int, count: int = 10) -> e.Event:
+    """Records of another producer, in epoch 0."""
+    return msgspec.structs.replace(appended(base, count), producer="p-2")
+
+
+LEFT_OUT = [sent(0, 0), others(10), elected(2, 1), taken(2, 1, 0), sent(0, 0, 1), sent(10, 10, 1)]
+"""Broker-2 leads without what broker-1 appended, and broker-3 may have fetched."""
+
+BACK_UNCLEAN = [
+    sent(0, 0), sent(10, 10), watermark(20), elected(2, 1, reason="unclean"), taken(2, 1, 10, watermark=0),
+    sent(10, 20, 1, sequence=10), watermark(20, 1),
+]  # fmt: skip
+"""Broker-2 leads without the committed records 10 … 19, and more are committed."""
+
 MORE: list[tuple[str, list[e.Event]]] = [
     ("G11", [*DEALT, *stable(1, g1=(), g2=())]),
     ("G11", [*DEALT, *stable(1, g1=(P, "payments-0"), g2=())]),
@@ -221,6 +242,10 @@ MORE: list[tuple[str, list[e.Event]]] = [
     ("J2", [*began(0, 5), done(4, 6)]),
     ("J3", [appended(0, sequence=0, pid=7), appended(10, 5, sequence=10, pid=7), *[
         msgspec.structs.replace(appended(15, sequence=15, pid=7), first_serial=5)]]),
+    ("J3", [sent(0, 0), sent(10, 10), elected(2, 1), taken(2, 1, 20, watermark=0), sent(20, 10, 1, sequence=20)]),
+    ("J3", [*LEFT_OUT, watermark(20, 1), elected(3, 2), taken(3, 2, 20), sent(20, 10, 2, sequence=20)]),
+    ("J3", [*LEFT_OUT, elected(3, 2), taken(3, 2, 20, watermark=0), sent(20, 10, 2), sent(30, 10, 2, sequence=20)]),
+    ("J3", [*BACK_UNCLEAN, sent(20, 10, 1, sequence=20)]),
 ]  # fmt: skip
 
 LEGAL: list[list[e.Event]] = [
@@ -253,6 +278,12 @@ LEGAL: list[list[e.Event]] = [
     [opened(0), failed(120_000)],
     [*began(0, 5), given("g-1"), done(0, 6)],
     [*began(0, 5), e.PositionsReset(group="g", member="g-1", positions={P: 1}, reason="seek"), done(1, 6)],
+    [*LEFT_OUT, elected(3, 2), taken(3, 2, 20, watermark=0), sent(20, 10, 2)],
+    [sent(0, 0), truncated(1, 0, 10, "crash"), elected(1, 1), taken(1, 1, 0), sent(0, 0, 1), sent(10, 10, 1),
+     elected(2, 2), taken(2, 2, 20, watermark=0), sent(20, 10, 2)],
+    [elected(2, 1), taken(2, 1, 0), others(0, 20), sent(0, 0, 1), sent(10, 10, 1), elected(1, 2),
+     taken(1, 2, 20, watermark=0), sent(20, 0, 2)],
+    [*BACK_UNCLEAN, elected(3, 2, (3,), "unclean"), taken(3, 2, 10, watermark=0), sent(10, 10, 2)],
 ]  # fmt: skip
 
 
