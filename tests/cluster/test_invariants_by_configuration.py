@@ -7,8 +7,10 @@ from cluster import events as e
 from cluster.broker.partition_log import PartitionLog
 from cluster.invariants import SENTENCES
 from cluster.protocol.record_batch import RecordBatch
+from cluster.spec import ProducerSpec, TransactionsSpec
 from tests.cluster.test_invariants import (
     BREAKS,
+    SPEC,
     World,
     _again,
     acknowledged,
@@ -295,6 +297,21 @@ def test_an_invariant_is_broken_by_what_breaks_it(invariant: str, events: list[e
 @pytest.mark.parametrize("events", LEGAL)
 def test_what_kafka_allows_breaks_nothing(events: list[e.Event]) -> None:
     World().tell(*(_again(event) for event in events))
+
+
+@pytest.mark.parametrize("timeouts_ms", [(10_000, 60_000), (60_000, 10_000)])
+def test_a_transactional_id_of_several_producers_may_time_out_by_each_ones_timeout(
+    timeouts_ms: tuple[int, int],
+) -> None:
+    """A coordinator has the timeout of the last InitProducerId: no transaction is aborted before the shortest."""
+    one_id = TransactionsSpec("t-1")
+    producers = tuple(
+        ProducerSpec(name, ("orders",), transactions=one_id, config={"transaction.timeout.ms": timeout_ms})
+        for name, timeout_ms in zip("pq", timeouts_ms, strict=True)
+    )
+    twins = msgspec.structs.replace(SPEC, producers=producers)
+    World(twins).tell(transaction("Empty"), fenced(10_000))
+    World(twins).breaks("S5", _again(transaction("Empty")), fenced(9_000))
 
 
 # --- with the replicas' logs ------------------------------------------------------------------------------------------
