@@ -17,7 +17,7 @@ from recordings.check import check
 from recordings.convergence import AUDIT, commands_of
 from recordings.flight import fly, make_plan
 from recordings.scenario import load, parse_scenario
-from recordings.swarm import FEATURES, HEALING_US, SHORTEST_US, draw
+from recordings.swarm import FEATURES, HEALED_FOR_US, HEALING_US, SHORTEST_US, draw
 from recordings.swarm_core import CORE
 from recordings.swarm_faults import CLASSES, RESTARTED_MS
 from recordings.swarm_rare import RARE
@@ -81,6 +81,16 @@ def test_every_session_that_a_crash_brings_back_is_over_before_the_end() -> None
         for group in spec.groups:
             if commands_of(spec, Crash) or group.name != AUDIT:
                 assert RESTARTED_MS * 1_000 + session_us(group) < HEALING_US, group.name
+
+
+def test_every_request_that_a_crash_takes_is_given_up_soon_after_the_healing() -> None:
+    """Seed 5907: a host crashed with the auditor's FindCoordinator, which it waited for until the flight was over."""
+    drawn = [draw(seed, MINUTE_US, ("exactly_once", "crash")).spec for seed in range(20)]
+    groups = [group for spec in drawn if commands_of(spec, Crash) for group in spec.groups]
+    assert AUDIT in [group.name for group in groups]
+    for group in groups:
+        waits_ms = int(str(group.consumer_config(group.instances()[0])["request.timeout.ms"]))
+        assert waits_ms * 1_000 <= HEALED_FOR_US, group.name
 
 
 def test_who_counts_second_copies_has_a_session_that_outlasts_the_trouble() -> None:
