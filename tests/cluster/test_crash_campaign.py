@@ -8,6 +8,7 @@ CRASH_FLIGHTS, from the environment) and prints what it counted.
 
 import os
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from random import Random
 
@@ -188,9 +189,10 @@ def test_without_transactions_no_record_is_missing_whoever_crashes(seed: int) ->
     assert (flight.acknowledged, flight.losses, flight.wrong) == (RECORDS, 0, [])
 
 
-def test_without_transactions_crashes_do_make_duplicates() -> None:
+@pytest.mark.parametrize("seeds", mostly_slow([(0, 2), range(QUICK)], quick=[(0, 2)]))
+def test_without_transactions_crashes_do_make_duplicates(seeds: Iterable[int]) -> None:
     """Else the flights above would show nothing."""
-    assert sum(counted(seed, "after-each-poll").duplicates for seed in (0, 2)) > 0
+    assert sum(counted(seed, "after-each-poll").duplicates for seed in seeds) > 0
 
 
 @pytest.mark.slow
