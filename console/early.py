@@ -1,7 +1,10 @@
-"""While a command is still being imported, a signal ends the process in one line."""
+"""While a command is still being imported, a signal ends the process in one line.
 
+`signal` imports `enum` and `re`: milliseconds in which a signal may come. The module that it wraps is built in.
+"""
+
+import _signal as signal  # type: ignore[import-not-found]
 import os
-import signal
 
 BAD_INPUT = 2
 
