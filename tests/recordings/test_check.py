@@ -22,6 +22,7 @@ from recordings.swarm_core import CORE
 from recordings.swarm_faults import CLASSES, RESTARTED_MS
 from recordings.swarm_rare import RARE
 from tests.mutants import MUTANTS, SURVIVORS
+from tests.mutants import __main__ as table
 from tests.mutants.searching import BEGINNINGS, CAUGHT_IN, seeds_to_detect
 from tests.quick import mostly_slow
 
@@ -105,6 +106,18 @@ def test_who_counts_second_copies_has_a_session_that_outlasts_the_trouble() -> N
 
 def session_us(group: GroupSpec) -> int:
     return int(str(group.consumer_config(group.instances()[0])["session.timeout.ms"])) * 1_000
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["--help"], 0), (["--mutant", "no such"], 2)])
+def test_the_table_of_mutants_searches_for_nothing_when_it_is_asked_for_help(
+    arguments: list[str], code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    searched: list[str] = []
+    monkeypatch.setattr(table, "row", searched.append)
+    with pytest.raises(SystemExit) as ended:
+        table.main(arguments)
+    assert (ended.value.code, searched) == (code, [])
+    assert "usage: python -m tests.mutants" in "".join(capsys.readouterr())
 
 
 @pytest.mark.parametrize("name", QUICK)
