@@ -756,6 +756,23 @@ class RecordsProcessed(Event, frozen=True, kw_only=True):
     repeated: int = 0
 
 
+class TruncatedRecordsProcessed(Event, frozen=True, kw_only=True):
+    """Ground truth: the application worked on records that a truncation has replaced since they were fetched.
+
+    Other records stand at their offsets in the leader's log. `producer` and `first_serial` name those of the
+    application; the next `records_processed` of this member and partition has their offsets.
+    """
+
+    group: str
+    member: str
+    partition: str
+    first_offset: int
+    records: int
+    leader_epoch: int
+    producer: str
+    first_serial: int
+
+
 class RecordSkipped(Event, frozen=True, kw_only=True):
     """The application gave up on one record and goes on behind it; `reason` in words."""
 

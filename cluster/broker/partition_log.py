@@ -187,6 +187,12 @@ class PartitionLog:
             batch.first_serial,
         )
 
+    def has_others_in_its_place(self, batch: RecordBatch) -> bool:
+        """Whether other records stand at some of the batch's offsets here."""
+        here = next(self.batches.since(batch.base_offset), None)
+        overlaps = here is not None and here.base_offset < batch.next_offset and batch.base_offset < here.next_offset
+        return overlaps and not self.has_at_its_place(batch)
+
     # --- the disk -------------------------------------------------------------------------------------------------
 
     def write_back(self) -> None:

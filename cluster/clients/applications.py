@@ -169,6 +169,8 @@ class Application:
             batch, first, end = piece
             end = min(end, first + records)
             records -= end - first
+            if self._truth.replaced(batch):
+                _tell_replaced(consumer, Slice(batch, first, end))
             for count, repeated in self._truth.finished(piece, end):
                 last, copies = copies, repeated > 0 if batch.origins else None
                 if stretches and stretches[-1][0] == batch.partition and stretches[-1][2] == first and last is copies:
@@ -189,6 +191,23 @@ class Application:
                     repeated=repeated,
                 )
             )
+
+
+def _tell_replaced(consumer: Member, piece: Slice) -> None:
+    """The fetcher had buffered these before the log was truncated: their offsets do not say which they are."""
+    batch, first, end = piece
+    consumer.tell(
+        e.TruncatedRecordsProcessed(
+            group=consumer.group,
+            member=consumer.name,
+            partition=batch.partition,
+            first_offset=first,
+            records=end - first,
+            leader_epoch=batch.leader_epoch,
+            producer=batch.producer,
+            first_serial=batch.first_serial + first - batch.base_offset,
+        )
+    )
 
 
 def _chunks(slices: list[Slice], cost_us: float, longest_us: int) -> list[list[Slice]]:

@@ -18,10 +18,19 @@ from cluster.protocol.record_batch import RecordBatch, origins_between
 
 
 class GroundTruth:
-    """What a group has finished. `finished` tells each key whose order broke, once."""
+    """What a group has finished. `finished` tells each key whose order broke, once.
 
-    def __init__(self, group: str, tell: Callable[[e.Event], None], moves: KeyMoves) -> None:
-        self._group, self._tell, self._moves = group, tell, moves
+    `replaced`: whether a batch that was fetched stands no more in its leader's log, where others have its offsets.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        tell: Callable[[e.Event], None],
+        moves: KeyMoves,
+        replaced: Callable[[RecordBatch], bool],
+    ) -> None:
+        self._group, self._tell, self._moves, self.replaced = group, tell, moves, replaced
         self._known: dict[Stream, IntervalSet] = {}
         self._last: dict[tuple[str, str, str, int], int] = {}
         self._broken: dict[tuple[str, int], None] = {}

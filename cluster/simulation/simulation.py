@@ -46,6 +46,7 @@ from cluster.connection import Endpoint
 from cluster.names import Names
 from cluster.network import Network
 from cluster.protocol.names import coordinator_partition
+from cluster.protocol.record_batch import RecordBatch
 from cluster.randomness import random_stream
 from cluster.simulation.operations import Operations
 from cluster.simulation.refusing import Refused
@@ -110,7 +111,9 @@ class Simulation:
         self._created: dict[str, tuple[int, TopicSpec]] = {}
         self._groups = {group.name: group for group in spec.groups}
         self._key_moves = KeyMoves()
-        self._truths = {group.name: GroundTruth(group.name, self.tell, self._key_moves) for group in spec.groups}
+        self._truths = {
+            group.name: GroundTruth(group.name, self.tell, self._key_moves, self._replaced) for group in spec.groups
+        }
         self._clients = 0
         self.nursery: trio.Nursery
         self._operations = Operations(self)
@@ -134,6 +137,15 @@ class Simulation:
         """The log of a replica, for who judges a flight; None where there is none."""
         replica = self.brokers[broker].replicas.get(partition)
         return replica.log if replica is not None else None
+
+    def _replaced(self, batch: RecordBatch) -> bool:
+        """Whether other records have a batch's offsets in its leader's log; without a leader in its last one's."""
+        known = self.controller.partitions[batch.partition]
+        if batch.leader_epoch == known.leader_epoch:
+            return False
+        leader = known.leader if known.leader >= 0 else known.isr[0]
+        log = self.log_of(leader, batch.partition)
+        return log is not None and log.has_others_in_its_place(batch)
 
     # --- a flight ---------------------------------------------------------------------------------------------------
 

@@ -251,6 +251,10 @@ def records_processed(view: ClusterView, event: e.RecordsProcessed) -> None:
     view.members[event.member].processed += count
 
 
+def truncated_records_processed(view: ClusterView, event: e.TruncatedRecordsProcessed) -> None:
+    ledger.replaced(view.groups[event.group].readers[event.partition], event)
+
+
 def record_skipped(view: ClusterView, event: e.RecordSkipped) -> None:
     view.groups[event.group].skipped += 1
     note(view, event.at_us, "fault", event.member, f"{event.member} skips {event.partition} {event.offset}")

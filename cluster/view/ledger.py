@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from cluster import events as e
+from cluster.intervals import IntervalSet
 from cluster.view.placements import Run, Serials, note_run
 from cluster.view.state import NEVER, ClusterView, PartitionView, ReaderView
 from cluster.view.transactions import EndedTransaction
@@ -40,15 +41,42 @@ def finished(partition: PartitionView, reader: ReaderView, event: e.RecordsProce
         _finished_again(partition, reader, event)
     else:
         note(reader.finished_serials, _worked_on(partition, reader, first, end))
-    stands = min(end, partition.placements.end)
-    if first < stands:
-        before = reader.finished.ends[-1] if reader.finished.ends else first
-        only_markers = before < first and next(partition.placements.between(before, first), None) is None
-        reader.finished.add(before if only_markers else first, stands)
+    for start, stop in _by_offset(reader, first, min(end, partition.placements.end)):
+        before = reader.finished.ends[-1] if reader.finished.ends else start
+        only_markers = before < start and next(partition.placements.between(before, start), None) is None
+        reader.finished.add(before if only_markers else start, stop)
+    if reader.replaced:
+        reader.replaced = [run for run in reader.replaced if run[1] > end]
+
+
+def replaced(reader: ReaderView, event: e.TruncatedRecordsProcessed) -> None:
+    """What is about to be finished at these offsets is not what stands there."""
+    end = event.first_offset + event.records
+    reader.replaced = [*reader.replaced, (event.first_offset, end, event.producer, event.first_serial)]
+
+
+def _by_offset(reader: ReaderView, first: int, end: int) -> list[tuple[int, int]]:
+    """The offsets first … end - 1 without those at which an application worked on what was replaced."""
+    if first >= end:
+        return []
+    others = IntervalSet()
+    for start, stop, _, _ in reader.replaced:
+        others.add(start, stop)
+    return list(others.gaps(first, end))
 
 
 def _worked_on(partition: PartitionView, reader: ReaderView, first: int, end: int) -> Iterator[Run]:
     """Records that an application has finished just now; it may have fetched them before they were cut off the log."""
+    for start, stop, producer, serial in reader.replaced:
+        low, high = max(start, first), min(stop, end)
+        if low < high:
+            yield low, high, producer, serial + low - start
+    for start, stop in _by_offset(reader, first, end):
+        yield from _standing_or_cut_off(partition, reader, start, stop)
+
+
+def _standing_or_cut_off(partition: PartitionView, reader: ReaderView, first: int, end: int) -> Iterator[Run]:
+    """Records at these offsets, which the log may have or may have had last."""
     stands = max(first, partition.placements.end)
     yield from unfinished(partition, reader, first, min(end, stands))
     for start, stop, producer, serial in partition.cut_off:

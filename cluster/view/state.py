@@ -272,7 +272,8 @@ class ReaderView(msgspec.Struct, gc=False):
     `finished` are offsets of the log that counts. By producers' own numbers: `finished_serials` the same whatever
     became of the log, `copies` those of them that were written for inputs whose record it had finished before,
     `before_start` what stood before its first position, `passed` what commits had passed unfinished when it was deleted
-    or truncated (as long as it stands, `committed` tells).
+    or truncated (as long as it stands, `committed` tells). `replaced`: what its applications are about to finish
+    although other records stand at these offsets now.
     """
 
     start: int = NEVER
@@ -283,6 +284,7 @@ class ReaderView(msgspec.Struct, gc=False):
     copies: Serials = {}
     before_start: Serials = {}
     passed: Serials = {}
+    replaced: list[Run] = []
 
 
 class GroupView(msgspec.Struct, gc=False):

@@ -9,6 +9,7 @@ from recordings.spark.report_data import FATES
 from recordings.spark.tables import Tables
 
 RECORD = (*PARTITION, "producer", "serial")
+AT_ONCE = (*READER, "member", "at_us")
 
 
 def odd_fates(tables: Tables, odd: DataFrame, readers: DataFrame) -> DataFrame:
@@ -62,20 +63,23 @@ def _gone(tables: Tables) -> DataFrame:
 def _finished(tables: Tables, places: DataFrame) -> DataFrame:
     """Which of these records each group finished: `READER`, `producer`, `serial`, `copy`.
 
-    At an offset stood what had been appended there last. `copy`: written once more for an input whose record the group
-    had finished: `repeated` counts by inputs, and so more records than were finished before under their own names.
+    At an offset stood what had been appended there last, unless the application had fetched something else before a
+    truncation. `copy`: written once more for an input whose record the group had finished: `repeated` counts by inputs,
+    and so more records than were finished before under their own names.
     """
     bounds = places.groupBy(*PARTITION).agg(sf.min("at_offset").alias("low"), (sf.max("at_offset") + 1).alias("high"))
     first, end = sf.greatest("first_offset", "low"), sf.least("next_offset", "high")
     done = (
         tables["records_processed"]
-        .select(*READER, "seq", "first_offset", "next_offset", "repeated")
+        .select(*READER, "member", "seq", "at_us", "first_offset", "next_offset", "repeated")
         .join(sf.broadcast(bounds), list(PARTITION))
         .where(first < end)
         .withColumn("size", sf.col("next_offset") - sf.col("first_offset"))
-        .select(*READER, "seq", "repeated", "size", sf.explode(sf.sequence(first, end - 1)).alias("at_offset"))
+        .select(*AT_ONCE, "seq", "repeated", "size", sf.explode(sf.sequence(first, end - 1)).alias("at_offset"))
+        .join(sf.broadcast(_replaced(tables)), [*AT_ONCE, "at_offset"], "left")
     )
-    stood = sf.max_by(sf.struct("producer", "serial"), "place_seq").alias("stood")
+    last = sf.max_by(sf.struct("producer", "serial"), "place_seq")
+    stood = sf.coalesce(sf.first("fetched"), last).alias("stood")
     identity = Window.partitionBy(*READER, "stood").orderBy("seq", "at_offset")
     fresh_ones = sf.count_if("fresh").over(Window.partitionBy(*READER, "seq"))
     return (
@@ -88,6 +92,15 @@ def _finished(tables: Tables, places: DataFrame) -> DataFrame:
         .where("fresh")
         .select(*READER, "stood.producer", "stood.serial", "copy")
     )
+
+
+def _replaced(tables: Tables) -> DataFrame:
+    """What applications finished although a truncation had replaced it: `AT_ONCE`, `at_offset`, `fetched`."""
+    place = sf.explode(sf.expr("sequence(0, records - 1)")).alias("place")
+    at = (sf.col("first_offset") + sf.col("place")).alias("at_offset")
+    whose = sf.struct("producer", (sf.col("first_serial") + sf.col("place")).alias("serial")).alias("fetched")
+    told = tables["truncated_records_processed"].select(*AT_ONCE, "first_offset", "producer", "first_serial", place)
+    return told.select(*AT_ONCE, at, whose)
 
 
 def _left_behind(tables: Tables, places: DataFrame, readers: DataFrame) -> DataFrame:

@@ -17,7 +17,7 @@ SILENT = {
     "broker_paused", "broker_resumed", "member_paused", "member_resumed", "member_stopped",  # SIGSTOP, SIGKILL
     "producer_state_changed", "batch_opened", "produce_sent", "batch_acknowledged",
     "partitions_added",  # each of them has its line
-    "records_lost", "records_survived",  # nobody at Kafka's can know
+    "records_lost", "records_survived", "truncated_records_processed",  # nobody at Kafka's can know
     "records_appended", "high_watermark_advanced",  # only noted, for lines that come later
     "heartbeat_answered", "offsets_committed",
     "positions_moved_on", "positions_given_up", "transaction_offsets_refused", "transaction_marker_refused",

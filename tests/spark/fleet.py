@@ -10,6 +10,7 @@ import recordings
 from cluster.spec import ScenarioSpec
 from recordings.scenario import load
 from recordings.swarm import draw
+from tests.cluster.test_replaced_records import buffered
 from tests.mutants import MUTANTS
 
 SECOND_US = 1_000_000
@@ -85,8 +86,10 @@ def mutants() -> list[Sortie]:
     ]
 
 
-ALL: dict[str, Sortie] = {sortie.name: sortie for sortie in (*library(), *swarm(), *mutants())}
-EVERY_RUN = (*TEN, ONE_MUTANT)
+REPLACED = Sortie("replaced-records", buffered, until_us=None)
+"""A reader works on what it fetched before a truncation, while other records stand there."""
+ALL: dict[str, Sortie] = {sortie.name: sortie for sortie in (*library(), *swarm(), *mutants(), REPLACED)}
+EVERY_RUN = (*TEN, ONE_MUTANT, REPLACED.name)
 """What the default run flies."""
 AT_LENGTH = tuple(name for name in ALL if name not in EVERY_RUN)
 """What `-m slow` flies: the whole library among it, each scenario at its own length."""

@@ -105,6 +105,9 @@ def _log() -> Iterator[tuple[float, e.Event]]:
     yield 7.5, e.PartitionsRevoked(group="g", member="a", partitions=(P,), lost=True)
     yield 9, e.RecordsProcessed(group="g", member="a", partition=P, first_offset=0, next_offset=8)
     yield 9, e.RecordsProcessed(group="g", member="a", partition=P, first_offset=4, next_offset=6)
+    replaced = {key: value for key, value in _run(10, 2).items() if key != "broker"}
+    yield 9.5, e.TruncatedRecordsProcessed(group="g", member="a", **replaced)  # fetched before broker-2 led
+    yield 9.5, e.RecordsProcessed(group="g", member="a", partition=P, first_offset=10, next_offset=12)
     yield 11, e.GroupUnloaded(group="g", broker=1)
     yield (
         12,

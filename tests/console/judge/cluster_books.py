@@ -219,6 +219,7 @@ _COMMON = (
     e.PollReturned,
     e.PollStarted,
     e.RecordsProcessed,
+    e.TruncatedRecordsProcessed,
     e.PositionsMovedOn,
     e.HeartbeatAnswered,
 )

@@ -29,23 +29,34 @@ CREATE TABLE aborted_record AS
 SELECT DISTINCT run_id, partition, producer, first_serial + place AS serial
 FROM (SELECT *, unnest(range(count)) AS place FROM aborted);
 
--- What each group's applications finished: at an offset stood what had been appended there last.
+-- What applications finished although a truncation had replaced it since they had fetched it.
+CREATE TABLE replaced AS
+SELECT run_id, "group", member, partition, at_us, first_offset + place AS at_offset, producer, first_serial + place AS serial
+FROM (SELECT *, unnest(range(records)) AS place FROM truncated_records_processed);
+
+-- What each group's applications finished: at an offset stood what had been appended there last, or what was replaced.
 CREATE TABLE done AS
 WITH one AS (
-    SELECT run_id, "group", partition, seq, repeated, next_offset - first_offset AS records,
+    SELECT run_id, "group", member, partition, seq, at_us, repeated, next_offset - first_offset AS records,
         unnest(range(first_offset, next_offset)) AS at_offset
     FROM records_processed
+), known AS (
+    SELECT one.*, coalesce(replaced.producer, record.producer) AS producer,
+        coalesce(replaced.serial, record.serial) AS serial
+    FROM one
+    ASOF JOIN record
+        ON record.run_id = one.run_id AND record.partition = one.partition AND record.at_offset = one.at_offset
+        AND record.seq < one.seq
+    LEFT JOIN replaced
+        ON replaced.run_id = one.run_id AND replaced."group" = one."group" AND replaced.member = one.member
+        AND replaced.partition = one.partition AND replaced.at_us = one.at_us AND replaced.at_offset = one.at_offset
 )
 SELECT
-    one.run_id, one."group", one.partition, one.seq, repeated, records, record.producer, record.serial,
+    run_id, "group", partition, seq, repeated, records, producer, serial,
     row_number() OVER (
-        PARTITION BY one.run_id, one."group", one.partition, record.producer, record.serial
-        ORDER BY one.seq, one.at_offset
+        PARTITION BY run_id, "group", partition, producer, serial ORDER BY seq, at_offset
     ) = 1 AS fresh
-FROM one
-ASOF JOIN record
-    ON record.run_id = one.run_id AND record.partition = one.partition AND record.at_offset = one.at_offset
-    AND record.seq < one.seq;
+FROM known;
 
 -- The same, each once. `copy`: written once more for an input whose record the group had finished: `repeated` counts
 -- by inputs, and so names more records than were finished before under their own names.
