@@ -112,6 +112,8 @@ def taken_over(view: ClusterView, partition: PartitionView, leader: int, log_sta
     """
     tails, before = partition.tails, partition.taken_by
     theirs = tails.pop(FOLLOWERS, [])
+    if leader == before and theirs:  # a follower may keep it, and lead with it later
+        tails[FOLLOWERS] = theirs
     if leader == before or log_end <= partition.placements.end:
         theirs = []
     own = list(_from(log_start, tails.pop(leader, [])))  # it was seen to have these; below, what its leader had
@@ -145,7 +147,8 @@ def truncated(view: ClusterView, partition: PartitionView, broker: int, offset: 
     """A replica dropped the end of its log."""
     if broker == partition.taken_by:
         gone = cut(view, partition, offset)
-        partition.tails[FOLLOWERS] = [*gone, *partition.tails.get(FOLLOWERS, ())]
+        beyond = _from(gone[-1][1], partition.tails.get(FOLLOWERS, ())) if gone else partition.tails.get(FOLLOWERS, ())
+        partition.tails[FOLLOWERS] = [*gone, *beyond]
     elif broker in partition.tails:
         partition.tails[broker] = [
             (first, min(end, offset), producer, serial)

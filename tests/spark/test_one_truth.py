@@ -1,7 +1,7 @@
 """One truth, five readers: simulator = fold = `summary` = Spark's report = SQL of its own, of the same flights.
 
-Totals, delivery, rebalances, and lag at every second. The default run has eleven flights and a broken cluster's; `-m slow`
-the whole library, fifty of the swarm's, and every mutant's.
+Totals, delivery, rebalances, and lag at every second. The default run has eleven flights and a broken cluster's;
+`-m slow` the whole library, fifty of the swarm's, and every mutant's.
 """
 
 from collections.abc import Callable
