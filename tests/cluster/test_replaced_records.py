@@ -7,6 +7,7 @@ import pytest
 
 from cluster import events as e
 from cluster.commands import parse, text_of
+from cluster.config import Value
 from cluster.simulation.simulation import Simulation
 from cluster.spec import ApplicationSpec, BrokerSpec, GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
 from cluster.view import ledger
@@ -25,7 +26,7 @@ def buffered(*, crash: bool = True) -> ScenarioSpec:
     """A reader has ten seconds' work in its buffer; the host of the only replica crashes, another producer writes."""
     command = parse("crash broker-1 for 1s")
     before = ProducerSpec("p", ("t",), rate_per_second=50.0, limit=30, config={"acks": "1"})
-    config = {"auto.offset.reset": "earliest", "max.poll.records": 1, "session.timeout.ms": 30_000}
+    config: dict[str, Value] = {"auto.offset.reset": "earliest", "max.poll.records": 1, "session.timeout.ms": 30_000}
     return ScenarioSpec(
         title="buffered",
         until_us=60 * SECOND_US,
