@@ -48,7 +48,7 @@ class TransactionIndex(msgspec.Struct, gc=False):
         if first_offset is None:
             return
         self.undecided[marker_offset] = first_offset
-        if not committed:
+        if not committed and not (self.aborted and self.aborted[-1].last_offset >= marker_offset):  # else read again
             # Where readers could go at most after this one: the earliest transaction that is still open, or the marker.
             stable = min(self.open.values(), default=marker_offset + 1)
             self.aborted.append(AbortedTransaction(producer_id, first_offset, marker_offset, stable))
@@ -105,6 +105,11 @@ class TransactionIndex(msgspec.Struct, gc=False):
     def drop_before(self, offset: int) -> None:
         """Nothing is read below `offset` any more: entries whose marker stood there go."""
         del self.aborted[: bisect_left(self.aborted, offset, key=_last_offset)]
+
+    def reload(self, opened: dict[int, int], log_end: int) -> None:
+        """The log was cut, or its process started: these are open at the snapshot from which it reads on."""
+        self.open, self.undecided = opened, {}
+        self.truncate_to(log_end)
 
     def reset(self) -> None:
         """The log was emptied."""

@@ -471,7 +471,7 @@ def _watch_logs(patch: pytest.MonkeyPatch, witness: Witness) -> None:
         if placed.marker and witness.leaders.get(replica.partition) is replica:
             witness.passages.marked(replica.log, placed)
 
-    def truncates(log: PartitionLog, offset: int) -> None:
+    def truncates(log: PartitionLog, offset: int, *_: object) -> None:
         replica = witness.leaders.get(log.partition)
         if replica is not None and replica.log is log:
             witness._parts(log, offset)

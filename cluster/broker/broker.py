@@ -156,8 +156,10 @@ class Broker:
         self.timeline.call_later(WRITEBACK_EVERY_US, self.write_back)
 
     def start(self) -> None:
-        """Start the process again; it registers, then takes its place."""
+        """Start the process again; it loads its logs, registers, then takes its place."""
         self.boot()
+        for replica in self.replicas.values():
+            replica.started()
         self.control.elect()
         self.lifecycle.register(self.life)
 
@@ -190,7 +192,7 @@ class Broker:
             if how == "crash":
                 replica.lose_unflushed()
             elif how == "stop":
-                replica.log.flush()
+                replica.log.stopped_cleanly()
         self.network.process_died(self.name)
         connections, self._connections = self._connections, {}
         self._host_is_up = how != "crash"

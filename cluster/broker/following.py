@@ -13,6 +13,7 @@ from cluster.broker.followers import Pushed
 from cluster.broker.leader_epochs import EpochEnd, follower_truncation
 from cluster.broker.lost_records import vanished
 from cluster.broker.partition_log import PartitionLog
+from cluster.broker.retention import Retention, segment_starts
 from cluster.buggify import Buggify
 from cluster.events import Event, LogTruncated, RecordsLost, RecordsSurvived
 from cluster.network import Link
@@ -79,12 +80,13 @@ class FollowersHost(Protocol):
 class FollowingReplica:
     """What a replica has and does while it follows. `fetching`: its log is its leader's, as far as it goes.
 
-    `may_rescue`: another replica dropped records that may still be on their way to this one.
+    `may_rescue`: another replica dropped records that may still be on their way to this one. `retention` is None for
+    internal topics, which are compacted.
     """
 
-    def __init__(self, host: FollowersHost, log: PartitionLog) -> None:
+    def __init__(self, host: FollowersHost, log: PartitionLog, retention: Retention | None = None) -> None:
         self.host = host
-        self.partition, self.log = log.partition, log
+        self.partition, self.log, self.retention = log.partition, log, retention
         self.high_watermark = 0
         self.metadata = PartitionMetadata(-1, -1, (), ())
         self.session = 0
@@ -211,6 +213,10 @@ class FollowingReplica:
 
     # --- what it drops ----------------------------------------------------------------------------------------------
 
+    def started(self) -> None:
+        """The broker's process starts again, with what its disk has."""
+        self.log.started(segment_starts(self.log, self.retention))
+
     def lose_unflushed(self) -> None:
         """The host crashed: what its disk does not have is gone."""
         if self.log.flushed < self.log.log_end:
@@ -220,7 +226,7 @@ class FollowingReplica:
         """Cut the log at an offset, and say so; also which records no replica has any more."""
         log, host = self.log, self.host
         dropped, log_end = log.beyond(offset), log.log_end
-        log.truncate_to(offset)
+        log.truncate_to(offset, None if reason == "crash" else segment_starts(log, self.retention))
         self.high_watermark = min(
             self.high_watermark, log.log_end
         )  # below it after a crash or an unclean election only

@@ -10,14 +10,13 @@ half a minute, looking every five seconds (Linux's `dirty_expire_centisecs` and 
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from cluster.broker.batch_list import BatchList
 from cluster.broker.leader_epochs import LeaderEpochs
-from cluster.broker.producer_state import ProducerStates
+from cluster.broker.producer_memory import ProducerMemory
 from cluster.intervals import IntervalSet
-from cluster.protocol.record_batch import COMMIT, NO_PRODUCER_ID, RecordBatch
-from cluster.transaction_index import TransactionIndex
+from cluster.protocol.record_batch import NO_PRODUCER_ID, RecordBatch
 
 WRITEBACK_EVERY_US = 5_000_000
 NEVER = 9_223_372_036_854_775_807
@@ -27,8 +26,8 @@ _LOOKS_UNTIL_WRITTEN = 7  # six times five seconds lie between seven looks
 class PartitionLog:
     """The log of one replica; `log_end` is the offset that the next record will get.
 
-    `appended_records` counts what was ever added and not truncated again. Only a leader asks what producers a log
-    knows, so a follower's are looked up in the log when it takes over (`recall_producers`).
+    `appended_records` counts what was ever added and not truncated again. `producers` and `transactions`: what the log
+    knows of them, up to date while it leads (`recall_producers`).
     `flushed`: what lies below it is on disk. `deleted` (ground truth): which of each producer's records were here and
     are deleted on purpose, by their serial numbers.
     """
@@ -36,7 +35,7 @@ class PartitionLog:
     __slots__ = (
         "_dirty_ends",
         "_epoch",
-        "_recalled",
+        "_memory",
         "appended_records",
         "batches",
         "bytes",
@@ -56,9 +55,8 @@ class PartitionLog:
         self.log_start = self.log_end = self.bytes = self.appended_records = 0
         self.epochs = LeaderEpochs()
         self._epoch = -1  # the last one that `append` noted; −1: look again
-        self.producers = ProducerStates()
-        self.transactions = TransactionIndex()
-        self._recalled = 0  # batches that `producers` and `transactions` have seen
+        self._memory = ProducerMemory()
+        self.producers, self.transactions = self._memory.states, self._memory.transactions
         self.deleted: dict[str, IntervalSet] = {}
         self.flushed = 0
         self._dirty_ends: deque[int] = deque(maxlen=_LOOKS_UNTIL_WRITTEN)
@@ -78,24 +76,14 @@ class PartitionLog:
     def recall_producers(self) -> None:
         """Bring `producers` up to the log's end; whoever asks leads from now on, in an epoch that is not noted yet."""
         self._epoch = -1
-        for batch in self.batches.after(self._recalled):
-            if batch.producer_id != NO_PRODUCER_ID:
-                self._remember(batch)
-        self._recalled = len(self.batches)
-
-    def _remember(self, batch: RecordBatch) -> None:
-        self.producers.update(batch)
-        if batch.marker:
-            self.transactions.ended(batch.producer_id, batch.base_offset, committed=batch.marker == COMMIT)
-        elif batch.transactional:
-            self.transactions.began(batch.producer_id, batch.base_offset)
+        self._memory.read_on(self.batches, self.log_end)
 
     def append_as_leader(self, batch: RecordBatch) -> None:
         """Add a batch and remember its producer; the producers were recalled when this replica took over."""
         self.append(batch)
         if batch.producer_id != NO_PRODUCER_ID:
-            self._remember(batch)
-        self._recalled += 1
+            self._memory.remember(batch)
+        self._memory.read_to = self.log_end
 
     def read(self, offset: int, end: int, max_bytes: int) -> list[RecordBatch]:
         """Whole batches from the one that holds `offset`, below `end`; the first one even above `max_bytes`."""
@@ -114,8 +102,10 @@ class PartitionLog:
         """The offset of the first batch whose records are not older than an instant; the log's end without one."""
         return max(next(self.batches.younger(instant_us), self.log_end), self.log_start)
 
-    def truncate_to(self, offset: int) -> int:
+    def truncate_to(self, offset: int, segment_starts: Collection[int] | None = ()) -> int:
         """Drop every batch that reaches beyond `offset`; returns how many records went.
+
+        Without `segment_starts` (None) the process is dead, and finds out what is left when it starts.
 
         Below the start, the start goes back to it: nothing is there any more. An epoch that began at the end goes in
         any case: this broker was elected, and another one before it wrote anything (`UnifiedLog.truncateTo`).
@@ -139,7 +129,8 @@ class PartitionLog:
         if self.log_end != before:
             self.flushed = min(self.flushed, self.log_end)
             self._dirty_ends = deque((min(end, offset) for end in self._dirty_ends), maxlen=_LOOKS_UNTIL_WRITTEN)
-            self.producers, self.transactions, self._recalled = ProducerStates(), TransactionIndex(), 0
+            if segment_starts is not None:
+                self._memory.reload(self.batches, self.log_start, self.log_end, segment_starts)
         return before - self.log_end
 
     def advance_start(self, offset: int) -> None:
@@ -150,14 +141,13 @@ class PartitionLog:
         self.epochs.truncate_from_start(offset)
 
     def drop_before(self, offset: int) -> None:
-        """Delete the batches that end at or before an offset: their segments are old."""
-        gone = 0
+        """Delete the batches that end at or before an offset: their segments are old. Their producers stay known."""
+        self._memory.read_on(self.batches, self.log_end)
         for batch in self.batches.shed(offset):
-            gone += 1
+            self._memory.shed(batch)
             self.bytes -= batch.bytes
             serials = self.deleted.setdefault(batch.producer, IntervalSet())
             serials.add(batch.first_serial, batch.first_serial + batch.count)
-        self._recalled = max(0, self._recalled - gone)
         self.transactions.drop_before(offset)
         if offset > self.log_start:
             self.advance_start(offset)
@@ -173,6 +163,7 @@ class PartitionLog:
         self._dirty_ends.clear()
         self._epoch = -1
         self.epochs = LeaderEpochs()
+        self._memory.start_over(offset)
 
     def beyond(self, offset: int) -> list[RecordBatch]:
         """The batches that truncating to an offset would drop, in order."""
@@ -192,6 +183,19 @@ class PartitionLog:
         here = next(self.batches.since(batch.base_offset), None)
         overlaps = here is not None and here.base_offset < batch.next_offset and batch.base_offset < here.next_offset
         return overlaps and not self.has_at_its_place(batch)
+
+    # --- the process ----------------------------------------------------------------------------------------------
+
+    def stopped_cleanly(self) -> None:
+        """The process stops: it writes everything, and a snapshot of the producers."""
+        self.flush()
+        self._memory.read_on(self.batches, self.log_end)
+        self._memory.take_snapshot(self.log_end)
+
+    def started(self, segment_starts: Collection[int]) -> None:
+        """The process starts again with what the disk has: snapshots of the producers, and the log."""
+        self._memory.process_ended(segment_starts)
+        self._memory.reload(self.batches, self.log_start, self.log_end, segment_starts)
 
     # --- the disk -------------------------------------------------------------------------------------------------
 

@@ -44,6 +44,14 @@ class ProducerEntry:
         self.epoch = epoch
         self.batches = []
 
+    def copy(self, batches: int = BATCHES_REMEMBERED) -> "ProducerEntry":
+        """The same with so many of its last batches."""
+        other = ProducerEntry(self.epoch)
+        other.batches = self.batches[-batches:]
+        other.first_offset, other.coordinator_epoch = self.first_offset, self.coordinator_epoch
+        other.last_us = self.last_us
+        return other
+
 
 class Verification:
     """A transaction that is being verified with its coordinator (KIP-890): the lowest sequence that waits for it.
@@ -189,3 +197,25 @@ class ProducerStates:
         for producer_id, entry in list(self.entries.items()):
             if entry.first_offset < 0 and now_us - entry.last_us >= expiration_us:
                 del self.entries[producer_id]
+
+    # --- as a snapshot has it -----------------------------------------------------------------------------------------
+
+    def snapshot(self) -> dict[int, ProducerEntry]:
+        """What a file on disk keeps: one batch of each producer."""
+        return {producer_id: entry.copy(batches=1) for producer_id, entry in self.entries.items()}
+
+    def load(self, snapshot: dict[int, ProducerEntry]) -> None:
+        """Know what a snapshot knows, and nothing else."""
+        self.entries = {producer_id: entry.copy() for producer_id, entry in snapshot.items()}
+
+    def copy(self) -> "ProducerStates":
+        """The same producers, apart from what is being verified."""
+        other = ProducerStates()
+        other.load(self.entries)
+        return other
+
+    def open(self) -> dict[int, int]:
+        """Where the open transactions begin, by producer id."""
+        return {
+            producer_id: entry.first_offset for producer_id, entry in self.entries.items() if entry.first_offset >= 0
+        }

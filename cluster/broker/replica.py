@@ -55,16 +55,15 @@ class Host(FollowersHost, Protocol):
 class Replica(FollowingReplica):
     """A partition on a broker. `isr` is the maximal one: additions still on their way to the controller included.
 
-    `max_message_bytes`: the largest batch that a producer may append; nobody else's is measured. `retention` is None
-    for internal topics, which are compacted.
+    `max_message_bytes`: the largest batch that a producer may append; nobody else's is measured.
     """
 
     def __init__(
         self, host: Host, log: PartitionLog, min_insync_replicas: int, retention: Retention | None = None
     ) -> None:
-        super().__init__(host, log)
+        super().__init__(host, log, retention)
         self.host: Host = host
-        self.min_insync_replicas, self.retention = min_insync_replicas, retention
+        self.min_insync_replicas = min_insync_replicas
         self.max_message_bytes = NO_LIMIT
         self.high_watermark_us = 0
         self.isr: tuple[int, ...] = ()

@@ -69,6 +69,15 @@ def segments(log: PartitionLog, retention: Retention) -> Iterator[Segment]:
         yield Segment(end, size, newest_us)
 
 
+def segment_starts(log: PartitionLog, retention: Retention | None) -> list[int]:
+    """Where a log's segments begin; one of an internal topic counts as one segment."""
+    oldest = log.batches.oldest
+    starts = [oldest.base_offset if oldest is not None else log.log_start]
+    if retention is not None:
+        starts += [segment.next_offset for segment in segments(log, retention)][:-1]
+    return starts
+
+
 def _timestamps(piece: Chunk | RecordBatch) -> tuple[int, int]:
     """The first and the largest one."""
     if isinstance(piece, Chunk):

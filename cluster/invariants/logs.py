@@ -25,10 +25,12 @@ class LogInvariants:
     ) -> None:
         self._view, self._strict, self.logs, self._transactions = view, strict, logs, transactions
         self._mended_us = 0
+        self._rebuilt: dict[tuple[int, str], None] = {}  # (broker, partition, "": all of them), see `_forgotten`
 
     def handlers(self) -> Handlers:
         """What it looks at."""
         return {
+            e.BrokerStarted: self.broker_started,
             e.LeaderElected: self.leader_elected,
             e.IsrChanged: self.isr_changed,
             e.LeadershipTaken: self.leadership_taken,
@@ -121,6 +123,8 @@ class LogInvariants:
             if forked < event.log_end:  # its own records from there on were never judged: any sequence may be next
                 log.untold = True
                 log.producers.clear()
+            elif (broker, "") in self._rebuilt or (broker, name) in self._rebuilt:
+                self._forgotten(log, event.log_start)
             log.end = event.log_end
 
     def _fork(self, name: str, log: LogState, broker: int, offset: int) -> None:
@@ -128,6 +132,16 @@ class LogInvariants:
         for other in self._view.partitions[name].replicas:
             if other != broker:
                 log.forks[other] = min(offset, log.forks.get(other, offset))
+
+    def broker_started(self, event: e.BrokerStarted) -> None:
+        """What it knows of producers is rebuilt from its disk."""
+        if event.at_us:
+            self._rebuilt[event.broker, ""] = None
+
+    def _forgotten(self, log: LogState, log_start: int) -> None:
+        """A replica that was cut or started anew may know nobody any more whose records are all deleted."""
+        for producer_id in [each for each, known in log.producers.items() if known[2] < log_start]:
+            del log.producers[producer_id]
 
     def _cut(self, name: str, log: LogState, end: int) -> None:
         """The log ends here: of producers with later records nothing is known for sure any more."""
@@ -206,6 +220,7 @@ class LogInvariants:
         """R9: what a broker had when it was committed stays; only a crash of its host may take it."""
         name, broker = event.partition, event.broker
         log = self.logs[name]
+        self._rebuilt[broker, name] = None
         log.led[broker] = min(log.led.get(broker, 0), event.offset)
         if event.reason == "crash":
             log.short[broker] = event.offset

@@ -323,6 +323,17 @@ def _again(event: e.Event) -> e.Event:
     return type(event)(**{field: getattr(event, field) for field in event.__struct_fields__})
 
 
+def test_only_a_replica_that_was_cut_or_started_anew_may_forget_deleted_producers() -> None:
+    """A follower that lived through the deletion remembers; who reads its disk knows what is left there."""
+    deleted = [appended(0, sequence=0, pid=7), watermark(10), elected(2, 1), taken(2, 1, 10, start=10)]
+    World().breaks("P1", *(_again(event) for event in [*deleted, appended(10, epoch=1, sequence=0, pid=7)]))
+    world = World()
+    again = e.BrokerStarted(broker=2, rack="")
+    force_setattr(again, "at_us", 1)
+    world.tell(again)
+    world.tell(*deleted, appended(10, epoch=1, sequence=0, pid=7))
+
+
 def test_a_last_stable_offset_that_falls_is_noticed() -> None:
     world = World()
     world.tell(in_transaction(0, 0), watermark(5))

@@ -12,6 +12,7 @@ import pytest
 
 from cluster.assignors import ASSIGNORS
 from cluster.broker import coordination
+from cluster.broker.partition_log import PartitionLog
 from cluster.broker.replica import Replica
 from cluster.clients import workload
 from cluster.clients.fetcher import Fetcher, Slice
@@ -93,6 +94,16 @@ def nobody_falls_out_of_the_isr(patch: Patch) -> None:
     patch.setattr(Replica, "in_sync", lambda replica, _now_us, _lag_us: replica.isr)
 
 
+def deleting_records_forgets_their_producers(patch: Patch) -> None:
+    drop_before = PartitionLog.drop_before
+
+    def drop_and_forget(log: PartitionLog, offset: int) -> None:
+        drop_before(log, offset)
+        log.producers.load({})
+
+    patch.setattr(PartitionLog, "drop_before", drop_and_forget)
+
+
 def too_few_in_sync_replicas_are_enough(patch: Patch) -> None:
     begin = Replica.__init__
 
@@ -150,6 +161,9 @@ BREAKS: dict[str, Break] = {
     "idempotent": Break("batches have no sequence", text=('idempotence" = true', 'idempotence" = false')),
     "dedupe-survives-leader-change": Break(
         "batches have no sequence", text=('idempotence" = true', 'idempotence" = false')
+    ),
+    "dedupe-survives-deletion": Break(
+        "deleting records forgets their producers", deleting_records_forgets_their_producers
     ),
     "linger-and-batch": Break("nothing lingers", text=('"linger.ms" = 100', '"linger.ms" = 0')),
     "sticky-vs-round-robin-partitioner": Break(
