@@ -17,7 +17,7 @@ from cluster.broker.purgatory import Timeouts
 from cluster.broker.replica import Replica
 from cluster.broker.transaction_coordination import TransactionCoordination
 from cluster.connection import Call
-from cluster.coordinators.transaction_end import WITH_EPOCHS
+from cluster.coordinators.transaction import WITH_EPOCHS
 from cluster.events import Event, HangingTransactionAborted, ProducerEpochRefused, TransactionMarkerRefused
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t

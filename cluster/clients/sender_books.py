@@ -120,7 +120,7 @@ class SenderBooks:
         )
         if self._host.transactions is not None:
             if error == ErrorCode.INVALID_PRODUCER_ID_MAPPING.name:
-                self._host.transactions.unmapped = True
+                self._host.transactions.unknown_producer_id()
             self._host.transaction_failed()
         self._host.memory_is_free()
 

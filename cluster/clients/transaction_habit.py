@@ -88,6 +88,7 @@ class TransactionHabit:
         aborts = aborts or (self._spec.abort > 0 and self._random.random() < self._spec.abort)
         if not aborts and transactions.state is _S.IN_TRANSACTION:
             await self._commit()
+        transactions.still_usable()
         if transactions.state in (_S.IN_TRANSACTION, _S.ABORTABLE_ERROR):
             await self._abort()
 

@@ -91,6 +91,7 @@ class TransactionalWriter(Writer):
         refused, self._refused = self._refused, None
         if refused is not None and (refused.fatal or self.transactions.state is not _S.ABORTING_TRANSACTION):
             raise refused
+        self.transactions.still_usable()
         if self.transactions.state is _S.ABORTABLE_ERROR:
             raise Refused(ErrorCode.TRANSACTION_ABORTABLE)
 
@@ -119,6 +120,7 @@ class TransactionalWriter(Writer):
         await transactions.end(commit=True)
 
     def _still(self, state: ProducerTransactionState) -> None:
+        self.transactions.still_usable()
         if self.transactions.state is not state:
             raise Refused(ErrorCode.TRANSACTION_ABORTABLE)
 

@@ -53,6 +53,7 @@ _FATAL = (
     ErrorCode.PRODUCER_FENCED,
     ErrorCode.INVALID_PRODUCER_EPOCH,
     ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+    ErrorCode.UNKNOWN_SERVER_ERROR,
     ErrorCode.INVALID_TRANSACTION_TIMEOUT,
     ErrorCode.INVALID_TXN_STATE,
     ErrorCode.INVALID_REQUEST,
@@ -92,9 +93,9 @@ class TransactionHost(Protocol):
 class Refused(Exception):  # noqa: N818  it is an answer
     """The coordinator said no: `fatal`, or the transaction can only be aborted."""
 
-    def __init__(self, error: ErrorCode, *, fatal: bool | None = None) -> None:
+    def __init__(self, error: ErrorCode) -> None:
         super().__init__(error.name)
-        self.error, self.fatal = error, error not in _ABORTABLE if fatal is None else fatal
+        self.error, self.fatal = error, error not in _ABORTABLE
 
 
 class Coordinator:
@@ -147,7 +148,6 @@ class Transactions:
         self.partitions: dict[str, None] = {}  # of the transaction under way, group partitions included
         self.to_add: dict[str, None] = {}
         self.must_bump = False  # a sequence is in doubt: go on in a new epoch after the abort
-        self.unmapped = False  # the coordinator does not know this producer id: it cannot end the transaction
 
     def move(self, to: ProducerTransactionState) -> None:
         """Change the state. Raises AssertionError for a move that Kafka's client does not know."""
@@ -163,11 +163,12 @@ class Transactions:
             m.InitProducerIdRequest(self.transactional_id, self._timeout_ms, self.producer_id, self.epoch)
         )
         self._identify(answer.producer_id, answer.epoch)
-        self.must_bump = self.unmapped = False
+        self.must_bump = False
         self.move(_S.READY)
 
     def begin(self) -> None:
-        """beginTransaction: nobody is told."""
+        """beginTransaction: nobody is told. Raises Refused after an error that is fatal."""
+        self.still_usable()
         self.move(_S.IN_TRANSACTION)
         self.partitions, self.to_add = {}, {}
 
@@ -198,6 +199,18 @@ class Transactions:
             await self._ask(request)
         self.partitions[offsets] = None
 
+    def unknown_producer_id(self) -> None:
+        """A batch met a coordinator that does not know the producer id: the transactional id expired.
+
+        Fatal since KAFKA-18019 (4.0): going on under another producer id could break exactly-once.
+        """
+        self.move(_S.FATAL_ERROR)
+
+    def still_usable(self) -> None:
+        """Raises Refused after an error that is fatal."""
+        if self.state is _S.FATAL_ERROR:
+            raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+
     def batch_failed(self) -> None:
         """A batch of the transaction failed: only an abort is left, and a new epoch after it."""
         if self.state in (_S.IN_TRANSACTION, _S.COMMITTING_TRANSACTION):
@@ -219,11 +232,9 @@ class Transactions:
         return refused
 
     async def end(self, *, commit: bool) -> None:
-        """EndTxn, unless nothing was added; every batch is settled. Under version 2 with the next epoch.
-
-        Not to a coordinator that does not know the producer id: a new one is enough (`beginCompletingTransaction`).
-        """
-        if self.partitions and not self.unmapped:
+        """EndTxn, unless nothing was added; every batch is settled. Under version 2 with the next epoch."""
+        self.still_usable()
+        if self.partitions:
             request = t.EndTxnRequest(self.transactional_id, self.producer_id, self.epoch, commit, self.version)
             answer: t.EndTxnResponse = await self._ask(request)
             if answer.producer_id >= 0:
@@ -248,13 +259,6 @@ class Transactions:
             error = _error_of(response)
             if error is ErrorCode.NONE:
                 return response
-            if error is ErrorCode.INVALID_PRODUCER_ID_MAPPING and self.state in (
-                _S.IN_TRANSACTION,
-                _S.COMMITTING_TRANSACTION,
-            ):  # abortableErrorIfPossible
-                self.unmapped = True
-                self.batch_failed()
-                raise Refused(error, fatal=False)
             if error in _FATAL or error is ErrorCode.TRANSACTION_ABORTABLE:
                 raise self.refused(error)
             if error in _FIND_AGAIN or error is ErrorCode.NETWORK_EXCEPTION:

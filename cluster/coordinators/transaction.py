@@ -2,8 +2,9 @@
 
 Theory of operation. `metadata` is what was written and committed last. A request decides on a move (`prepare_…`), which
 becomes `pending` and a record; until that record is committed every other request hears CONCURRENT_TRANSACTIONS. Then
-`complete` makes it the metadata. An append that failed is `forget`ten, and the producer tries again; only a fence keeps
-the epoch that it raised, so that repeated failures raise it once.
+`complete` makes it the metadata. While the markers of a prepared end travel, its completion is pending already. An
+append that failed is `forget`ten, and the producer tries again; only a fence under `transaction.version` 1 keeps the
+epoch that it raised, so that repeated failures raise it once. Under 2 the abort of a fence raises it, as any end does.
 Source: `TransactionMetadata` (`prepareTransitionTo`, `completeTransitionTo`).
 """
 
@@ -12,7 +13,11 @@ from msgspec.structs import replace
 from cluster.coordinators.transaction_records import FENCING_EPOCH, TransactionMetadata
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID
+from cluster.release_rules import ReleaseRules
 from cluster.transaction_states import TransactionState, check_move
+
+WITH_EPOCHS = 2
+"""The `transaction.version` from which on every end raises the epoch."""
 
 _S = TransactionState
 
@@ -21,25 +26,30 @@ class Transaction:
     """The soft and the durable state of one transactional id.
 
     `failed_epoch_fence`: the epoch in `metadata` was raised to fence somebody, and that could not be written.
-    `unmarked` are the partitions of a prepared end that have not got their marker yet. `written`: the last record that
-    this coordinator wrote, committed or not.
+    `unmarked` are the partitions of a prepared end that have not got their marker yet; `awaiting_markers`: `pending` is
+    what follows them, and not written yet. `written`: the last record that this coordinator wrote, committed or not.
+    `fenced_with`: the epoch that was told of last as a fence.
     """
 
-    __slots__ = ("failed_epoch_fence", "metadata", "pending", "unmarked", "written")
+    __slots__ = (
+        "awaiting_markers", "failed_epoch_fence", "fenced_with", "metadata", "pending", "rules", "unmarked", "written"
+    )  # fmt: skip
 
-    def __init__(self, metadata: TransactionMetadata) -> None:
-        self.metadata = metadata
+    def __init__(self, metadata: TransactionMetadata, rules: ReleaseRules) -> None:
+        self.metadata, self.rules = metadata, rules
         self.pending: TransactionState | None = None
-        self.failed_epoch_fence = False
+        self.failed_epoch_fence = self.awaiting_markers = False
+        self.fenced_with = NO_EPOCH
         self.unmarked: dict[str, None] = {}
         self.written: TransactionMetadata | None = None
 
     # --- moves: what would be written --------------------------------------------------------------------------------
 
     def _prepare(self, to: TransactionMetadata) -> TransactionMetadata:
-        assert self.pending is None, f"{to.transactional_id}: {to.state} while {self.pending} is under way"
+        under_way = None if self.awaiting_markers and self.pending is to.state else self.pending
+        assert under_way is None, f"{to.transactional_id}: {to.state} while {under_way} is under way"
         check_move(self.metadata.state, to.state, to.version)
-        self.pending = to.state
+        self.pending, self.awaiting_markers = to.state, False
         return replace(to, previous_producer_id=self.metadata.producer_id)
 
     def prepare_next_epoch(
@@ -47,9 +57,12 @@ class Transaction:
     ) -> TransactionMetadata | ErrorCode:
         """InitProducerId: the next epoch, or PRODUCER_FENCED for a producer whose epoch is neither this nor the last.
 
-        The last epoch is a repetition whose answer was lost, and gets the same answer (KIP-360).
+        The last epoch is a repetition whose answer was lost, and gets the same answer (KIP-360). When the epochs are
+        used up Kafka throws at it (UNKNOWN_SERVER_ERROR).
         """
         now = self.metadata
+        if now.epoch_exhausted:
+            return ErrorCode.UNKNOWN_SERVER_ERROR
         if expected_epoch is None:
             epoch, last_epoch = now.epoch + 1, NO_EPOCH
         elif now.epoch in (NO_EPOCH, expected_epoch):
@@ -87,14 +100,16 @@ class Transaction:
         start_us = now.start_us if now.state is _S.ONGOING else now_us
         return self._prepare(replace(now, state=_S.ONGOING, partitions=partitions, start_us=start_us, update_us=now_us))
 
-    def fence(self) -> None:
-        """Raise the epoch of an ongoing transaction, so that whoever runs it is refused from now on.
+    def fence(self, version: int) -> None:
+        """Get ready to abort an ongoing transaction, so that whoever runs it is refused from now on.
 
-        A fence that could not be written has raised it already, even to the last one. No producer ever gets this epoch.
-        Kafka's `prepareFenceProducerEpoch` throws at that repetition (see FIDELITY.md).
+        Version 1 raises the epoch, once, however often that cannot be written. Under version 2 the abort itself does.
+        No producer is ever given this epoch. (The snapshot raised it here under version 2 as well, so twice in all.)
         """
         now = self.metadata
         check_move(now.state, _S.PREPARE_EPOCH_FENCE, now.version)
+        if version >= WITH_EPOCHS and self.rules.a_fence_raises_the_epoch_once:
+            return
         epoch = now.epoch if self.failed_epoch_fence else now.epoch + 1
         assert epoch <= FENCING_EPOCH, f"{now.transactional_id}: no epoch is left to fence with"
         self.metadata = replace(now, epoch=epoch, last_epoch=NO_EPOCH)
@@ -103,8 +118,8 @@ class Transaction:
         """EndTxn: PrepareCommit or PrepareAbort; version 2 raises the epoch, so that what is late is refused."""
         now = self.metadata
         epoch, last_epoch = now.epoch, now.last_epoch
-        if version >= 2 and epoch < FENCING_EPOCH:
-            epoch, last_epoch = epoch + 1, epoch
+        if version >= WITH_EPOCHS:
+            epoch, last_epoch = min(epoch + 1, FENCING_EPOCH), epoch
         return self._prepare(
             replace(
                 now,
@@ -143,6 +158,11 @@ class Transaction:
 
     # --- the fate of what was written --------------------------------------------------------------------------------
 
+    def await_markers(self) -> None:
+        """A prepared end is committed: what follows its markers is pending, as if it were being written."""
+        committed = self.metadata.state is _S.PREPARE_COMMIT
+        self.pending, self.awaiting_markers = _S.COMPLETE_COMMIT if committed else _S.COMPLETE_ABORT, True
+
     def complete(self, written: TransactionMetadata) -> None:
         """The record is committed: it is the metadata now."""
         assert self.pending is written.state, f"{written.transactional_id}: {written.state} was not pending"
@@ -153,9 +173,11 @@ class Transaction:
     def make_late(self, written: TransactionMetadata) -> None:
         """A record that was forgotten is committed: it is the metadata now, until a later one that is under way is."""
         self.metadata = written
+        if self.awaiting_markers:
+            self.pending, self.awaiting_markers = None, False
         if written.state in (_S.PREPARE_COMMIT, _S.PREPARE_ABORT):
             self.failed_epoch_fence = False
 
     def forget(self) -> None:
         """The record could not be written: as if nothing had been decided."""
-        self.pending = None
+        self.pending, self.awaiting_markers = None, False

@@ -13,6 +13,7 @@ from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import NO_EPOCH
+from cluster.release_rules import ReleaseRules
 from cluster.transaction_states import TransactionState
 
 TIMEOUT_SCAN, EXPIRATION_SCAN, COMPLETION = 0, 1, 2  # kinds of deadlines
@@ -47,10 +48,11 @@ class TransactionSettings(NamedTuple):
 class TransactionContext:
     """The transactional ids of one partition of `__transaction_state`, and what every rule needs beside them."""
 
-    __slots__ = ("broker", "deadlines", "first_epoch", "new_producer_id", "settings", "transactions")
+    __slots__ = ("broker", "deadlines", "first_epoch", "new_producer_id", "rules", "settings", "transactions")
 
     def __init__(self, broker: int, settings: TransactionSettings, new_producer_id: Callable[[], int]) -> None:
         self.broker, self.settings, self.new_producer_id = broker, settings, new_producer_id
+        self.rules = ReleaseRules()
         self.transactions: dict[str, Transaction] = {}
         self.first_epoch = NO_EPOCH  # before the first one that a transactional id gets
         self.deadlines = Deadlines()
@@ -95,6 +97,7 @@ class TransactionContext:
         """A Prepare* is committed: bring its marker to every partition; without any it is complete at once."""
         now = transaction.metadata
         transaction.unmarked = dict.fromkeys(now.partitions)
+        transaction.await_markers()
         if not now.partitions:
             self.complete(transaction, draft)
             return
@@ -107,6 +110,7 @@ class TransactionContext:
         def written(error: ErrorCode, later: Draft) -> None:
             done = error is ErrorCode.NONE or transaction.metadata.state not in PREPARED  # an earlier one counts, late
             if not done and error is not ErrorCode.NOT_COORDINATOR:
+                transaction.await_markers()  # they are all there; nothing else may begin
                 self.deadlines.set(_completion_of(transaction.metadata), later.now_us + RETRY_COMPLETION_US)
 
         self.write(transaction, transaction.prepare_complete(draft.now_us), written, draft)

@@ -121,7 +121,7 @@ class TransactionCoordinator:
                 self._scan_timeouts(draft)
             elif name[0] == COMPLETION:
                 transaction = self.transactions.get(name[1])
-                if transaction is not None and transaction.metadata.state in PREPARED and not transaction.pending:
+                if transaction is not None and transaction.metadata.state in PREPARED and transaction.awaiting_markers:
                     self._context.complete(transaction, draft)  # else it was written after all
             else:
                 self._deadlines.set(name, now_us + settings.expiration_scan_us)
@@ -187,7 +187,7 @@ class TransactionCoordinator:
         if not self.loading:
             return
         if isinstance(record, TransactionMetadata):
-            self.transactions[record.transactional_id] = Transaction(record)
+            self.transactions[record.transactional_id] = Transaction(record, self._context.rules)
         else:
             self.transactions.pop(record.transactional_id, None)
 

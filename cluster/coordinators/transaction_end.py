@@ -6,25 +6,22 @@ same epoch means the *next* end, and a repetition comes with the epoch before it
                      abort                      commit
                      repeated     current       repeated     current
     Empty            fenced       new epoch     fenced       INVALID_TXN_STATE
-    CompleteAbort    NONE         new epoch     INVALID…     fenced
-    CompleteCommit   INVALID…     new epoch     NONE         fenced
+    CompleteAbort    NONE         new epoch     INVALID…     INVALID…
+    CompleteCommit   INVALID…     new epoch     NONE         INVALID…
 
 Source: `TransactionCoordinator.endTransaction`, `endTransactionWithTV1`.
 """
 
 from cluster.coordinators.decision import Call, Draft
-from cluster.coordinators.transaction import Transaction
+from cluster.coordinators.transaction import WITH_EPOCHS, Transaction
 from cluster.coordinators.transaction_context import PREPARED, Outcome, TransactionContext
-from cluster.coordinators.transaction_records import LAST_EPOCH, TransactionMetadata
+from cluster.coordinators.transaction_records import FENCING_EPOCH, LAST_EPOCH, TransactionMetadata
 from cluster.events import TransactionFenced
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.record_batch import NO_PRODUCER_ID
+from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID
 from cluster.protocol.transaction_messages import EndTxnRequest, EndTxnResponse
 from cluster.reach import reached
 from cluster.transaction_states import TransactionState
-
-WITH_EPOCHS = 2
-"""The `transaction.version` from which on every end raises the epoch."""
 
 _S = TransactionState
 _COMPLETE = {True: _S.COMPLETE_COMMIT, False: _S.COMPLETE_ABORT}
@@ -61,31 +58,40 @@ def end(context: TransactionContext, request: EndTxnRequest, call: Call, draft: 
 
 
 def fence(context: TransactionContext, transaction: Transaction, reason: str, outcome: Outcome, draft: Draft) -> None:
-    """Raise the epoch of an ongoing transaction and abort it; a fence that cannot be written is remembered as failed.
+    """Raise the epoch of an ongoing transaction and abort it; a fence that cannot be written is tried again.
 
     `reason`: `timeout` or `InitProducerId`.
     """
-    before = transaction.metadata.epoch
-    transaction.fence()
-    now = transaction.metadata
-    if now.epoch != before:
+    version, rules = context.settings.version, context.rules
+    once = version >= WITH_EPOCHS and rules.a_fence_raises_the_epoch_once
+    used_up = transaction.metadata.epoch_exhausted
+    transaction.fence(version)
+    fenced_with = min(transaction.metadata.epoch + 1, FENCING_EPOCH) if once else transaction.metadata.epoch
+    if fenced_with != transaction.fenced_with:
+        transaction.fenced_with = fenced_with
         draft.tell(
             TransactionFenced(
-                transactional_id=now.transactional_id,
+                transactional_id=transaction.metadata.transactional_id,
                 broker=context.broker,
-                producer_id=now.producer_id,
-                epoch=now.epoch,
+                producer_id=transaction.metadata.producer_id,
+                epoch=fenced_with,
                 reason=reason,
             )
         )
 
     def prepared(error: ErrorCode, later: Draft) -> None:
-        if error is not ErrorCode.NONE:
+        if error is ErrorCode.NONE:
+            transaction.fenced_with = NO_EPOCH  # another producer id begins at 0
+        elif not once:
             transaction.failed_epoch_fence = True
         outcome(error, later)
 
+    moves_on = once and used_up and rules.a_fence_moves_on_from_the_last_epochs
     record = transaction.prepare_end(
-        commit=False, version=context.settings.version, next_producer_id=NO_PRODUCER_ID, now_us=draft.now_us
+        commit=False,
+        version=version,
+        next_producer_id=context.new_producer_id() if moves_on else NO_PRODUCER_ID,
+        now_us=draft.now_us,
     )
     _write(context, transaction, record, prepared, draft)
 
@@ -97,8 +103,8 @@ def marked(
     transaction = context.transactions.get(transactional_id)
     if transaction is None or (transaction.metadata.producer_id, transaction.metadata.epoch) != of:
         return
-    if transaction.pending is not None or transaction.metadata.state not in PREPARED:
-        return  # it is complete already, or about to be: markers of a late end come twice
+    if transaction.metadata.state not in PREPARED:
+        return  # it is complete already: markers of a late end come twice
     if transaction.unmarked.pop(partition, transaction) is transaction or transaction.unmarked:
         return
     context.complete(transaction, draft)
@@ -135,10 +141,13 @@ def _judge(transaction: Transaction, request: EndTxnRequest) -> ErrorCode | None
     """The answer to an EndTxn that ends nothing (NONE: it is a repetition); None when there is something to end."""
     now = transaction.metadata
     with_epochs = request.version >= WITH_EPOCHS
+    if with_epochs and transaction.rules.pending_is_looked_at_first and transaction.pending is not None:
+        reached("end: too early")
+        return ErrorCode.CONCURRENT_TRANSACTIONS
     again, overflowed = _repeats(now, request) if with_epochs else (False, False)
     if now.producer_id != request.producer_id and not overflowed:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    if not _epoch_fits(now, request, again):
+    if not _epoch_fits(transaction, request, again):
         reached("end: fenced")
         return ErrorCode.PRODUCER_FENCED
     if transaction.pending is not None:
@@ -164,9 +173,11 @@ def _repeats(now: TransactionMetadata, request: EndTxnRequest) -> tuple[bool, bo
     return now.epoch == request.epoch + 1 or overflowed, overflowed
 
 
-def _epoch_fits(now: TransactionMetadata, request: EndTxnRequest, again: bool) -> bool:
+def _epoch_fits(transaction: Transaction, request: EndTxnRequest, again: bool) -> bool:
+    now = transaction.metadata
     if request.version < WITH_EPOCHS or now.state in (_S.ONGOING, _S.EMPTY):
         return request.epoch == now.epoch
     if now.state in (_S.PREPARE_COMMIT, _S.PREPARE_ABORT):
         return now.epoch == request.epoch + 1
-    return again or (request.epoch == now.epoch and not request.committed)
+    fits = not request.committed or transaction.rules.committing_nothing_is_no_fence
+    return again or (request.epoch == now.epoch and fits)

@@ -33,7 +33,7 @@ def init_producer_id(context: TransactionContext, request: InitProducerIdRequest
             timeout_ms=request.transaction_timeout_ms,
             update_us=draft.now_us,
         )
-        transaction = context.transactions[request.transactional_id] = Transaction(metadata)
+        transaction = context.transactions[request.transactional_id] = Transaction(metadata, context.rules)
     _next(context, transaction, request, call, draft)
 
 

@@ -11,6 +11,7 @@ from cluster.protocol.errors import ErrorCode
 from cluster.reach import reached
 from cluster.transaction_states import TransactionState
 
+_FromProducer = t.AddPartitionsToTxnRequest | t.AddOffsetsToTxnRequest
 _ENDING = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
 
@@ -20,7 +21,7 @@ def add_partitions(context: TransactionContext, request: t.AddPartitionsToTxnReq
     def answer(error: ErrorCode, later: Draft) -> None:
         later.reply(call, t.AddPartitionsToTxnResponse(dict.fromkeys(request.partitions, error)))
 
-    transaction, error = _of(context, request.transactional_id, request.producer_id, request.epoch)
+    transaction, error = _of(context, request, verify_only=request.verify_only)
     if transaction is None or error is not ErrorCode.NONE:
         answer(error, draft)
     elif not request.verify_only:
@@ -43,7 +44,7 @@ def add_offsets(context: TransactionContext, request: t.AddOffsetsToTxnRequest, 
     def answer(error: ErrorCode, later: Draft) -> None:
         later.reply(call, t.AddOffsetsToTxnResponse(error))
 
-    transaction, error = _of(context, request.transactional_id, request.producer_id, request.epoch)
+    transaction, error = _of(context, request)
     if transaction is None or error is not ErrorCode.NONE:
         answer(error, draft)
     else:
@@ -51,12 +52,19 @@ def add_offsets(context: TransactionContext, request: t.AddOffsetsToTxnRequest, 
 
 
 def _of(
-    context: TransactionContext, transactional_id: str, producer_id: int, epoch: int
+    context: TransactionContext, request: _FromProducer, *, verify_only: bool = False
 ) -> tuple[Transaction | None, ErrorCode]:
-    """The transaction of whoever asks; the order of the checks is Kafka's."""
-    if not transactional_id:
+    """The transaction of whoever asks; the order of the checks is Kafka's.
+
+    A move that is under way comes first: under version 2 it may be one to the producer id that the request has already.
+    """
+    producer_id, epoch = request.producer_id, request.epoch
+    if not request.transactional_id:
         return None, ErrorCode.INVALID_REQUEST
-    transaction = context.transactions.get(transactional_id)
+    transaction = context.transactions.get(request.transactional_id)
+    first = context.rules.pending_is_looked_at_first and not verify_only
+    if first and transaction is not None and transaction.pending is not None:
+        return transaction, ErrorCode.CONCURRENT_TRANSACTIONS
     if transaction is None or transaction.metadata.producer_id != producer_id:
         return transaction, ErrorCode.INVALID_PRODUCER_ID_MAPPING
     if transaction.metadata.epoch != epoch:

@@ -10,6 +10,7 @@ from enum import Enum
 class ErrorCode(Enum):
     """One error of the Kafka protocol: (code, retriable, definite)."""
 
+    UNKNOWN_SERVER_ERROR = -1, False, False
     NONE = 0, False, True
     OFFSET_OUT_OF_RANGE = 1, False, True
     UNKNOWN_TOPIC_OR_PARTITION = 3, True, True

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cluster.release_rules import CHANGED_BY
 from tests.oracles.schemas import DEFAULT_DIRECTORY, Vector, VectorsError, read_directory
 
 VECTORS = pytest.StashKey[list[Vector]]()
@@ -55,6 +56,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         return
     terminalreporter.section("oracles")
     terminalreporter.line(", ".join(f"{len(reports)} {outcome}" for outcome, reports in ours.items()))
+    rules = Counter(rule for report in ours["passed"] if (rule := dict(report.user_properties).get("rule")))
+    for rule, count in sorted(rules.items()):
+        terminalreporter.line(f"passed {count} under the rule before the release's: {CHANGED_BY[str(rule)]}")
     reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in ours["skipped"])
     for reason, count in sorted(reasons.items()):
         terminalreporter.line(f"skipped {count}: {reason}")

@@ -19,6 +19,7 @@ from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
 from cluster.transaction_states import VALID_PREVIOUS, TransactionState
 from tests.oracles.outcome import Skip
+from tests.oracles.rules import IN_FORCE
 
 ID = "t"
 PRODUCER_ID, EPOCH = 10, 1
@@ -43,6 +44,7 @@ class Bench:
         version = given.get("version", self.version)
         config = {"transaction.version": version}
         self.coordinator = TransactionCoordinator(1, config, self._new_producer_id)
+        self.coordinator._context.rules = IN_FORCE.get()
         self.version_spoken = version
         self.written: list[Any] = []
         self.markers: list[Any] = []

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.oracles.outcome import Skip
 from tests.oracles.schemas import Vector
 
 
-def test_vector(oracle_vector: Vector) -> None:
+def test_vector(oracle_vector: Vector, record_property: Callable[[str, object], None]) -> None:
     try:
-        oracle_vector.run()
+        record_property("rule", oracle_vector.run())
     except Skip as skip:
         pytest.skip(skip.reason)

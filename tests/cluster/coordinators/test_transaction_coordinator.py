@@ -131,10 +131,10 @@ ABORTABLE = ErrorCode.TRANSACTION_ABORTABLE
 ANSWERS = {
     S.EMPTY: (NONE, NONE, ABORTABLE, INVALID, INVALID, INVALID, NONE),
     S.ONGOING: (CONCURRENT, NONE, ABORTABLE, NONE, NONE, NONE, NONE),
-    S.PREPARE_COMMIT: (CONCURRENT, CONCURRENT, CONCURRENT, CONCURRENT, INVALID, FENCED, FENCED),
-    S.PREPARE_ABORT: (CONCURRENT, CONCURRENT, CONCURRENT, INVALID, CONCURRENT, FENCED, FENCED),
-    S.COMPLETE_COMMIT: (NONE, NONE, ABORTABLE, NONE, INVALID, FENCED, NONE),
-    S.COMPLETE_ABORT: (NONE, NONE, ABORTABLE, INVALID, NONE, FENCED, NONE),
+    S.PREPARE_COMMIT: (CONCURRENT, CONCURRENT, CONCURRENT, CONCURRENT, CONCURRENT, CONCURRENT, CONCURRENT),
+    S.PREPARE_ABORT: (CONCURRENT, CONCURRENT, CONCURRENT, CONCURRENT, CONCURRENT, CONCURRENT, CONCURRENT),
+    S.COMPLETE_COMMIT: (NONE, NONE, ABORTABLE, NONE, INVALID, INVALID, NONE),
+    S.COMPLETE_ABORT: (NONE, NONE, ABORTABLE, INVALID, NONE, INVALID, NONE),
 }
 
 
@@ -213,19 +213,50 @@ def test_a_move_under_way_holds_everybody_off_and_a_failed_one_is_forgotten() ->
 
 
 def test_a_transaction_beyond_its_timeout_is_fenced_and_aborted_at_a_scan() -> None:
-    for version, raised in ((1, 1), (2, 2)):
+    for version in (1, 2):
         desk = Desk(version)
         desk.given(S.ONGOING, timeout_ms=60_000)
         began_us = desk.now_us
         while desk.state() is S.ONGOING:
             desk.deadline()
         assert 60 * SECOND_US < desk.now_us - began_us <= 70 * SECOND_US
-        assert desk.metadata.epoch == EPOCH + raised
+        assert desk.metadata.epoch == EPOCH + 1
         (fenced,) = [event for event in desk.told if isinstance(event, TransactionFenced)]
         assert (fenced.epoch, fenced.reason) == (EPOCH + 1, "timeout")
-        assert desk.end(commit=True).error is FENCED
+        assert desk.end(commit=True).error is (FENCED if version == 1 else CONCURRENT)
         desk.mark()
         assert desk.state() is S.COMPLETE_ABORT
+        assert desk.end(commit=True).error is (FENCED if version == 1 else INVALID)
+
+
+def test_nobody_else_begins_while_the_markers_travel() -> None:
+    """What follows them is pending (`prepareComplete` in `sendTxnMarkersCallback`), also after a failover."""
+    for version in (1, 2):
+        desk = Desk(version)
+        desk.given(S.ONGOING)
+        desk.end(commit=True)
+        for _ in range(2):
+            now = desk.metadata
+            assert desk.init(77, 0).error is CONCURRENT  # not PRODUCER_FENCED
+            assert desk.end(commit=False, epoch=now.epoch).error is CONCURRENT  # not INVALID_TXN_STATE
+            assert desk.add("orders-0", epoch=now.epoch) is CONCURRENT
+            desk.run(desk.coordinator.marked(ID, PRODUCER_ID, now.epoch, "orders-0", desk.now_us))
+            desk.fail_over()
+        desk.mark()
+        assert desk.state() is S.COMPLETE_COMMIT
+        assert desk.init(77, 0).error is FENCED
+
+
+def test_an_end_that_cannot_be_completed_is_pending_until_it_is() -> None:
+    desk = Desk()
+    desk.given(S.ONGOING, partitions=("orders-0",))
+    desk.end(commit=True)
+    desk.append_error = ErrorCode.NOT_ENOUGH_REPLICAS
+    desk.mark()
+    assert (desk.state(), desk.init().error) == (S.PREPARE_COMMIT, CONCURRENT)
+    desk.append_error = NONE
+    desk.deadline()
+    assert (desk.state(), desk.init().error) == (S.COMPLETE_COMMIT, NONE)
 
 
 def test_a_fence_that_cannot_be_written_is_told_once() -> None:
@@ -239,22 +270,45 @@ def test_a_fence_that_cannot_be_written_is_told_once() -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_fence_to_the_last_epoch_is_tried_again_until_it_is_written(version: int) -> None:
+    """Version 1 keeps the epoch that it could not write. Version 2 forgets it, and moves on from the producer id."""
     desk = Desk(version)
     desk.given(S.ONGOING, epoch=LAST_EPOCH)
     desk.append_error = ErrorCode.NOT_ENOUGH_REPLICAS
     for _ in range(3):
         assert desk.init().error is not NONE
-        assert (desk.state(), desk.metadata.epoch) == (S.ONGOING, FENCING_EPOCH)
-    assert desk.end(commit=True, epoch=LAST_EPOCH).error is FENCED
+        assert (desk.state(), desk.metadata.epoch) == (S.ONGOING, FENCING_EPOCH if version == 1 else LAST_EPOCH)
+    assert desk.add("orders-0", epoch=LAST_EPOCH) is (FENCED if version == 1 else NONE)
     desk.append_error = NONE
     while desk.state() is S.ONGOING:  # until its timeout
         desk.deadline()
+    assert desk.metadata.epoch == FENCING_EPOCH
     desk.mark()
-    assert (desk.state(), desk.metadata.epoch) == (S.COMPLETE_ABORT, FENCING_EPOCH)
+    assert (desk.state(), desk.metadata.epoch) == (S.COMPLETE_ABORT, FENCING_EPOCH if version == 1 else 0)
     assert [event.epoch for event in desk.told if isinstance(event, TransactionFenced)] == [FENCING_EPOCH]
     answer = desk.init()
-    assert (answer.error, answer.epoch) == (NONE, 0)
+    assert (answer.error, answer.epoch) == (NONE, 0 if version == 1 else 1)
     assert answer.producer_id != PRODUCER_ID
+
+
+def test_the_epoch_before_the_last_one_is_no_repetition_that_can_be_answered() -> None:
+    """`prepareIncrementProducerEpoch` throws when the epochs are used up."""
+    desk = Desk()
+    desk.given(S.EMPTY, epoch=LAST_EPOCH, last_epoch=LAST_EPOCH - 1)
+    assert desk.init(PRODUCER_ID, LAST_EPOCH - 1).error is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert desk.init(PRODUCER_ID, LAST_EPOCH).error is NONE
+
+
+def test_the_next_transaction_of_another_producer_id_waits_for_the_markers() -> None:
+    """KAFKA-18660: the producer has the id that is still pending at its coordinator."""
+    desk = Desk()
+    desk.given(S.ONGOING, epoch=LAST_EPOCH)
+    given = desk.end(commit=True, epoch=LAST_EPOCH)
+    request = t.AddPartitionsToTxnRequest(ID, given.producer_id, 0, ("orders-0",), False)
+    assert desk.ask(request).errors == {"orders-0": CONCURRENT}
+    ending = t.EndTxnRequest(ID, given.producer_id, 0, True, 2)
+    assert desk.ask(ending).error is CONCURRENT
+    desk.mark()
+    assert desk.ask(request).errors == {"orders-0": NONE}
 
 
 def test_a_successor_fences_the_open_transaction_then_gets_an_epoch_of_its_own() -> None:
