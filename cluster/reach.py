@@ -56,15 +56,18 @@ PROBES: dict[str, str] = {
     "leader: waits for a joining follower": "the high watermark waits for a follower that is about to join the ISR",
     # producers
     "append: old producer epoch": "a batch is refused with INVALID_PRODUCER_EPOCH",
+    "append: offsets of an old epoch": "a commit in a transaction is refused with INVALID_PRODUCER_EPOCH by the log",
     "append: out of order": "a batch is refused with OUT_OF_ORDER_SEQUENCE_NUMBER",
     "append: duplicate": "a batch is there already and is confirmed once more",
     "append: not in its transaction": "a batch is refused with INVALID_TXN_STATE",
     "append: overtakes a verification": "a batch comes before one whose transaction is being verified",
+    "append: an unknown producer of version 2": "its sequence is not 0: refused with OUT_OF_ORDER_SEQUENCE_NUMBER",
     "append: too large": "a batch is refused with MESSAGE_TOO_LARGE",
     "producer: splits a batch": "a producer sends a refused batch again in pieces",
     "producer: compresses": "a producer closes a compressed batch",
     # transactions
     "marker: old producer epoch": "a marker is refused with INVALID_PRODUCER_EPOCH",
+    "marker: the next transaction is being verified": "a marker comes while the next transaction is verified",
     "marker: coordinator fenced": "a marker is refused with TRANSACTION_COORDINATOR_FENCED",
     "end: repeated": "EndTxn repeats the end that is complete",
     "end: aborts nothing": "EndTxn aborts a transaction to which nothing was added",
@@ -92,11 +95,13 @@ NOT_ASKED: dict[str, str] = {
     "commit: the group rebalances": "a consumer commits only in Stable, and no other client of the swarm commits",
     "sync: old generation": "a SyncGroup follows its JoinGroup's answer on one connection: a late one ends with it",
     "follower: beyond the leader's end": "only a host that crashed leads with less than its followers have",
-    "append: old producer epoch": "the coordinator refuses it before, unless a marker overtakes its answer",
+    "append: old producer epoch": "its leader refuses it before, unless a marker overtakes the coordinator's answer",
     "append: not in its transaction": "a producer writes all of its records in transactions or none",
     "marker: old producer epoch": _AFTER_ITS_SUCCESSOR,
     "marker: coordinator fenced": "a replaced coordinator's marker would have to come after its successor's",
     "init: the epochs are used up": "a producer must start anew in the very last epoch: hit 3 times in 3,500 seeds",
+    "append: offsets of an old epoch": "verification finds it first, unless that is switched off",
+    "append: an unknown producer of version 2": "its state must be gone while it writes: expired, or deleted and cut",
     "transaction: verified too late": "only under version 1, for a batch that is later than its transaction's end",
 }
 """Branches that no fleet must hit, with the reason; they are counted and listed all the same."""

@@ -21,6 +21,8 @@ class ReleaseRules(NamedTuple):
     a_late_marker_spares_the_next_verification: bool = True
 
 
+RELEASE_RULES = ReleaseRules()
+
 CHANGED_BY: dict[str, str] = {
     "a_fence_raises_the_epoch_once": "KAFKA-19367 (4.1): under transaction.version 2 a fence raises the epoch once",
     "a_fence_moves_on_from_the_last_epochs": "after 4.1: a fence goes over to another producer id at the last epoch",

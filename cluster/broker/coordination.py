@@ -24,6 +24,7 @@ from cluster.protocol.record_batch import (
     RECORD_BATCH_OVERHEAD_BYTES,
     RecordBatch,
 )
+from cluster.reach import reached
 from cluster.timeline import Timeline, Timer
 
 LOAD_US = 20_000  # a new leader reads its partition before it coordinates
@@ -163,7 +164,7 @@ class Coordination(ABC, Generic[Kind]):
 
     def _run(self, hosted: Hosted[Kind], decision: Decision) -> None:
         """Append, replay, reply, tell; then wait for the records to be committed."""
-        placed = self._append(hosted, decision.records) if decision.records else None
+        placed = self._append(hosted, decision.records) if decision.records else ErrorCode.NONE
         for call, response in decision.replies:
             cast(Call, call).reply(response)
         if decision.events and not self._deposed(hosted):
@@ -173,8 +174,8 @@ class Coordination(ABC, Generic[Kind]):
         if decision.then is not None:
             if not decision.records:
                 self._then(hosted, decision.then, ErrorCode.NONE)
-            elif placed is None:
-                self._then(hosted, decision.then, ErrorCode.NOT_ENOUGH_REPLICAS)
+            elif isinstance(placed, ErrorCode):
+                self._then(hosted, decision.then, placed)
             else:
                 self._wait(hosted, decision.then, placed, decision)
         self._arm(hosted)
@@ -191,12 +192,17 @@ class Coordination(ABC, Generic[Kind]):
         """
         return self._broker.newest_leader_epoch(hosted.replica.partition) > hosted.epoch
 
-    def _append(self, hosted: Hosted[Kind], records: tuple[Record, ...]) -> RecordBatch | None:
+    def _append(self, hosted: Hosted[Kind], records: tuple[Record, ...]) -> RecordBatch | ErrorCode:
+        """Append a decision's records; a producer's old epoch is refused by the log, whoever verified it before."""
         replica = hosted.replica
         if len(replica.metadata.isr) < replica.min_insync_replicas or self._broker.buggify.refuses_append():
-            return None
+            return ErrorCode.NOT_ENOUGH_REPLICAS
         now_us = self._broker.now_us
-        placed = replica.append(self._batch(replica.partition, records, now_us), now_us)
+        batch = self._batch(replica.partition, records, now_us)
+        if batch.producer_id != NO_PRODUCER_ID and replica.log.producers.fences(batch):
+            reached("append: offsets of an old epoch")
+            return ErrorCode.INVALID_PRODUCER_EPOCH
+        placed = replica.append(batch, now_us)
         self._replay(hosted.coordinator, placed)
         return placed
 

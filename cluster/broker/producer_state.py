@@ -11,8 +11,10 @@ from typing import NamedTuple
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import NO_PRODUCER_ID, NO_SEQUENCE, RecordBatch
 from cluster.reach import reached
+from cluster.release_rules import RELEASE_RULES, ReleaseRules
 
 BATCHES_REMEMBERED = 5
+LAST_MARKERS_EPOCH = 32_767  # Short.MaxValue
 
 
 class Appended(NamedTuple):
@@ -57,19 +59,21 @@ class Verification:
     """A transaction that is being verified with its coordinator (KIP-890): the lowest sequence that waits for it.
 
     It lasts until the transaction's first batch here, or its marker: what was verified before a marker came is not
-    verified any more (Kafka's verification guard, compared by identity).
+    verified any more (Kafka's verification guard, compared by identity). Under version 2 (`with_epochs`) the marker
+    that ends the transaction before has this one's epoch, and spares it.
     """
 
-    __slots__ = ("epoch", "lowest_sequence")
+    __slots__ = ("epoch", "lowest_sequence", "with_epochs")
 
-    def __init__(self, epoch: int, sequence: int) -> None:
-        self.epoch, self.lowest_sequence = epoch, sequence
+    def __init__(self, epoch: int, sequence: int, *, with_epochs: bool) -> None:
+        self.epoch, self.lowest_sequence, self.with_epochs = epoch, sequence, with_epochs
 
 
 class ProducerStates:
     """Every producer id that wrote to one log, and whose transaction is being verified at present."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: ReleaseRules = RELEASE_RULES) -> None:
+        self.rules = rules
         self.entries: dict[int, ProducerEntry] = {}
         self.verifying: dict[int, Verification] = {}
 
@@ -106,7 +110,7 @@ class ProducerStates:
     def _refusal(self, entry: ProducerEntry | None, batch: RecordBatch) -> ErrorCode:
         first = batch.base_sequence
         if entry is None:
-            return self._while_verifying(batch)
+            return self._of_an_unknown(batch)
         if batch.epoch < entry.epoch:
             reached("append: old producer epoch")
             return ErrorCode.INVALID_PRODUCER_EPOCH
@@ -121,6 +125,15 @@ class ProducerStates:
             return ErrorCode.INVALID_TXN_STATE
         return self._while_verifying(batch)
 
+    def _of_an_unknown(self, batch: RecordBatch) -> ErrorCode:
+        """Any sequence will do, but not for a producer of version 2: its records cannot all have been deleted."""
+        verification = self.verifying.get(batch.producer_id)
+        with_epochs = verification is not None and verification.with_epochs
+        if with_epochs and batch.base_sequence > 0 and self.rules.an_unknown_producer_begins_at_zero:
+            reached("append: an unknown producer of version 2")
+            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        return self._while_verifying(batch)
+
     def _while_verifying(self, batch: RecordBatch) -> ErrorCode:
         """While a transaction is being verified, what came first must be appended first (KIP-890)."""
         verification = self.verifying.get(batch.producer_id)
@@ -129,12 +142,18 @@ class ProducerStates:
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         return ErrorCode.NONE
 
-    def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int) -> ErrorCode:
-        """What a leader says to a marker: whoever wrote it must not be older than what is known."""
+    def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int, version: int = 1) -> ErrorCode:
+        """What a leader says to a marker: whoever wrote it must not be older than what is known.
+
+        Under version 2 it has a newer epoch than the transaction that it ends: one with the same epoch ends nothing,
+        and is a repetition, unless the next transaction has begun meanwhile.
+        """
         entry = self.entries.get(producer_id)
         if entry is None:
             return ErrorCode.NONE
-        if epoch < entry.epoch:
+        strict = version >= 2 and self.rules.a_marker_has_a_newer_epoch
+        late = strict and epoch == entry.epoch != LAST_MARKERS_EPOCH and entry.first_offset >= 0
+        if epoch < entry.epoch or late:
             reached("marker: old producer epoch")
             return ErrorCode.INVALID_PRODUCER_EPOCH
         if coordinator_epoch < entry.coordinator_epoch:
@@ -147,20 +166,29 @@ class ProducerStates:
         entry = self.entries.get(batch.producer_id)
         return entry is not None and entry.first_offset >= 0 and entry.epoch == batch.epoch
 
-    def verification_started(self, producer_id: int, epoch: int, sequence: int) -> Verification:
+    def fences(self, batch: RecordBatch) -> bool:
+        """Whether a batch has an older epoch than what is here."""
+        entry = self.entries.get(batch.producer_id)
+        return entry is not None and batch.epoch < entry.epoch
+
+    def verification_started(
+        self, producer_id: int, epoch: int, sequence: int, *, with_epochs: bool = False
+    ) -> Verification:
         """The leader asks the coordinator whether the transaction is ongoing; keep the lowest sequence that waits."""
         verification = self.verifying.get(producer_id)
         if verification is None:
-            verification = self.verifying[producer_id] = Verification(epoch, sequence)
+            verification = self.verifying[producer_id] = Verification(epoch, sequence, with_epochs=with_epochs)
         elif epoch > verification.epoch:
             verification.epoch, verification.lowest_sequence = epoch, sequence
         elif epoch == verification.epoch:
             verification.lowest_sequence = min(verification.lowest_sequence, sequence)
         return verification
 
-    def may_begin(self, batch: RecordBatch, verification: Verification) -> bool:
+    def may_begin(self, batch: RecordBatch, verification: Verification) -> ErrorCode:
         """Whether a batch that was verified still belongs to the transaction that it was verified for."""
-        return self.in_transaction(batch) or self.verifying.get(batch.producer_id) is verification
+        if self.in_transaction(batch) or self.verifying.get(batch.producer_id) is verification:
+            return ErrorCode.NONE
+        return ErrorCode.INVALID_PRODUCER_EPOCH if self.fences(batch) else ErrorCode.INVALID_TXN_STATE
 
     def update(self, batch: RecordBatch) -> None:
         """A batch or a marker was appended, on a leader or a follower."""
@@ -170,8 +198,8 @@ class ProducerStates:
         elif batch.epoch != entry.epoch:
             entry.begin_epoch(batch.epoch)
         entry.last_us = batch.append_us
-        if batch.transactional:
-            self.verifying.pop(batch.producer_id, None)
+        if batch.transactional and self.verifying:
+            self._verified(batch)
         if batch.marker:
             entry.first_offset = -1
             entry.coordinator_epoch = max(entry.coordinator_epoch, batch.coordinator_epoch)
@@ -183,6 +211,17 @@ class ProducerStates:
             batches.append(Appended(batch.base_sequence, batch.last_sequence, batch.base_offset))
             if len(batches) > BATCHES_REMEMBERED:
                 del batches[0]
+
+    def _verified(self, batch: RecordBatch) -> None:
+        """A batch or a marker of a transaction stands in the log: what was being verified is, or is over."""
+        verification = self.verifying.get(batch.producer_id)
+        if verification is None:
+            return
+        spared = self.rules.a_late_marker_spares_the_next_verification and verification.with_epochs
+        if batch.marker and spared and batch.epoch == verification.epoch:
+            reached("marker: the next transaction is being verified")
+        else:
+            del self.verifying[batch.producer_id]
 
     def late(self, now_us: int, late_us: int) -> list[int]:
         """Producer ids whose transaction is open and has not been written to for so long that it hangs (KIP-664)."""

@@ -135,8 +135,9 @@ class Requests:
         error, offset = producers.check(batch)
         if offset >= 0:
             return error, offset, True
-        if verification is not None and not producers.may_begin(batch, verification):
-            error = ErrorCode.INVALID_TXN_STATE
+        if verification is not None:
+            may_not = producers.may_begin(batch, verification)
+            error = error if may_not is ErrorCode.NONE else may_not
         if error is ErrorCode.NONE:
             offset = replica.append(batch, self._server.timeline.now_us).base_offset
         return error, offset, False

@@ -101,7 +101,7 @@ class TransactionCoordination(Coordination[TransactionCoordinator]):
                 self._again(hosted, markers, tuple(names))
                 continue
             request = t.WriteTxnMarkersRequest(
-                markers.producer_id, markers.epoch, hosted.epoch, markers.committed, tuple(names)
+                markers.producer_id, markers.epoch, hosted.epoch, markers.committed, tuple(names), markers.version
             )
             self._peers.ask(leader, request, partial(self._answered, hosted, markers, tuple(names)))
 

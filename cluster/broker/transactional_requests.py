@@ -87,8 +87,13 @@ class TransactionalRequests:
 
         A fence is told as INVALID_PRODUCER_EPOCH (`AddPartitionsToTxnHandler`).
         """
-        server = self._server
-        verification = replica.log.producers.verification_started(batch.producer_id, batch.epoch, batch.base_sequence)
+        server, producers = self._server, replica.log.producers
+        if producers.fences(batch):  # known here already: the coordinator is not asked
+            answer(ErrorCode.INVALID_PRODUCER_EPOCH, Verification(batch.epoch, 0, with_epochs=False))
+            return
+        verification = producers.verification_started(
+            batch.producer_id, batch.epoch, batch.base_sequence, with_epochs=self._adds_partitions
+        )
         leader = server.metadata.image[server.transactions.partition_of(transactional_id)].leader
         if leader < 0:
             answer(ErrorCode.COORDINATOR_NOT_AVAILABLE, verification)
@@ -121,8 +126,8 @@ class TransactionalRequests:
         batch = RecordBatch(replica.partition, "", request.producer_id, request.epoch, -1, -1, 0, 0, 0)
 
         def verified(error: ErrorCode, verification: Verification) -> None:
-            if error is ErrorCode.NONE and not replica.log.producers.may_begin(batch, verification):
-                error = ErrorCode.INVALID_TXN_STATE
+            if error is ErrorCode.NONE:
+                error = replica.log.producers.may_begin(batch, verification)
             if error is ErrorCode.NONE:
                 groups.commit_in_transaction(call)
             else:
@@ -182,7 +187,8 @@ class TransactionalRequests:
             return
         error = ErrorCode.NOT_ENOUGH_REPLICAS
         if len(replica.metadata.isr) >= replica.min_insync_replicas:
-            error = replica.log.producers.check_marker(request.producer_id, request.epoch, request.coordinator_epoch)
+            known = replica.log.producers
+            error = known.check_marker(request.producer_id, request.epoch, request.coordinator_epoch, request.version)
         if error is not ErrorCode.NONE:
             if error is not ErrorCode.NOT_ENOUGH_REPLICAS:
                 self._tell_refused(name, request, error)

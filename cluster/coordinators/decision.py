@@ -47,6 +47,7 @@ class Markers(msgspec.Struct, frozen=True):
     epoch: int
     committed: bool
     partitions: tuple[str, ...]
+    version: int = 1
 
 
 class Decision(msgspec.Struct):

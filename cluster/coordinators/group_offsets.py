@@ -71,7 +71,7 @@ def commit_in_transaction(
     """TxnOffsetCommit (API 28): the offsets count when the transaction commits.
 
     As OffsetCommit, but accepted also in CompletingRebalance and without member and generation (producers before
-    KIP-447), and it does not touch the session. The producer's own fencing is the log's, not the coordinator's.
+    KIP-447), and it does not touch the session. The producer's own fencing is the log's, which refuses to append.
     """
     error = refuse_commit(context.groups.get(request.group), request, transactional=True)
     if error is not ErrorCode.NONE:
@@ -87,7 +87,8 @@ def commit_in_transaction(
     def settle(error: ErrorCode, now_us: int) -> Decision:
         del now_us
         errors.update((record.partition, coordinator_error(error)) for record in records)
-        return Decision((), [(call, OffsetCommitResponse(errors))])
+        old = error is ErrorCode.INVALID_PRODUCER_EPOCH
+        return Decision((), [(call, OffsetCommitResponse(errors))], [_fenced(request, producer, error)] if old else [])
 
     return Decision(tuple(records), [], [], settle)
 

@@ -13,7 +13,7 @@ from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import NO_EPOCH
-from cluster.release_rules import ReleaseRules
+from cluster.release_rules import RELEASE_RULES
 from cluster.transaction_states import TransactionState
 
 TIMEOUT_SCAN, EXPIRATION_SCAN, COMPLETION = 0, 1, 2  # kinds of deadlines
@@ -52,7 +52,7 @@ class TransactionContext:
 
     def __init__(self, broker: int, settings: TransactionSettings, new_producer_id: Callable[[], int]) -> None:
         self.broker, self.settings, self.new_producer_id = broker, settings, new_producer_id
-        self.rules = ReleaseRules()
+        self.rules = RELEASE_RULES
         self.transactions: dict[str, Transaction] = {}
         self.first_epoch = NO_EPOCH  # before the first one that a transactional id gets
         self.deadlines = Deadlines()
@@ -102,7 +102,8 @@ class TransactionContext:
             self.complete(transaction, draft)
             return
         committed = now.state is TransactionState.PREPARE_COMMIT
-        draft.markers.append(Markers(now.transactional_id, now.producer_id, now.epoch, committed, now.partitions))
+        of = now.transactional_id, now.producer_id, now.epoch
+        draft.markers.append(Markers(*of, committed, now.partitions, now.version))
 
     def complete(self, transaction: Transaction, draft: Draft) -> None:
         """Every partition has its marker: write Complete*, and again in a while if it cannot be written now."""

@@ -142,8 +142,7 @@ def _judge(transaction: Transaction, request: EndTxnRequest) -> ErrorCode | None
     now = transaction.metadata
     with_epochs = request.version >= WITH_EPOCHS
     if with_epochs and transaction.rules.pending_is_looked_at_first and transaction.pending is not None:
-        reached("end: too early")
-        return ErrorCode.CONCURRENT_TRANSACTIONS
+        return _too_early()
     again, overflowed = _repeats(now, request) if with_epochs else (False, False)
     if now.producer_id != request.producer_id and not overflowed:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
@@ -151,8 +150,7 @@ def _judge(transaction: Transaction, request: EndTxnRequest) -> ErrorCode | None
         reached("end: fenced")
         return ErrorCode.PRODUCER_FENCED
     if transaction.pending is not None:
-        reached("end: too early")
-        return ErrorCode.CONCURRENT_TRANSACTIONS
+        return _too_early()
     if now.state is _S.ONGOING:
         return None
     if now.state is _PREPARE[request.committed]:
@@ -165,6 +163,11 @@ def _judge(transaction: Transaction, request: EndTxnRequest) -> ErrorCode | None
         reached("end: aborts nothing")
         return None  # an abort that nothing was added to: it only raises the epoch
     return ErrorCode.INVALID_TXN_STATE
+
+
+def _too_early() -> ErrorCode:
+    reached("end: too early")
+    return ErrorCode.CONCURRENT_TRANSACTIONS
 
 
 def _repeats(now: TransactionMetadata, request: EndTxnRequest) -> tuple[bool, bool]:

@@ -60,13 +60,17 @@ class EndTxnResponse(Response):
 
 
 class WriteTxnMarkersRequest(Request):
-    """WriteTxnMarkers (API 27): one end of a transaction for partitions that one broker leads."""
+    """WriteTxnMarkers (API 27): one end of a transaction for partitions that one broker leads.
+
+    `version`: the `transaction.version` of the client that ended it.
+    """
 
     producer_id: int
     epoch: int
     coordinator_epoch: int
     committed: bool
     partitions: tuple[str, ...]
+    version: int = 1
 
 
 class WriteTxnMarkersResponse(Response):

@@ -97,8 +97,10 @@ class Leader:
         self.transactional.commit_offsets(cast(Any, call))
         return call
 
-    def mark(self, partition: str = "orders-0", epoch: int = EPOCH, coordinator_epoch: int = 0) -> ErrorCode:
-        request = t.WriteTxnMarkersRequest(PRODUCER, epoch, coordinator_epoch, False, (partition,))
+    def mark(
+        self, partition: str = "orders-0", epoch: int = EPOCH, coordinator_epoch: int = 0, version: int = 1
+    ) -> ErrorCode:
+        request = t.WriteTxnMarkersRequest(PRODUCER, epoch, coordinator_epoch, False, (partition,), version)
         call = FakeCall(request)
         self.transactional.write_markers(cast(Any, call))
         error: ErrorCode = call.response.errors[partition]
@@ -183,17 +185,62 @@ def test_only_the_first_offsets_of_a_transaction_are_verified() -> None:
     assert len(leader.committed) == 2
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_what_was_verified_before_the_marker_is_not_appended_behind_it(version: int) -> None:
+@pytest.mark.parametrize(
+    ("version", "epoch", "error"),
+    [(1, EPOCH, ErrorCode.INVALID_TXN_STATE), (2, EPOCH + 1, ErrorCode.INVALID_PRODUCER_EPOCH)],
+)
+def test_what_was_verified_before_the_marker_is_not_appended_behind_it(
+    version: int, epoch: int, error: ErrorCode
+) -> None:
+    """Whether the epoch is old is looked at first."""
     leader = Leader(version)
     late, offsets = leader.produce(batch()), leader.commit_offsets()
-    assert leader.mark() is leader.mark("__consumer_offsets-0") is NONE
+    for partition in ("orders-0", "__consumer_offsets-0"):
+        assert leader.mark(partition, epoch, version=version) is NONE
     leader.coordinator_says(NONE)
     leader.coordinator_says(NONE)
-    assert fate(late) is ErrorCode.INVALID_TXN_STATE
-    assert offsets.response.errors == {"orders-0": ErrorCode.INVALID_TXN_STATE}
+    assert fate(late) is error
+    assert offsets.response.errors == {"orders-0": error}
     assert leader.replicas["orders-0"].log.transactions.open == {}
     assert leader.committed == []
+
+
+def test_the_marker_of_the_transaction_before_spares_the_verification_of_the_next() -> None:
+    """Under version 2 it has the next one's epoch: it is this one's only if that is newer."""
+    leader = Leader(2)
+    first = leader.produce(batch())
+    assert leader.mark(epoch=EPOCH, version=2) is NONE
+    leader.coordinator_says(NONE)
+    assert fate(first) is NONE
+
+
+def test_a_marker_of_version_2_that_comes_again_does_not_end_the_next_transaction() -> None:
+    leader = Leader(2)
+    assert leader.mark(epoch=EPOCH, version=2) is NONE
+    assert leader.mark(epoch=EPOCH, version=2) is NONE  # a repetition: nothing is open
+    begun = leader.produce(batch())
+    leader.coordinator_says(NONE)
+    assert fate(begun) is NONE
+    assert leader.mark(epoch=EPOCH, version=2) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert leader.replicas["orders-0"].log.transactions.open == {PRODUCER: 3}
+    assert leader.mark(epoch=EPOCH, version=1) is NONE
+    assert leader.replicas["orders-0"].log.transactions.open == {}
+
+
+def test_a_producer_of_an_old_epoch_is_refused_without_asking_its_coordinator() -> None:
+    leader = Leader(2)
+    leader.mark(epoch=EPOCH + 1, version=2)
+    assert fate(leader.produce(batch())) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert leader.asked == []
+    assert leader.replicas["orders-0"].log.producers.verifying == {}
+
+
+@pytest.mark.parametrize(("version", "error"), [(1, NONE), (2, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)])
+def test_an_unknown_producer_of_version_2_begins_at_sequence_0(version: int, error: ErrorCode) -> None:
+    leader = Leader(version)
+    begun = leader.produce(batch(sequence=41))
+    leader.coordinator_says(NONE)
+    assert fate(begun) is error
 
 
 def test_a_verification_of_the_former_transaction_does_not_count_for_the_next() -> None:

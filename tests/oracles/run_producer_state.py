@@ -9,6 +9,7 @@ from cluster.broker.producer_state import ProducerStates
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import NO_PRODUCER_ID, RecordBatch
 from tests.oracles.outcome import Skip
+from tests.oracles.rules import IN_FORCE
 
 EXPIRATION_US = 86_400_000_000
 VALIDATED = ("client", "coordinator")
@@ -18,7 +19,7 @@ class Bench:
     """The producer state of one log, its end and its clock."""
 
     def __init__(self, layer: str) -> None:
-        self.states = ProducerStates()
+        self.states = ProducerStates(IN_FORCE.get())
         self.duplicates = layer == "log"
         self.log_end = 0
         self.now_us = 0

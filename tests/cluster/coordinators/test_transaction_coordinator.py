@@ -181,7 +181,7 @@ def test_an_end_is_answered_before_its_markers_and_complete_after_the_last(
     assert answer.error is NONE
     assert (answer.producer_id, answer.epoch) == ((PRODUCER_ID, epoch_after) if version == 2 else (-1, -1))
     assert desk.state() is (S.PREPARE_COMMIT if commit else S.PREPARE_ABORT)
-    assert desk.markers == [Markers(ID, PRODUCER_ID, epoch_after, commit, ("orders-0", "orders-1"))]
+    assert desk.markers == [Markers(ID, PRODUCER_ID, epoch_after, commit, ("orders-0", "orders-1"), version)]
     desk.run(desk.coordinator.marked(ID, PRODUCER_ID, epoch_after, "orders-0", desk.now_us))
     assert desk.state() is (S.PREPARE_COMMIT if commit else S.PREPARE_ABORT)
     desk.run(desk.coordinator.marked(ID, PRODUCER_ID, epoch_after, "orders-1", desk.now_us))
