@@ -101,7 +101,6 @@ NOT_ASKED: dict[str, str] = {
     "marker: coordinator fenced": "a replaced coordinator's marker would have to come after its successor's",
     "init: the epochs are used up": "a producer must start anew in the very last epoch: hit 3 times in 3,500 seeds",
     "append: offsets of an old epoch": "verification finds it first, unless that is switched off",
-    "append: an unknown producer of version 2": "its state must be gone while it writes: expired, or deleted and cut",
     "transaction: verified too late": "only under version 1, for a batch that is later than its transaction's end",
 }
 """Branches that no fleet must hit, with the reason; they are counted and listed all the same."""

@@ -128,7 +128,7 @@ class ClassicGroup:
         self.rebalance_started_us = now_us
         self.interrupted = False  # loaded from the log, and somebody's join had ended with the coordinator before
         self.loaded_again = False  # until the first generation that this coordinator completes
-        self.newcomer_in_window = False  # the initial barrier only: somebody joined since it was (re)started
+        self.newcomer_in_window = False  # somebody joined at an initial barrier since it, or one before, was extended
         self.window_us = 0
         self.remaining_us = 0
 

@@ -66,7 +66,7 @@ def leave(context: GroupContext, request: LeaveGroupRequest, call: Call, now_us:
 
     Answers INVALID_GROUP_ID or COORDINATOR_NOT_AVAILABLE (Dead) for the whole request, else NONE, and for each member
     UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID or NONE. An instance id with an empty member id is the admin's eviction; a
-    handed-out id may leave too. The group rebalances once for the whole batch. A leaving member's parked JoinGroup is
+    handed-out id may leave too, and makes a Stable group rebalance like a member: once for the whole batch. A leaving member's parked JoinGroup is
     answered UNKNOWN_MEMBER_ID; its parked SyncGroup is, as in Kafka, never answered.
     """
     draft = Draft(now_us)
@@ -80,7 +80,6 @@ def leave(context: GroupContext, request: LeaveGroupRequest, call: Call, now_us:
     answers = []
     gone: list[tuple[str, str]] = []  # client id, member id
     causes: list[str] = []
-    held_up = False  # whether anybody but handed-out ids left
     for leaving in request.members:
         member_id = leaving.member_id
         if group is None:
@@ -89,12 +88,11 @@ def leave(context: GroupContext, request: LeaveGroupRequest, call: Call, now_us:
             member_id, error = _leaver(group, leaving)
             if error is ErrorCode.NONE:
                 causes.append(cause_of_leaving(leaving.reason))
-                held_up = held_up or member_id in group.members
                 name = _remove(context, group, member_id, causes[-1], draft, leaving.reason)
                 gone.append((name, member_id))
         answers.append((leaving.member_id, leaving.instance_id, error))
     if group is not None and gone:
-        if held_up and group.state in {GroupState.STABLE, GroupState.COMPLETING_REBALANCE}:
+        if group.state in {GroupState.STABLE, GroupState.COMPLETING_REBALANCE}:
             rebalance_or_close(context, group, left(causes[0], gone), draft)
         else:
             close_if_all_joined(context, group, draft, gone[-1][0])

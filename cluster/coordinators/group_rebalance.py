@@ -61,7 +61,6 @@ def prepare_rebalance(
     group.move(GroupEvent.REBALANCE_NEEDED, now_us)
     group.rebalance_started_us = now_us
     if initial:
-        group.newcomer_in_window = False
         group.window_us = context.settings.initial_rebalance_delay_us
         group.remaining_us = max(group.rebalance_timeout_us - group.window_us, 0)
         wait_us = group.window_us

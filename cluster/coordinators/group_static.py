@@ -25,7 +25,8 @@ def replace_static_member(
     """Give the instance its new member id, and rebalance only if the group could not go on as it is.
 
     Stable, and the vote for the protocol comes out as before: no rebalance, the new id is written to the log. Only the
-    selected protocol is compared: a changed subscription of a restarted static member is not noticed.
+    selected protocol is compared: a changed subscription of a restarted static member is not noticed. Until the record
+    is safe the JoinGroup is parked: a rebalance that begins meanwhile has this member at its barrier, and answers it.
     """
     assert request.instance_id is not None
     old = group.members[group.static_members[request.instance_id]]
@@ -43,18 +44,24 @@ def replace_static_member(
         rebalance_or_close(context, group, static_replaced(group, new, request.reason), draft, received)
         return
 
+    group.park_join(new_id, call)
     draft.records.append(group.record(group.assignment))
 
     def stored(error: ErrorCode, later: Draft) -> None:
+        waits = group.parked_joins.get(new_id) is call  # else it was answered: fenced, removed, or at a barrier
+        if waits:
+            del group.parked_joins[new_id]
         if error is ErrorCode.NONE:
-            later.reply(call, _answer(group, new, old_leader, request.version))
+            if waits:
+                later.reply(call, _answer(group, new, old_leader, request.version))
             return
-        later.reply(
-            call,
-            JoinGroupResponse(
-                coordinator_error(error), group.generation, group.protocol, leader=old_leader, member_id=NO_MEMBER
-            ),
-        )
+        if waits:
+            later.reply(
+                call,
+                JoinGroupResponse(
+                    coordinator_error(error), group.generation, group.protocol, leader=old_leader, member_id=NO_MEMBER
+                ),
+            )
         if group.state is not GroupState.DEAD and group.members.get(new_id) is new:
             group.update(new, *before)
             reached("static: not written")
@@ -95,10 +102,6 @@ def _replaced(group: ClassicGroup, old: Member, new: Member, *, goes_on: bool) -
 
 def _answer(group: ClassicGroup, new: Member, old_leader: str, version: int) -> JoinGroupResponse:
     """The new id is safe. Before v9 a restarted leader is told the old leader's id, so that it acts as a follower."""
-    if group.members.get(new.member_id) is not new:
-        fenced = new.instance_id in group.static_members
-        error = ErrorCode.FENCED_INSTANCE_ID if fenced else ErrorCode.UNKNOWN_MEMBER_ID
-        return JoinGroupResponse(error, member_id=new.member_id)
     if version >= FIRST_VERSION_WITH_SKIP_ASSIGNMENT:
         answer = join_answer(group, new.member_id)
         answer.skip_assignment = new.member_id == group.leader

@@ -88,13 +88,14 @@ def test_a_pending_id_expires_with_the_session_timeout(desk: Desk) -> None:
     assert answer.error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_pending_id_disturbs_neither_a_stable_group_when_given_nor_when_it_leaves(desk: Desk) -> None:
+def test_a_pending_id_disturbs_no_stable_group_until_it_leaves(desk: Desk) -> None:
+    """Its expiry does not either, but a LeaveGroup of any valid id makes the group rebalance."""
     a, b = Client(desk, "a"), Client(desk, "b")
     stable(desk, a)
     b.ask()
     assert group_of(desk).state.value == "Stable"
     assert b.leave() is ErrorCode.NONE
-    assert group_of(desk).state.value == "Stable"
+    assert group_of(desk).state.value == "PreparingRebalance"
     assert not group_of(desk).pending
 
 

@@ -217,12 +217,17 @@ class Flight:
             assert group.static_members == ids
             assert set(group.parked_joins) <= set(group.members)
             assert set(group.parked_syncs) <= set(group.members)
-            assert not group.parked_joins or group.state is GroupState.PREPARING_REBALANCE
+            static = all(group.members[member_id].instance_id for member_id in group.parked_joins)
+            assert (static and group.state is GroupState.STABLE) or (
+                not group.parked_joins or group.state is GroupState.PREPARING_REBALANCE
+            )
             assert not group.parked_syncs or group.state is GroupState.COMPLETING_REBALANCE
             assert (group.leader in group.members) == bool(group.members)
             for member_id, member in group.members.items():
                 parked = member_id in group.parked_joins or member_id in group.parked_syncs
-                assert (member.session_deadline_us == -1) == (parked and not member.is_new)
+                armed = member.session_deadline_us != -1
+                assert armed or parked
+                assert not (armed and parked) or member.is_new or member.instance_id
 
     def check_replay(self) -> None:
         """A fresh coordinator has from the log what the old one put there."""

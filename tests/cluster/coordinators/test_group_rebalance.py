@@ -81,6 +81,24 @@ def test_a_group_that_became_empty_begins_with_the_initial_delay_again(desk: Des
     assert b.joined.generation == 3
 
 
+def test_a_newcomer_of_a_last_window_extends_the_next_initial_barrier(desk: Desk) -> None:
+    """`newMemberAdded` is cleared only when a window is extended (`tryCompleteInitialRebalanceElseSchedule`)."""
+    first = [Client(desk, name, rebalance_ms=6_000) for name in "abc"]
+    for member, pause_ms in zip(first, (1_000, 3_000, 2_000), strict=True):  # at 0, 1 and 4 s; it closes at 6 s
+        member.join()
+        desk.wait(pause_ms)
+    assert {member.joined.generation for member in first} == {1}
+    for member in first:
+        member.leave()
+    alone = Client(desk, "d", rebalance_ms=6_000)
+    alone.join()
+    desk.wait(5_999)
+    assert alone.call is not None
+    assert alone.call.pending
+    desk.wait(1)
+    assert alone.joined.error is ErrorCode.NONE
+
+
 def test_an_initial_barrier_whose_members_all_left_closes_empty_by_time(desk: Desk) -> None:
     a = Client(desk, "a", version=3)
     call = a.join()

@@ -236,6 +236,36 @@ def test_a_replacement_that_is_itself_replaced_before_it_is_stored_is_fenced(des
     assert second.joined.error is ErrorCode.NONE
 
 
+def test_a_replacement_that_is_being_stored_counts_as_joined(desk: Desk) -> None:
+    """Its JoinGroup is parked meanwhile: a barrier that closes now answers it with the new generation."""
+    a, b = pair(desk)
+    stable(desk, a, b)
+    desk.commits = False
+    new = restarted(b)
+    assert new.ask() is None
+    call = a.ask()  # the leader joins again, and nobody is missing
+    assert call is not None
+    assert (call.error, call.generation, group_of(desk).state.value) == (ErrorCode.NONE, 2, "CompletingRebalance")
+    assert (new.joined.error, new.joined.generation) == (ErrorCode.NONE, 2)
+    answered = new.joined
+    desk.settle()
+    assert new.joined is answered
+    assert desk.told(e.JoinBarrierCompleted)[-1].waited_us == 0
+
+
+def test_a_replacement_that_was_answered_at_a_barrier_is_taken_back_all_the_same(desk: Desk) -> None:
+    a, b = pair(desk)
+    stable(desk, a, b)
+    desk.commits = False
+    new = restarted(b)
+    new.ask()
+    a.ask()
+    new_id = new.joined.member_id
+    desk.settle(ErrorCode.NOT_ENOUGH_REPLICAS)
+    assert group_of(desk).static_members["ib"] == b.member_id != new_id
+    assert new.beat() is ErrorCode.FENCED_INSTANCE_ID
+
+
 def test_a_replacement_that_is_evicted_before_it_is_stored_is_unknown(desk: Desk) -> None:
     a, b = pair(desk)
     stable(desk, a, b)
