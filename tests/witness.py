@@ -382,7 +382,10 @@ def _watch_clients(patch: pytest.MonkeyPatch, witness: Witness) -> None:
         witness.launched.add(consumer.name)
 
     def gives_up(membership: GroupMembership, *_: object) -> None:
-        witness.given_up[membership._consumer.name] += not membership._dead  # told twice, it gives up once
+        consumer = membership._consumer
+        if not membership._dead:  # told twice, it gives up once
+            witness.given_up[consumer.name] += 1
+            witness.ownership[consumer.group].changed(consumer.name, consumer.owned, (), consumer.timeline.now_us)
 
     def positions(fetcher: Fetcher, found: dict[str, int]) -> None:
         assert isinstance(fetcher._reader, Consumer)
@@ -411,7 +414,10 @@ def _watch_clients(patch: pytest.MonkeyPatch, witness: Witness) -> None:
         return partitions
 
     def own(consumer: Member, partitions: tuple[str, ...]) -> None:
+        membership = getattr(consumer, "membership", None)
         before = consumer.__dict__.get("owned", ())
+        if membership is not None and membership._dead:  # fenced: it has them until close(), and reads none
+            before = ()
         consumer.__dict__["owned"] = partitions
         witness.ownership[consumer.group].changed(consumer.name, before, partitions, consumer.timeline.now_us)
 

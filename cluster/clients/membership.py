@@ -106,15 +106,16 @@ class GroupMembership:
             self.refused(error, sent_as, "OFFSET_COMMIT")
 
     def _give_up(self, error: ErrorCode) -> None:
-        """FencedInstanceIdException: another process has this member's group.instance.id; it stops consuming."""
+        """FencedInstanceIdException: another process has this member's group.instance.id; poll() throws from now on.
+
+        Nothing is given up: onPartitionsLost comes from close(), however late.
+        """
         consumer = self._consumer
         if self._dead:
             return
-        self._dead = True
-        consumer.stable = False
+        self._dead = consumer.held_back = True
+        consumer.stable, consumer.generation = False, -1
         consumer.heartbeats_off()
-        if consumer.owned:
-            self.joining.drop(consumer.owned, lost=True)
         consumer.set_state("Fenced", error.name)
         consumer.tell(
             e.ConsumerFenced(

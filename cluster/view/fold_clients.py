@@ -91,7 +91,7 @@ def member_state_changed(view: ClusterView, event: e.MemberStateChanged) -> None
         member.beats_from_us = event.at_us
     if event.state == "Fenced":
         member.fenced += 1
-        _release(view, member, event.at_us, tuple(member.owned))
+        _let_go(view, member, event.at_us, tuple(member.owned))  # it has them until close(), and reads them no more
     _lane(member, event.at_us, _phase_of(event.state))
 
 
@@ -149,13 +149,23 @@ def partitions_revoked(view: ClusterView, event: e.PartitionsRevoked) -> None:
 
 def _release(view: ClusterView, member: MemberView, at_us: int, partitions: tuple[str, ...]) -> None:
     """A member holds these no more; one that was thrown out and does not know it yet may still hold them, too."""
-    group = view.groups[member.group]
     for name in partitions:
         member.owned.pop(name, None)
         member.positions.pop(name, None)
+    _let_go(view, member, at_us, partitions)
+
+
+def _let_go(view: ClusterView, member: MemberView, at_us: int, partitions: tuple[str, ...]) -> None:
+    """A member reads these no more: another one that holds them does, or none."""
+    group = view.groups[member.group]
+    for name in partitions:
         if group.owners.get(name) != member.member:
             continue
-        holders = (other for other in view.members.values() if other.group == group.group and name in other.owned)
+        holders = (
+            other
+            for other in view.members.values()
+            if other.group == group.group and name in other.owned and other.state != "Fenced" and other is not member
+        )
         holder = next(holders, None)
         if holder is not None:
             group.owners[name] = holder.member

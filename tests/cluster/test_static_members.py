@@ -64,7 +64,10 @@ def test_of_two_processes_with_one_instance_id_the_newest_wins() -> None:
     (fenced,) = flight.all(e.ConsumerFenced)
     assert (fenced.member, fenced.instance_id, fenced.reason) == ("g-1", "x", "FENCED_INSTANCE_ID")
     members, group = flight.document["members"], flight.document["groups"]["g"]
-    assert (members["g-1"]["state"], members["g-1"]["owned"], members["g-1"]["fenced"]) == ("Fenced", [], 1)
+    assert (members["g-1"]["state"], members["g-1"]["fenced"]) == ("Fenced", 1)
+    assert members["g-1"]["owned"] == members["g-2"]["owned"] != []  # until close(): nothing was called
+    assert not flight.all(e.PartitionsRevoked, member="g-1")
+    assert flight.all(e.PollReturned, member="g-1")[-1].at_us <= fenced.at_us
     assert members["g-2"]["state"] == "Stable"
     assert (group["members"], group["leader"], list(group["assignment"])) == (1, "g-2", ["g-2"])
     assert [members[name]["instance_id"] for name in ("g-1", "g-2")] == ["x", "x"]
@@ -76,6 +79,8 @@ def test_a_fenced_process_stays_so_until_it_is_restarted_and_then_fences_the_oth
     flight = flown(group_of(*steps, until_s=40, assignors=("range",), consumer=TWINS, stagger_us=10 * SECOND_US))
     assert [fact.member for fact in flight.all(e.ConsumerFenced)] == ["g-1", "g-2"]
     assert flight.document["members"]["g-1"]["state"] == "Stable"
+    (lost,) = flight.all(e.PartitionsRevoked)  # by close(), 15 s after it was fenced
+    assert (lost.member, lost.lost, lost.at_us // SECOND_US) == ("g-1", True, 25)
 
 
 def test_a_restarted_static_member_that_wants_more_is_not_noticed() -> None:
