@@ -331,6 +331,7 @@ def watching() -> Iterator[Witness]:
         _watch_producers(patch, witness)
         _watch_fences(patch, witness)
         _watch_clients(patch, witness)
+        _watch_ownership(patch, witness)
         _watch_joins(patch, witness)
         _watch_brokers(patch, witness)
         _watch_logs(patch, witness)
@@ -409,6 +410,8 @@ def _watch_clients(patch: pytest.MonkeyPatch, witness: Witness) -> None:
     _wrapped(patch, Consumer, "moved_on", before=witness._moved_on)
     _wrapped(patch, Application, "_finished", before=finished)
 
+
+def _watch_ownership(patch: pytest.MonkeyPatch, witness: Witness) -> None:
     def owned(consumer: Member) -> tuple[str, ...]:
         partitions: tuple[str, ...] = consumer.__dict__["owned"]
         return partitions

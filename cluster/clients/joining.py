@@ -74,6 +74,11 @@ class Joining:
         return self._answer is not None or (self.needed and self.phase is Phase.IDLE and not self._resting)
 
     @property
+    def over(self) -> bool:
+        """Whether it is neither needed nor under way (`rejoinNeededOrPending`)."""
+        return not self.needed and self.phase is Phase.IDLE and self._answer is None
+
+    @property
     def has_answer(self) -> bool:
         """Whether an answer lies in the socket."""
         return self._answer is not None

@@ -52,7 +52,16 @@ class GroupMembership:
             return False
         if self._consumer.coordinator < 0:
             return self.joining.has_answer or not self.lookup.under_way
-        return self.joining.wants_work or self.positions.missing
+        return self.joining.wants_work or self._may_find_positions
+
+    @property
+    def _may_find_positions(self) -> bool:
+        """Whether partitions want positions, and no rejoin is needed or under way.
+
+        So what a cooperative round adds is read when the next round is over, which this one's revocation asked for.
+        Source: `KafkaConsumer.updateAssignmentMetadataIfNeeded`, `ConsumerCoordinator.poll`.
+        """
+        return self.joining.over and self.positions.missing
 
     async def work(self) -> None:
         """The next thing that poll() has to do for the group."""
@@ -61,7 +70,7 @@ class GroupMembership:
             self.lookup.begin()
         elif joining.wants_work:
             await joining.step()
-        elif self.positions.missing:
+        elif self._may_find_positions:
             await self.positions.find()
 
     # --- what others say ----------------------------------------------------------------------------------------------

@@ -66,8 +66,8 @@ def leave(context: GroupContext, request: LeaveGroupRequest, call: Call, now_us:
 
     Answers INVALID_GROUP_ID or COORDINATOR_NOT_AVAILABLE (Dead) for the whole request, else NONE, and for each member
     UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID or NONE. An instance id with an empty member id is the admin's eviction; a
-    handed-out id may leave too, and makes a Stable group rebalance like a member: once for the whole batch. A leaving member's parked JoinGroup is
-    answered UNKNOWN_MEMBER_ID; its parked SyncGroup is, as in Kafka, never answered.
+    handed-out id may leave too, and makes a Stable group rebalance like a member: once for the whole batch. A leaving
+    member's parked JoinGroup is answered UNKNOWN_MEMBER_ID; its parked SyncGroup is, as in Kafka, never answered.
     """
     draft = Draft(now_us)
     group = context.groups.get(request.group)

@@ -177,3 +177,25 @@ def test_an_eager_member_that_gives_nothing_up_is_caught(monkeypatch: pytest.Mon
 
 def test_nobody_complains_about_a_sound_cooperative_group() -> None:
     fly(group_of((15, "scale g to 3"), (25, "stop p-1")), 1).check()
+
+
+def test_what_a_round_adds_is_read_when_the_rejoin_for_what_it_takes_away_is_over() -> None:
+    """`updateAssignmentMetadataIfNeeded` looks for no positions while a rejoin is needed or under way."""
+    steps = (13.1, "subscribe g-2 to orders,payments"), (22.9, "subscribe g-1 to payments")
+    flight = flown(group_of(*steps, until_s=36, partitions=4))
+    both = 0
+    for member in ("g-1", "g-2"):
+        story = [event for event in flight.all(e.Event) if getattr(event, "member", "") == member]
+        for place, event in enumerate(story):
+            if not isinstance(event, e.PartitionsAssigned) or not event.partitions:
+                continue
+            before = [one for one in story[:place] if one.at_us == event.at_us]
+            if not any(isinstance(one, e.PartitionsRevoked) for one in before):
+                continue
+            both += 1
+            later = story[place + 1 :]
+            over = next(one for one in later if isinstance(one, e.PartitionsAssigned))
+            added = set(event.partitions)
+            found = next(one for one in later if isinstance(one, e.PositionsReset) and set(one.positions) & added)
+            assert found.at_us >= over.at_us > event.at_us
+    assert both
