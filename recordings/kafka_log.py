@@ -3,21 +3,27 @@
 Each event becomes the lines that Kafka writes at that fact, with its context in brackets and its logger at the end, or
 nothing where Kafka is silent (a kill -9, a heartbeat). The wording is that of Kafka 4.x with the new group coordinator
 (GroupMetadataManager, AbstractCoordinator, ConsumerCoordinator, Partition, ReplicationControlManager and their like,
-at commit 1eb7644349cb); numbers that are not modelled, such as correlation ids and topic ids, are left out. A client's
-line about an answer bears the instant of the event that tells it. The time is virtual. Injuries, of which Kafka knows
-nothing, are marked `[Flightdeck]`.
+at commit 1eb7644349cb, compared with 4.1.0 and 4.3.1); numbers that are not modelled, such as correlation ids and
+topic ids, are left out. A client's line about an answer bears the instant of the event that tells it. The time is
+virtual. Injuries, of which Kafka knows nothing, are marked `[Flightdeck]`.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 from cluster.events import EVENT_KINDS, Event
-from recordings import kafka_log_consumers, kafka_log_groups, kafka_log_producers, kafka_log_servers
+from recordings import (
+    kafka_log_consumers,
+    kafka_log_groups,
+    kafka_log_offsets,
+    kafka_log_producers,
+    kafka_log_servers,
+)
 from recordings.kafka_log_notes import Line, Notes
 
 Renderer = Callable[[Notes, Any], list[Line]]
 
-WRITERS = (kafka_log_consumers, kafka_log_producers, kafka_log_groups, kafka_log_servers)
+WRITERS = (kafka_log_consumers, kafka_log_offsets, kafka_log_producers, kafka_log_groups, kafka_log_servers)
 """Whoever writes a log, clients first: what several write of one event was caused by a client."""
 
 RENDERERS: dict[type[Event], tuple[Renderer, ...]] = {

@@ -11,9 +11,7 @@ from recordings.kafka_log_notes import Line, MemberNotes, Notes
 COORDINATOR = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
 INVOKER = "org.apache.kafka.clients.consumer.internals.ConsumerRebalanceListenerInvoker"
 CONSUMER = "org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer"
-UTILS = "org.apache.kafka.clients.consumer.internals.ConsumerUtils"
-SUBSCRIPTIONS = "org.apache.kafka.clients.consumer.internals.SubscriptionState"
-COLLECTOR = "org.apache.kafka.clients.consumer.internals.FetchCollector"
+STICKY = "org.apache.kafka.clients.consumer.internals.AbstractStickyAssignor"
 
 POLL_TIMEOUT = (
     "consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer than the"
@@ -53,26 +51,28 @@ ERRORS = {
 EXCEPTIONS = {
     "".join(word.capitalize() for word in name.split("_")) + "Exception": message for name, message in ERRORS.items()
 }
-RETRIABLE = {"REQUEST_TIMED_OUT", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
 
 
-def _line(notes: Notes, member: str, message: str, logger: str = COORDINATOR, level: str = "INFO") -> Line:
+def consumer_line(notes: Notes, member: str, message: str, logger: str = COORDINATOR, level: str = "INFO") -> Line:
+    """A line of a consumer, with its context."""
     known = notes.member(member)
     instance = f"instanceId={known.instance_id}, " if known.instance_id else ""
     return Line(level, f"[Consumer {instance}clientId={member}, groupId={known.group}] ", message, logger)
 
 
-def _generation(notes: Notes, known: MemberNotes, generation: int, member_id: str) -> str:
+def generation_of(notes: Notes, known: MemberNotes, generation: int, member_id: str) -> str:
+    """A generation as Java prints it."""
     protocol = f"'{notes.group(known.group).protocol}'" if generation >= 0 else "'null'"
     return f"Generation{{generationId={generation}, memberId='{member_id}', protocol={protocol}}}"
 
 
 def _own_generation(notes: Notes, known: MemberNotes) -> str:
     """The generation as the member knows it."""
-    return _generation(notes, known, known.generation, known.member_id)
+    return generation_of(notes, known, known.generation, known.member_id)
 
 
-def _optional(text: str) -> str:
+def optional(text: str) -> str:
+    """A text as Java's Optional."""
     return f"Optional[{text}]" if text else "Optional.empty"
 
 
@@ -90,8 +90,8 @@ def member_declared(notes: Notes, event: e.MemberDeclared) -> list[Line]:
 def member_started(notes: Notes, event: e.MemberStarted) -> list[Line]:
     known = notes.member(event.member)
     known.running, known.generation, known.member_id, known.coordinator, known.asked = True, -1, "", -1, ""
-    known.owned, known.unpositioned = {}, {}
-    return [_line(notes, event.member, f"Subscribed to topic(s): {', '.join(known.topics)}", CONSUMER)]
+    known.owned, known.unpositioned, known.fenced_by_commit = {}, {}, False
+    return [consumer_line(notes, event.member, f"Subscribed to topic(s): {', '.join(known.topics)}", CONSUMER)]
 
 
 def member_stopped(notes: Notes, event: e.MemberStopped) -> list[Line]:
@@ -101,7 +101,7 @@ def member_stopped(notes: Notes, event: e.MemberStopped) -> list[Line]:
 
 def coordinator_found(notes: Notes, event: e.CoordinatorFound) -> list[Line]:
     notes.member(event.member).coordinator = event.broker
-    return [_line(notes, event.member, f"Discovered group coordinator {_node(event.broker)}")]
+    return [consumer_line(notes, event.member, f"Discovered group coordinator {_node(event.broker)}")]
 
 
 def coordinator_lost(notes: Notes, event: e.CoordinatorLost) -> list[Line]:
@@ -112,9 +112,9 @@ def coordinator_lost(notes: Notes, event: e.CoordinatorLost) -> list[Line]:
         f"Group coordinator {node} is unavailable or invalid due to cause: {event.cause}. isDisconnected: {gone}."
         " Rediscovery will be attempted."
     )
-    lines = [_line(notes, event.member, message)]
+    lines = [consumer_line(notes, event.member, message)]
     if not event.disconnected:
-        lines.append(_line(notes, event.member, f"Requesting disconnect from last known coordinator {node}"))
+        lines.append(consumer_line(notes, event.member, f"Requesting disconnect from last known coordinator {node}"))
     return lines
 
 
@@ -124,20 +124,24 @@ def coordinator_lost(notes: Notes, event: e.CoordinatorLost) -> list[Line]:
 def member_state_changed(notes: Notes, event: e.MemberStateChanged) -> list[Line]:
     known, member = notes.member(event.member), event.member
     lines = _refused(notes, event, known)
+    if event.state == "Fenced":
+        lines = _fenced(notes, member, known)
+    if event.generation != known.generation >= 0:
+        known.former = _own_generation(notes, known)
     known.generation, known.member_id = event.generation, event.member_id or known.member_id
-    now = _generation(notes, known, event.generation, event.member_id)
+    now = generation_of(notes, known, event.generation, event.member_id)
     before, known.state = known.state, event.state
     known.hands_over = event.state == "Revoking" and event.reason == reasons.REVOKED
     match event.state:
         case "Joining" if not lines:
-            lines = [*_asks(notes, event, known), _line(notes, member, "(Re-)joining group")]
-            known.asked = ""
+            lines = [*_asks(notes, event, known), consumer_line(notes, member, "(Re-)joining group")]
+            known.asked, known.joined_topics = "", known.topics
         case "Revoking" if not known.hands_over:  # else it asks once it has given them up
             lines += _asks(notes, event, known)
         case "Syncing":
-            lines.append(_line(notes, member, f"Successfully joined group with generation {now}"))
+            lines.append(consumer_line(notes, member, f"Successfully joined group with generation {now}"))
         case "Stable" if before == "Syncing":
-            lines.append(_line(notes, member, f"Successfully synced group in generation {now}"))
+            lines.append(consumer_line(notes, member, f"Successfully synced group in generation {now}"))
             lines += _update(notes, member, known)
         case "Left":
             lines += _left(notes, event, known)
@@ -151,15 +155,27 @@ def _asks(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> list
     if not event.reason or event.reason == known.asked:
         return []
     known.asked = event.reason
-    return [_line(notes, event.member, f"Request joining group due to: {_in_full(event.reason)}")]
+    return [consumer_line(notes, event.member, f"Request joining group due to: {_in_full(notes, known, event.reason)}")]
 
 
-def _in_full(reason: str) -> str:
-    """The reason as the log has it; what goes into the request is shorter (KIP-800)."""
+def _in_full(notes: Notes, known: MemberNotes, reason: str) -> str:
+    """The reason as the log has it; what goes into the request is shorter (KIP-800). The metadata's version is not."""
+    if reason == reasons.SUBSCRIPTION_CHANGED:
+        before, now = (f"[{', '.join(topics)}]" for topics in (known.joined_topics, known.topics))
+        return f"{reason} from {before} at the beginning of the rebalance to {now}"
+    if reason == reasons.METADATA_CHANGED:
+        counts = {topic: notes.partition_counts.get(topic, 0) for topic in known.counts}
+        return f"{reason} from {_snapshot(known.counts)} at the beginning of the rebalance to {_snapshot(counts)}"
     if not reason.startswith(reasons.REBALANCE_FAILED):
         return reason
     exception = reason.removeprefix(reasons.REBALANCE_FAILED)
     return f"{reasons.REBALANCE_FAILED}'{EXCEPTIONS.get(exception, 'null')}' ({exception})"
+
+
+def _snapshot(counts: dict[str, int]) -> str:
+    """Topics with the racks of each partition's replicas, of which these have none (`MetadataSnapshot`)."""
+    topics = ", ".join(f"{topic}=[{', '.join(['NO_RACKS'] * count)}]" for topic, count in counts.items())
+    return f"({{{topics}}})"
 
 
 def _update(notes: Notes, member: str, known: MemberNotes) -> list[Line]:
@@ -177,7 +193,7 @@ def _update(notes: Notes, member: str, known: MemberNotes) -> list[Line]:
         "Revoked partitions (owned - assigned):": revoked,
     }
     table = "".join(f"\n\t{title:<43}[{', '.join(names)}]" for title, names in rows.items())
-    return [_line(notes, member, f"Updating assignment with{table}\n")]
+    return [consumer_line(notes, member, f"Updating assignment with{table}\n")]
 
 
 def _refused(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> list[Line]:
@@ -187,16 +203,16 @@ def _refused(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> l
         return []
     error, api = found.groups()
     sent = _own_generation(notes, known)
-    instance = _optional(known.instance_id)
+    instance = optional(known.instance_id)
     lines = []
     match api:
         case "HEARTBEAT":
             message = f"Attempt to heartbeat with {sent} and group instance id {instance} failed due to {error},"
-            lines.append(_line(notes, event.member, f"{message} resetting generation"))
+            lines.append(consumer_line(notes, event.member, f"{message} resetting generation"))
         case "JOIN_GROUP" | "SYNC_GROUP":
             name = "JoinGroup" if api == "JOIN_GROUP" else "SyncGroup"
             message = f"{name} failed: {ERRORS[error]} Need to re-join the group. Sent generation was {sent}"
-            lines.append(_line(notes, event.member, message))
+            lines.append(consumer_line(notes, event.member, message))
         case _:
             pass
     lines += _reset(notes, event.member, event.reason, member_id=error != "ILLEGAL_GENERATION")
@@ -207,8 +223,8 @@ def _refused(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> l
 def _reset(notes: Notes, member: str, reason: str, *, member_id: bool = True) -> list[Line]:
     what = "generation and member id " if member_id else "generation "
     return [
-        _line(notes, member, f"Resetting {what}due to: {reason}"),
-        _line(notes, member, f"Request joining group due to: {reason}"),
+        consumer_line(notes, member, f"Resetting {what}due to: {reason}"),
+        consumer_line(notes, member, f"Request joining group due to: {reason}"),
     ]
 
 
@@ -216,19 +232,59 @@ def _left(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> list
     """A member that was in a group says LeaveGroup, unless it is static or knows no coordinator; before that, why."""
     member, member_id = event.member, known.member_id
     slow = "poll" in event.reason
-    lines = [_line(notes, member, POLL_TIMEOUT, level="WARN")] if slow else []
+    lines = [consumer_line(notes, member, POLL_TIMEOUT, level="WARN")] if slow else []
     if not known.instance_id and member_id and known.coordinator >= 0:
         due = reasons.POLL_TIMEOUT if slow else reasons.CLOSED
         coordinator = _node(known.coordinator)
         message = f"Member {member_id} sending LeaveGroup request to coordinator {coordinator} due to {due}"
-        lines.append(_line(notes, member, message))
-    known.generation, known.member_id = -1, ""
+        lines.append(consumer_line(notes, member, message))
+    known.generation, known.member_id, known.asked = -1, "", LEAVING
     return [*lines, *_reset(notes, member, LEAVING)]
 
 
+def heartbeat_answered(notes: Notes, event: e.HeartbeatAnswered) -> list[Line]:
+    """Each refusal asks for a rejoin, until JoinGroup is sent; also while the application does not poll."""
+    known = notes.members.get(event.member)
+    if known is None or not known.running:
+        return []
+    if event.member_id != known.member_id:
+        return _stale(notes, event, known)
+    if event.error == "REBALANCE_IN_PROGRESS" and known.state in {"Stable", "Revoking"}:
+        known.asked = reasons.ALREADY_REBALANCING
+        return [consumer_line(notes, event.member, f"Request joining group due to: {reasons.ALREADY_REBALANCING}")]
+    return []
+
+
+def _stale(notes: Notes, event: e.HeartbeatAnswered, known: MemberNotes) -> list[Line]:
+    """The answer is about whom it was before."""
+    if event.error not in {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_INSTANCE_ID"}:
+        return []
+    if f"'{event.member_id}'" not in known.former:
+        return []
+    message = (
+        f"Attempt to heartbeat with stale {known.former} and group instance id {optional(known.instance_id)} failed due"
+        f" to {event.error}, ignoring the error"
+    )
+    return [consumer_line(notes, event.member, message)]
+
+
+def _fenced(notes: Notes, member: str, known: MemberNotes) -> list[Line]:
+    """FENCED_INSTANCE_ID by the answer to a heartbeat, a JoinGroup or a SyncGroup; a commit says it by itself."""
+    sent, instance = _own_generation(notes, known), optional(known.instance_id)
+    if known.fenced_by_commit:
+        return []
+    if known.state in {"Joining", "Syncing"}:
+        api = "JoinGroup" if known.state == "Joining" else "SyncGroup"
+        message = f"{api} failed: The group instance id {instance} has been fenced by another instance."
+        return [consumer_line(notes, member, f"{message} Sent generation was {sent}", level="ERROR")]
+    message = f"Attempt to heartbeat with {sent} and group instance id {instance} failed due to FENCED_INSTANCE_ID,"
+    reason = reasons.encountered("FENCED_INSTANCE_ID", "HEARTBEAT")
+    return [consumer_line(notes, member, f"{message} resetting generation"), *_reset(notes, member, reason)]
+
+
 def consumer_fenced(notes: Notes, event: e.ConsumerFenced) -> list[Line]:
-    message = f"Caught fenced group.instance.id {_optional(event.instance_id)} error in heartbeat thread"
-    return [_line(notes, event.member, message, level="ERROR")]
+    message = f"Caught fenced group.instance.id {optional(event.instance_id)} error in heartbeat thread"
+    return [consumer_line(notes, event.member, message, level="ERROR")]
 
 
 def application_failed(notes: Notes, event: e.ApplicationFailed) -> list[Line]:
@@ -236,51 +292,43 @@ def application_failed(notes: Notes, event: e.ApplicationFailed) -> list[Line]:
     if event.reason not in ERRORS:
         return []
     message = f"JoinGroup failed due to fatal error: {ERRORS[event.reason]}"
-    return [_line(notes, event.member, message, level="ERROR")]
+    return [consumer_line(notes, event.member, message, level="ERROR")]
 
 
 def subscription_changed(notes: Notes, event: e.SubscriptionChanged) -> list[Line]:
     notes.member(event.member).topics = event.topics
-    return [_line(notes, event.member, f"Subscribed to topic(s): {', '.join(event.topics)}", CONSUMER)]
+    return [consumer_line(notes, event.member, f"Subscribed to topic(s): {', '.join(event.topics)}", CONSUMER)]
 
 
 def sync_received(notes: Notes, event: e.SyncReceived) -> list[Line]:
-    """What the leader wrote before it sent its SyncGroup."""
+    """What the leader wrote before it sent its SyncGroup; one that is back in a Stable group assigns nothing."""
     if not event.leader:
         return []
+    known, group = notes.member(event.member), notes.group(event.group)
+    if group.state == "Stable":
+        message = (
+            f"Skipped assignment for returning static leader at generation {known.generation}. The static leader will"
+            " continue with its existing assignment."
+        )
+        return [consumer_line(notes, event.member, message)]
+    known.counts = {topic: notes.partition_counts.get(topic, 0) for topic in notes.topics_of(event.group)}
+    lines = _final(event) if group.protocol == "sticky" else []
     shares = ", ".join(f"{member_id}={_assignment(given)}" for member_id, given in event.assignments.items())
-    generation = notes.member(event.member).generation
-    return [_line(notes, event.member, f"Finished assignment for group at generation {generation}: {{{shares}}}")]
+    message = f"Finished assignment for group at generation {known.generation}: {{{shares}}}"
+    return [*lines, consumer_line(notes, event.member, message)]
+
+
+def _final(event: e.SyncReceived) -> list[Line]:
+    """What the sticky assignor says itself; the cooperative one says it before it holds back what changes hands."""
+    shares = ", ".join(f"{member_id}=[{', '.join(given)}]" for member_id, given in event.assignments.items())
+    return [Line("INFO", "", f"Final assignment of partitions to consumers: \n{{{shares}}}", STICKY)]
 
 
 def _assignment(partitions: tuple[str, ...]) -> str:
     return f"Assignment(partitions=[{', '.join(partitions)}])"
 
 
-# --- offsets -------------------------------------------------------------------------------------------------------
-
-
-def offset_commit_refused(notes: Notes, event: e.OffsetCommitRefused) -> list[Line]:
-    known = notes.members.get(event.member)
-    if known is None or not known.running:
-        return []  # a process that is gone writes nothing
-    if event.error == "CommitFailedException":
-        message = "Failing OffsetCommit request since the consumer is not part of an active group"
-        return [_line(notes, event.member, message)]
-    error, said = event.error, ERRORS.get(event.error, event.error)
-    level = "WARN" if error in RETRIABLE else "ERROR"
-    lines = []
-    for partition, offset in list(event.offsets.items())[:1]:  # the client gives up at the first
-        message = f"Offset commit failed on partition {partition} at offset {offset}: {said}"
-        lines.append(_line(notes, event.member, message, level=level))
-    sent = _generation(notes, known, event.generation, event.member_id)
-    if error in {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"}:
-        lines.append(_line(notes, event.member, f"OffsetCommit failed with {sent}: {said}"))
-    elif error == "FENCED_INSTANCE_ID":
-        instance = _optional(known.instance_id)
-        message = f"OffsetCommit failed with {sent} due to group instance id {instance} fenced"
-        lines.append(_line(notes, event.member, message))
-    return lines
+# --- partitions -------------------------------------------------------------------------------------------------------
 
 
 def partitions_assigned(notes: Notes, event: e.PartitionsAssigned) -> list[Line]:
@@ -290,8 +338,8 @@ def partitions_assigned(notes: Notes, event: e.PartitionsAssigned) -> list[Line]
     given = notes.group(event.group).assignment.get(known.member_id, event.partitions)
     added = f"Adding newly assigned partitions: {', '.join(event.partitions)}"
     return [
-        _line(notes, event.member, f"Notifying assignor about the new {_assignment(given)}"),
-        _line(notes, event.member, added, INVOKER),
+        consumer_line(notes, event.member, f"Notifying assignor about the new {_assignment(given)}"),
+        consumer_line(notes, event.member, added, INVOKER),
     ]
 
 
@@ -302,63 +350,17 @@ def partitions_revoked(notes: Notes, event: e.PartitionsRevoked) -> list[Line]:
         known.owned.pop(partition, None)
     names = ", ".join(event.partitions)
     if not event.lost:
-        lines = [_line(notes, event.member, f"Revoke previously assigned partitions {names}", INVOKER)]
+        lines = [consumer_line(notes, event.member, f"Revoke previously assigned partitions {names}", INVOKER)]
         if known.hands_over:
             known.asked = reasons.REVOKED
             full = f"need to revoke partitions [{names}] as indicated by the current assignment and re-join"
-            lines.append(_line(notes, event.member, f"Request joining group due to: {full}"))
+            lines.append(consumer_line(notes, event.member, f"Request joining group due to: {full}"))
         return lines
     message = (
         "Giving away all assigned partitions as lost since generation/memberID has been reset,indicating that consumer"
         " is in old state or no longer part of the group"
     )
     return [
-        _line(notes, event.member, message),
-        _line(notes, event.member, f"Lost previously assigned partitions {names}", INVOKER),
+        consumer_line(notes, event.member, message),
+        consumer_line(notes, event.member, f"Lost previously assigned partitions {names}", INVOKER),
     ]
-
-
-def positions_reset(notes: Notes, event: e.PositionsReset) -> list[Line]:
-    lines = []
-    for partition, offset in event.positions.items():
-        lines += _position(notes, event, partition, offset)
-        notes.member(event.member).unpositioned.pop(partition, None)
-    return lines
-
-
-def _position(notes: Notes, event: e.PositionsReset, partition: str, offset: int) -> list[Line]:
-    member, position = event.member, _fetch_position(notes, partition, offset)
-    match event.reason:
-        case "committed":
-            message = f"Setting offset for partition {partition} to the committed offset {position}"
-            return [_line(notes, member, message, UTILS)]
-        case "seek":
-            return [_line(notes, member, f"Seeking to offset {offset} for partition {partition}", CONSUMER)]
-        case "truncated":
-            message = f"Truncation detected for partition {partition}, resetting offset to the first offset known to"
-            return [_line(notes, member, f"{message} diverge {position}", SUBSCRIPTIONS)]
-        case _:
-            reset = _line(
-                notes, member, f"Resetting offset for partition {partition} to position {position}.", SUBSCRIPTIONS
-            )
-            if partition in notes.member(member).unpositioned:
-                return [_line(notes, member, f"Found no committed offset for partition {partition}"), reset]
-            return [reset]
-
-
-def position_out_of_range(notes: Notes, event: e.PositionOutOfRange) -> list[Line]:
-    position = _fetch_position(notes, event.partition, event.position)
-    what = "resetting offset"
-    if event.reset == "none":
-        what = "raising error to the application since no reset policy is configured"
-    message = f"Fetch position {position} is out of range for partition {event.partition}, {what}"
-    return [_line(notes, event.member, message, COLLECTOR)]
-
-
-def _fetch_position(notes: Notes, partition: str, offset: int) -> str:
-    known = notes.partition(partition)
-    leader = f"Optional[broker-{known.leader}:9092 (id: {known.leader} rack: null)]"
-    current = (
-        f"LeaderAndEpoch{{leader={leader if known.leader >= 0 else 'Optional.empty'}, epoch={known.leader_epoch}}}"
-    )
-    return f"FetchPosition{{offset={offset}, offsetEpoch=Optional.empty, currentLeader={current}}}"

@@ -7,6 +7,7 @@ from cluster.protocol import reasons
 from recordings.kafka_log_notes import GroupNotes, Line, Notes
 
 GROUPS = "org.apache.kafka.coordinator.group.GroupMetadataManager"
+CLASSIC = "org.apache.kafka.coordinator.group.classic.ClassicGroup"
 SHARD = "org.apache.kafka.coordinator.group.GroupCoordinatorShard"
 
 
@@ -80,7 +81,8 @@ def _joins(notes: Notes, name: str, member: str, member_id: str) -> Line:
 
 def static_member_replaced(notes: Notes, event: e.StaticMemberReplaced) -> list[Line]:
     group = notes.group(event.group)
-    notes.member_ids[event.member] = event.member_id
+    notes.member_ids.pop(event.member, None)
+    notes.member_ids[event.member] = event.member_id  # the newest is the last
     message = (
         f"Static member with groupInstanceId={notes.member(event.member).instance_id} and unknown member id joins group"
         f" {event.group} in {group.state} state. Replacing previously mapped member {event.old_member_id} with this"
@@ -128,15 +130,33 @@ def _absent(group: GroupNotes, name: str) -> list[Line]:
 
 
 def sync_received(notes: Notes, event: e.SyncReceived) -> list[Line]:
-    if not event.leader:
-        return []
     group = notes.group(event.group)
+    if not event.leader or group.state == "Stable":
+        return []
     static = sum(1 for member in group.members if notes.member(member).instance_id)
     message = (
         f"Assignment received from leader {event.member_id} for group {event.group} for generation {group.generation}."
         f" The group has {len(group.members)} members, {static} of which are static."
     )
     return [_coordinator(group, message)]
+
+
+def heartbeat_answered(notes: Notes, event: e.HeartbeatAnswered) -> list[Line]:
+    """Only who is fenced by its twin has a line of its own."""
+    if event.error != "FENCED_INSTANCE_ID":
+        return []
+    instance_id = notes.member(event.member).instance_id
+    now = next((notes.member_ids[name] for name in reversed(notes.member_ids) if _is(notes, name, instance_id)), "")
+    message = (
+        f"Request memberId={event.member_id} for static member with groupInstanceId={instance_id} is fenced by existing"
+        f" memberId={now} during operation heartbeat"
+    )
+    return [_coordinator(notes.group(event.group), message, logger=CLASSIC)]
+
+
+def _is(notes: Notes, name: str, instance_id: str) -> bool:
+    """Whether a client has a group.instance.id."""
+    return notes.member(name).instance_id == instance_id
 
 
 def group_stabilized(notes: Notes, event: e.GroupStabilized) -> list[Line]:

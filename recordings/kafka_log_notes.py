@@ -53,7 +53,8 @@ class MemberNotes(msgspec.Struct):
     """What a consumer's lines say of itself: `generation` and `member_id` as it knows them.
 
     `asked`: the reason that it has given last for a rejoin; `hands_over`: it gives up what its assignment does not have
-    any more (KIP-429); `unpositioned`: partitions that it was just given.
+    any more (KIP-429); `unpositioned`: partitions that it was just given. `joined_topics`: what it subscribed to at its
+    last JoinGroup; `counts`: how many partitions each topic had that it assigned as a leader.
     """
 
     group: str = ""
@@ -66,6 +67,10 @@ class MemberNotes(msgspec.Struct):
     asked: str = ""
     state: str = "Left"
     hands_over: bool = False
+    fenced_by_commit: bool = False
+    former: str = ""
+    joined_topics: tuple[str, ...] = ()
+    counts: dict[str, int] = {}
     owned: dict[str, None] = {}
     unpositioned: dict[str, None] = {}
 
@@ -80,8 +85,12 @@ class Notes:
         self.member_ids: dict[str, str] = {}  # client id → the id that the coordinator gave it last
         self.pending: dict[str, None] = {}  # member ids that were handed out and did not come back yet
         self.min_insync: dict[str, int] = {}
+        self.partition_counts: dict[str, int] = {}
         self.transactional_ids: dict[str, str] = {}
         self.transaction_partitions = 50
+        self.producer_ids: dict[str, int] = {}  # of running producers
+        self.ongoing_epochs: dict[str, int] = {}  # transactional id → the epoch that it was last Ongoing with
+        self.with_epochs: dict[str, None] = {}  # transactional ids whose transactions end with another epoch
         self.timed_out: dict[str, None] = {}  # transactional ids whose transaction is aborted for its age
         self.controller = -1
         self.coordinating: dict[str, None] = {}  # internal partitions that some group of the scenario depends on
@@ -97,6 +106,11 @@ class Notes:
     def member(self, name: str) -> MemberNotes:
         """What is known of a consumer."""
         return self.members.setdefault(name, MemberNotes())
+
+    def topics_of(self, group: str) -> tuple[str, ...]:
+        """What the members of a group that run subscribe to."""
+        members = (member for member in self.members.values() if member.group == group and member.running)
+        return tuple(dict.fromkeys(topic for member in members for topic in member.topics))
 
     def concerns_the_scenario(self, partition: str) -> bool:
         """Whether lines about a partition tell anybody anything: 49 of 50 partitions of an internal topic do not."""

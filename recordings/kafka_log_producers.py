@@ -7,7 +7,21 @@ from recordings.kafka_log_notes import Line, Notes
 
 SENDER = "org.apache.kafka.clients.producer.internals.Sender"
 TRANSACTIONS = "org.apache.kafka.clients.producer.internals.TransactionManager"
-CALLBACK = "org.apache.kafka.clients.producer.internals.ErrorLoggingCallback"
+
+ABORTABLE = {
+    "INVALID_PRODUCER_EPOCH": "InvalidProducerEpochException: Producer attempted to produce with an old epoch.",
+    "TRANSACTION_ABORTABLE": "TransactionAbortableException: The server encountered an error with the transaction. The"
+    " client can abort the transaction to continue using this transactional ID.",
+}
+"""Errors of a batch after which a transaction can only be aborted, as Java prints their exceptions."""
+
+FATAL = {
+    "PRODUCER_FENCED": "ProducerFencedException: There is a newer producer with the same transactionalId which fences"
+    " the current one.",
+    "INVALID_PRODUCER_ID_MAPPING": "InvalidPidMappingException: The producer attempted to use a producer id which is"
+    " not currently assigned to its transactional id.",
+}
+"""Why a transactional producer cannot go on."""
 
 STALE = {
     "NOT_LEADER_OR_FOLLOWER": (
@@ -36,6 +50,11 @@ def producer_declared(notes: Notes, event: e.ProducerDeclared) -> list[Line]:
 
 
 def producer_id_assigned(notes: Notes, event: e.ProducerIdAssigned) -> list[Line]:
+    """Under `transaction.version` 2 a new epoch of the same producer id is said at level DEBUG only."""
+    known, notes.producer_ids[event.producer] = notes.producer_ids.get(event.producer), event.producer_id
+    transactional_id = notes.transactional_ids.get(event.producer, "")
+    if known == event.producer_id and transactional_id in notes.with_epochs:
+        return []
     message = f"ProducerId set to {event.producer_id} with epoch {event.epoch}"
     return [_producer(notes, event.producer, message, TRANSACTIONS)]
 
@@ -60,13 +79,19 @@ def batch_split(notes: Notes, event: e.BatchSplit) -> list[Line]:
 
 
 def batch_failed(notes: Notes, event: e.BatchFailed) -> list[Line]:
-    """The producer hands the error to its application; this is what Kafka's own command-line tools do with it."""
-    topic = event.partition.rpartition("-")[0]
-    message = f"Error when sending message to topic {topic} with error: {event.error} ({event.records} record(s))"
-    return [_producer(notes, event.producer, message, CALLBACK, "ERROR")]
+    """The producer hands the error to its application without a word; its transaction it says can only be aborted."""
+    exception = ABORTABLE.get(event.error)
+    if exception is None or event.producer not in notes.transactional_ids:
+        return []
+    message = f"Transiting to abortable error state due to org.apache.kafka.common.errors.{exception}"
+    return [_producer(notes, event.producer, message, TRANSACTIONS)]
 
 
-def send_refused(notes: Notes, event: e.SendRefused) -> list[Line]:
-    """The exception that send() hands to its caller, as Kafka's own command-line tools print it."""
-    message = f"Error when sending message to topic {event.topic} with error: {event.error} ({event.records} record(s))"
-    return [_producer(notes, event.producer, message, CALLBACK, "ERROR")]
+def producer_state_changed(notes: Notes, event: e.ProducerStateChanged) -> list[Line]:
+    if event.state == "Running":
+        notes.producer_ids.pop(event.producer, None)
+    exception = FATAL.get(event.reason)
+    if event.state != "Fenced" or exception is None:
+        return []
+    message = f"Transiting to fatal error state due to org.apache.kafka.common.errors.{exception}"
+    return [_producer(notes, event.producer, message, TRANSACTIONS)]

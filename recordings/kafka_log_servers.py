@@ -72,8 +72,14 @@ def controller_elected(notes: Notes, event: e.ControllerElected) -> list[Line]:
 
 def topic_created(notes: Notes, event: e.TopicCreated) -> list[Line]:
     notes.min_insync[event.topic] = event.min_insync_replicas
+    notes.partition_counts[event.topic] = event.partitions
     if event.topic == "__transaction_state":
         notes.transaction_partitions = event.partitions
+    return []
+
+
+def partitions_added(notes: Notes, event: e.PartitionsAdded) -> list[Line]:
+    notes.partition_counts[event.topic] = event.partitions
     return []
 
 
@@ -81,12 +87,18 @@ def leader_elected(notes: Notes, event: e.LeaderElected) -> list[Line]:
     partition = notes.partition(event.partition)
     before = (partition.isr, partition.leader, partition.leader_epoch, partition.epoch)
     partition.previous_leader, partition.previous_epoch = partition.leader, partition.leader_epoch
-    partition.isr, partition.leader, partition.leader_epoch = event.isr, event.leader, event.leader_epoch
+    partition.isr = _in_order(partition.isr, event.isr)
+    partition.leader, partition.leader_epoch = event.leader, event.leader_epoch
     partition.replicas = event.replicas
     if event.reason == "created":
         return _created(notes, event) if event.at_us else []
     partition.epoch += 1
     return _partition_change(notes, event.partition, before, unclean=event.reason == "unclean")
+
+
+def _in_order(before: tuple[int, ...], now: tuple[int, ...]) -> tuple[int, ...]:
+    """An ISR as Kafka lists it: who comes back is the last."""
+    return (*(one for one in before if one in now), *(one for one in now if one not in before))
 
 
 def _created(notes: Notes, event: e.LeaderElected) -> list[Line]:
@@ -135,7 +147,7 @@ def isr_changed(notes: Notes, event: e.IsrChanged) -> list[Line]:
     partition, name = notes.partition(event.partition), event.partition
     before = partition.isr
     change = (before, partition.leader, partition.leader_epoch, partition.epoch)
-    partition.isr = event.isr
+    partition.isr = _in_order(before, event.isr)
     partition.epoch += 1
     if not notes.concerns_the_scenario(name):
         return []
@@ -143,8 +155,8 @@ def isr_changed(notes: Notes, event: e.IsrChanged) -> list[Line]:
     if BY_CONTROLLER.match(event.reason):  # the leader finds it in the metadata, and has nothing to do
         message = (
             f"Skipped the become-leader state change for {name} since it is already the leader with leader epoch"
-            f" {partition.leader_epoch}. Current high watermark {partition.high_watermark}, ISR [{_ids(event.isr)}],"
-            " adding replicas [] and removing replicas []."
+            f" {partition.leader_epoch}. Current high watermark {partition.high_watermark}, ISR"
+            f" [{_ids(partition.isr)}], adding replicas [] and removing replicas []."
         )
         return [*lines, Line("INFO", f"[Broker id={partition.leader}] ", message, STATE_CHANGE)]
     return [*_asked_by_leader(notes, name, before), *lines, _updated(notes, name)]
@@ -230,6 +242,11 @@ def transaction_fenced(notes: Notes, event: e.TransactionFenced) -> list[Line]:
 
 def transaction_state_changed(notes: Notes, event: e.TransactionStateChanged) -> list[Line]:
     """A producer's initialisation and an abort for a transaction's age: the rest is not said at level INFO."""
+    epoch = notes.ongoing_epochs.get(event.transactional_id, event.epoch)
+    if event.state == "Ongoing":
+        notes.ongoing_epochs[event.transactional_id] = event.epoch
+    elif event.epoch > epoch and event.state.startswith("Prepare"):
+        notes.with_epochs[event.transactional_id] = None
     if event.loaded:
         return []
     if event.state == "PrepareAbort" and notes.timed_out.pop(event.transactional_id, event) is None:
@@ -251,15 +268,3 @@ def hanging_transaction_aborted(_notes: Notes, event: e.HangingTransactionAborte
     """Brokers write markers without a word; the tool that asks for it says nothing either."""
     message = f"producer id {event.producer_id}'s transaction in {event.partition} is aborted by an administrator"
     return [Line("INFO", "[Flightdeck] ", message, "flightdeck")]
-
-
-def producer_epoch_refused(notes: Notes, event: e.ProducerEpochRefused) -> list[Line]:
-    """A partition's leader names both epochs; what the coordinator refuses it says at level DEBUG only."""
-    if not event.partition:
-        return []
-    message = (
-        f"Epoch of producer {event.producer_id} at offset -1 in {event.partition} is {event.epoch}, which is smaller"
-        " than the last seen epoch"
-    )
-    leader = notes.partitions[event.partition].leader if event.partition in notes.partitions else -1
-    return [Line("ERROR", f"[ReplicaManager broker={leader}] ", message, "kafka.server.ReplicaManager")]

@@ -15,11 +15,11 @@ from recordings.kafka_log import RENDERERS, KafkaLog, timestamp
 SILENT = {
     "group_declared", "member_declared", "producer_declared",  # the scenario's, before anything runs
     "broker_paused", "broker_resumed", "member_paused", "member_resumed", "member_stopped",  # SIGSTOP, SIGKILL
-    "producer_state_changed", "batch_opened", "produce_sent", "batch_acknowledged",
-    "partitions_added",  # each of them has its line
+    "batch_opened", "produce_sent", "batch_acknowledged",
+    "send_refused", "producer_epoch_refused",  # an exception for the application; an error in an answer
     "records_lost", "records_survived", "truncated_records_processed",  # nobody at Kafka's can know
     "records_appended", "high_watermark_advanced",  # only noted, for lines that come later
-    "heartbeat_answered", "offsets_committed",
+    "offsets_committed",
     "positions_moved_on", "positions_given_up", "transaction_offsets_refused", "transaction_marker_refused",
     "poll_returned", "poll_started", "records_processed", "record_skipped", "setting_changed", "key_order_broken",
     "application_stalled", "heartbeats_paused",
@@ -156,6 +156,11 @@ STORY: list[tuple[type[Event], str, Callable[[Any], tuple[str, ...] | None]]] = 
 ]
 
 
+def unordered(fields: tuple[str, ...]) -> list[str]:
+    """Lists of broker ids sorted: a log lists who came back last."""
+    return [",".join(sorted(field.split(","))) if re.fullmatch(r"[\d,]+", field) else field for field in fields]
+
+
 @pytest.mark.parametrize(("kind", "pattern", "expected"), STORY, ids=[row[1][:60] for row in STORY])
 def test_each_event_has_its_line_and_each_line_its_event(
     flight: tuple[list[Event], list[str]],
@@ -169,7 +174,7 @@ def test_each_event_has_its_line_and_each_line_its_event(
         for event in events
         if isinstance(event, kind) and (fields := expected(event)) is not None
     ]
-    assert found(lines, pattern) == wanted
+    assert [unordered(fields) for fields in found(lines, pattern)] == [unordered(fields) for fields in wanted]
 
 
 def test_the_story_is_about_something(flight: tuple[list[Event], list[str]]) -> None:

@@ -410,7 +410,7 @@ def test_where_reading_begins() -> None:
         )
     ]
     assert lines_of(given, committed)[2:] == [
-        f"{CLIENT}Setting offset for partition orders-0 to the committed offset {position.replace('=5', '=4')}"
+        f"Setting offset for partition orders-0 to the committed offset {position.replace('=5', '=4')}"
     ]
 
 
@@ -497,3 +497,144 @@ def test_elections_and_truncation() -> None:
     )
     truncated = e.LogTruncated(partition="orders-0", broker=1, offset=4, log_end=9)
     assert lines_of(truncated) == ["[UnifiedLog partition=orders-0, dir=/broker-1] Truncating to offset 4"]
+
+
+# --- what a recording beside a real cluster found -----------------------------------------------------------------
+
+
+def beat(error: str, member_id: str = ID) -> Event:
+    return e.HeartbeatAnswered(
+        group="billing", member="billing-1", member_id=member_id, error=error, session_deadline_us=-1
+    )
+
+
+def test_every_refused_heartbeat_asks_for_a_rejoin_until_joingroup_is_sent() -> None:
+    asks = f"{CLIENT}Request joining group due to: group is already rebalancing"
+    rejoins = state("Joining", reasons.ALREADY_REBALANCING, generation=3)
+    refused = beat("REBALANCE_IN_PROGRESS")
+    assert lines_of(refused, refused, rejoins, refused) == [asks, asks, f"{CLIENT}(Re-)joining group"]
+
+
+def test_a_heartbeat_of_a_former_self_is_ignored() -> None:
+    gone = state("Joining", reasons.encountered("UNKNOWN_MEMBER_ID", "HEARTBEAT"), member_id="")
+    new = state("Joining", member_id=OTHER)
+    assert lines_of(gone, new, beat("UNKNOWN_MEMBER_ID"))[-1] == (
+        f"{CLIENT}Attempt to heartbeat with stale Generation{{generationId=3, memberId='{ID}', protocol='range'}} and group"
+        " instance id Optional.empty failed due to UNKNOWN_MEMBER_ID, ignoring the error"
+    )
+
+
+def test_a_member_that_left_does_not_ask_again_when_it_rejoins() -> None:
+    left = state("Left", "max.poll.interval.ms passed without poll()", member_id="")
+    lines = lines_of(left, state("Joining", reasons.LEAVING, member_id=""))
+    asks = f"{CLIENT}Request joining group due to: consumer pro-actively leaving the group"
+    assert lines.count(asks) == 1
+    assert lines[-1] == f"{CLIENT}(Re-)joining group"
+
+
+def test_a_fenced_static_member_and_what_its_coordinator_says() -> None:
+    client = "[Consumer instanceId=cashier, clientId=billing-1, groupId=billing] "
+    replaced = e.StaticMemberReplaced(
+        group="billing", member="billing-2", old_member_id=ID, member_id=OTHER, session_deadline_us=0,
+        goes_on=True, leader="billing-2",
+    )  # fmt: skip
+    twin = e.MemberDeclared(
+        group="billing", member="billing-2", instance_id="cashier", topics=("orders",), session_timeout_ms=1,
+        heartbeat_interval_ms=1, max_poll_interval_ms=1,
+    )  # fmt: skip
+    fenced = state("Fenced", "FENCED_INSTANCE_ID")
+    lines = lines_of(twin, replaced, beat("FENCED_INSTANCE_ID"), fenced, instance="cashier")[2:]
+    reason = "encountered FENCED_INSTANCE_ID from HEARTBEAT response"
+    assert lines == [
+        (
+            f"{AT}Request memberId={ID} for static member with groupInstanceId=cashier is fenced by existing memberId={OTHER}"
+            " during operation heartbeat"
+        ),
+        (
+            f"{client}Attempt to heartbeat with Generation{{generationId=3, memberId='{ID}', protocol='range'}} and group"
+            " instance id Optional[cashier] failed due to FENCED_INSTANCE_ID, resetting generation"
+        ),
+        f"{client}Resetting generation and member id due to: {reason}",
+        f"{client}Request joining group due to: {reason}",
+    ]
+
+
+def test_a_static_leader_that_returns_assigns_nothing() -> None:
+    stable = e.GroupStabilized(group="billing", generation=3, assignment={ID: ("orders-0",)}, session_deadlines_us={})
+    assert lines_of(stable, e.SyncReceived(group="billing", member="billing-1", member_id=ID, leader=True)) == [
+        (
+            f"{CLIENT}Skipped assignment for returning static leader at generation 3. The static leader will continue with its"
+            " existing assignment."
+        )
+    ]
+
+
+def test_the_sticky_assignor_says_what_it_assigned() -> None:
+    sticky = e.JoinBarrierCompleted(
+        group="billing", generation=4, protocol="sticky", leader="billing-1", members={ID: "billing-1"},
+        session_deadlines_us={}, last_joined="", waited_us=0,
+    )  # fmt: skip
+    share = e.SyncReceived(
+        group="billing", member="billing-1", member_id=ID, leader=True, assignments={ID: ("orders-0", "orders-1")}
+    )
+    assert lines_of(rebalance("any"), sticky, share)[2] == (
+        f"Final assignment of partitions to consumers: \n{{{ID}=[orders-0, orders-1]}}"
+    )
+
+
+def test_what_has_changed_is_said_in_full() -> None:
+    wants = e.SubscriptionChanged(group="billing", member="billing-1", topics=("orders", "payments"))
+    again = state("Revoking", reasons.SUBSCRIPTION_CHANGED, generation=3)
+    assert lines_of(state("Joining"), wants, again)[-1] == (
+        f"{CLIENT}Request joining group due to: subscription has changed from [orders] at the beginning of the rebalance to"
+        " [orders, payments]"
+    )
+    share = e.SyncReceived(group="billing", member="billing-1", member_id=ID, leader=True, assignments={ID: ()})
+    more = e.PartitionsAdded(topic="orders", partitions=2)
+    again = state("Revoking", reasons.METADATA_CHANGED, generation=3)
+    assert lines_of(rebalance("any"), share, more, again)[-1] == (
+        f"{CLIENT}Request joining group due to: cached metadata has changed from ({{orders=[NO_RACKS]}}) at the beginning of"
+        " the rebalance to ({orders=[NO_RACKS, NO_RACKS]})"
+    )
+
+
+def test_the_replica_that_comes_back_is_the_last_of_the_isr() -> None:
+    away = e.IsrChanged(partition="orders-0", isr=(2, 3), reason="shrink: not caught up")
+    back = e.IsrChanged(partition="orders-0", isr=(1, 2, 3), reason="expand: broker-1 caught up")
+    assert lines_of(away, back)[-1].startswith("[Partition orders-0 broker=1] ISR updated to 2,3,1 ")
+
+
+def test_a_transactional_producer_says_its_id_once_and_why_it_cannot_go_on() -> None:
+    client = "[Producer clientId=pay-1, transactionalId=pay] "
+    declared = e.ProducerDeclared(producer="pay-1", topics=("orders",), rate_per_second=1.0, transactional_id="pay")
+
+    def given(epoch: int) -> Event:
+        return e.ProducerIdAssigned(producer="pay-1", producer_id=7, epoch=epoch)
+
+    def moved(to: str, epoch: int) -> Event:
+        return e.TransactionStateChanged(
+            transactional_id="pay", broker=1, state=to, producer_id=7, epoch=epoch, timeout_ms=1, start_us=0,
+            partitions=(), loaded=False,
+        )  # fmt: skip
+
+    def failed(error: str) -> Event:
+        return e.BatchFailed(producer="pay-1", partition="orders-0", records=1, freed_bytes=1, error=error, sent=True)
+
+    known = f"{client}ProducerId set to 7 with epoch"
+    under_2 = [declared, given(0), moved("Ongoing", 0), moved("PrepareCommit", 1), given(1)]
+    assert lines_of(*under_2) == [f"{known} 0"]
+    under_1 = [declared, given(0), moved("Ongoing", 0), moved("PrepareCommit", 0), given(1)]
+    assert lines_of(*under_1) == [f"{known} 0", f"{known} 1"]
+    fenced = e.ProducerStateChanged(producer="pay-1", state="Fenced", reason="PRODUCER_FENCED")
+    errors = "org.apache.kafka.common.errors"
+    old = failed("INVALID_PRODUCER_EPOCH")
+    assert lines_of(declared, old, failed("TransactionAbortedException"), fenced) == [
+        (
+            f"{client}Transiting to abortable error state due to {errors}.InvalidProducerEpochException: Producer attempted to"
+            " produce with an old epoch."
+        ),
+        (
+            f"{client}Transiting to fatal error state due to {errors}.ProducerFencedException: There is a newer producer with the"
+            " same transactionalId which fences the current one."
+        ),
+    ]

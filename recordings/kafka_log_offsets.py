@@ -1,0 +1,83 @@
+"""What consumers write of commits that are refused, and of positions. One function a kind of event, by its name."""
+
+# ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
+
+from cluster import events as e
+from recordings.kafka_log_consumers import CONSUMER, ERRORS, consumer_line, generation_of, optional
+from recordings.kafka_log_notes import Line, Notes
+
+UTILS = "org.apache.kafka.clients.consumer.internals.ConsumerUtils"
+SUBSCRIPTIONS = "org.apache.kafka.clients.consumer.internals.SubscriptionState"
+COLLECTOR = "org.apache.kafka.clients.consumer.internals.FetchCollector"
+
+RETRIABLE = {"REQUEST_TIMED_OUT", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
+
+
+def offset_commit_refused(notes: Notes, event: e.OffsetCommitRefused) -> list[Line]:
+    known = notes.members.get(event.member)
+    if known is None or not known.running:
+        return []  # a process that is gone writes nothing
+    if event.error == "CommitFailedException":
+        message = "Failing OffsetCommit request since the consumer is not part of an active group"
+        return [consumer_line(notes, event.member, message)]
+    error, said = event.error, ERRORS.get(event.error, event.error)
+    level = "WARN" if error in RETRIABLE else "ERROR"
+    lines = []
+    for partition, offset in list(event.offsets.items())[:1]:  # the client gives up at the first
+        message = f"Offset commit failed on partition {partition} at offset {offset}: {said}"
+        lines.append(consumer_line(notes, event.member, message, level=level))
+    sent = generation_of(notes, known, event.generation, event.member_id)
+    if error in {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"}:
+        lines.append(consumer_line(notes, event.member, f"OffsetCommit failed with {sent}: {said}"))
+    elif error == "FENCED_INSTANCE_ID":
+        instance = optional(known.instance_id)
+        known.fenced_by_commit = True
+        message = f"OffsetCommit failed with {sent} due to group instance id {instance} fenced"
+        lines.append(consumer_line(notes, event.member, message))
+    return lines
+
+
+def positions_reset(notes: Notes, event: e.PositionsReset) -> list[Line]:
+    lines = []
+    for partition, offset in event.positions.items():
+        lines += _position(notes, event, partition, offset)
+        notes.member(event.member).unpositioned.pop(partition, None)
+    return lines
+
+
+def _position(notes: Notes, event: e.PositionsReset, partition: str, offset: int) -> list[Line]:
+    member, position = event.member, _fetch_position(notes, partition, offset)
+    match event.reason:
+        case "committed":
+            message = f"Setting offset for partition {partition} to the committed offset {position}"
+            return [Line("INFO", "", message, UTILS)]  # a static logger knows no client
+        case "seek":
+            return [consumer_line(notes, member, f"Seeking to offset {offset} for partition {partition}", CONSUMER)]
+        case "truncated":
+            message = f"Truncation detected for partition {partition}, resetting offset to the first offset known to"
+            return [consumer_line(notes, member, f"{message} diverge {position}", SUBSCRIPTIONS)]
+        case _:
+            reset = consumer_line(
+                notes, member, f"Resetting offset for partition {partition} to position {position}.", SUBSCRIPTIONS
+            )
+            if partition in notes.member(member).unpositioned:
+                return [consumer_line(notes, member, f"Found no committed offset for partition {partition}"), reset]
+            return [reset]
+
+
+def position_out_of_range(notes: Notes, event: e.PositionOutOfRange) -> list[Line]:
+    position = _fetch_position(notes, event.partition, event.position)
+    what = "resetting offset"
+    if event.reset == "none":
+        what = "raising error to the application since no reset policy is configured"
+    message = f"Fetch position {position} is out of range for partition {event.partition}, {what}"
+    return [consumer_line(notes, event.member, message, COLLECTOR)]
+
+
+def _fetch_position(notes: Notes, partition: str, offset: int) -> str:
+    known = notes.partition(partition)
+    leader = f"Optional[broker-{known.leader}:9092 (id: {known.leader} rack: null)]"
+    current = (
+        f"LeaderAndEpoch{{leader={leader if known.leader >= 0 else 'Optional.empty'}, epoch={known.leader_epoch}}}"
+    )
+    return f"FetchPosition{{offset={offset}, offsetEpoch=Optional.empty, currentLeader={current}}}"
