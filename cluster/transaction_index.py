@@ -48,10 +48,14 @@ class TransactionIndex(msgspec.Struct, gc=False):
         if first_offset is None:
             return
         self.undecided[marker_offset] = first_offset
-        if not committed and not (self.aborted and self.aborted[-1].last_offset >= marker_offset):  # else read again
+        if not committed and self.follows(marker_offset):  # else it is read again
             # Where readers could go at most after this one: the earliest transaction that is still open, or the marker.
             stable = min(self.open.values(), default=marker_offset + 1)
             self.aborted.append(AbortedTransaction(producer_id, first_offset, marker_offset, stable))
+
+    def follows(self, marker_offset: int) -> bool:
+        """Whether an aborted transaction with its marker there comes behind all that are in the index."""
+        return not self.aborted or self.aborted[-1].last_offset < marker_offset
 
     @property
     def began_any(self) -> bool:

@@ -122,7 +122,9 @@ class Stage:
             case ["two", "members", "rejoined", "with", "pending", pending]:
                 self._form(step, "two", static=False)
                 self._stabilize()
-                self._pending(step.get("pending", pending), step)
+                named = step.get("pending", pending)
+                for name in named if isinstance(named, list) else [named]:
+                    self._pending(name, step)
                 self._rejoin_all(self._members(), wait=False)
             case ["group", "of", "one", goal]:
                 self._form(step, "one", static=False)

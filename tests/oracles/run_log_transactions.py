@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from cluster.broker.partition_log import PartitionLog
-from cluster.protocol.record_batch import NO_PRODUCER_ID, RecordBatch
+from cluster.protocol.record_batch import ABORT, NO_PRODUCER_ID, RecordBatch
 from cluster.transaction_index import AbortedTransaction, TransactionIndex
 from tests.oracles.outcome import Skip
+from tests.oracles.reading import read
 
 LATE_TIMEOUT_US = 900_000_000 + 300_000_000  # transaction.max.timeout.ms + 5 minutes
 
@@ -20,6 +21,8 @@ class Bench:
         self.log = PartitionLog("orders-0")
         self.high_watermark = self.log_start = self.now_us = 0
         self.sequences: dict[int, int] = {}
+        self.completed: dict[str, Any] | None = None  # by the last marker
+        self.lso_of_completed: int | None = None
 
     def append(self, op: dict[str, Any], **more: Any) -> None:  # noqa: ANN401 - fields of a batch
         """So many records (a marker is one), at the log's end."""
@@ -28,6 +31,7 @@ class Bench:
         if producer_id != NO_PRODUCER_ID and not more.get("marker"):
             sequence = self.sequences.get(producer_id, 0)
             self.sequences[producer_id] = sequence + count
+        known = self.log.transactions.open
         batch = RecordBatch(
             "orders-0",
             "",
@@ -43,7 +47,13 @@ class Bench:
             append_us=self.now_us,
             **more,
         )
+        if batch.marker:
+            first = known.get(producer_id)
+            aborted = {"first": first, "last": batch.base_offset, "aborted": batch.marker == ABORT}
+            self.completed = {"pid": producer_id, **aborted} if first is not None else None
         self.log.append_as_leader(batch)
+        if batch.marker and self.completed is not None:
+            self.lso_of_completed = min(known.values(), default=batch.next_offset)
 
 
 def run(vector: dict[str, Any], document: dict[str, Any]) -> None:
@@ -54,7 +64,7 @@ def run(vector: dict[str, Any], document: dict[str, Any]) -> None:
     elif "index" in vector:
         _index(vector)
     elif "log" in vector:
-        raise Skip("the consumer does not filter transactions yet")
+        _consumer(vector)
     else:
         raise Skip("the vector's kind is not known")
 
@@ -120,6 +130,15 @@ OPS: dict[str, Callable[[Bench, dict[str, Any]], None]] = {
 }
 
 
+def _completed(bench: Bench, op: dict[str, Any]) -> object:
+    """The transaction that the last marker completed, as far as the vector says it; or whether there was one."""
+    wanted, found = op["expect"]["completed"], bench.completed
+    if isinstance(wanted, bool) or found is None:
+        return found is not None if isinstance(wanted, bool) else None
+    names = {"first_offset": "first", "last_offset": "last", "producer_id": "pid", "is_aborted": "aborted"}
+    return {field: found[names.get(field, field)] for field in wanted}
+
+
 def _aborted(bench: Bench, _: dict[str, Any]) -> list[dict[str, int]]:
     return [_as_vector(entry) for entry in bench.log.transactions.aborted]
 
@@ -134,6 +153,8 @@ LOOKS: dict[str, Callable[[Bench, dict[str, Any]], object]] = {
     "lso": lambda bench, _: bench.log.transactions.last_stable_offset(bench.high_watermark, bench.log_start),
     "log_end": lambda bench, _: bench.log.log_end,
     "aborted_index": _aborted,
+    "completed": _completed,
+    "lso_of_completed": lambda bench, _: bench.lso_of_completed,
     "late": lambda bench, _: bool(bench.log.producers.late(bench.now_us, LATE_TIMEOUT_US)),
 }
 
@@ -150,6 +171,12 @@ def _index(vector: dict[str, Any]) -> None:
         assert [entry.producer_id for entry in found] == expect["aborted_pids"]
         if "complete" in expect:
             assert complete == expect["complete"]
+    elif "append" in vector:
+        index, entry = _filled(vector), vector["append"]
+        accepted = index.follows(entry["last"])
+        expect = vector["expect"]
+        wanted = expect.get("append", expect.get("accepted")) if isinstance(expect, dict) else expect
+        assert wanted in (accepted, "accepted" if accepted else "rejected"), f"append: accepted is {accepted}"
     elif "cases" in vector:
         for case in vector["cases"]:
             index = _filled(vector)
@@ -160,6 +187,13 @@ def _index(vector: dict[str, Any]) -> None:
             assert [entry.producer_id for entry in index.aborted] == case["left_pids"], case
     else:
         raise Skip("what is done with the index is not known")
+
+
+def _consumer(vector: dict[str, Any]) -> None:
+    offsets, position = read(vector)
+    expect = vector["expect"]
+    assert offsets == expect.get("returned_offsets", offsets), f"returned {offsets}"
+    assert position == expect.get("position_after", position), f"position {position}"
 
 
 def _filled(vector: dict[str, Any]) -> TransactionIndex:

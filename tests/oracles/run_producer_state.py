@@ -67,7 +67,7 @@ def run(vector: dict[str, Any], document: dict[str, Any]) -> None:
         outcome = apply(bench, op)
         if "expect" in op:
             assert outcome == op["expect"], f"step {number} {op['op']}: {outcome} instead of {op['expect']}"
-        _check_after(bench, op.get("pid", NO_PRODUCER_ID), op.get("after", {}))
+        _check_after(bench, op, op.get("after", {}))
 
 
 def _append(bench: Bench, op: dict[str, Any]) -> str:
@@ -103,7 +103,8 @@ def _forget(bench: Bench, op: dict[str, Any]) -> str:
 
 def _verification_started(bench: Bench, op: dict[str, Any]) -> str:
     sequence = op.get("lowest_seq", op.get("base_seq", op.get("seq", 0)))
-    bench.states.verification_started(op["pid"], op.get("epoch", 0), sequence)
+    with_epochs = bool(op.get("supports_epoch_bump", op.get("version", 1) >= 2))
+    bench.states.verification_started(op["pid"], op.get("epoch", 0), sequence, with_epochs=with_epochs)
     return "accepted"
 
 
@@ -116,10 +117,13 @@ OPS: dict[str, Callable[[Bench, dict[str, Any]], str]] = {
 }
 
 
-def _check_after(bench: Bench, producer_id: int, after: dict[str, Any]) -> None:
+def _check_after(bench: Bench, op: dict[str, Any], after: dict[str, Any]) -> None:
+    producer_id = op.get("pid", NO_PRODUCER_ID)
     for field, wanted in after.items():
         if field == "lowest_seq":
             found: object = bench.states.verifying[producer_id].lowest_sequence
+        elif field == "epoch" and op["op"] == "verification_started":
+            found = bench.states.verifying[producer_id].epoch
         else:
             entry = bench.states.entries[producer_id]
             newest = entry.batches[-1] if entry.batches else None

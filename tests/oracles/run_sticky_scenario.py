@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from cluster.assignors import ASSIGNORS, Subscription, TopicPartition
+from tests.oracles.outcome import Skip
 
 Assignment = dict[str, list[TopicPartition]]
 MOST_ROUNDS = 10
@@ -77,6 +78,8 @@ def _judge(assignor: str, step: dict[str, Any], rounds: list[Round]) -> None:
     if assignor == "cooperative-sticky":
         for told, assignment in rounds:
             _judge_hand_over(told, assignment)
+    if "expect" in step:
+        _judge_expected(assignor, step["expect"], rounds)
     for named in step.get("kafka_test_properties", []):
         _judge_named_property(named, rounds)
     executed = step.get("executed", {}).get(assignor)
@@ -92,6 +95,20 @@ def _judge(assignor: str, step: dict[str, Any], rounds: list[Round]) -> None:
             assert _text(rounds[number].assignment) == _sorted(expected["assignment"]), f"round {number + 1}"
             if "held_back" in expected:
                 assert _held_back(step["partitions_per_topic"], rounds, number) == expected["held_back"]
+
+
+def _judge_expected(assignor: str, expect: dict[str, Any], rounds: list[Round]) -> None:
+    """`assignment` after the last round, `rounds`; of all assignors, or under the name of each."""
+    expect = expect.get(assignor, expect)
+    for key, wanted in expect.items():
+        if key == "assignment":
+            assert _text(rounds[-1].assignment) == _sorted(wanted), "as expected"
+        elif key == "rounds":
+            assert len(rounds) == wanted, f"{len(rounds)} rounds"
+        elif key == "sizes":
+            assert sorted(map(len, rounds[-1].assignment.values())) == sorted(wanted), "sizes"
+        elif key not in ASSIGNORS:
+            raise Skip(f"expectation {key!r} is not known")
 
 
 def _judge_literally(assignor: str, step: dict[str, Any], rounds: list[Round]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from cluster.coordinators.decision import Decision, Markers
 from cluster.coordinators.transaction import Transaction
 from cluster.coordinators.transaction_coordinator import TransactionCoordinator
-from cluster.coordinators.transaction_records import TransactionMetadata, TransactionTombstone
+from cluster.coordinators.transaction_records import TransactionMetadata
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
@@ -46,6 +46,7 @@ class Bench:
         self.coordinator = TransactionCoordinator(1, config, self._new_producer_id)
         self.coordinator._context.rules = IN_FORCE.get()
         self.version_spoken = version
+        self.known_ids: set[int] = set()
         self.written: list[Any] = []
         self.markers: list[Any] = []
         self.append_error = ErrorCode.NONE
@@ -130,7 +131,8 @@ def run(vector: dict[str, Any], document: dict[str, Any]) -> None:
 
 def _init_producer_id(bench: Bench, step: dict[str, Any]) -> None:
     _situation(bench, step)
-    expected = step.get("expected", {})
+    expected = step.get("expected") or {}
+    bench.known_ids = _ids(bench)
     request = m.InitProducerIdRequest(
         step.get("transactional_id", ID),
         step.get("timeout_ms", 60_000),
@@ -146,6 +148,7 @@ def _end_txn(bench: Bench, step: dict[str, Any]) -> None:
     version = step.get("version", step.get("request_version_txn", bench.version_spoken))
     if step.get("request_version") is not None:
         version = 2 if step["request_version"] >= 5 else 1  # EndTxn v5 came with transaction.version 2
+    bench.known_ids = _ids(bench)
     request = t.EndTxnRequest(
         step.get("transactional_id", ID),
         step.get("producer_id", _producer(bench)[0]),
@@ -259,9 +262,19 @@ def _metadata_is(bench: Bench, wanted: dict[str, Any], _: object) -> None:
         assert found == value, f"{field} is {found}, not {value}"
 
 
-def _producer_id_is(_: Bench, wanted: object, answer: m.InitProducerIdResponse) -> None:
+def _ids(bench: Bench) -> set[int]:
+    """Every producer id that the transactional id has had."""
+    transaction = bench.coordinator.transactions.get(ID)
+    if transaction is None:
+        return set()
+    now = transaction.metadata
+    return {now.producer_id, now.previous_producer_id, now.next_producer_id}
+
+
+def _producer_id_is(bench: Bench, wanted: object, answer: m.InitProducerIdResponse) -> None:
     if wanted == "new":
-        assert answer.producer_id >= FRESH_PRODUCER_IDS, answer
+        assert answer.producer_id >= 0, answer
+        assert answer.producer_id not in bench.known_ids, answer
     else:
         assert answer.producer_id == wanted, answer
 
@@ -290,9 +303,7 @@ CHECKS: dict[str, Callable[[Bench, Any, Any], None]] = {
         bool(bench.markers) if isinstance(wanted, bool) else len(bench.markers), wanted
     ),
     "log_append": lambda bench, wanted, _: _equal(bool(bench.written), wanted),
-    "removed": lambda bench, wanted, _: _equal(
-        any(isinstance(record, TransactionTombstone) for record in bench.written), wanted
-    ),
+    "removed": lambda bench, wanted, _: _equal(ID not in bench.coordinator.transactions, wanted),
 }
 
 
