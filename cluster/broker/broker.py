@@ -158,8 +158,7 @@ class Broker:
     def start(self) -> None:
         """Start the process again; it loads its logs, registers, then takes its place."""
         self.boot()
-        for replica in self.replicas.values():
-            replica.started()
+        self._upkeep.load()
         self.control.elect()
         self.lifecycle.register(self.life)
 

@@ -1,4 +1,4 @@
-"""What a broker does with its logs from time to time: old segments go, and producers that write no more are forgotten.
+"""What a broker does with its logs: it loads them, deletes old segments, forgets producers that write no more.
 
 Source: `LogManager.cleanupLogs`, `UnifiedLog.removeExpiredProducers`.
 """
@@ -28,6 +28,11 @@ class LogUpkeep:
         self._host = host
         self._retention_check_us = 1_000 * broker_number(config, "log.retention.check.interval.ms")
         self._expiration_check_us = 1_000 * broker_number(config, "producer.id.expiration.check.interval.ms")
+
+    def load(self) -> None:
+        """The process starts again: with what its disk has."""
+        for replica in self._host.replicas.values():
+            replica.started()
 
     def start(self) -> None:
         """The process is up."""
