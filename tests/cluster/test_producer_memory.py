@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from cluster.broker.partition_log import PartitionLog
 from cluster.broker.retention import Retention, segment_starts
 from cluster.commands import parse, text_of
+from cluster.config import Value
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import ABORT, RecordBatch
-from cluster.spec import BrokerSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec, Value
+from cluster.spec import BrokerSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
 from tests.cluster.test_timing_facts import flown
 
 SECOND_US = 1_000_000
@@ -143,7 +145,7 @@ def test_an_open_transaction_and_the_epoch_outlive_the_deletion_of_their_records
     log = PartitionLog("t-0")
     for sequence in range(4):
         opened = batch(log.log_end, sequence, 7, epoch=3)
-        log.append(RecordBatch(*(getattr(opened, name) for name in opened.__struct_fields__[:15]), transactional=True))
+        log.append(replace(opened, transactional=True))
     log.drop_before(4)
     log.recall_producers()
     assert log.transactions.open == {7: 0}
@@ -157,7 +159,7 @@ def test_an_open_transaction_and_the_epoch_outlive_the_deletion_of_their_records
 def test_a_cut_keeps_the_index_of_aborted_transactions_that_is_read_again() -> None:
     log = follower(1, 7)
     opened = batch(2, 1)
-    log.append(RecordBatch(*(getattr(opened, name) for name in opened.__struct_fields__[:15]), transactional=True))
+    log.append(replace(opened, transactional=True))
     log.append(batch(3, -1, marker=ABORT))
     log.append(batch(4, 1, 1))
     log.recall_producers()
