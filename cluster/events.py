@@ -351,7 +351,8 @@ class BatchFailed(Event, frozen=True, kw_only=True):
 class SendRefused(Event, frozen=True, kw_only=True):
     """send() failed before any batch took the record: it had waited `max.block.ms`, or the record is too large.
 
-    `waited_for`: "memory" or "metadata"; "" when it is larger than `max.request.size` or `buffer.memory`.
+    `waited_for`: "memory" or "metadata"; "" when it is larger than `max.request.size` or `buffer.memory`, or when the
+    producer knows that its epoch is old.
     """
 
     producer: str

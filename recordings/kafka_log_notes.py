@@ -89,6 +89,7 @@ class Notes:
         self.transactional_ids: dict[str, str] = {}
         self.transaction_partitions = 50
         self.producer_ids: dict[str, int] = {}  # of running producers
+        self.producer_epochs: dict[str, int] = {}
         self.ongoing_epochs: dict[str, int] = {}  # transactional id → the epoch that it was last Ongoing with
         self.with_epochs: dict[str, None] = {}  # transactional ids whose transactions end with another epoch
         self.timed_out: dict[str, None] = {}  # transactional ids whose transaction is aborted for its age

@@ -52,6 +52,7 @@ def producer_declared(notes: Notes, event: e.ProducerDeclared) -> list[Line]:
 def producer_id_assigned(notes: Notes, event: e.ProducerIdAssigned) -> list[Line]:
     """Under `transaction.version` 2 a new epoch of the same producer id is said at level DEBUG only."""
     known, notes.producer_ids[event.producer] = notes.producer_ids.get(event.producer), event.producer_id
+    notes.producer_epochs[event.producer] = event.epoch
     transactional_id = notes.transactional_ids.get(event.producer, "")
     if known == event.producer_id and transactional_id in notes.with_epochs:
         return []
@@ -81,10 +82,26 @@ def batch_split(notes: Notes, event: e.BatchSplit) -> list[Line]:
 def batch_failed(notes: Notes, event: e.BatchFailed) -> list[Line]:
     """The producer hands the error to its application without a word; its transaction it says can only be aborted."""
     exception = ABORTABLE.get(event.error)
-    if exception is None or event.producer not in notes.transactional_ids:
+    if exception is None or event.producer not in notes.transactional_ids or not event.sent:
         return []
+    return [_abortable(notes, event.producer, exception)]
+
+
+def send_refused(notes: Notes, event: e.SendRefused) -> list[Line]:
+    """An old epoch is known: each send() says so, and only its future fails."""
+    if event.error != "InvalidProducerEpochException" or event.producer not in notes.transactional_ids:
+        return []
+    identity = f"(producerId={notes.producer_ids[event.producer]}, epoch={notes.producer_epochs[event.producer]})"
+    said = (
+        f"InvalidProducerEpochException: Producer with transactionalId '{notes.transactional_ids[event.producer]}'"
+        f" and {identity} attempted to produce with an old epoch"
+    )
+    return [_abortable(notes, event.producer, said)]
+
+
+def _abortable(notes: Notes, producer: str, exception: str) -> Line:
     message = f"Transiting to abortable error state due to org.apache.kafka.common.errors.{exception}"
-    return [_producer(notes, event.producer, message, TRANSACTIONS)]
+    return _producer(notes, producer, message, TRANSACTIONS)
 
 
 def producer_state_changed(notes: Notes, event: e.ProducerStateChanged) -> list[Line]:

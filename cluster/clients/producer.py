@@ -199,7 +199,7 @@ class Producer(Process):
     def send_refused(self, topic: str, waited_for: str, error: str) -> None:
         """send() gave a record up: after `max.block.ms`, or because it is too large."""
         self.sender.refused(topic, waited_for, error)
-        self.transaction_failed()
+        self.transaction_failed(error)
 
     def transaction_moved(self) -> None:
         """Something that the application's transaction waits for may have happened."""
@@ -211,10 +211,10 @@ class Producer(Process):
         if self.habit is not None:
             self.habit.opened(batch)
 
-    def transaction_failed(self) -> None:
+    def transaction_failed(self, error: str = "") -> None:
         """A batch of the open transaction failed."""
         if self.habit is not None:
-            self.habit.batch_failed()
+            self.habit.batch_failed(error)
 
     def fenced(self, reason: str) -> None:
         """Somebody else uses the transactional id, or the coordinator does not know this producer: it stops sending."""

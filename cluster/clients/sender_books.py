@@ -121,7 +121,7 @@ class SenderBooks:
         if self._host.transactions is not None:
             if error == ErrorCode.INVALID_PRODUCER_ID_MAPPING.name:
                 self._host.transactions.unknown_producer_id()
-            self._host.transaction_failed()
+            self._host.transaction_failed(error)
         self._host.memory_is_free()
 
     def refused(self, topic: str, waited_for: str, error: str) -> None:

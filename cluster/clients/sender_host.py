@@ -73,5 +73,5 @@ class SenderHost(Protocol):
     def transaction_moved(self) -> None:
         """Something of the open transaction was settled, or wants a partition added."""
 
-    def transaction_failed(self) -> None:
-        """A batch of the open transaction failed."""
+    def transaction_failed(self, error: str = "") -> None:
+        """A batch of the open transaction failed; without an error its sequence is in doubt."""

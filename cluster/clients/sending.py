@@ -56,7 +56,8 @@ class Sending:
         """Read the configuration, at first or again."""
         self._max_block_us: int = config["max.block.ms"] * 1_000
         largest_bytes = min(config["max.request.size"], config["buffer.memory"])
-        self._too_large = self._accumulator.largest_record_bytes > largest_bytes  # every record is
+        too_large = self._accumulator.largest_record_bytes > largest_bytes  # every record is
+        self.fails_with = "RecordTooLargeException" if too_large else ""  # what send() answers, without trying
         self._adaptive: bool = config["partitioner.adaptive.partitioning.enable"]
         self._in_turn = config["partitioner.class"] in ROUND_ROBIN
         self._by_key = self._keyed_records and not self._in_turn and not config["partitioner.ignore.keys"]
@@ -168,8 +169,8 @@ class Sending:
         now_us = self._host.timeline.now_us
         coming, topics = self._arrivals, self._topics
         steps = MOST_STEPS
-        while self._too_large and coming.at(0) <= now_us and self.allowance != 0 and steps:
-            self._refuse(topics[coming.taken % len(topics)], "", "RecordTooLargeException")
+        while self.fails_with and coming.at(0) <= now_us and self.allowance != 0 and steps:
+            self._refuse(topics[coming.taken % len(topics)], "", self.fails_with)
             steps -= 1
         opened = blocked = False
         filled = self._filled

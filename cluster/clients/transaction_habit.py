@@ -3,7 +3,9 @@
 Theory of operation. One thread. While a transaction is open the application may send (`Sending.allow`); when it has
 sent its records it flushes (every batch is ready at once), waits until all are acknowledged, and ends it. A batch that
 fails makes the transaction abortable: what was not sent is dropped, what is on its way is waited for, and
-the transaction is aborted. Whoever is fenced stops. Source: the loop in `KafkaProducer`'s class documentation.
+the transaction is aborted. The next send() throws then, and the application aborts at once; but of an old epoch only
+the future of send() tells, so it goes on until commitTransaction() throws. Whoever is fenced stops.
+Source: the loop in `KafkaProducer`'s class documentation, `KafkaProducer.doSend`, `TransactionManager.maybeFailWithError`.
 """
 
 from collections import deque
@@ -82,6 +84,8 @@ class TransactionHabit:
         self._send_again()
         host.sending.allow(self._spec.records)
         await self._until(self._sent_enough)
+        if transactions.epoch_is_old:
+            await self._send_in_vain()
         await self._until(lambda: not self.abandoned or self.closing)
         host.sending.allow(0)
         aborts = self.abandoned  # close() aborts what is open
@@ -93,9 +97,22 @@ class TransactionHabit:
             await self._abort()
 
     def _sent_enough(self) -> bool:
+        return self._sent_all() or self._transactions.state is not _S.IN_TRANSACTION
+
+    def _sent_all(self) -> bool:
         sending = self._host.sending
-        failed = self._transactions.state is not _S.IN_TRANSACTION
-        return sending.allowance == 0 or sending.exhausted or self.closing or failed
+        return sending.allowance == 0 or sending.exhausted or self.closing
+
+    async def _send_in_vain(self) -> None:
+        """Each send() gives a future that has failed, which the application does not look at before it commits."""
+        sender, sending = self._host.sender, self._host.sending
+        sender.abandon("INVALID_PRODUCER_EPOCH", also_sent=False)
+        before, sending.fails_with = sending.fails_with, "InvalidProducerEpochException"
+        try:
+            sending.pull()
+            await self._until(self._sent_all)
+        finally:
+            sending.fails_with = before
 
     async def _commit(self) -> None:
         sender, transactions = self._host.sender, self._transactions
@@ -153,7 +170,7 @@ class TransactionHabit:
             await self._host.park(waiter)
             self._waiter = None
 
-    def batch_failed(self) -> None:
+    def batch_failed(self, error: str) -> None:
         """A batch of the transaction failed, or its sequence is in doubt: only an abort is left."""
-        self._transactions.batch_failed()
+        self._transactions.batch_failed(error)
         self.wake()

@@ -77,9 +77,9 @@ class TransactionalWriter(Writer):
             self._adder.wake()
         self._wake()
 
-    def transaction_failed(self) -> None:
+    def transaction_failed(self, error: str = "") -> None:
         """A batch of the transaction failed, or its sequence is in doubt: only an abort is left."""
-        self.transactions.batch_failed()
+        self.transactions.batch_failed(error)
         self._wake()
 
     async def _wait(self, member: Process, why: str) -> None:

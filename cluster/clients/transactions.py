@@ -148,6 +148,7 @@ class Transactions:
         self.partitions: dict[str, None] = {}  # of the transaction under way, group partitions included
         self.to_add: dict[str, None] = {}
         self.must_bump = False  # a sequence is in doubt: go on in a new epoch after the abort
+        self.epoch_is_old = False  # so a leader said, and the transaction can only be aborted
 
     def move(self, to: ProducerTransactionState) -> None:
         """Change the state. Raises AssertionError for a move that Kafka's client does not know."""
@@ -170,6 +171,7 @@ class Transactions:
         """beginTransaction: nobody is told. Raises Refused after an error that is fatal."""
         self.still_usable()
         self.move(_S.IN_TRANSACTION)
+        self.epoch_is_old = False
         self.partitions, self.to_add = {}, {}
 
     def may_send_to(self, partition: str) -> bool:
@@ -211,10 +213,11 @@ class Transactions:
         if self.state is _S.FATAL_ERROR:
             raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
 
-    def batch_failed(self) -> None:
+    def batch_failed(self, error: str = "") -> None:
         """A batch of the transaction failed: only an abort is left, and a new epoch after it."""
         if self.state in (_S.IN_TRANSACTION, _S.COMMITTING_TRANSACTION):
             self.must_bump = True
+            self.epoch_is_old = error == ErrorCode.INVALID_PRODUCER_EPOCH.name
             self.failed()
 
     def failed(self) -> None:

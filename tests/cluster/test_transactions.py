@@ -119,6 +119,25 @@ def test_a_restarted_producer_fences_its_former_self(version: int) -> None:
     )  # the last is short
 
 
+def test_an_application_meets_an_old_epoch_when_it_commits() -> None:
+    """send() only gives a future that has failed: by the commit its successor has another epoch, and it is fenced.
+
+    An application that aborted at once would take its abort for the successor's, and go on with the fencing epoch.
+    """
+    base = spec(until_s=30)
+    pay = msgspec.structs.replace(base.producers[0], transactions=TransactionsSpec("pay", 40, 0.0, "drop"))
+    second = msgspec.structs.replace(pay, name="second", limit=80, start_us=9_300_000)
+    flight = watched(msgspec.structs.replace(base, producers=(pay, second)))
+    old = [event.at_us for event in flight.all(e.BatchFailed, producer="pay-1") if event.sent]
+    (fenced,) = (event for event in flight.all(e.ProducerStateChanged, producer="pay-1") if event.state == "Fenced")
+    vain = [event.at_us for event in flight.all(e.SendRefused, producer="pay-1")]
+    assert [at_us // 100_000 for at_us in old] == [93]
+    assert len(vain) > 8
+    assert old[0] < vain[0] < vain[-1] <= fenced.at_us
+    assert (fenced.reason, fenced.at_us // 100_000) == ("PRODUCER_FENCED", 99)
+    assert [event.epoch for event in flight.all(e.ProducerIdAssigned, producer="second-1")] == [6, 7, 8]
+
+
 @pytest.mark.parametrize("broker", [1, 2, 3])
 @pytest.mark.parametrize("version", [1, 2])
 def test_transactions_survive_the_death_of_any_broker(version: int, broker: int) -> None:

@@ -62,7 +62,7 @@ ITS_GROUP = re.compile(r"(?:\[Group |GroupId=|[Gg]roup )(?!metadata)([\w.]+)")
 ITS_PARTITION = re.compile(r"\[Partition (\S+) broker=\d+\]")
 CONTROLLER = re.compile(r"\[QuorumController id=\d+\] ")
 PRODUCER_ID = re.compile(
-    r"((?:transactionalId (\S+) with )?(?:producerId|ProducerId set to|[Pp]roducer(?: id)?) )(\d+)\b"
+    r"((?:transactionalId (\S+) with )?(?:producerId |producerId=|ProducerId set to |[Pp]roducer (?:id )?))(\d+)\b"
 )
 OFFSET = re.compile(r"(\{offset=)[1-9]\d*|((?:offset|offsets) )[1-9]\d*\b")
 NUMBERS = re.compile(

@@ -16,7 +16,7 @@ SILENT = {
     "group_declared", "member_declared", "producer_declared",  # the scenario's, before anything runs
     "broker_paused", "broker_resumed", "member_paused", "member_resumed", "member_stopped",  # SIGSTOP, SIGKILL
     "batch_opened", "produce_sent", "batch_acknowledged",
-    "send_refused", "producer_epoch_refused",  # an exception for the application; an error in an answer
+    "producer_epoch_refused",  # an error in an answer
     "records_lost", "records_survived", "truncated_records_processed",  # nobody at Kafka's can know
     "records_appended", "high_watermark_advanced",  # only noted, for lines that come later
     "offsets_committed",
