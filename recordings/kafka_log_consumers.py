@@ -40,7 +40,7 @@ ERRORS = {
         " group.min.session.timeout.ms and group.max.session.timeout.ms)."
     ),
     "REBALANCE_IN_PROGRESS": "The group is rebalancing, so a rejoin is needed.",
-    "GROUP_MAX_SIZE_REACHED": "The consumer group has reached its max size.",
+    "GROUP_MAX_SIZE_REACHED": "The group has reached its maximum size.",
     "FENCED_INSTANCE_ID": (
         "The broker rejected this static consumer since another consumer with the same group.instance.id has registered"
         " with a different member.id."
@@ -291,8 +291,15 @@ def application_failed(notes: Notes, event: e.ApplicationFailed) -> list[Line]:
     """What poll() throws is the application's; of a JoinGroup that must fail, the consumer itself says so too."""
     if event.reason not in ERRORS:
         return []
-    message = f"JoinGroup failed due to fatal error: {ERRORS[event.reason]}"
-    return [consumer_line(notes, event.member, message, level="ERROR")]
+    said = ERRORS[event.reason]
+    thrown = f"Consumer group {event.group} already has the configured maximum number of members."
+    thrown = thrown if event.reason == "GROUP_MAX_SIZE_REACHED" else said
+    exception = f"{event.reason.title().replace('_', '')}Exception"
+    again = f"Request joining group due to: rebalance failed due to '{thrown}' ({exception})"
+    return [
+        consumer_line(notes, event.member, f"JoinGroup failed due to fatal error: {said}", level="ERROR"),
+        consumer_line(notes, event.member, again),
+    ]
 
 
 def subscription_changed(notes: Notes, event: e.SubscriptionChanged) -> list[Line]:
@@ -360,7 +367,7 @@ def partitions_revoked(notes: Notes, event: e.PartitionsRevoked) -> list[Line]:
         "Giving away all assigned partitions as lost since generation/memberID has been reset,indicating that consumer"
         " is in old state or no longer part of the group"
     )
-    return [
-        consumer_line(notes, event.member, message),
-        consumer_line(notes, event.member, f"Lost previously assigned partitions {names}", INVOKER),
-    ]
+    lost = consumer_line(notes, event.member, f"Lost previously assigned partitions {names}", INVOKER)
+    if known.state == "Fenced":  # only close() takes them, which does not say why
+        return [lost]
+    return [consumer_line(notes, event.member, message), lost]

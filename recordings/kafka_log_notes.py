@@ -36,7 +36,10 @@ class GroupNotes(msgspec.Struct):
 
 
 class PartitionNotes(msgspec.Struct):
-    """What a broker's lines say of a partition beyond the event itself; `epoch` counts the controller's changes."""
+    """What a broker's lines say of a partition beyond the event itself.
+
+    `epoch` counts the controller's changes; `epochs`: the leader epochs of its records, each with its first offset.
+    """
 
     leader: int = -1
     leader_epoch: int = -1
@@ -47,13 +50,15 @@ class PartitionNotes(msgspec.Struct):
     replicas: tuple[int, ...] = ()
     high_watermark: int = 0
     log_end: int = 0
+    epochs: dict[int, int] = {}
 
 
 class MemberNotes(msgspec.Struct):
     """What a consumer's lines say of itself: `generation` and `member_id` as it knows them.
 
     `asked`: the reason that it has given last for a rejoin; `hands_over`: it gives up what its assignment does not have
-    any more (KIP-429); `unpositioned`: partitions that it was just given. `joined_topics`: what it subscribed to at its
+    any more (KIP-429); `unpositioned`: partitions that it was just given; `reset_to`: where it began to read them, and
+    the leader epoch that came with that. `joined_topics`: what it subscribed to at its
     last JoinGroup; `counts`: how many partitions each topic had that it assigned as a leader.
     """
 
@@ -73,6 +78,7 @@ class MemberNotes(msgspec.Struct):
     counts: dict[str, int] = {}
     owned: dict[str, None] = {}
     unpositioned: dict[str, None] = {}
+    reset_to: dict[str, tuple[int, int | None]] = {}
 
 
 class Notes:
@@ -93,6 +99,7 @@ class Notes:
         self.ongoing_epochs: dict[str, int] = {}  # transactional id → the epoch that it was last Ongoing with
         self.with_epochs: dict[str, None] = {}  # transactional ids whose transactions end with another epoch
         self.timed_out: dict[str, None] = {}  # transactional ids whose transaction is aborted for its age
+        self.committed_epochs: dict[tuple[str, str], int | None] = {}  # by group and partition
         self.controller = -1
         self.coordinating: dict[str, None] = {}  # internal partitions that some group of the scenario depends on
 
@@ -112,6 +119,14 @@ class Notes:
         """What the members of a group that run subscribe to."""
         members = (member for member in self.members.values() if member.group == group and member.running)
         return tuple(dict.fromkeys(topic for member in members for topic in member.topics))
+
+    def read_epoch(self, member: str, partition: str, offset: int) -> int | None:
+        """The leader epoch that a member's position has: of the record before it, if the member has read that."""
+        begun, epoch = self.member(member).reset_to.get(partition, (-1, None))
+        if offset == begun:
+            return epoch
+        earlier = [epoch for epoch, first in self.partition(partition).epochs.items() if first < offset]
+        return max(earlier, default=None)
 
     def concerns_the_scenario(self, partition: str) -> bool:
         """Whether lines about a partition tell anybody anything: 49 of 50 partitions of an internal topic do not."""

@@ -37,16 +37,37 @@ def offset_commit_refused(notes: Notes, event: e.OffsetCommitRefused) -> list[Li
     return lines
 
 
+def offsets_committed(notes: Notes, event: e.OffsetsCommitted) -> list[Line]:
+    """A commit carries the leader epoch of what was read last; one of a transaction's application does not."""
+    for partition, offset in event.offsets.items():
+        epoch = notes.read_epoch(event.member, partition, offset) if event.member else None
+        notes.committed_epochs[event.group, partition] = epoch
+    return []
+
+
 def positions_reset(notes: Notes, event: e.PositionsReset) -> list[Line]:
+    """One OffsetFetch brings all committed offsets: first it says which there are not."""
     lines = []
+    known = notes.member(event.member)
+    if event.reason == "committed":
+        lines = no_offsets(notes, event.member, [name for name in known.unpositioned if name not in event.positions])
     for partition, offset in event.positions.items():
+        committed = notes.committed_epochs.get((event.group, partition)) if event.reason == "committed" else None
+        known.reset_to[partition] = offset, committed
         lines += _position(notes, event, partition, offset)
-        notes.member(event.member).unpositioned.pop(partition, None)
+        known.unpositioned.pop(partition, None)
     return lines
 
 
+def no_offsets(notes: Notes, member: str, partitions: list[str]) -> list[Line]:
+    """Nothing is committed for these, which a member was just given."""
+    for partition in partitions:
+        notes.member(member).unpositioned.pop(partition, None)
+    return [consumer_line(notes, member, f"Found no committed offset for partition {name}") for name in partitions]
+
+
 def _position(notes: Notes, event: e.PositionsReset, partition: str, offset: int) -> list[Line]:
-    member, position = event.member, _fetch_position(notes, partition, offset)
+    member, position = event.member, _fetch_position(notes, event.member, partition, offset)
     match event.reason:
         case "committed":
             message = f"Setting offset for partition {partition} to the committed offset {position}"
@@ -60,13 +81,18 @@ def _position(notes: Notes, event: e.PositionsReset, partition: str, offset: int
             reset = consumer_line(
                 notes, member, f"Resetting offset for partition {partition} to position {position}.", SUBSCRIPTIONS
             )
-            if partition in notes.member(member).unpositioned:
-                return [consumer_line(notes, member, f"Found no committed offset for partition {partition}"), reset]
-            return [reset]
+            return [*no_offsets(notes, member, [partition] * (partition in notes.member(member).unpositioned)), reset]
+
+
+def application_failed(notes: Notes, event: e.ApplicationFailed) -> list[Line]:
+    """Without a reset policy poll() throws; what has no committed offset was said before."""
+    if not event.reason.startswith("NoOffsetForPartitionException"):
+        return []
+    return no_offsets(notes, event.member, list(notes.member(event.member).unpositioned))
 
 
 def position_out_of_range(notes: Notes, event: e.PositionOutOfRange) -> list[Line]:
-    position = _fetch_position(notes, event.partition, event.position)
+    position = _fetch_position(notes, event.member, event.partition, event.position)
     what = "resetting offset"
     if event.reset == "none":
         what = "raising error to the application since no reset policy is configured"
@@ -74,10 +100,11 @@ def position_out_of_range(notes: Notes, event: e.PositionOutOfRange) -> list[Lin
     return [consumer_line(notes, event.member, message, COLLECTOR)]
 
 
-def _fetch_position(notes: Notes, partition: str, offset: int) -> str:
-    known = notes.partition(partition)
+def _fetch_position(notes: Notes, member: str, partition: str, offset: int) -> str:
+    known, epoch = notes.partition(partition), notes.read_epoch(member, partition, offset)
+    offset_epoch = "Optional.empty" if epoch is None else f"Optional[{epoch}]"
     leader = f"Optional[broker-{known.leader}:9092 (id: {known.leader} rack: null)]"
     current = (
         f"LeaderAndEpoch{{leader={leader if known.leader >= 0 else 'Optional.empty'}, epoch={known.leader_epoch}}}"
     )
-    return f"FetchPosition{{offset={offset}, offsetEpoch=Optional.empty, currentLeader={current}}}"
+    return f"FetchPosition{{offset={offset}, offsetEpoch={offset_epoch}, currentLeader={current}}}"

@@ -187,7 +187,9 @@ def _on_leader(partition: PartitionNotes, name: str) -> str:
 
 
 def records_appended(notes: Notes, event: e.RecordsAppended) -> list[Line]:
-    notes.partition(event.partition).log_end = event.base_offset + event.count
+    known = notes.partition(event.partition)
+    known.log_end = event.base_offset + event.count
+    known.epochs.setdefault(event.leader_epoch, event.base_offset)
     return []
 
 

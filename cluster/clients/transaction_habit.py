@@ -5,7 +5,8 @@ sent its records it flushes (every batch is ready at once), waits until all are 
 fails makes the transaction abortable: what was not sent is dropped, what is on its way is waited for, and
 the transaction is aborted. The next send() throws then, and the application aborts at once; but of an old epoch only
 the future of send() tells, so it goes on until commitTransaction() throws. Whoever is fenced stops.
-Source: the loop in `KafkaProducer`'s class documentation, `KafkaProducer.doSend`, `TransactionManager.maybeFailWithError`.
+Source: the loop in `KafkaProducer`'s class documentation, `KafkaProducer.doSend`,
+`TransactionManager.maybeFailWithError`.
 """
 
 from collections import deque

@@ -67,15 +67,20 @@ PRODUCER_ID = re.compile(
 OFFSET = re.compile(r"(\{offset=)[1-9]\d*|((?:offset|offsets) )[1-9]\d*\b")
 NUMBERS = re.compile(
     r", dir=[^\]]+(?=\])| (?:with|in) correlation id \d+| \(\d+ attempts left\)"
-    r"| with topic ID [\w-]+(?=:)| at epoch \d+(?= because)|(?<=register broker record) \d+"
+    r"| with topic ID [\w-]+(?=:)| at epoch \d+(?= because)|(?<=register broker record) \d+|\bversion\d+: (?=\{)"
 )
 ASSIGNMENT = re.compile(r"([^\s{]+)=(Assignment\(partitions=\[[^\]]*\](?:, userDataSize=\d+)?\))")
+NO_CONTEXT = "(without context) "
+OWNED = re.compile(r"[^\s{]+=\[[^\]]*\]")
 LISTS = (
     "Updating assignment with",
     "Notifying assignor",
     "Finished assignment",
     "Request joining group due to: need to",
+    "Request joining group due to: subscription has changed",
+    NO_CONTEXT + "Final assignment of partitions",
 )
+ISR = re.compile(r"(?<=ISR updated to )[\d,]+")  # a set, whose order each process has for itself
 BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 
 PER_PARTITION = (
@@ -95,7 +100,6 @@ REPEATED_WITHIN_MS = 2_000
 BEGUN_MS = 50
 OUTCOME = "outcome"
 OUTCOMES = re.compile("acknowledged records|records that were read again|log start")
-NO_CONTEXT = "(without context) "
 
 
 class Ids:
@@ -191,10 +195,14 @@ def normal(text: str) -> str:
     """A text without addresses, offsets and correlation ids; lists and the members of an assignment are in order."""
     text = NODE.sub(lambda found: f"NODE {found[1]}", text)
     text = NUMBERS.sub("", OFFSET.sub(lambda found: f"{found[1] or found[2]}N", text))
+    text = ISR.sub(lambda found: ",".join(sorted(found[0].split(","))), text)
     if text.startswith(LISTS):
         text = BRACKETS.sub(lambda found: f"[{', '.join(sorted(found[1].split(', ')))}]", text)
     if text.startswith("Finished assignment for group"):
         members = sorted(f"{member}={assignment}" for member, assignment in ASSIGNMENT.findall(text))
+        text = f"{text[: text.index('{') + 1]}{', '.join(members)}}}"
+    if text.startswith(NO_CONTEXT + "Final assignment of partitions"):
+        members = sorted(found[0] for found in OWNED.finditer(text))
         text = f"{text[: text.index('{') + 1]}{', '.join(members)}}}"
     return text.strip()
 
