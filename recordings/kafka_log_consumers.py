@@ -91,7 +91,16 @@ def member_started(notes: Notes, event: e.MemberStarted) -> list[Line]:
     known = notes.member(event.member)
     known.running, known.generation, known.member_id, known.coordinator, known.asked = True, -1, "", -1, ""
     known.owned, known.unpositioned, known.fenced_by_commit = {}, {}, False
-    return [consumer_line(notes, event.member, f"Subscribed to topic(s): {', '.join(known.topics)}", CONSUMER)]
+    if event.member in notes.transactional_ids:
+        known.subscribes_later = True  # when initTransactions() has returned
+        return []
+    return [subscribed(notes, event.member)]
+
+
+def subscribed(notes: Notes, member: str) -> Line:
+    """A consumer says what it subscribes to."""
+    topics = ", ".join(notes.member(member).topics)
+    return consumer_line(notes, member, f"Subscribed to topic(s): {topics}", CONSUMER)
 
 
 def member_stopped(notes: Notes, event: e.MemberStopped) -> list[Line]:
@@ -304,7 +313,7 @@ def application_failed(notes: Notes, event: e.ApplicationFailed) -> list[Line]:
 
 def subscription_changed(notes: Notes, event: e.SubscriptionChanged) -> list[Line]:
     notes.member(event.member).topics = event.topics
-    return [consumer_line(notes, event.member, f"Subscribed to topic(s): {', '.join(event.topics)}", CONSUMER)]
+    return [subscribed(notes, event.member)]
 
 
 def sync_received(notes: Notes, event: e.SyncReceived) -> list[Line]:

@@ -83,6 +83,7 @@ def static_member_replaced(notes: Notes, event: e.StaticMemberReplaced) -> list[
     group = notes.group(event.group)
     notes.member_ids.pop(event.member, None)
     notes.member_ids[event.member] = event.member_id  # the newest is the last
+    group.assignment = {**group.assignment, event.member_id: group.assignment.get(event.old_member_id, ())}
     message = (
         f"Static member with groupInstanceId={notes.member(event.member).instance_id} and unknown member id joins group"
         f" {event.group} in {group.state} state. Replacing previously mapped member {event.old_member_id} with this"

@@ -79,6 +79,7 @@ class MemberNotes(msgspec.Struct):
     owned: dict[str, None] = {}
     unpositioned: dict[str, None] = {}
     reset_to: dict[str, tuple[int, int | None]] = {}
+    subscribes_later: bool = False
 
 
 class Notes:

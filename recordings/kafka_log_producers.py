@@ -3,10 +3,13 @@
 # ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
 
 from cluster import events as e
+from recordings.kafka_log_consumers import subscribed
 from recordings.kafka_log_notes import Line, Notes
 
 SENDER = "org.apache.kafka.clients.producer.internals.Sender"
 TRANSACTIONS = "org.apache.kafka.clients.producer.internals.TransactionManager"
+
+INVOKING = "Invoking InitProducerId for the first time in order to acquire a producer ID"
 
 ABORTABLE = {
     "INVALID_PRODUCER_EPOCH": "InvalidProducerEpochException: Producer attempted to produce with an old epoch.",
@@ -57,7 +60,11 @@ def producer_id_assigned(notes: Notes, event: e.ProducerIdAssigned) -> list[Line
     if known == event.producer_id and transactional_id in notes.with_epochs:
         return []
     message = f"ProducerId set to {event.producer_id} with epoch {event.epoch}"
-    return [_producer(notes, event.producer, message, TRANSACTIONS)]
+    lines = [_producer(notes, event.producer, message, TRANSACTIONS)]
+    if transactional_id and notes.member(event.producer).subscribes_later:
+        notes.member(event.producer).subscribes_later = False
+        lines.append(subscribed(notes, event.producer))
+    return lines
 
 
 def batch_retried(notes: Notes, event: e.BatchRetried) -> list[Line]:
@@ -105,8 +112,10 @@ def _abortable(notes: Notes, producer: str, exception: str) -> Line:
 
 
 def producer_state_changed(notes: Notes, event: e.ProducerStateChanged) -> list[Line]:
-    if event.state == "Running":
+    if event.state == "Running" and event.reason == "started":
         notes.producer_ids.pop(event.producer, None)
+        transactional = event.producer in notes.transactional_ids
+        return [_producer(notes, event.producer, INVOKING, TRANSACTIONS)] if transactional else []
     exception = FATAL.get(event.reason)
     if event.state != "Fenced" or exception is None:
         return []
