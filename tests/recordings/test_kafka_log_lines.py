@@ -638,3 +638,81 @@ def test_a_transactional_producer_says_its_id_once_and_why_it_cannot_go_on() -> 
             " same transactionalId which fences the current one."
         ),
     ]
+
+
+def test_a_position_has_the_leader_epoch_of_the_record_before_it() -> None:
+    """And a commit that of the position; what nothing was read before has none."""
+    assigned = e.PartitionsAssigned(
+        group="billing", member="billing-1", generation=3, partitions=("orders-0", "orders-1")
+    )
+
+    def appended(base_offset: int, leader_epoch: int) -> Event:
+        return e.RecordsAppended(
+            partition="orders-0", base_offset=base_offset, count=5, bytes=1, producer="pay-1", producer_id=1, epoch=0,
+            base_sequence=0, first_serial=0, leader_epoch=leader_epoch,
+        )  # fmt: skip
+
+    def reset(offset: int, reason: str) -> Event:
+        return e.PositionsReset(group="billing", member="billing-1", positions={"orders-0": offset}, reason=reason)
+
+    def committed(offset: int) -> Event:
+        return e.OffsetsCommitted(
+            group="billing", member="billing-1", generation=3, offsets={"orders-0": offset}, session_deadline_us=0
+        )
+
+    log = [appended(0, 3), appended(5, 4), reset(2, "earliest")]
+
+    def epochs(*happens: Event) -> list[str]:
+        return [line.partition("offsetEpoch=")[2].partition(",")[0] for line in lines_of(*log, *happens)[1:]]
+
+    assert epochs(committed(5), reset(5, "committed")) == ["Optional[3]"]
+    assert epochs(committed(6), reset(6, "committed")) == ["Optional[4]"]
+    assert epochs(committed(2), reset(2, "committed")) == ["Optional.empty"]
+    said = lines_of(assigned, reset(0, "committed"))[2:]
+    assert said[0] == f"{CLIENT}Found no committed offset for partition orders-1"
+    assert said[1].startswith("Setting offset for partition orders-0")
+
+
+def test_an_application_in_transactions_subscribes_when_it_is_initialised() -> None:
+    declared = e.ProducerDeclared(producer="billing-1", topics=(), rate_per_second=0.0, transactional_id="bill")
+    started = e.MemberStarted(group="billing", member="billing-1")
+    running = e.ProducerStateChanged(producer="billing-1", state="Running", reason="started")
+    given = e.ProducerIdAssigned(producer="billing-1", producer_id=7, epoch=0)
+    client = "[Producer clientId=billing-1, transactionalId=bill] "
+    assert lines_of(declared, started, running, given, given) == [
+        f"{client}Invoking InitProducerId for the first time in order to acquire a producer ID",
+        f"{client}ProducerId set to 7 with epoch 0",
+        f"{CLIENT}Subscribed to topic(s): orders",
+        f"{client}ProducerId set to 7 with epoch 0",
+    ]
+
+
+def test_each_send_of_an_old_epoch_says_so() -> None:
+    declared = e.ProducerDeclared(producer="pay-1", topics=("orders",), rate_per_second=1.0, transactional_id="pay")
+    given = e.ProducerIdAssigned(producer="pay-1", producer_id=7, epoch=4)
+    vain = e.SendRefused(
+        producer="pay-1", topic="orders", records=1, waited_for="", error="InvalidProducerEpochException"
+    )
+    assert lines_of(declared, given, vain)[1].endswith(
+        "InvalidProducerEpochException: Producer with transactionalId 'pay' and (producerId=7, epoch=4) attempted to"
+        " produce with an old epoch"
+    )
+    assert lines_of(declared, given, msgspec.structs.replace(vain, error="RecordTooLargeException"))[1:] == []
+
+
+def test_a_full_group_and_the_close_of_a_fenced_member() -> None:
+    full = e.ApplicationFailed(group="billing", member="billing-1", reason="GROUP_MAX_SIZE_REACHED")
+    assert lines_of(full) == [
+        f"{CLIENT}JoinGroup failed due to fatal error: The group has reached its maximum size.",
+        (
+            f"{CLIENT}Request joining group due to: rebalance failed due to 'Consumer group billing already has the"
+            " configured maximum number of members.' (GroupMaxSizeReachedException)"
+        ),
+    ]
+    lost = e.PartitionsRevoked(group="billing", member="billing-1", partitions=("orders-0",), lost=True)
+    assert lines_of(lost)[0].startswith(f"{CLIENT}Giving away all")
+    assert (
+        lines_of(state("Fenced", "FENCED_INSTANCE_ID"), lost)[-1]
+        == f"{CLIENT}Lost previously assigned partitions orders-0"
+    )
+    assert not any("Giving away" in line for line in lines_of(state("Fenced", "FENCED_INSTANCE_ID"), lost))
