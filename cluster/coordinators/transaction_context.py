@@ -60,8 +60,9 @@ class TransactionContext:
     def write(self, transaction: Transaction, record: TransactionMetadata, outcome: Outcome, draft: Draft) -> None:
         """Write a prepared move; `outcome` hears of its fate when it has been made or forgotten.
 
-        One that was forgotten because nobody knew of its fate in time is made when its record is committed after all;
-        markers follow unless another record was written behind it: that one counts.
+        One that was forgotten because nobody knew of its fate in time is made when its record is committed after all.
+        An end is not when another record was written behind it: that one counts, and may be the opposite end, with the
+        same epoch.
         """
         before, transaction.written = transaction.written, record
         begun_us = draft.now_us  # the draft holds these closures: one that held the draft would make a circle
@@ -81,13 +82,17 @@ class TransactionContext:
 
         def late(later: Draft) -> None:
             known = self.transactions.get(record.transactional_id) is transaction
-            if known and transaction.pending is not TransactionState.DEAD:  # else a tombstone is behind it
-                transaction.make_late(record)
-                later.tell(state_changed(record, self.broker))
-                if record.state not in PREPARED:  # its repetition would end the next transaction without markers
-                    self.deadlines.cancel(_completion_of(record))
-                elif transaction.written is record:
-                    self.write_markers(transaction, later)
+            ends = record.state in PREPARED
+            if not known or transaction.pending is TransactionState.DEAD:  # a tombstone is behind it
+                return
+            if ends and transaction.written is not record:
+                return
+            transaction.make_late(record)
+            later.tell(state_changed(record, self.broker))
+            if ends:
+                self.write_markers(transaction, later)
+            else:  # its repetition would end the next transaction without markers
+                self.deadlines.cancel(_completion_of(record))
 
         draft.records.append(record)
         draft.when_committed(committed)

@@ -466,8 +466,32 @@ def test_of_two_ends_that_timed_out_the_later_in_the_log_is_made() -> None:
     assert commit.late is not None
     assert abort.late is not None
     desk.run(commit.late())
-    assert desk.markers == []
+    assert (desk.state(), desk.markers) == (S.ONGOING, [])
     desk.run(abort.late())
+    assert [sent.committed for sent in desk.markers] == [False]
+    desk.mark()
+    assert desk.state() is S.COMPLETE_ABORT
+
+
+def test_a_late_end_is_not_told_when_the_opposite_end_is_in_the_log_behind_it() -> None:
+    """Seed 1656: both ends have one epoch, and the second was committed when another broker coordinated already."""
+    desk = Desk()
+    desk.given(S.ONGOING)
+    commit = _timed_out(desk, lambda desk: desk.end(commit=True))
+    desk.held = []
+    desk.now_us += 60 * SECOND_US
+    desk.run(desk.coordinator.scan_timeouts(desk.now_us))
+    (abort,), desk.held = desk.held, None
+    assert commit.late is not None
+    assert abort.then is not None
+    ends = [(written.state, written.epoch) for written in desk.log[-2:] if isinstance(written, TransactionMetadata)]
+    assert ends == [(S.PREPARE_COMMIT, EPOCH + 1), (S.PREPARE_ABORT, EPOCH + 1)]
+    late = commit.late()
+    assert (late.events, late.markers) == ([], [])
+    desk.run(late)
+    assert desk.state() is S.ONGOING
+    assert desk.end(commit=True).error is CONCURRENT  # the abort is under way
+    desk.run(abort.then(NONE, desk.now_us))
     assert [sent.committed for sent in desk.markers] == [False]
     desk.mark()
     assert desk.state() is S.COMPLETE_ABORT
@@ -498,7 +522,7 @@ def test_a_late_record_leaves_the_markers_to_the_one_that_follows_it_in_the_log(
     assert first.late is not None
     assert second.then is not None
     desk.run(first.late())
-    assert (desk.state(), desk.markers) == (S.PREPARE_COMMIT, [])
+    assert (desk.state(), desk.markers) == (S.ONGOING, [])
     desk.run(second.then(NONE, desk.now_us))
     assert len(desk.markers) == 1
     desk.mark()
