@@ -193,8 +193,8 @@ class LogInvariants:
         if offset > log.told:
             log.told = offset
         if epoch < log.taken:  # a deposed leader that does not know it: its readers are right, and it commits nothing
-            if log.transactional and not log.open and offset > log.stable:
-                log.stable = offset
+            if log.transactional:
+                self._transactions.decided_by_the_deposed(event, log)
             return
         if epoch != log.epoch:
             log.epoch, log.unstable = epoch, 0

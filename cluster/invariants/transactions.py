@@ -118,3 +118,17 @@ class TransactionInvariants:
             broken("T1", event, f"{event.partition}: {found}")
         log.unstable = stable
         log.stable = max(log.stable, stable)
+
+    def decided_by_the_deposed(self, event: e.HighWatermarkAdvanced, log: LogState) -> None:
+        """T3: a leader that does not know its successor gives readers what its own high watermark decides.
+
+        Up to that offset both have the same records; the successor may not know yet that they are committed.
+        """
+        partition = self._view.partitions[event.partition]
+        first = None
+        if partition.transactions is not None:
+            index = partition.transactions.index
+            behind = (begun for marker, begun in index.undecided.items() if marker >= event.offset)
+            first = min((*index.open.values(), *behind), default=None)
+        stable = event.offset if first is None else min(event.offset, max(first, partition.log_start))
+        log.stable = max(log.stable, stable)

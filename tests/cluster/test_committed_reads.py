@@ -5,11 +5,13 @@ from cluster.broker.partition_log import PartitionLog
 from cluster.protocol.record_batch import RecordBatch
 from tests.cluster.test_invariants import (
     P,
+    World,
     _again,
     appended,
     elected,
     in_transaction,
     marker,
+    polled,
     taken,
     transaction,
     watermark,
@@ -98,3 +100,26 @@ def test_what_is_aborted_in_a_leaders_own_records_is_noticed_though_nothing_was_
     """What stands in another log was not committed, so it is no excuse."""
     events = [_again(event) for event in (*PARTED, processed(9, 10))]
     world_of(b1=OTHERS, b2=OTHERS, b3=ABORTED).breaks("T3", *events)
+
+
+DEPOSED: list[e.Event] = [  # broker 1 does not know that broker 2 leads, which does not know that 21 are committed
+    transaction("Ongoing"), in_transaction(0, 0), appended(10, pid=8, sequence=0, transactional=True),
+    transaction("PrepareCommit"), marker(20, "COMMIT"), watermark(20), elected(2, 1), taken(2, 1, 21, watermark=20),
+]  # fmt: skip
+
+
+def test_readers_of_a_deposed_leader_read_on_as_its_own_high_watermark_allows() -> None:
+    """Seed 1598: producer id 8's transaction is open from 10 on, the one before is decided with the marker at 20."""
+    World().tell(*(_again(event) for event in (*DEPOSED, watermark(21), *polled(10))))
+
+
+def test_readers_of_a_deposed_leader_get_nothing_undecided_from_it() -> None:
+    World().breaks("T3", *(_again(event) for event in (*DEPOSED, watermark(21), *polled(11))))
+    World().breaks("T3", *(_again(event) for event in (*DEPOSED, watermark(20), *polled(10))))
+
+
+def test_what_the_successor_alone_has_decided_is_undecided_at_a_deposed_leader() -> None:
+    """Nothing is open any more in the log that counts; the deposed leader has no marker for producer id 8."""
+    ended = appended(21, 1, epoch=1, pid=8, transactional=True, marker="COMMIT")
+    decided = transaction("PrepareCommit", pid=8)
+    World().breaks("T3", *(_again(event) for event in (*DEPOSED, decided, ended, watermark(21), *polled(11))))
