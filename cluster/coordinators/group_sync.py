@@ -109,7 +109,7 @@ def _distribute(
 ) -> None:
     """Answer the parked syncs, and start their members' sessions again: Stable."""
     for member_id, member in group.members.items():
-        member.assignment = assignment[member_id]
+        member.assignment = assignment.get(member_id, ())  # a replacement that failed since: its former id has nothing
     for member_id, call in group.parked_syncs.items():
         member = group.members[member_id]
         context.arm(member, draft.now_us)

@@ -266,6 +266,24 @@ def test_a_replacement_that_was_answered_at_a_barrier_is_taken_back_all_the_same
     assert new.beat() is ErrorCode.FENCED_INSTANCE_ID
 
 
+def test_a_former_id_that_is_put_back_while_an_assignment_is_written_has_nothing_of_it(desk: Desk) -> None:
+    """`GroupMetadataManager.setAndPropagateAssignment`: the leader assigned to an id that is no member any more."""
+    a, b = pair(desk)
+    stable(desk, a, b)
+    desk.commits = False
+    new = restarted(b)
+    new.ask()
+    a.ask()
+    assert a.joined.generation == new.joined.generation == 2
+    a.sync({a.member_id: ("orders-0",), new.member_id: ("orders-1",)})
+    desk.settle(ErrorCode.NOT_ENOUGH_REPLICAS)  # of the replacement
+    desk.settle()  # of the assignment
+    assert {each: member.assignment for each, member in group_of(desk).members.items()} == {
+        a.member_id: ("orders-0",),
+        b.member_id: (),
+    }
+
+
 def test_a_replacement_that_is_evicted_before_it_is_stored_is_unknown(desk: Desk) -> None:
     a, b = pair(desk)
     stable(desk, a, b)

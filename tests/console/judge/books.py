@@ -52,7 +52,8 @@ class Books:
         self.registry.note(event)
         if before:
             group, member, names = before
-            gone = tuple(name for name in names if name not in self.members[member].owned)
+            book = self.members[member]  # a fenced one has its partitions until close(), and reads them no more
+            gone = tuple(name for name in names if name not in book.owned or book.state == "Fenced")
             self.registry.released(group, gone, event.at_us)
 
     def _held_by(self, event: e.Event) -> tuple[str, str, tuple[str, ...]] | None:

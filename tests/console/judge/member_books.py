@@ -123,8 +123,6 @@ class MemberBooks:
         member.state, member.member_id, member.generation = event.state, event.member_id, event.generation
         if event.state == "Syncing":
             member.beats_from_us = event.at_us
-        if event.state == "Fenced":
-            member.owned, member.positions = {}, {}
         member.phases.append((event.at_us, _doing(member)))
 
     def _found(self, event: e.CoordinatorFound) -> None:
