@@ -14,11 +14,12 @@ class LogState:
     Events tell one log at a time. `forks`: brokers that may have other records than the leader, and from which offset
     on. `parted`: where the present leader's log left the one before: it may go on behind that with records that no
     event told of this log; `untold`: one has done so, and nothing that is known of transactions is sure any more.
+    `begun_late`: producer ids whose first record here is not the first that they sent: that may come behind it.
     """
 
     __slots__ = (
-        "committed", "elected", "end", "epoch", "forks", "had", "isr", "leaders", "led", "lossy", "open", "parted",
-        "producers", "short", "shrunk_us", "stable", "taken", "told", "transactional", "unstable", "untold",
+        "begun_late", "committed", "elected", "end", "epoch", "forks", "had", "isr", "leaders", "led", "lossy", "open",
+        "parted", "producers", "short", "shrunk_us", "stable", "taken", "told", "transactional", "unstable", "untold",
         "watermark",
     )  # fmt: skip
 
@@ -34,6 +35,7 @@ class LogState:
         self.forks: dict[int, int] = {}
         self.shrunk_us = -1
         self.producers: dict[int, tuple[int, int, int]] = {}  # id → epoch, next sequence (-1: any), last base offset
+        self.begun_late: dict[int, None] = {}
         self.open: dict[int, None] = {}  # producer ids with a transaction under way here
 
     @property

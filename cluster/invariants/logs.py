@@ -185,6 +185,8 @@ class LogInvariants:
                     broken("P1", event, f"{who} begins epoch {epoch} with sequence {sequence}")
             elif known[1] >= 0 and sequence != known[1]:
                 broken("P1", event, f"{who} appends sequence {sequence}, {known[1]} was next")
+        elif sequence > 0:  # a log that knows nothing of a producer takes any (`ProducerAppendInfo.checkSequence`)
+            log.begun_late[producer_id] = None
         log.producers[producer_id] = epoch, following, event.base_offset
 
     def high_watermark_advanced(self, event: e.HighWatermarkAdvanced) -> None:

@@ -117,13 +117,18 @@ class StreamInvariants:
     def records_appended(self, event: e.RecordsAppended) -> None:
         """J3: an idempotent producer's records are in a log in the order in which it sent them.
 
-        Of what a log has behind the point where it parted from the one before, no event told (`LogState.parted`).
+        Of what a log has behind the point where it parted from the one before, no event told (`LogState.parted`). What
+        was refused before a log that knew nothing of its producer took a later one comes in the next epoch.
         """
         if event.marker or event.producer not in self._ordered or event.first_serial < 0:
             return
-        if event.leader_epoch < self._logs[event.partition].taken:
+        log = self._logs[event.partition]
+        if event.leader_epoch < log.taken:
             return
         key = event.partition, event.producer
+        if event.base_sequence == 0 and event.producer_id in log.begun_late:
+            del log.begun_late[event.producer_id]
+            self._serials.pop(key, None)
         serial, offset = self._serials.get(key, (0, 0))
         if event.first_serial < serial and offset <= event.base_offset:
             found = f"{event.producer}'s record {event.first_serial} comes after its record {serial - 1}"

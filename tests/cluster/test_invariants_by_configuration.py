@@ -209,6 +209,12 @@ BACK_UNCLEAN = [
 ]  # fmt: skip
 """Broker-2 leads without the committed records 10 … 19, and more are committed."""
 
+LATE = [
+    msgspec.structs.replace(sent(0, 20), epoch=4),
+    *(msgspec.structs.replace(sent(10 * n, 10 * n, sequence=10 * n - 10), epoch=5) for n in (1, 2)),
+]
+"""A log that knows nothing of p-1 takes what it sent last; what had been refused before comes in the next epoch."""
+
 MORE: list[tuple[str, list[e.Event]]] = [
     ("G11", [*DEALT, *stable(1, g1=(), g2=())]),
     ("G11", [*DEALT, *stable(1, g1=(P, "payments-0"), g2=())]),
@@ -248,6 +254,8 @@ MORE: list[tuple[str, list[e.Event]]] = [
     ("J3", [*LEFT_OUT, watermark(20, 1), elected(3, 2), taken(3, 2, 20), sent(20, 10, 2, sequence=20)]),
     ("J3", [*LEFT_OUT, elected(3, 2), taken(3, 2, 20, watermark=0), sent(20, 10, 2), sent(30, 10, 2, sequence=20)]),
     ("J3", [*BACK_UNCLEAN, sent(20, 10, 1, sequence=20)]),
+    ("J3", [*LATE, msgspec.structs.replace(sent(30, 10, sequence=20), epoch=5)]),
+    ("J3", [sent(0, 0), sent(10, 10), msgspec.structs.replace(sent(20, 0, sequence=0), epoch=5)]),
 ]  # fmt: skip
 
 LEGAL: list[list[e.Event]] = [
@@ -285,6 +293,7 @@ LEGAL: list[list[e.Event]] = [
      elected(2, 2), taken(2, 2, 20, watermark=0), sent(20, 10, 2)],
     [elected(2, 1), taken(2, 1, 0), others(0, 20), sent(0, 0, 1), sent(10, 10, 1), elected(1, 2),
      taken(1, 2, 20, watermark=0), sent(20, 0, 2)],
+    LATE,
     [*BACK_UNCLEAN, elected(3, 2, (3,), "unclean"), taken(3, 2, 10, watermark=0), sent(10, 10, 2)],
 ]  # fmt: skip
 
