@@ -77,8 +77,9 @@ class MemberBooks:
             handler(self, event)
 
     def holders(self, group: str, partition: str) -> list[str]:
-        """Members of a group that hold a partition, in their own view."""
-        return [one.name for one in self.members.values() if one.group == group and partition in one.owned]
+        """Members of a group that hold a partition, in their own view; a fenced one has it, and reads it no more."""
+        able = (one for one in self.members.values() if one.group == group and one.state != "Fenced")
+        return [one.name for one in able if partition in one.owned]
 
     def _declared(self, event: e.MemberDeclared) -> None:
         known = self.members.get(event.member)
