@@ -58,7 +58,8 @@ class OwnershipJudge:
         elif sign[0] == "‖":
             right = not comes and name in group.unowned_since_us
         elif sign[0] == "·":
-            right = not comes and not holders and name not in group.unowned_since_us
+            given_away = stable and target is not None and target not in holders  # its holder was thrown out
+            right = not comes and (given_away or not holders) and name not in group.unowned_since_us
         else:
             right = any(self.signs.get(holder) == sign for holder in holders)
             right = right and (not stable or target is None or self.signs.get(target) == sign)
