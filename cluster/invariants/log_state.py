@@ -8,8 +8,9 @@ class LogState:
     below. `end`: of the log that counts. `had`: what a broker held for sure when it left the ISR. `led`: the high
     watermark that a broker itself has told. `short`: brokers whose host took the end of their logs, and where these
     end since, until they come in again or lead; `lossy`: one that lacked what was committed has led since, or an
-    election was unclean, so that committed records may legally be gone. `shrunk_us`: since when the ISR is below min
-    ISR, -1 while it is not. `stable`: the highest last stable offset; `watermark`, `unstable`: of `epoch` only.
+    election was unclean, so that committed records may legally be gone. `reloaded`: below which offset a broker may
+    have read its producers from a snapshot. `shrunk_us`: since when the ISR is below min ISR, -1 while it is not.
+    `stable`: the highest last stable offset that a leader may give; `watermark`, `unstable`: of `epoch` only.
 
     Events tell one log at a time. `forks`: brokers that may have other records than the leader, and from which offset
     on. `parted`: where the present leader's log left the one before: it may go on behind that with records that no
@@ -19,8 +20,8 @@ class LogState:
 
     __slots__ = (
         "begun_late", "committed", "elected", "end", "epoch", "forks", "had", "isr", "leaders", "led", "lossy", "open",
-        "parted", "producers", "short", "shrunk_us", "stable", "taken", "told", "transactional", "unstable", "untold",
-        "watermark",
+        "parted", "producers", "reloaded", "short", "shrunk_us", "stable", "taken", "told", "transactional", "unstable",
+        "untold", "watermark",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -32,6 +33,7 @@ class LogState:
         self.had: dict[int, int] = {}
         self.led: dict[int, int] = {}
         self.short: dict[int, int] = {}
+        self.reloaded: dict[int, int] = {}
         self.forks: dict[int, int] = {}
         self.shrunk_us = -1
         self.producers: dict[int, tuple[int, int, int]] = {}  # id → epoch, next sequence (-1: any), last base offset

@@ -126,6 +126,7 @@ class LogInvariants:
             elif (broker, "") in self._rebuilt or (broker, name) in self._rebuilt:
                 self._forgotten(log, event.log_start)
             log.end = event.log_end
+            self._transactions.decides(name, log, broker, event.high_watermark)
 
     def _fork(self, name: str, log: LogState, broker: int, offset: int) -> None:
         """The other replicas may have other records than this leader from an offset on."""
@@ -137,6 +138,8 @@ class LogInvariants:
         """What it knows of producers is rebuilt from its disk."""
         if event.at_us:
             self._rebuilt[event.broker, ""] = None
+            for log in self.logs.values():
+                log.reloaded[event.broker] = log.end
 
     def _forgotten(self, log: LogState, log_start: int) -> None:
         """A replica that was cut or started anew may know nobody any more whose records are all deleted."""
@@ -195,8 +198,7 @@ class LogInvariants:
         if offset > log.told:
             log.told = offset
         if epoch < log.taken:  # a deposed leader that does not know it: its readers are right, and it commits nothing
-            if log.transactional:
-                self._transactions.decided_by_the_deposed(event, log)
+            self._transactions.decides(event.partition, log, log.leaders.get(epoch, -1), offset)
             return
         if epoch != log.epoch:
             log.epoch, log.unstable = epoch, 0
@@ -223,6 +225,7 @@ class LogInvariants:
         name, broker = event.partition, event.broker
         log = self.logs[name]
         self._rebuilt[broker, name] = None
+        log.reloaded[broker] = event.offset
         log.led[broker] = min(log.led.get(broker, 0), event.offset)
         if event.reason == "crash":
             log.short[broker] = event.offset

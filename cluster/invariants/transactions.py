@@ -118,17 +118,22 @@ class TransactionInvariants:
             broken("T1", event, f"{event.partition}: {found}")
         log.unstable = stable
         log.stable = max(log.stable, stable)
+        if log.reloaded:
+            self.decides(event.partition, log, log.leaders.get(event.leader_epoch, -1), event.offset)
 
-    def decided_by_the_deposed(self, event: e.HighWatermarkAdvanced, log: LogState) -> None:
-        """T3: a leader that does not know its successor gives readers what its own high watermark decides.
+    def decides(self, name: str, log: LogState, broker: int, watermark: int) -> None:
+        """T3: a leader gives readers what its own high watermark decides, also while it does not know its successor.
 
-        Up to that offset both have the same records; the successor may not know yet that they are committed.
+        A transaction that is open holds them back, and one whose marker is behind the high watermark. But a producer
+        snapshot has only those that are open: a leader that was rebuilt from one forgets that the others are undecided.
+        Source: `ProducerStateManager.truncateAndReload`, `loadFromSnapshot`.
         """
-        partition = self._view.partitions[event.partition]
-        first = None
+        if not log.transactional:
+            return
+        partition, first = self._view.partitions[name], None
         if partition.transactions is not None:
-            index = partition.transactions.index
-            behind = (begun for marker, begun in index.undecided.items() if marker >= event.offset)
+            index, known = partition.transactions.index, max(watermark, log.reloaded.get(broker, 0))
+            behind = (begun for marker, begun in index.undecided.items() if marker >= known)
             first = min((*index.open.values(), *behind), default=None)
-        stable = event.offset if first is None else min(event.offset, max(first, partition.log_start))
+        stable = watermark if first is None else min(watermark, max(first, partition.log_start))
         log.stable = max(log.stable, stable)

@@ -14,6 +14,7 @@ from tests.cluster.test_invariants import (
     polled,
     taken,
     transaction,
+    truncated,
     watermark,
 )
 from tests.cluster.test_invariants_by_configuration import log_of, world_of
@@ -123,3 +124,29 @@ def test_what_the_successor_alone_has_decided_is_undecided_at_a_deposed_leader()
     ended = appended(21, 1, epoch=1, pid=8, transactional=True, marker="COMMIT")
     decided = transaction("PrepareCommit", pid=8)
     World().breaks("T3", *(_again(event) for event in (*DEPOSED, decided, ended, watermark(21), *polled(11))))
+
+
+UNDECIDED: list[e.Event] = [  # all but the marker of the first transaction is committed, producer id 8's is open
+    transaction("Ongoing"), in_transaction(0, 0), appended(10, pid=8, sequence=0, transactional=True),
+    transaction("PrepareCommit"), marker(20, "COMMIT"), watermark(20),
+]  # fmt: skip
+AGAIN: list[e.Event] = [e.BrokerStarted(broker=1, rack="", at_us=1), elected(1, 1), taken(1, 1, 21, watermark=20)]
+
+
+def test_a_leader_that_started_anew_forgets_which_markers_are_not_committed() -> None:
+    """Seed 1598: a producer snapshot has open transactions only, as in Kafka: it is read up to producer id 8's."""
+    World().tell(*(_again(event) for event in (*UNDECIDED, *AGAIN, *polled(10))))
+    World().breaks("T3", *(_again(event) for event in (*UNDECIDED, *AGAIN, *polled(11))))
+    World().breaks("T3", *(_again(event) for event in (*UNDECIDED, *AGAIN[1:], *polled(10))))  # led all the time
+
+
+def test_a_leader_that_truncated_its_log_forgets_which_markers_are_not_committed() -> None:
+    gone = [appended(21, 1), truncated(2, 21, 22), elected(2, 1), taken(2, 1, 21, watermark=20)]
+    World().tell(*(_again(event) for event in (*UNDECIDED, *gone, *polled(10))))
+    World().breaks("T3", *(_again(event) for event in (*UNDECIDED, gone[0], *gone[2:], *polled(10))))
+
+
+def test_a_leader_that_started_anew_knows_which_markers_came_since() -> None:
+    since = appended(20, 1, epoch=1, pid=7, transactional=True, marker="COMMIT")
+    events = (*UNDECIDED[:4], watermark(20), *AGAIN[:2], taken(1, 1, 20), since, *polled(10))
+    World().breaks("T3", *(_again(event) for event in events))
