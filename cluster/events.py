@@ -758,10 +758,10 @@ class RecordsProcessed(Event, frozen=True, kw_only=True):
 
 
 class TruncatedRecordsProcessed(Event, frozen=True, kw_only=True):
-    """Ground truth: the application worked on records that a truncation has replaced since they were fetched.
+    """Ground truth: the application worked on records that were truncated since they were fetched.
 
-    Other records stand at their offsets in the leader's log. `producer` and `first_serial` name those of the
-    application; the next `records_processed` of this member and partition has their offsets.
+    The last leader's log does not have them: it ends before their offsets, or other records stand there. `producer` and
+    `first_serial` name them; the next `records_processed` of this member and partition has their offsets.
     """
 
     group: str

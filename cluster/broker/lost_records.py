@@ -1,4 +1,4 @@
-"""Ground truth about records that a replica drops: which of them are on no replica any more, by offset and identity."""
+"""Ground truth about records that replicas drop: which of them no log holds, or not the one that counts."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -25,7 +25,7 @@ def vanished(dropped: Iterable[RecordBatch], logs: Sequence[PartitionLog]) -> It
     gone = [
         batch
         for batch in dropped
-        if batch.producer and not any(log.has_at_its_place(batch) or _deleted(log, batch) for log in logs)
+        if batch.producer and not any(log.has_at_its_place(batch) or log.has_deleted(batch) for log in logs)
     ]
     if not gone:
         return
@@ -45,10 +45,14 @@ def vanished(dropped: Iterable[RecordBatch], logs: Sequence[PartitionLog]) -> It
         yield run
 
 
-def _deleted(log: PartitionLog, batch: RecordBatch) -> bool:
-    """Whether a log had these records and deleted them on purpose."""
-    serials = log.deleted.get(batch.producer)
-    return serials is not None and serials.covered(batch.first_serial, batch.first_serial + batch.count) > 0
+def truncated(batch: RecordBatch, log: PartitionLog, logs: Iterable[PartitionLog]) -> bool:
+    """Whether a batch that was fetched is missing in the log that counts, and was not deleted in any of these."""
+    if log.has_at_its_place(batch):
+        return False
+    start = batch.base_offset
+    if start >= log.log_start:
+        return True
+    return not any(one.has_deleted(batch) or (start < one.log_start and one.has_at_its_place(batch)) for one in logs)
 
 
 def _continues(run: Lost, batch: RecordBatch) -> bool:

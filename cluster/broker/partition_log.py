@@ -178,11 +178,10 @@ class PartitionLog:
             batch.first_serial,
         )
 
-    def has_others_in_its_place(self, batch: RecordBatch) -> bool:
-        """Whether other records stand at some of the batch's offsets here."""
-        here = next(self.batches.since(batch.base_offset), None)
-        overlaps = here is not None and here.base_offset < batch.next_offset and batch.base_offset < here.next_offset
-        return overlaps and not self.has_at_its_place(batch)
+    def has_deleted(self, batch: RecordBatch) -> bool:
+        """Whether the records were here and were deleted on purpose."""
+        serials = self.deleted.get(batch.producer)
+        return serials is not None and serials.covered(batch.first_serial, batch.first_serial + batch.count) > 0
 
     # --- the process ----------------------------------------------------------------------------------------------
 

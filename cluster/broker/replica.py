@@ -68,7 +68,7 @@ class Replica(FollowingReplica):
         self.high_watermark_us = 0
         self.isr: tuple[int, ...] = ()
         self.alter_pending, self.alter_sent_us = False, 0
-        self.is_leader, self.epoch_start = False, 0
+        self.is_leader, self.epoch_start, self.led_epoch = False, 0, -1  # in which it took leadership last
         self.followers: dict[int, Follower] = {}
         self._counted: tuple[Follower, ...] = ()  # in the ISR
         self._others: tuple[Follower, ...] = ()
@@ -107,7 +107,7 @@ class Replica(FollowingReplica):
         self.expire_producers()
         self.log.transactions.high_watermark_at(self.high_watermark)
         self.log.epochs.assign(metadata.leader_epoch, self.log.log_end)
-        self.epoch_start = self.log.log_end
+        self.epoch_start, self.led_epoch = self.log.log_end, metadata.leader_epoch
         self.followers = {
             broker: Follower(
                 broker,

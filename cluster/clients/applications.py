@@ -169,8 +169,8 @@ class Application:
             batch, first, end = piece
             end = min(end, first + records)
             records -= end - first
-            if self._truth.replaced(batch):
-                _tell_replaced(consumer, Slice(batch, first, end))
+            if self._truth.truncated(batch):
+                _tell_truncated(consumer, Slice(batch, first, end))
             for count, repeated in self._truth.finished(piece, end):
                 last, copies = copies, repeated > 0 if batch.origins else None
                 if stretches and stretches[-1][0] == batch.partition and stretches[-1][2] == first and last is copies:
@@ -193,7 +193,7 @@ class Application:
             )
 
 
-def _tell_replaced(consumer: Member, piece: Slice) -> None:
+def _tell_truncated(consumer: Member, piece: Slice) -> None:
     """The fetcher had buffered these before the log was truncated: their offsets do not say which they are."""
     batch, first, end = piece
     consumer.tell(

@@ -20,7 +20,7 @@ from cluster.protocol.record_batch import RecordBatch, origins_between
 class GroundTruth:
     """What a group has finished. `finished` tells each key whose order broke, once.
 
-    `replaced`: whether a batch that was fetched stands no more in its leader's log, where others have its offsets.
+    `truncated`: whether a batch that was fetched has been truncated since: the leader's log does not have it.
     """
 
     def __init__(
@@ -28,9 +28,9 @@ class GroundTruth:
         group: str,
         tell: Callable[[e.Event], None],
         moves: KeyMoves,
-        replaced: Callable[[RecordBatch], bool],
+        truncated: Callable[[RecordBatch], bool],
     ) -> None:
-        self._group, self._tell, self._moves, self.replaced = group, tell, moves, replaced
+        self._group, self._tell, self._moves, self.truncated = group, tell, moves, truncated
         self._known: dict[Stream, IntervalSet] = {}
         self._last: dict[tuple[str, str, str, int], int] = {}
         self._broken: dict[tuple[str, int], None] = {}

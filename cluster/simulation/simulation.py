@@ -28,6 +28,7 @@ from cluster.broker.broker import Broker
 from cluster.broker.control_plane import ControlPlane
 from cluster.broker.controller import Controller
 from cluster.broker.group_coordination import OFFSETS_TOPIC
+from cluster.broker.lost_records import truncated
 from cluster.broker.partition_log import PartitionLog, make_log
 from cluster.broker.replica import Replica
 from cluster.broker.retention import retention_of
@@ -112,7 +113,7 @@ class Simulation:
         self._groups = {group.name: group for group in spec.groups}
         self._key_moves = KeyMoves()
         self._truths = {
-            group.name: GroundTruth(group.name, self.tell, self._key_moves, self._replaced) for group in spec.groups
+            group.name: GroundTruth(group.name, self.tell, self._key_moves, self._truncated) for group in spec.groups
         }
         self._clients = 0
         self.nursery: trio.Nursery
@@ -138,14 +139,14 @@ class Simulation:
         replica = self.brokers[broker].replicas.get(partition)
         return replica.log if replica is not None else None
 
-    def _replaced(self, batch: RecordBatch) -> bool:
-        """Whether other records have a batch's offsets in its leader's log; without a leader in its last one's."""
-        known = self.controller.partitions[batch.partition]
-        if batch.leader_epoch == known.leader_epoch:
-            return False
-        leader = known.leader if known.leader >= 0 else known.isr[0]
-        log = self.log_of(leader, batch.partition)
-        return log is not None and log.has_others_in_its_place(batch)
+    def _truncated(self, batch: RecordBatch) -> bool:
+        """Whether a batch that was fetched has been truncated: the log of who took leadership last counts."""
+        name = batch.partition
+        replicas = [self.brokers[broker].replicas[name] for broker in self.controller.partitions[name].replicas]
+        leader = max(replicas, key=lambda replica: replica.led_epoch)
+        if batch.leader_epoch == leader.led_epoch and batch.next_offset <= leader.log.log_end:
+            return False  # that appended it, and lost no end since
+        return truncated(batch, leader.log, [replica.log for replica in replicas])
 
     # --- a flight ---------------------------------------------------------------------------------------------------
 

@@ -262,7 +262,7 @@ def records_processed(view: ClusterView, event: e.RecordsProcessed) -> None:
 
 
 def truncated_records_processed(view: ClusterView, event: e.TruncatedRecordsProcessed) -> None:
-    ledger.replaced(view.groups[event.group].readers[event.partition], event)
+    ledger.truncated_since(view.groups[event.group].readers[event.partition], event)
 
 
 def record_skipped(view: ClusterView, event: e.RecordSkipped) -> None:

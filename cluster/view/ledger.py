@@ -45,44 +45,34 @@ def finished(partition: PartitionView, reader: ReaderView, event: e.RecordsProce
         before = reader.finished.ends[-1] if reader.finished.ends else start
         only_markers = before < start and next(partition.placements.between(before, start), None) is None
         reader.finished.add(before if only_markers else start, stop)
-    if reader.replaced:
-        reader.replaced = [run for run in reader.replaced if run[1] > end]
+    if reader.truncated:
+        reader.truncated = [run for run in reader.truncated if run[1] > end]
 
 
-def replaced(reader: ReaderView, event: e.TruncatedRecordsProcessed) -> None:
-    """What is about to be finished at these offsets is not what stands there."""
+def truncated_since(reader: ReaderView, event: e.TruncatedRecordsProcessed) -> None:
+    """What is about to be finished at these offsets is not what stands there, if anything does."""
     end = event.first_offset + event.records
-    reader.replaced = [*reader.replaced, (event.first_offset, end, event.producer, event.first_serial)]
+    reader.truncated = [*reader.truncated, (event.first_offset, end, event.producer, event.first_serial)]
 
 
 def _by_offset(reader: ReaderView, first: int, end: int) -> list[tuple[int, int]]:
-    """The offsets first … end - 1 without those at which an application worked on what was replaced."""
+    """The offsets first … end - 1 without those at which an application worked on what was truncated."""
     if first >= end:
         return []
     others = IntervalSet()
-    for start, stop, _, _ in reader.replaced:
+    for start, stop, _, _ in reader.truncated:
         others.add(start, stop)
     return list(others.gaps(first, end))
 
 
 def _worked_on(partition: PartitionView, reader: ReaderView, first: int, end: int) -> Iterator[Run]:
-    """Records that an application has finished just now; it may have fetched them before they were cut off the log."""
-    for start, stop, producer, serial in reader.replaced:
+    """Records that an application has finished just now; it may have fetched them before they were truncated."""
+    for start, stop, producer, serial in reader.truncated:
         low, high = max(start, first), min(stop, end)
         if low < high:
             yield low, high, producer, serial + low - start
     for start, stop in _by_offset(reader, first, end):
-        yield from _standing_or_cut_off(partition, reader, start, stop)
-
-
-def _standing_or_cut_off(partition: PartitionView, reader: ReaderView, first: int, end: int) -> Iterator[Run]:
-    """Records at these offsets, which the log may have or may have had last."""
-    stands = max(first, partition.placements.end)
-    yield from unfinished(partition, reader, first, min(end, stands))
-    for start, stop, producer, serial in partition.cut_off:
-        low, high = max(start, stands), min(stop, end)
-        if low < high:
-            yield low, high, producer, serial + low - start
+        yield from unfinished(partition, reader, start, stop)
 
 
 def _finished_again(partition: PartitionView, reader: ReaderView, event: e.RecordsProcessed) -> None:
@@ -176,15 +166,7 @@ def cut(view: ClusterView, partition: PartitionView, offset: int) -> list[Run]:
             note(reader.passed, unfinished(partition, reader, max(reader.start, offset), reader.committed))
             reader.finished.truncate(offset)
             reader.start = min(reader.start, offset)
-    gone = partition.placements.cut(offset)
-    if gone:
-        beyond = gone[-1][1]
-        older = ((max(first, beyond), end, name, serial, first) for first, end, name, serial in partition.cut_off)
-        partition.cut_off = [
-            *gone,
-            *((low, end, name, serial + low - first) for low, end, name, serial, first in older if low < end),
-        ]
-    return gone
+    return partition.placements.cut(offset)
 
 
 def deleted(view: ClusterView, partition: PartitionView, log_start: int, at_us: int) -> None:

@@ -72,8 +72,7 @@ class PartitionView(msgspec.Struct, gc=False):
     forgotten because they were deleted (`deleted_before`: where the log started before it last advanced, and when that
     was). `tails`: broker → what its log had beyond its successor's, as long as it has not truncated; -1 → what a crash
     took from the last leader's log, and its followers may have. `led`: broker → the epoch in which it last took
-    leadership, since a deposed leader appends to its own log until it learns of its successor. `cut_off`: what stood
-    last at offsets beyond the log's end, where applications may still be at work on it.
+    leadership, since a deposed leader appends to its own log until it learns of its successor.
     """
 
     partition: str
@@ -95,7 +94,6 @@ class PartitionView(msgspec.Struct, gc=False):
     acked: int = 0
     placements: Placements = msgspec.field(default_factory=Placements)
     tails: dict[int, list[Run]] = {}
-    cut_off: list[Run] = []
     acked_serials: Serials = {}
     vanished: Serials = {}
     aborted_serials: Serials = {}
@@ -272,8 +270,8 @@ class ReaderView(msgspec.Struct, gc=False):
     `finished` are offsets of the log that counts. By producers' own numbers: `finished_serials` the same whatever
     became of the log, `copies` those of them that were written for inputs whose record it had finished before,
     `before_start` what stood before its first position, `passed` what commits had passed unfinished when it was deleted
-    or truncated (as long as it stands, `committed` tells). `replaced`: what its applications are about to finish
-    although other records stand at these offsets now.
+    or truncated (as long as it stands, `committed` tells). `truncated`: what its applications are about to finish
+    although the log does not have it any more.
     """
 
     start: int = NEVER
@@ -284,7 +282,7 @@ class ReaderView(msgspec.Struct, gc=False):
     copies: Serials = {}
     before_start: Serials = {}
     passed: Serials = {}
-    replaced: list[Run] = []
+    truncated: list[Run] = []
 
 
 class GroupView(msgspec.Struct, gc=False):

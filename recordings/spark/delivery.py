@@ -76,7 +76,11 @@ def _known(tables: Tables) -> DataFrame:
         .groupBy(*PARTITION)
         .agg(sf.min("first_offset").alias("low"), sf.max("to").alias("high"))
     )
-    ranges = reused.unionByName(perhaps_copies).groupBy(*PARTITION)
+    fetched_before = tables["truncated_records_processed"].groupBy(*PARTITION)
+    not_what_stands = fetched_before.agg(
+        sf.min("first_offset").alias("low"), sf.max(sf.col("first_offset") + sf.col("records")).alias("high")
+    )
+    ranges = reused.unionByName(perhaps_copies).unionByName(not_what_stands).groupBy(*PARTITION)
     lost = (
         tables["records_lost"]
         .groupBy(*PARTITION, "producer")

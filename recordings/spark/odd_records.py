@@ -63,11 +63,13 @@ def _gone(tables: Tables) -> DataFrame:
 def _finished(tables: Tables, places: DataFrame) -> DataFrame:
     """Which of these records each group finished: `READER`, `producer`, `serial`, `copy`.
 
-    At an offset stood what had been appended there last, unless the application had fetched something else before a
-    truncation. `copy`: written once more for an input whose record the group had finished: `repeated` counts by inputs,
-    and so more records than were finished before under their own names.
+    At an offset stood what had been appended there last, unless the application had fetched something that was
+    truncated since. `copy`: written once more for an input whose record the group had finished: `repeated` counts by
+    inputs, and so more records than were finished before under their own names.
     """
-    bounds = places.groupBy(*PARTITION).agg(sf.min("at_offset").alias("low"), (sf.max("at_offset") + 1).alias("high"))
+    fetched = _truncated(tables)
+    offsets = places.select(*PARTITION, "at_offset").unionByName(fetched.select(*PARTITION, "at_offset"))
+    bounds = offsets.groupBy(*PARTITION).agg(sf.min("at_offset").alias("low"), (sf.max("at_offset") + 1).alias("high"))
     first, end = sf.greatest("first_offset", "low"), sf.least("next_offset", "high")
     done = (
         tables["records_processed"]
@@ -76,15 +78,15 @@ def _finished(tables: Tables, places: DataFrame) -> DataFrame:
         .where(first < end)
         .withColumn("size", sf.col("next_offset") - sf.col("first_offset"))
         .select(*AT_ONCE, "seq", "repeated", "size", sf.explode(sf.sequence(first, end - 1)).alias("at_offset"))
-        .join(sf.broadcast(_replaced(tables)), [*AT_ONCE, "at_offset"], "left")
+        .join(sf.broadcast(fetched), [*AT_ONCE, "at_offset"], "left")
     )
     last = sf.max_by(sf.struct("producer", "serial"), "place_seq")
     stood = sf.coalesce(sf.first("fetched"), last).alias("stood")
     identity = Window.partitionBy(*READER, "stood").orderBy("seq", "at_offset")
     fresh_ones = sf.count_if("fresh").over(Window.partitionBy(*READER, "seq"))
     return (
-        done.join(places.withColumnRenamed("seq", "place_seq").drop("cut_seq"), [*PARTITION, "at_offset"])
-        .where("place_seq < seq")
+        done.join(places.withColumnRenamed("seq", "place_seq").drop("cut_seq"), [*PARTITION, "at_offset"], "left")
+        .where("place_seq < seq or fetched is not null")
         .groupBy(*READER, "seq", "repeated", "size", "at_offset")
         .agg(stood)
         .withColumn("fresh", sf.row_number().over(identity) == 1)
@@ -94,8 +96,8 @@ def _finished(tables: Tables, places: DataFrame) -> DataFrame:
     )
 
 
-def _replaced(tables: Tables) -> DataFrame:
-    """What applications finished although a truncation had replaced it: `AT_ONCE`, `at_offset`, `fetched`."""
+def _truncated(tables: Tables) -> DataFrame:
+    """What applications finished although it had been truncated: `AT_ONCE`, `at_offset`, `fetched`."""
     place = sf.explode(sf.expr("sequence(0, records - 1)")).alias("place")
     at = (sf.col("first_offset") + sf.col("place")).alias("at_offset")
     whose = sf.struct("producer", (sf.col("first_serial") + sf.col("place")).alias("serial")).alias("fetched")

@@ -24,7 +24,7 @@ from cluster.view.delivery import FATES
 from cluster.view.document import document
 from cluster.view.fold import HANDLERS
 from cluster.view.placements import note_run
-from cluster.view.state import ClusterView, PartitionView, ReaderView
+from cluster.view.state import ClusterView, PartitionView
 from recordings.scenario import load
 from tests.cluster.test_timing_facts import flown
 from tests.delivery_flights import fateful
@@ -77,34 +77,6 @@ def with_steps(spec: ScenarioSpec, *steps: tuple[float, str]) -> ScenarioSpec:
 def test_the_law_holds_in_random_flights_with_every_trouble(seed: int) -> None:
     """Transactions, crashes, unclean elections, deleted records, new partitions, other subscriptions, seeks."""
     assert false(fateful(seed), seed) == []
-
-
-def regrown() -> PartitionView:
-    """A log of 100 records that was cut at 50 and has been given 30 others since."""
-    partition = PartitionView("orders-0", "orders", 0)
-    partition.placements.append(0, 100, "p-1", 0)
-    ledger.cut(ClusterView(), partition, 50)
-    partition.placements.append(50, 80, "p-1", 500)
-    return partition
-
-
-@pytest.mark.parametrize(
-    ("first", "end", "serials"),
-    [(40, 45, [(40, 45)]), (60, 70, [(510, 520)]), (75, 90, [(80, 90), (525, 530)]), (85, 95, [(85, 95)])],
-)
-def test_what_is_finished_after_a_truncation_stands_in_the_log_or_was_cut_off_it(
-    first: int, end: int, serials: list[tuple[int, int]]
-) -> None:
-    reader = ReaderView(start=0)
-    event = e.RecordsProcessed(group="g", member="g-1", partition="orders-0", first_offset=first, next_offset=end)
-    ledger.finished(regrown(), reader, event)
-    assert list(reader.finished_serials["p-1"].ranges()) == serials
-
-
-def test_a_second_truncation_leaves_what_the_first_one_cut_off_beyond_it() -> None:
-    partition = regrown()
-    ledger.cut(ClusterView(), partition, 60)
-    assert partition.cut_off == [(60, 80, "p-1", 510), (80, 100, "p-1", 80)]
 
 
 def test_a_successor_has_what_a_crash_took_below_the_record_that_survived_with_it() -> None:

@@ -1,4 +1,4 @@
-"""Records that an application works on although a truncation replaced them: offsets do not say which they are."""
+"""Records that an application works on although they were truncated: offsets do not say which they are."""
 
 from typing import Any
 
@@ -6,6 +6,8 @@ import msgspec
 import pytest
 
 from cluster import events as e
+from cluster.broker.lost_records import truncated
+from cluster.broker.partition_log import PartitionLog
 from cluster.commands import parse, text_of
 from cluster.config import Value
 from cluster.simulation.simulation import Simulation
@@ -15,6 +17,7 @@ from cluster.view.fold import HANDLERS
 from cluster.view.placements import note_run
 from cluster.view.state import PartitionView, ReaderView
 from tests.cluster.test_delivery import false
+from tests.cluster.test_log_start import log_of_tens
 from tests.cluster.test_timing_facts import Flown, flown
 from tests.delivery_flights import fateful
 
@@ -66,12 +69,31 @@ def test_each_of_them_is_told_just_before_it_is_finished() -> None:
         assert done.seq > event.seq
 
 
+def test_they_are_told_also_where_nothing_stands_at_their_offsets() -> None:
+    """Seed 181: broker-1 was deposed, and its successor's log ended before what g1-1 had fetched of it."""
+    spec = buffered()
+    alone = msgspec.structs.replace(spec, producers=spec.producers[:1])
+    told = flown(alone).all(e.TruncatedRecordsProcessed)
+    assert [(event.producer, event.first_serial) for event in told] == [("p-1", event.first_offset) for event in told]
+    assert told
+    assert false(alone) == []
+
+
 def test_nothing_is_told_where_no_log_was_truncated() -> None:
     assert flown(buffered(crash=False)).all(e.TruncatedRecordsProcessed) == []
 
 
-@pytest.mark.parametrize("seed", [51, 78, 348])
-def test_the_law_holds_where_readers_worked_on_replaced_records(seed: int) -> None:
+def test_what_was_deleted_on_purpose_was_not_truncated() -> None:
+    delete = parse("delete records t-0 before 25")
+    spec = msgspec.structs.replace(buffered(), steps=(StepSpec(CRASH_S * SECOND_US, delete, text_of(delete)),))
+    flight = flown(spec)
+    [deletion] = flight.all(e.LogStartAdvanced, partition="t-0")
+    assert any(done.next_offset <= 25 for done in flight.all(e.RecordsProcessed, deletion.at_us))
+    assert flight.all(e.TruncatedRecordsProcessed) == []
+
+
+@pytest.mark.parametrize("seed", [51, 78, 181, 348])
+def test_the_law_holds_where_readers_worked_on_truncated_records(seed: int) -> None:
     assert false(fateful(seed), seed) == []
 
 
@@ -86,8 +108,65 @@ def test_a_ledger_that_does_not_hear_of_them_is_caught(monkeypatch: pytest.Monke
 
 
 def test_a_simulator_that_does_not_tell_of_them_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Simulation, "_replaced", lambda *_: False)
+    monkeypatch.setattr(Simulation, "_truncated", lambda *_: False)
     assert any("delivered" in words for words in false(buffered(), stop=True))
+
+
+# --- the logs alone ---------------------------------------------------------------------------------------------------
+
+THIRD = log_of_tens(3).beyond(20)[0]
+"""Offsets 20 … 29 of a log of tens: somebody fetched them."""
+
+
+def cut(end: int) -> PartitionLog:
+    """A log of tens that ends here."""
+    log = log_of_tens(5)
+    log.truncate_to(end)
+    return log
+
+
+def rewritten() -> PartitionLog:
+    """A log with other records at their offsets."""
+    log = cut(20)
+    log.append(msgspec.structs.replace(THIRD, producer="q-1", leader_epoch=1))
+    return log
+
+
+def from_50(log: PartitionLog, *, segments: bool) -> PartitionLog:
+    """Its records were deleted on purpose, perhaps with the segment that held them."""
+    if segments:
+        log.drop_before(50)
+    else:
+        log.advance_start(50)
+    return log
+
+
+def started_over(log: PartitionLog) -> PartitionLog:
+    """A follower that ended before its leader's log began."""
+    log.start_over(50)
+    return log
+
+
+@pytest.mark.parametrize(
+    ("log", "others", "expected"),
+    [
+        (log_of_tens(5), [], False),
+        (log_of_tens(3), [], False),
+        (cut(20), [log_of_tens(5)], True),
+        (rewritten(), [log_of_tens(5)], True),
+        (from_50(log_of_tens(5), segments=True), [], False),
+        (from_50(log_of_tens(5), segments=False), [], False),
+        (started_over(log_of_tens(5)), [], False),
+        (started_over(log_of_tens(1)), [from_50(log_of_tens(5), segments=True)], False),
+        (started_over(log_of_tens(1)), [from_50(log_of_tens(5), segments=False)], False),
+        (started_over(log_of_tens(1)), [], True),
+        (cut(20), [from_50(log_of_tens(5), segments=True)], True),  # an unclean election undid the deletion
+    ],
+)
+def test_a_batch_is_truncated_where_the_log_that_counts_does_not_have_it(
+    log: PartitionLog, others: list[PartitionLog], expected: bool
+) -> None:
+    assert truncated(THIRD, log, [log, *others]) == expected
 
 
 # --- the ledger alone -------------------------------------------------------------------------------------------------
@@ -102,7 +181,7 @@ def ledger_with(*replaced: tuple[int, int, int]) -> tuple[PartitionView, ReaderV
             group="g", member="g-1", partition="t-0", first_offset=offset, records=records, leader_epoch=0,
             producer="p", first_serial=serial,
         )  # fmt: skip
-        ledger.replaced(reader, event)
+        ledger.truncated_since(reader, event)
     return partition, reader
 
 
@@ -126,7 +205,7 @@ def test_replaced_records_of_two_stretches_are_each_finished_once() -> None:
     partition, reader = ledger_with((5, 3, 40), (8, 4, 60))
     assert finish(partition, reader, 5, 7) == {"p": [(40, 42)]}
     assert finish(partition, reader, 7, 12) == {"p": [(40, 43), (60, 64)]}
-    assert reader.replaced == []
+    assert reader.truncated == []
     assert list(reader.finished.ranges()) == []
 
 

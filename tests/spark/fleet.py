@@ -11,6 +11,7 @@ from cluster.spec import ScenarioSpec
 from recordings.scenario import load
 from recordings.swarm import draw
 from tests.cluster.test_replaced_records import buffered
+from tests.delivery_flights import fateful
 from tests.mutants import MUTANTS
 
 SECOND_US = 1_000_000
@@ -86,10 +87,12 @@ def mutants() -> list[Sortie]:
     ]
 
 
+TRUNCATED = Sortie("truncated-records", lambda: fateful(181), 181, until_us=None)
+"""One that a deposed leader appended, where its successor's log ends before it."""
 REPLACED = Sortie("replaced-records", buffered, until_us=None)
 """A reader works on what it fetched before a truncation, while other records stand there."""
-ALL: dict[str, Sortie] = {sortie.name: sortie for sortie in (*library(), *swarm(), *mutants(), REPLACED)}
-EVERY_RUN = (*TEN, ONE_MUTANT, REPLACED.name)
+ALL: dict[str, Sortie] = {sortie.name: sortie for sortie in (*library(), *swarm(), *mutants(), REPLACED, TRUNCATED)}
+EVERY_RUN = (*TEN, ONE_MUTANT, REPLACED.name, TRUNCATED.name)
 """What the default run flies."""
 AT_LENGTH = tuple(name for name in ALL if name not in EVERY_RUN)
 """What `-m slow` flies: the whole library among it, each scenario at its own length."""

@@ -1,6 +1,6 @@
 """One truth, five readers: simulator = fold = `summary` = Spark's report = SQL of its own, of the same flights.
 
-Totals, delivery, rebalances, and lag at every second. The default run has eleven flights and a broken cluster's;
+Totals, delivery, rebalances, and lag at every second. The default run has twelve flights and a broken cluster's;
 `-m slow` the whole library, fifty of the swarm's, and every mutant's.
 """
 
@@ -91,6 +91,7 @@ def without_the_last_second(every_run: FiveReaders) -> Facts:
         ("short-unclean-election", forgets("records_lost", "short-unclean-election"), "delivered_then_lost"),
         ("short-offset-reset", forgets("log_start_advanced", "short-offset-reset"), "skipped"),
         ("replaced-records", forgets("truncated_records_processed", "replaced-records"), "delivered"),
+        ("truncated-records", forgets("truncated_records_processed", "truncated-records"), "delivered"),
         ("short-at-most-once", one_more("lost", "short-at-most-once"), "lost"),
         ("short-first-flight", one_more("rebalances", "short-first-flight"), "rebalances"),
         ("short-first-flight", one_more("time lag", "short-first-flight"), "time lag"),

@@ -29,34 +29,36 @@ CREATE TABLE aborted_record AS
 SELECT DISTINCT run_id, partition, producer, first_serial + place AS serial
 FROM (SELECT *, unnest(range(count)) AS place FROM aborted);
 
--- What applications finished although a truncation had replaced it since they had fetched it.
-CREATE TABLE replaced AS
+-- What applications finished although it had been truncated since they had fetched it.
+CREATE TABLE truncated AS
 SELECT run_id, "group", member, partition, at_us, first_offset + place AS at_offset, producer, first_serial + place AS serial
 FROM (SELECT *, unnest(range(records)) AS place FROM truncated_records_processed);
 
--- What each group's applications finished: at an offset stood what had been appended there last, or what was replaced.
+-- What each group's applications finished: at an offset stood what had been appended there last, or what was truncated.
 CREATE TABLE done AS
 WITH one AS (
     SELECT run_id, "group", member, partition, seq, at_us, repeated, next_offset - first_offset AS records,
         unnest(range(first_offset, next_offset)) AS at_offset
     FROM records_processed
 ), known AS (
-    SELECT one.*, coalesce(replaced.producer, record.producer) AS producer,
-        coalesce(replaced.serial, record.serial) AS serial
+    SELECT one.*, coalesce(truncated.producer, record.producer) AS producer,
+        coalesce(truncated.serial, record.serial) AS serial
     FROM one
-    ASOF JOIN record
+    ASOF LEFT JOIN record
         ON record.run_id = one.run_id AND record.partition = one.partition AND record.at_offset = one.at_offset
         AND record.seq < one.seq
-    LEFT JOIN replaced
-        ON replaced.run_id = one.run_id AND replaced."group" = one."group" AND replaced.member = one.member
-        AND replaced.partition = one.partition AND replaced.at_us = one.at_us AND replaced.at_offset = one.at_offset
+    LEFT JOIN truncated
+        ON truncated.run_id = one.run_id AND truncated."group" = one."group" AND truncated.member = one.member
+        AND truncated.partition = one.partition AND truncated.at_us = one.at_us
+        AND truncated.at_offset = one.at_offset
 )
 SELECT
     run_id, "group", partition, seq, repeated, records, producer, serial,
     row_number() OVER (
         PARTITION BY run_id, "group", partition, producer, serial ORDER BY seq, at_offset
     ) = 1 AS fresh
-FROM known;
+FROM known
+WHERE producer IS NOT NULL;
 
 -- The same, each once. `copy`: written once more for an input whose record the group had finished: `repeated` counts
 -- by inputs, and so names more records than were finished before under their own names.
