@@ -12,7 +12,6 @@ from cluster.view.placements import Run, Serials, note_run
 from cluster.view.state import NEVER, ClusterView, PartitionView, ReaderView
 from cluster.view.transactions import EndedTransaction
 
-FOLLOWERS = -1  # in `tails`: what the leader's own log lost, and its followers may have
 SETTLED_US = 60_000_000  # a leader that dies sooner may be followed by one whose log starts earlier
 
 
@@ -101,11 +100,10 @@ def taken_over(view: ClusterView, partition: PartitionView, leader: int, log_sta
     What it alone had below its log's start is deleted: its leader's log began behind that, and so it started over.
     """
     tails, before = partition.tails, partition.taken_by
-    theirs = tails.pop(FOLLOWERS, [])
-    if leader == before and theirs:  # a follower may keep it, and lead with it later
-        tails[FOLLOWERS] = theirs
-    if leader == before or log_end <= partition.placements.end:
-        theirs = []
+    theirs: list[Run] = []
+    if leader != before:  # else a follower may keep what a crash took, and lead with it later
+        theirs = _copied(partition, log_end)
+        partition.crashed = []
     own = list(_from(log_start, tails.pop(leader, [])))  # it was seen to have these; below, what its leader had
     bound = own[0][0] if own else log_end
     shared = [(first, min(end, bound), name, serial) for first, end, name, serial in theirs if first < bound]
@@ -115,6 +113,28 @@ def taken_over(view: ClusterView, partition: PartitionView, leader: int, log_sta
         tails[before] = gone
     for first, end, producer, serial in tail:
         partition.placements.append(first, min(end, log_end), producer, serial)
+
+
+def _held(partition: PartitionView) -> list[list[Run]]:
+    """What crashes took from the last leader's log, without what no log holds."""
+    known = partition.vanished
+    return [tail for tail in partition.crashed if not _has(known, *tail[0][2:])]
+
+
+def _has(serials: Serials, producer: str, serial: int) -> bool:
+    return producer in serials and serials[producer].covered(serial, serial + 1) > 0
+
+
+def _copied(partition: PartitionView, log_end: int) -> list[Run]:
+    """What a crash took from the last leader's log and a follower has, whose log ends here.
+
+    After several crashes: of the newest log that was as long, since a follower drops what its leader does not have.
+    """
+    if log_end <= partition.placements.end:
+        return []
+    held = _held(partition)
+    newest = (tail for tail in held if tail[-1][1] >= log_end)
+    return next(newest, max(held, key=lambda tail: tail[-1][1], default=[]))
 
 
 def appended_apart(partition: PartitionView, event: e.RecordsAppended) -> None:
@@ -133,12 +153,22 @@ def _from(offset: int, runs: Iterable[Run]) -> Iterator[Run]:
             yield max(first, offset), end, producer, serial + max(offset - first, 0)
 
 
+def _below(offset: int, runs: Iterable[Run]) -> Iterator[Run]:
+    """What of these runs stands before this offset."""
+    for first, end, producer, serial in runs:
+        if first < offset:
+            yield first, min(end, offset), producer, serial
+
+
 def truncated(view: ClusterView, partition: PartitionView, broker: int, offset: int) -> None:
     """A replica dropped the end of its log."""
     if broker == partition.taken_by:
+        end = partition.placements.end
         gone = cut(view, partition, offset)
-        beyond = _from(gone[-1][1], partition.tails.get(FOLLOWERS, ())) if gone else partition.tails.get(FOLLOWERS, ())
-        partition.tails[FOLLOWERS] = [*gone, *beyond]
+        if gone:
+            markers = [(gone[-1][1], end, "", 0)] if gone[-1][1] < end else []
+            older = [[*_below(tail[0][0], gone), *tail] for tail in _held(partition)]
+            partition.crashed = [[*gone, *markers], *older]
     elif broker in partition.tails:
         partition.tails[broker] = [
             (first, min(end, offset), producer, serial)

@@ -70,9 +70,9 @@ class PartitionView(msgspec.Struct, gc=False):
     producers' own numbers: `acked_serials` are the acknowledged records, `vanished` those that no
     log holds any more, `aborted_serials` those of aborted transactions, `deleted_serials` those that `placements` has
     forgotten because they were deleted (`deleted_before`: where the log started before it last advanced, and when that
-    was). `tails`: broker → what its log had beyond its successor's, as long as it has not truncated; -1 → what a crash
-    took from the last leader's log, and its followers may have. `led`: broker → the epoch in which it last took
-    leadership, since a deposed leader appends to its own log until it learns of its successor.
+    was). `tails`: broker → what its log had beyond its successor's, as long as it has not truncated. `crashed`: what
+    each crash took from the last leader's log, and its followers may have, the newest first. `led`: broker → the epoch
+    in which it last took leadership, since a deposed leader appends to its own log until it learns of its successor.
     """
 
     partition: str
@@ -94,6 +94,7 @@ class PartitionView(msgspec.Struct, gc=False):
     acked: int = 0
     placements: Placements = msgspec.field(default_factory=Placements)
     tails: dict[int, list[Run]] = {}
+    crashed: list[list[Run]] = []
     acked_serials: Serials = {}
     vanished: Serials = {}
     aborted_serials: Serials = {}
