@@ -9,6 +9,7 @@ from cluster.protocol.names import topic_of
 from cluster.view import ClusterView
 
 _SEQUENCES = 0x7FFFFFFF  # after the highest comes 0
+_ANY_START = 1 << 62
 HEARD_AFTER_US = 3_000_000  # what the controller says has reached every leader after that, over links that are whole
 _HARMLESS = ("kill", "stop", "crash", "abandon", "fill", "lose")  # faults that slow nothing down between brokers
 
@@ -25,7 +26,6 @@ class LogInvariants:
     ) -> None:
         self._view, self._strict, self.logs, self._transactions = view, strict, logs, transactions
         self._mended_us = 0
-        self._rebuilt: dict[tuple[int, str], None] = {}  # (broker, partition, "": all of them), see `_forgotten`
 
     def handlers(self) -> Handlers:
         """What it looks at."""
@@ -84,6 +84,10 @@ class LogInvariants:
             log.had.pop(broker, None)
             if broker not in log.isr and brokers[broker].up and brokers[broker].registered:
                 log.short.pop(broker, None)  # else it comes in by what its former life had fetched
+            if (
+                broker not in log.isr and log.forgets.get(broker) == _ANY_START
+            ):  # it has caught up: it starts over no more
+                log.forgets[broker] = self._view.partitions[name].log_start
         log.isr = isr
         enough = len(isr) >= min(self._view.topics[topic_of(name)].min_insync_replicas, len(replicas))
         log.shrunk_us = -1 if enough else log.shrunk_us if log.shrunk_us >= 0 else event.at_us
@@ -123,8 +127,7 @@ class LogInvariants:
             if forked < event.log_end:  # its own records from there on were never judged: any sequence may be next
                 log.untold = True
                 log.producers.clear()
-            elif (broker, "") in self._rebuilt or (broker, name) in self._rebuilt:
-                self._forgotten(log, event.log_start)
+            self._forgotten(log, min(event.log_start, log.forgets.get(broker, 0)))
             log.end = event.log_end
             self._transactions.decides(name, log, broker, event.high_watermark)
 
@@ -137,20 +140,22 @@ class LogInvariants:
     def broker_started(self, event: e.BrokerStarted) -> None:
         """What it knows of producers is rebuilt from its disk."""
         if event.at_us:
-            self._rebuilt[event.broker, ""] = None
             for log in self.logs.values():
-                log.reloaded[event.broker] = log.end
+                log.reloaded[event.broker], log.forgets[event.broker] = log.end, _ANY_START
 
     def _forgotten(self, log: LogState, log_start: int) -> None:
         """A replica that was cut or started anew may know nobody any more whose records are all deleted."""
         for producer_id in [each for each, known in log.producers.items() if known[2] < log_start]:
             del log.producers[producer_id]
+        known = log.producers
+        log.begun = {each: first for each, first in log.begun.items() if first >= log_start or each in known}
 
     def _cut(self, name: str, log: LogState, end: int) -> None:
         """The log ends here: of producers with later records nothing is known for sure any more."""
         if end < log.end:
             for producer_id in [each for each, known in log.producers.items() if known[2] >= end]:
                 del log.producers[producer_id]
+            log.begun = {each: first for each, first in log.begun.items() if first < end}
             transactions = self._view.partitions[name].transactions
             log.open = dict.fromkeys(transactions.open) if transactions is not None else {}
             log.watermark, log.unstable = min(log.watermark, end), min(log.unstable, end)
@@ -188,8 +193,11 @@ class LogInvariants:
                     broken("P1", event, f"{who} begins epoch {epoch} with sequence {sequence}")
             elif known[1] >= 0 and sequence != known[1]:
                 broken("P1", event, f"{who} appends sequence {sequence}, {known[1]} was next")
-        elif sequence > 0:  # a log that knows nothing of a producer takes any (`ProducerAppendInfo.checkSequence`)
-            log.begun_late[producer_id] = None
+            if epoch > known[0] and log.leaders.get(log.taken, -1) in log.reloaded:
+                log.repeats[producer_id] = None
+        elif sequence > 0 and producer_id not in log.begun:  # it takes any (`ProducerAppendInfo.checkSequence`)
+            log.repeats[producer_id] = None
+        log.begun.setdefault(producer_id, event.base_offset)
         log.producers[producer_id] = epoch, following, event.base_offset
 
     def high_watermark_advanced(self, event: e.HighWatermarkAdvanced) -> None:
@@ -224,8 +232,7 @@ class LogInvariants:
         """R9: what a broker had when it was committed stays; only a crash of its host may take it."""
         name, broker = event.partition, event.broker
         log = self.logs[name]
-        self._rebuilt[broker, name] = None
-        log.reloaded[broker] = event.offset
+        log.reloaded[broker], log.forgets[broker] = event.offset, _ANY_START
         log.led[broker] = min(log.led.get(broker, 0), event.offset)
         if event.reason == "crash":
             log.short[broker] = event.offset

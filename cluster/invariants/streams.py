@@ -117,8 +117,8 @@ class StreamInvariants:
     def records_appended(self, event: e.RecordsAppended) -> None:
         """J3: an idempotent producer's records are in a log in the order in which it sent them.
 
-        Of what a log has behind the point where it parted from the one before, no event told (`LogState.parted`). What
-        was refused before a log that knew nothing of its producer took a later one comes in the next epoch.
+        Of what a log has behind the point where it parted from the one before, no event told (`LogState.parted`).
+        What was refused comes in the producer's next epoch, also where a log has it (`LogState.repeats`).
         """
         if event.marker or event.producer not in self._ordered or event.first_serial < 0:
             return
@@ -126,8 +126,8 @@ class StreamInvariants:
         if event.leader_epoch < log.taken:
             return
         key = event.partition, event.producer
-        if event.base_sequence == 0 and event.producer_id in log.begun_late:
-            del log.begun_late[event.producer_id]
+        if event.base_sequence == 0 and event.producer_id in log.repeats:
+            del log.repeats[event.producer_id]
             self._serials.pop(key, None)
         serial, offset = self._serials.get(key, (0, 0))
         if event.first_serial < serial and offset <= event.base_offset:

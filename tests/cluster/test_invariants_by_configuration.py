@@ -215,6 +215,11 @@ LATE = [
 ]
 """A log that knows nothing of p-1 takes what it sent last; what had been refused before comes in the next epoch."""
 
+BEGUN_ANEW = msgspec.structs.replace(sent(20, 10, 1, sequence=0), epoch=5)
+RESTARTED = e.BrokerStarted(broker=2, rack="", at_us=9)
+SHRUNK, GROWN = (e.IsrChanged(partition=P, isr=isr, reason="test") for isr in ((1, 3), (1, 2, 3)))
+DELETED = e.LogStartAdvanced(partition=P, broker=1, leader_epoch=0, log_start=20, bytes=0, reason="delete records")
+
 MORE: list[tuple[str, list[e.Event]]] = [
     ("G11", [*DEALT, *stable(1, g1=(), g2=())]),
     ("G11", [*DEALT, *stable(1, g1=(P, "payments-0"), g2=())]),
@@ -254,6 +259,9 @@ MORE: list[tuple[str, list[e.Event]]] = [
     ("J3", [*LEFT_OUT, watermark(20, 1), elected(3, 2), taken(3, 2, 20), sent(20, 10, 2, sequence=20)]),
     ("J3", [*LEFT_OUT, elected(3, 2), taken(3, 2, 20, watermark=0), sent(20, 10, 2), sent(30, 10, 2, sequence=20)]),
     ("J3", [*BACK_UNCLEAN, sent(20, 10, 1, sequence=20)]),
+    ("J3", [sent(0, 0), sent(10, 10), elected(2, 1), taken(2, 1, 20), BEGUN_ANEW]),
+    ("P1", [sent(0, 0), sent(10, 10), SHRUNK, RESTARTED, GROWN, watermark(20), DELETED, elected(2, 1),
+            taken(2, 1, 20, start=20), sent(20, 20, 1, sequence=5)]),
     ("J3", [*LATE, msgspec.structs.replace(sent(30, 10, sequence=20), epoch=5)]),
     ("J3", [sent(0, 0), sent(10, 10), msgspec.structs.replace(sent(20, 0, sequence=0), epoch=5)]),
 ]  # fmt: skip
@@ -294,6 +302,9 @@ LEGAL: list[list[e.Event]] = [
     [elected(2, 1), taken(2, 1, 0), others(0, 20), sent(0, 0, 1), sent(10, 10, 1), elected(1, 2),
      taken(1, 2, 20, watermark=0), sent(20, 0, 2)],
     LATE,
+    [sent(0, 0), sent(10, 10), RESTARTED, elected(2, 1), taken(2, 1, 20), BEGUN_ANEW],
+    [sent(0, 0), sent(10, 10), SHRUNK, RESTARTED, watermark(20), DELETED, GROWN, elected(2, 1),
+     taken(2, 1, 20, start=20), sent(20, 20, 1, sequence=5)],
     [*BACK_UNCLEAN, elected(3, 2, (3,), "unclean"), taken(3, 2, 10, watermark=0), sent(10, 10, 2)],
 ]  # fmt: skip
 

@@ -211,3 +211,13 @@ def test_idempotence_outlives_deletion_and_the_leaders_death(
     assert flight.document["partitions"]["orders-0"]["log_end"] == 500
     assert (flight.document["delivery"]["duplicated"], flight.document["delivery"]["lost"]) == (0, 0)
     assert flight.document["producers"]["writer-1"]["acked"] == 500
+
+
+@pytest.mark.parametrize("deletes", [[], [(42.0, "delete records orders-0 before 406")]], ids=["kept", "deleted"])
+def test_a_restarted_follower_knows_one_batch_of_each_producer_and_duplicates_what_is_older(
+    deletes: list[tuple[float, str]],
+) -> None:
+    """Its snapshot has the last batch: an older one that comes again is out of order, and comes in the next epoch."""
+    flight = flown(retried_by_the_next_leader({}, *deletes, (43.0, "stop broker-2"), (44.0, "start broker-2")))
+    assert flight.document["partitions"]["orders-0"]["log_end"] > 500
+    assert flight.document["producers"]["writer-1"]["acked"] == 500
