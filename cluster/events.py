@@ -863,7 +863,7 @@ class TransactionFenced(Event, frozen=True, kw_only=True):
 
 
 class TransactionOffsetsRefused(Event, frozen=True, kw_only=True):
-    """TxnOffsetCommit came from who is no member of this generation (any more): the transaction can only be aborted.
+    """The group's coordinator refuses a TxnOffsetCommit: the transaction can only be aborted.
 
     `error` as Kafka names it: UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID (KIP-447); or
     INVALID_PRODUCER_EPOCH, when the log knows a newer epoch of the producer.

@@ -3,7 +3,7 @@
 Each event becomes the lines that Kafka writes at that fact, with its context in brackets and its logger at the end, or
 nothing where Kafka is silent (a kill -9, a heartbeat). The wording is that of Kafka 4.x with the new group coordinator
 (GroupMetadataManager, AbstractCoordinator, ConsumerCoordinator, Partition, ReplicationControlManager and their like,
-at commit 1eb7644349cb, compared with 4.1.0 and 4.3.1); numbers that are not modelled, such as correlation ids and
+of 4.3.1, compared with real logs of it and of 4.1.0); numbers that are not modelled, such as correlation ids and
 topic ids, are left out. A client's line about an answer bears the instant of the event that tells it. The time is
 virtual. Injuries, of which Kafka knows nothing, are marked `[Flightdeck]`.
 """

@@ -25,7 +25,7 @@ def metadata_of(consumer: Member, assignor: Assignor, remembered: MemberMetadata
     nothing any more when it joins. Source: `ConsumerProtocolSubscription` v3, `StickyAssignor.subscriptionUserData`.
     """
     if getattr(assignor, "remembers", False):
-        return MemberMetadata(consumer.topics, remembered.owned_partitions, remembered.generation)
+        return MemberMetadata(consumer.topics, remembered.owned_partitions, remembered.generation, consumer.generation)
     return MemberMetadata(consumer.topics, consumer.owned, consumer.generation)
 
 

@@ -48,6 +48,7 @@ class Sending:
         self._scheduled: dict[str, None] = {}  # partitions that ever had a batch in this process
         self._filled = 0  # batches that were closed because they were full
         self.closing = False
+        self.fails_with = ""  # what each send() answers, without trying
         self._scatters = False  # keys have gone to more than one partition
         self.allowance: int | None = None  # records that the open transaction may still take; None: no transactions
         self.configure(config)
@@ -56,8 +57,7 @@ class Sending:
         """Read the configuration, at first or again."""
         self._max_block_us: int = config["max.block.ms"] * 1_000
         largest_bytes = min(config["max.request.size"], config["buffer.memory"])
-        too_large = self._accumulator.largest_record_bytes > largest_bytes  # every record is
-        self.fails_with = "RecordTooLargeException" if too_large else ""  # what send() answers, without trying
+        self._too_large = "RecordTooLargeException" if self._accumulator.largest_record_bytes > largest_bytes else ""
         self._adaptive: bool = config["partitioner.adaptive.partitioning.enable"]
         self._in_turn = config["partitioner.class"] in ROUND_ROBIN
         self._by_key = self._keyed_records and not self._in_turn and not config["partitioner.ignore.keys"]
@@ -167,10 +167,10 @@ class Sending:
         if self._metadata_seen != self._host.metadata_version:
             self.begin()
         now_us = self._host.timeline.now_us
-        coming, topics = self._arrivals, self._topics
-        steps = MOST_STEPS
-        while self.fails_with and coming.at(0) <= now_us and self.allowance != 0 and steps:
-            self._refuse(topics[coming.taken % len(topics)], "", self.fails_with)
+        coming, topics, steps = self._arrivals, self._topics, MOST_STEPS
+        in_vain = self.fails_with or self._too_large
+        while in_vain and coming.at(0) <= now_us and self.allowance != 0 and steps:
+            self._refuse(topics[coming.taken % len(topics)], "", in_vain)
             steps -= 1
         opened = blocked = False
         filled = self._filled

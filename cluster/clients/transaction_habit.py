@@ -108,12 +108,12 @@ class TransactionHabit:
         """Each send() gives a future that has failed, which the application does not look at before it commits."""
         sender, sending = self._host.sender, self._host.sending
         sender.abandon("INVALID_PRODUCER_EPOCH", also_sent=False)
-        before, sending.fails_with = sending.fails_with, "InvalidProducerEpochException"
+        sending.fails_with = "InvalidProducerEpochException"
         try:
             sending.pull()
             await self._until(self._sent_all)
         finally:
-            sending.fails_with = before
+            sending.fails_with = ""
 
     async def _commit(self) -> None:
         sender, transactions = self._host.sender, self._transactions

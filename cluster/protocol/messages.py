@@ -195,11 +195,16 @@ class JoinGroupRequest(Request):
 
 
 class MemberMetadata(msgspec.Struct, frozen=True):
-    """A member's subscription as its assignor sends it (Kafka: ConsumerProtocolSubscription v3)."""
+    """A member's subscription as its assignor sends it (Kafka: ConsumerProtocolSubscription v3).
+
+    `owned_partitions`, `generation`: of the member, or, for an eager sticky assignor, of its last assignment (its user
+    data). `sent_in`: the member's generation beside such user data: it is news when the member joins again.
+    """
 
     topics: tuple[str, ...]
     owned_partitions: tuple[str, ...] = ()
     generation: int = -1
+    sent_in: int = -1
 
 
 class JoinGroupMember(msgspec.Struct, frozen=True):

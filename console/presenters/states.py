@@ -34,7 +34,7 @@ MEMBER: dict[str, State] = {
 PRODUCER: dict[str, State] = {
     "Running": State("●", OK, "sends records"),
     "Paused": State("‖", WARN, "its process stands still"),
-    "Fenced": State("✖", ERROR, "a newer producer with its transactional.id took over"),
+    "Fenced": State("✖", ERROR, "the coordinator refuses its producer id or epoch: it stops sending"),
     "Stopped": State("○", MUTED, "not started, or closed cleanly"),
     "Dead": State("✖", ERROR, "its process was killed"),
 }

@@ -157,3 +157,30 @@ def test_a_coordinator_that_forgets_ids_too_early_is_caught(monkeypatch: pytest.
     monkeypatch.setattr(TransactionSettings, "of", hasty)
     assert STABLE in converged(exactly_once(8_000))
     assert not becomes_stable(exactly_once(8_000))
+
+
+@pytest.mark.parametrize("assignor", ["range", "sticky"])
+def test_a_static_member_that_comes_back_with_another_subscription_makes_its_group_rebalance(assignor: str) -> None:
+    """Seed 19971: its former share does not match, so it joins again, and its generation is news to the coordinator."""
+    steps = [(10.0, "pause g-2"), (11.0, "subscribe g-2 to late"), (12.0, "kill g-2"), (13.0, "start g-2")]
+    group = GroupSpec(
+        "g",
+        ("read",),
+        members=2,
+        stagger_us=200_000,
+        static=True,
+        config={"session.timeout.ms": 20_000, **EARLIEST},
+        assignors=(assignor,),
+    )
+    scenario = ScenarioSpec(
+        title="a former share",
+        seed=1,
+        until_us=60_000_000,
+        brokers=(BrokerSpec(1),),
+        config={"group.initial.rebalance.delay.ms": 500},
+        topics=(TopicSpec("read", partitions=2, replication=1), TopicSpec("late", partitions=2, replication=1)),
+        groups=(group,),
+        steps=tuple(StepSpec(int(at * 1_000_000), parse(text), text_of(parse(text))) for at, text in steps),
+        expectations=(ExpectationSpec(that=f"{STABLE} && members['g-2'].owned.size() == 2", at_us=59_000_000),),
+    )
+    assert becomes_stable(scenario)
