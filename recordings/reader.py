@@ -275,9 +275,9 @@ class _Reading:
             raise self._damaged(f"{brief(str(entry.at_us))} us is later than any flight")
         if isinstance(entry, CommandLine):
             if entry.after_seq != self.seq:
-                raise self._damaged(f"a command says it came after event {entry.after_seq}, not {self.seq}")
+                raise self._damaged(f"a command says it came after event {brief(str(entry.after_seq))}, not {self.seq}")
         elif entry.seq != self.seq + 1:
-            raise self._damaged(f"event {entry.seq} follows event {self.seq}")
+            raise self._damaged(f"event {brief(str(entry.seq))} follows event {self.seq}")
         else:
             self._account(line, [entry])
         return entry

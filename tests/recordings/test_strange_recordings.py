@@ -277,6 +277,15 @@ def test_a_time_later_than_any_flight_is_damage(flight: Path) -> None:
         summarize(flight)
 
 
+def test_a_sequence_number_of_hundreds_of_digits_is_named_in_brief(flight: Path) -> None:
+    text = (flight / SEGMENT).read_bytes()
+    last = text.rindex(b'"seq":') + 6
+    (flight / SEGMENT).write_bytes(text[:last] + b"9" * 2_800 + text[text.index(b",", last) :])
+    with pytest.raises(RecordingError, match="follows event") as refused:
+        _ = [*Recording(flight).entries()]
+    assert len(str(refused.value)) < 1_000
+
+
 @pytest.mark.parametrize("name", ["events", "virtual_us", "turns"])
 @pytest.mark.parametrize("salvage", [False, True])
 def test_a_footer_that_counts_beyond_any_flight_is_damaged(flight: Path, name: str, salvage: bool) -> None:
