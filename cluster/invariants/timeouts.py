@@ -35,6 +35,7 @@ class TimeoutInvariants:
                     lasts_us = int(str(settings["transaction.timeout.ms"])) * MS
                     self._lasts_us[own_id] = min(lasts_us, self._lasts_us.get(own_id, lasts_us))
         self._ended_us: dict[str, int] = {}  # transactional id → when its last transaction was over
+        self._stands: dict[str, tuple[str, int, int]] = {}  # transactional id → state, producer id and epoch
         self._down_us: dict[int, int] = {}  # broker → since when its process does not run
         self._frozen: dict[int, tuple[int, int]] = {}  # broker → from when to when it was frozen last
         self._silent_us: dict[int, int] = {}  # broker that is down → since when it may have sent no heartbeat
@@ -66,9 +67,11 @@ class TimeoutInvariants:
     # --- transactions -------------------------------------------------------------------------------------------------
 
     def transaction_state_changed(self, event: e.TransactionStateChanged) -> None:
-        """The next transaction begins behind the end of the last one."""
-        if event.state in _OVER:
+        """The next transaction begins behind the end of the last one; one that is told again was over before."""
+        stands = event.state, event.producer_id, event.epoch
+        if event.state in _OVER and stands != self._stands.get(event.transactional_id):
             self._ended_us[event.transactional_id] = event.at_us
+        self._stands[event.transactional_id] = stands
 
     def transaction_fenced(self, event: e.TransactionFenced) -> None:
         """S5."""

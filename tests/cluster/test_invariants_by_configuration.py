@@ -245,6 +245,8 @@ MORE: list[tuple[str, list[e.Event]]] = [
     ("S4", [*CALM, beat(10_300 * MS)]),
     ("S4", [*CALM, beat(10_500 * MS), beat(13_500 * MS)]),
     ("S5", [transaction("Empty"), fenced(59_000)]),
+    ("S5", [transaction("CompleteCommit"), at(30_000, transaction("Ongoing")),
+            at(40_000, transaction("CompleteCommit")), fenced(99_000)]),
     ("S6", [gone(20_000)]),
     ("S6", [killed(20_000), gone(23_000)]),
     ("S6", [killed(20_000), gone(31_000)]),
@@ -289,6 +291,7 @@ LEGAL: list[list[e.Event]] = [
     [*CALM, beat(10_500 * MS), beat(11_000 * MS)],
     [*CALM, e.FaultStarted(fault=1, text="hold g-1 broker-1", ends_at_us=-1), beat(10_100 * MS)],
     [transaction("Empty"), fenced(60_000)],
+    [transaction("CompleteCommit"), at(30_000, transaction("CompleteCommit")), fenced(60_000)],
     [transaction("Empty"), fenced(10, "InitProducerId")],
     [killed(20_000), gone(28_000)],
     [*frozen(13_300, 20_000), killed(20_000), gone(22_000)],  # seed 9612: its disk was full when it was resumed
