@@ -191,8 +191,11 @@ class GroupBooks:
 
     def _replaced(self, event: e.StaticMemberReplaced) -> None:
         group = self.groups[event.group]
-        group.members.pop(event.old_member_id, None)
-        group.members[event.member_id] = event.member
+        places = [  # it takes its predecessor's: the screen names members in this order
+            (event.member_id, event.member) if known == event.old_member_id else (known, name)
+            for known, name in group.members.items()
+        ]
+        group.members = {**dict(places), event.member_id: event.member}
         group.leader = event.leader
         if event.goes_on:  # it comes back to what the generation gave its predecessor: no part of the rebalance
             group.taken[event.member] = group.generation

@@ -293,8 +293,7 @@ class PhaseJudge:
             return False
         listed = names[1].split(", ")
         verb = "died" if not static else "is away" if len(static) == 1 else "are away"
-        some = len({*listed}) == min(3, len(wanted)) and {*listed} <= {*wanted}  # in whatever order
-        return some and len(listed) + int(names[2] or 0) == len(wanted) and names[3] == verb
+        return listed == wanted[:3] and len(listed) + int(names[2] or 0) == len(wanted) and names[3] == verb
 
     def _rest(self, match: "re.Match[str]") -> bool:
         verdict = Verdict(self.now_us)
