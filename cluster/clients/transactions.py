@@ -148,6 +148,7 @@ class Transactions:
         self.partitions: dict[str, None] = {}  # of the transaction under way, group partitions included
         self.to_add: dict[str, None] = {}
         self.must_bump = False  # a sequence is in doubt: go on in a new epoch after the abort
+        self.fatal = ErrorCode.NONE  # what put it into FATAL_ERROR
         self.epoch_is_old = False  # so a leader said, and the transaction can only be aborted
 
     def move(self, to: ProducerTransactionState) -> None:
@@ -206,12 +207,12 @@ class Transactions:
 
         Fatal since KAFKA-18019 (4.0): going on under another producer id could break exactly-once.
         """
-        self.move(_S.FATAL_ERROR)
+        self.refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
 
     def still_usable(self) -> None:
         """Raises Refused after an error that is fatal."""
         if self.state is _S.FATAL_ERROR:
-            raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+            raise Refused(self.fatal)
 
     def batch_failed(self, error: str = "") -> None:
         """A batch of the transaction failed: only an abort is left, and a new epoch after it."""
@@ -230,6 +231,7 @@ class Transactions:
         refused = Refused(error)
         if refused.fatal:
             self.move(_S.FATAL_ERROR)
+            self.fatal = error
         else:
             self.failed()
         return refused

@@ -98,3 +98,12 @@ def test_any_other_answer_leaves_the_abort_to_go_on(error: ErrorCode) -> None:
     assert writer.transactions.state is _S.READY
     ended = ["EndTxnRequest"] if error is ErrorCode.NONE else []
     assert writer.asked[3:] == [*ended, "InitProducerIdRequest"]
+
+
+@pytest.mark.parametrize("error", [ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_ID_MAPPING])
+def test_a_producer_that_cannot_go_on_names_the_error_that_ended_it(error: ErrorCode) -> None:
+    transactions = Writer().transactions
+    transactions.refused(error)
+    with pytest.raises(Refused) as refused:
+        transactions.still_usable()
+    assert (refused.value.error, refused.value.fatal) == (error, True)
