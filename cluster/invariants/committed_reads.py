@@ -11,12 +11,10 @@ from collections.abc import Iterable
 from cluster import events as e
 from cluster.invariants.handlers import Handlers
 from cluster.invariants.log_state import LogState
-from cluster.invariants.replicas import Look
+from cluster.invariants.replicas import ALL_BYTES, Look
 from cluster.invariants.sentences import broken
 from cluster.protocol.record_batch import ABORT, RecordBatch
 from cluster.view import ClusterView
-
-_ALL_BYTES = 1 << 62
 
 
 class CommittedReads:
@@ -79,7 +77,7 @@ class CommittedReads:
         if seen is None:
             return set()
         first = max(between[0], seen.log_start)
-        return _fates(seen.read(first, seen.log_end, _ALL_BYTES), first, between[1])[aborted]
+        return _fates(seen.read(first, seen.log_end, ALL_BYTES), first, between[1])[aborted]
 
 
 def _fates(batches: Iterable[RecordBatch], first: int, end: int) -> tuple[set[int], set[int]]:

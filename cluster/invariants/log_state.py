@@ -9,9 +9,9 @@ class LogState:
     watermark that a broker itself has told. `short`: brokers whose host took the end of their logs, and where these
     end since, until they come in again or lead; `lossy`: one that lacked what was committed has led since, or an
     election was unclean, so that committed records may legally be gone. `reloaded`: below which offset a broker may
-    have read its producers from a snapshot; `forgets`: below which log start all of a producer's records must
-    be for that broker to have forgotten it. `shrunk_us`: since when the ISR is below min ISR, -1 while it is not.
-    `stable`: the highest last stable offset that a leader may give; `watermark`, `unstable`: of `epoch` only.
+    have read its producers from a snapshot; `forgets`: below which log start all of a producer's records must be for it
+    to have forgotten that producer. `shrunk_us`: since when the ISR is below min ISR, -1 while it is not. `stable`: the
+    highest last stable offset that a leader may give; `watermark`, `unstable`: of `epoch` only.
 
     Events tell one log at a time. `forks`: brokers that may have other records than the leader, and from which offset
     on. `parted`: where the present leader's log left the one before: it may go on behind that with records that no

@@ -84,10 +84,8 @@ class LogInvariants:
             log.had.pop(broker, None)
             if broker not in log.isr and brokers[broker].up and brokers[broker].registered:
                 log.short.pop(broker, None)  # else it comes in by what its former life had fetched
-            if (
-                broker not in log.isr and log.forgets.get(broker) == _ANY_START
-            ):  # it has caught up: it starts over no more
-                log.forgets[broker] = self._view.partitions[name].log_start
+            if broker not in log.isr and log.forgets.get(broker) == _ANY_START:
+                log.forgets[broker] = self._view.partitions[name].log_start  # it has caught up, and starts over no more
         log.isr = isr
         enough = len(isr) >= min(self._view.topics[topic_of(name)].min_insync_replicas, len(replicas))
         log.shrunk_us = -1 if enough else log.shrunk_us if log.shrunk_us >= 0 else event.at_us

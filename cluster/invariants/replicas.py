@@ -26,7 +26,7 @@ class LogSeen(Protocol):
 Look = Callable[[int, str], LogSeen | None]
 """(broker, partition) → the log there; None when the broker has none."""
 
-_ALL_BYTES = 1 << 62
+ALL_BYTES = 1 << 62
 
 
 class ReplicaInvariants:
@@ -89,9 +89,9 @@ class ReplicaInvariants:
         if log.lossy or len(logs) < 2 or begin >= end:
             return
         first, reference = logs[0]
-        batches = reference.read(begin, end, _ALL_BYTES)
+        batches = reference.read(begin, end, ALL_BYTES)
         for broker, seen in logs[1:]:
-            other = seen.read(begin, end, _ALL_BYTES)
+            other = seen.read(begin, end, ALL_BYTES)
             for one, two in zip(batches, other, strict=False):
                 if one is not two and one != two:
                     found = f"broker-{first} and broker-{broker} differ at offset {one.base_offset}"

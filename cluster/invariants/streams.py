@@ -6,13 +6,11 @@ Also of a group's commits, which only an operator, a reset or a loss may move ba
 from cluster import events as e
 from cluster.invariants.handlers import Handlers
 from cluster.invariants.log_state import LogState
-from cluster.invariants.replicas import Look
+from cluster.invariants.replicas import ALL_BYTES, Look
 from cluster.invariants.sentences import broken
 from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
-
-_ALL_BYTES = 1 << 62
 
 
 class StreamInvariants:
@@ -100,7 +98,7 @@ class StreamInvariants:
             return
         known = partition.transactions
         first, end = max(last, seen.log_start), min(event.first_offset, seen.log_end)
-        for batch in seen.read(first, end, _ALL_BYTES):
+        for batch in seen.read(first, end, ALL_BYTES):
             begin, stop = max(batch.base_offset, first), min(batch.next_offset, end)
             if batch.marker or begin >= stop or self._undelivered(event, batch):
                 continue
