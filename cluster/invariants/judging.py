@@ -7,6 +7,7 @@ an unclean election, or is led by a replica that lost committed records with its
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from cluster import events as e
@@ -38,7 +39,7 @@ class Invariants:
         transactions = TransactionInvariants(view, _transaction_version(spec), known)
         logs = LogInvariants(view, _strict_producers(spec), known, transactions)
         groups = GroupInvariants(view, known, transactions)
-        self._handlers: dict[type[e.Event], Callable[[Any], None]] = {}
+        self._looks: dict[type[e.Event], tuple[Callable[[Any], None], ...]] = {}
         self._watch(logs.handlers())
         self._watch(groups.handlers())
         declared = _declared(spec)
@@ -56,7 +57,9 @@ class Invariants:
         self._watch(StreamInvariants(spec, view, known, look).handlers())
         if look is not None:
             self._watch(ReplicaInvariants(known, look).handlers())
-        self._find = self._handlers.get
+        self._find = {
+            kind: looks[0] if len(looks) == 1 else partial(_all, looks) for kind, looks in self._looks.items()
+        }.get
         self.in_force = tuple(
             name
             for name, each in SENTENCES.items()
@@ -66,8 +69,7 @@ class Invariants:
     def _watch(self, handlers: Handlers) -> None:
         """These look at events as well, after those that do already."""
         for kind, handler in handlers.items():
-            before = self._handlers.get(kind)
-            self._handlers[kind] = handler if before is None else _both(before, handler)
+            self._looks[kind] = (*self._looks.get(kind, ()), handler)
 
     def __call__(self, event: e.Event) -> None:
         """Look at one more event. Raises InvariantViolated."""
@@ -76,12 +78,9 @@ class Invariants:
             handler(event)
 
 
-def _both(first: Callable[[Any], None], second: Callable[[Any], None]) -> Callable[[Any], None]:
-    def both(event: e.Event) -> None:
-        first(event)
-        second(event)
-
-    return both
+def _all(looks: tuple[Callable[[Any], None], ...], event: e.Event) -> None:
+    for look in looks:
+        look(event)
 
 
 def _strict_producers(spec: ScenarioSpec) -> dict[str, None]:

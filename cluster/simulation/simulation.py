@@ -142,7 +142,12 @@ class Simulation:
     def _truncated(self, batch: RecordBatch) -> bool:
         """Whether a batch that was fetched has been truncated: the log of who took leadership last counts."""
         name = batch.partition
-        replicas = [self.brokers[broker].replicas[name] for broker in self.controller.partitions[name].replicas]
+        known = self.controller.partitions[name]
+        if batch.leader_epoch == known.leader_epoch and known.leader >= 0:  # nearly always: its leader leads
+            replica = self.brokers[known.leader].replicas[name]
+            if replica.led_epoch == batch.leader_epoch and batch.next_offset <= replica.log.log_end:
+                return False
+        replicas = [self.brokers[broker].replicas[name] for broker in known.replicas]
         leader = max(replicas, key=lambda replica: replica.led_epoch)
         if batch.leader_epoch == leader.led_epoch and batch.next_offset <= leader.log.log_end:
             return False  # that appended it, and lost no end since

@@ -58,6 +58,8 @@ def _by_offset(reader: ReaderView, first: int, end: int) -> list[tuple[int, int]
     """The offsets first … end - 1 without those at which an application worked on what was truncated."""
     if first >= end:
         return []
+    if not reader.truncated:
+        return [(first, end)]
     others = IntervalSet()
     for start, stop, _, _ in reader.truncated:
         others.add(start, stop)
