@@ -6,9 +6,9 @@ a timed Waiter, which know themselves what to do; those may be dead before they 
 without a trace, moving neither time nor turn, and cleared away when they are the majority.
 """
 
-import heapq
 import math
 from collections.abc import Callable
+from heapq import heapify, heappop, heappush
 from typing import Any, TypeVar
 
 from cluster.waiting import Timer, Waiter
@@ -32,9 +32,10 @@ class Agenda:
 
     def call_at(self, at_us: int, action: Callable[..., object], *args: object) -> Timer:
         """Run `action(*args)` at `at_us` (now, if that is past), after what was scheduled for that instant before."""
-        timer = Timer(self, max(at_us, self.now_us), action, args)
+        now_us = self.now_us
+        timer = Timer(self, at_us if at_us > now_us else now_us, action, args)  # noqa: FURB136 - max() costs more
         self._sequence = sequence = self._sequence + 1
-        heapq.heappush(self._heap, (timer.at_us, sequence, None, timer))
+        heappush(self._heap, (timer.at_us, sequence, None, timer))
         return timer
 
     def call_later(self, delay_us: int, action: Callable[..., object], *args: object) -> Timer:
@@ -45,7 +46,7 @@ class Agenda:
         """Run `action(argument)` at `at_us` (now, if that is past): cheaper than a Timer, and final."""
         self._sequence = sequence = self._sequence + 1
         now_us = self.now_us
-        heapq.heappush(self._heap, (at_us if at_us > now_us else now_us, sequence, action, argument))  # noqa: FURB136 - max() costs more
+        heappush(self._heap, (at_us if at_us > now_us else now_us, sequence, action, argument))  # noqa: FURB136 - max() costs more
 
     def bury(self) -> None:
         """Count an entry that died early. Timers and Waiters call this, nobody else."""
@@ -53,7 +54,7 @@ class Agenda:
         heap = self._heap
         if dead >= DEAD_WORTH_COMPACTING and 2 * dead > len(heap):
             heap[:] = [entry for entry in heap if entry[2] is not None or entry[3].pending]
-            heapq.heapify(heap)
+            heapify(heap)
             self._dead = 0
 
     def _time(self, waiter: Waiter, at_us: int) -> None:
@@ -61,12 +62,12 @@ class Agenda:
         waiter.timed = True
         self._sequence = sequence = self._sequence + 1
         now_us = self.now_us
-        heapq.heappush(self._heap, (at_us if at_us > now_us else now_us, sequence, None, waiter))  # noqa: FURB136
+        heappush(self._heap, (at_us if at_us > now_us else now_us, sequence, None, waiter))  # noqa: FURB136
 
     def _first_us(self) -> float:
         """When the first live entry is due; infinity when there is none."""
         heap = self._heap
         while heap and heap[0][2] is None and not heap[0][3].pending:
-            heapq.heappop(heap)
+            heappop(heap)
             self._dead -= 1
         return heap[0][0] if heap else math.inf

@@ -20,11 +20,11 @@ class Buggify:
     """The sites of one flight; off, all of them are as if they were not there."""
 
     def __init__(self, seed: int, *, on: bool) -> None:
-        self._seed, self._on = seed, on
+        self._seed, self.on = seed, on
         self._sites: dict[str, Random | None] = {}
 
     def _fires(self, site: str) -> bool:
-        if not self._on:
+        if not self.on:
             return False
         if site not in self._sites:
             luck = random_stream(self._seed, f"buggify/{site}")

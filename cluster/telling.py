@@ -6,6 +6,7 @@ There is no global configuration: two simulations in one process know nothing of
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 import structlog
@@ -25,13 +26,17 @@ class Now(Protocol):
 
 
 class EventLogger(structlog.BoundLoggerBase):
-    """A structlog logger for typed events: `tell(event)` runs the processors over it, and each returns it."""
+    """A structlog logger for typed events: `tell(event)` runs its one processor, a Pipeline, over the event.
 
-    def tell(self, event: Event) -> None:
-        """Tell one fact to the world. The event must not have been told before."""
-        logger = self._logger
-        for process in self._processors:
-            process(logger, "tell", event)  # type: ignore[arg-type]
+    Each event must not have been told before.
+    """
+
+    tell: Tell
+
+    def __init__(self, logger: object, processors: list[Any], context: dict[str, Any]) -> None:
+        super().__init__(logger, processors, context)
+        (process,) = processors
+        self.tell = partial(process, logger, "tell")  # no loop, no frame of its own: this runs for every event
 
 
 class Pipeline:

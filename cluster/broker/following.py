@@ -180,7 +180,8 @@ class FollowingReplica:
         if self.may_rescue:
             self._tell_rescued(batches)
         if high_watermark > self.high_watermark:
-            self.high_watermark = min(high_watermark, log.log_end)
+            log_end = log.log_end
+            self.high_watermark = high_watermark if high_watermark < log_end else log_end  # noqa: FURB136 - see Agenda
         if log_start > log.log_start:
             log.advance_start(min(log_start, log.log_end))
         fetch = (host.id, session, self.metadata.leader_epoch, log.log_end)

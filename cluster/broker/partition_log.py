@@ -65,10 +65,11 @@ class PartitionLog:
         """Add a batch that has its offset already. Raises AssertionError when it does not follow the log's end."""
         assert batch.base_offset == self.log_end, f"{self.partition}: {batch.base_offset} after {self.log_end}"
         self.batches.append(batch)
-        self.log_end += batch.count
+        count = batch.count
+        self.log_end += count
         self.bytes += batch.bytes
         if not batch.marker:
-            self.appended_records += batch.count
+            self.appended_records += count
         if batch.leader_epoch != self._epoch:  # nearly never: asking `epochs` each time costs
             self._epoch = batch.leader_epoch
             self.epochs.assign(batch.leader_epoch, batch.base_offset)
@@ -142,12 +143,14 @@ class PartitionLog:
 
     def drop_before(self, offset: int) -> None:
         """Delete the batches that end at or before an offset: their segments are old. Their producers stay known."""
-        self._memory.read_on(self.batches, self.log_end)
-        for batch in self.batches.shed(offset):
-            self._memory.shed(batch)
-            self.bytes -= batch.bytes
-            serials = self.deleted.setdefault(batch.producer, IntervalSet())
-            serials.add(batch.first_serial, batch.first_serial + batch.count)
+        oldest = self.batches.oldest
+        if oldest is not None and oldest.next_offset <= offset:
+            self._memory.read_on(self.batches, self.log_end)
+            for batch in self.batches.shed(offset):
+                self._memory.shed(batch)
+                self.bytes -= batch.bytes
+                serials = self.deleted.setdefault(batch.producer, IntervalSet())
+                serials.add(batch.first_serial, batch.first_serial + batch.count)
         self.transactions.drop_before(offset)
         if offset > self.log_start:
             self.advance_start(offset)

@@ -238,8 +238,9 @@ class Replica(FollowingReplica):
             self.waiting.append((offset, committed))
 
     def _push(self, follower: Follower) -> None:
-        log = self.log
-        batches = log.read(follower.log_end, log.log_end, self.host.buggify.push_bytes(REPLICA_FETCH_MAX_BYTES))
+        log, buggify = self.log, self.host.buggify
+        most_bytes = buggify.push_bytes(REPLICA_FETCH_MAX_BYTES) if buggify.on else REPLICA_FETCH_MAX_BYTES
+        batches = log.read(follower.log_end, log.log_end, most_bytes)
         follower.link.send(follower.replica.replicated, (follower.session, batches, self.high_watermark, log.log_start))
 
     def follower_fetched(self, fetch: tuple[int, int, int, int]) -> None:

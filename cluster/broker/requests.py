@@ -213,7 +213,8 @@ class Requests:
         request: m.FetchRequest = call.request
         replicas = self._server.replicas
         found: list[m.FetchedPartition] = []
-        room = self._server.buggify.fetch_bytes(request.max_bytes)
+        buggify = self._server.buggify
+        room = buggify.fetch_bytes(request.max_bytes) if buggify.on else request.max_bytes
         for name, (offset, _) in request.positions.items():
             replica = replicas.get(name)
             if replica is None or not replica.is_leader:
@@ -234,7 +235,7 @@ class Requests:
                     )
             elif offset > log.log_end or offset < log.log_start:
                 found.append(m.FetchedPartition(name, ErrorCode.OFFSET_OUT_OF_RANGE, end, end, log.log_start))
-        if found or self._server.buggify.answers_early():
+        if found or (buggify.on and buggify.answers_early()):
             call.reply(m.FetchResponse(found))
             return
         for name in request.positions:

@@ -188,6 +188,13 @@ class Accumulator:
         """How many more records fit into a batch."""
         return batch.capacity - batch.count
 
+    def fits(self, batch: ProducerBatch, most_bytes: int) -> int:
+        """How many more records fit into a batch, of so many bytes together at most."""
+        room, records = batch.capacity - batch.count, most_bytes // self.record_bytes
+        if records < room:
+            room = records
+        return room if room > 0 else 0  # noqa: FURB136 - max() costs more
+
     def add(self, batch: ProducerBatch, count: int) -> int:
         """Put records into a batch; returns by how many bytes it has grown, as far as the producer knows."""
         batch.count += count

@@ -9,7 +9,7 @@ commits before it works does not work on what it could not commit: it seeks back
 makes one for each poll(), of what it writes and of its offsets.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from random import Random
 
 import msgspec
@@ -115,8 +115,7 @@ class Application:
                     return
 
     async def _work_on(self, consumer: Member, slices: list[Slice], cost_us: float) -> None:
-        for chunk in _chunks(slices, cost_us, CHUNK_US if self.writer is None else WRITING_CHUNK_US):
-            records = sum(end - first for _, first, end in chunk)
+        for chunk, records in _chunks(slices, cost_us, CHUNK_US if self.writer is None else WRITING_CHUNK_US):
             self._work, self._cost_us, self._since_us = chunk, cost_us, consumer.timeline.now_us
             duration_us = round(cost_us * records)
             if duration_us:
@@ -210,15 +209,17 @@ def _tell_truncated(consumer: Member, piece: Slice) -> None:
     )
 
 
-def _chunks(slices: list[Slice], cost_us: float, longest_us: int) -> list[list[Slice]]:
-    """Cut the work so that no stretch lasts much longer than this."""
-    if cost_us * sum(end - first for _, first, end in slices) <= longest_us:
-        return [slices]
+def _chunks(slices: list[Slice], cost_us: float, longest_us: int) -> Iterable[tuple[list[Slice], int]]:
+    """Cut the work so that no stretch lasts much longer than this: each one's records, and how many they are."""
+    records = sum([end - first for _, first, end in slices])
+    if cost_us * records <= longest_us:
+        return ((slices, records),)
     room = max(1, int(longest_us / cost_us))
-    chunks: list[list[Slice]] = []
-    for batch, first, end in slices:
-        chunks.extend([Slice(batch, at, min(at + room, end))] for at in range(first, end, room))
-    return chunks
+    return (
+        ([Slice(batch, at, min(at + room, end))], min(room, end - at))
+        for batch, first, end in slices
+        for at in range(first, end, room)
+    )
 
 
 def _parted(slices: list[Slice], key: str) -> Iterator[tuple[list[Slice], Slice | None]]:

@@ -178,9 +178,9 @@ class Producer(Process):
         """Bring what has come by now into the accumulator."""
         self.sending.pull()
 
-    def look_ahead(self, now_us: int) -> None:
+    def look_ahead(self) -> None:
         """Batches were drained: the next record opens one."""
-        self.sending.look_ahead(now_us)
+        self.sending.look_ahead()
 
     def memory_is_free(self) -> None:
         """A batch gave its memory back."""

@@ -210,7 +210,7 @@ class Sender(SenderBooks):
                 oldest_us = min(queue[0].created_us for queue in self._accumulator.queues.values())
                 next_us = min(next_us, ready_us, oldest_us + self._delivery_us)
         if self._drained_open:
-            self._host.look_ahead(now_us)  # the next record opens a new batch
+            self._host.look_ahead()  # the next record opens a new batch
         return min(next_us, self._left_us)
 
     def _drain(self, leader: int, now_us: int) -> None:

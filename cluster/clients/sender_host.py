@@ -61,7 +61,7 @@ class SenderHost(Protocol):
     def pull(self) -> None:
         """Bring what has come by now into the accumulator."""
 
-    def look_ahead(self, now_us: int) -> None:
+    def look_ahead(self) -> None:
         """Batches were drained: the next record opens one."""
 
     def memory_is_free(self) -> None:

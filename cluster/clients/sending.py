@@ -86,12 +86,10 @@ class Sending:
 
     def end(self) -> None:
         """The process is gone."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        for timer in (self._timer, self._deadline):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._deadline = None
 
     @property
     def exhausted(self) -> bool:
@@ -193,10 +191,10 @@ class Sending:
             self._wait_for_memory()
             return
         if steps:
-            lingers = self.look_ahead(now_us)
+            lingers = self.look_ahead()
         else:
             lingers = True
-            self._pull_at(now_us, now_us)
+            self._pull_at(now_us)
         if lingers and opened:
             self._host.batch_ready(now_us + self._accumulator.linger_us)
 
@@ -252,41 +250,43 @@ class Sending:
                 batch.fills_itself = False
                 self._host.batch_ready(batch.created_us + self._accumulator.linger_us)
 
-    def look_ahead(self, now_us: int) -> bool:
+    def look_ahead(self) -> bool:
         """Pull again when a record will open a batch or overflow one; whether open batches have to wait for linger."""
         if self.closing or self.allowance == 0:
             return True
-        at_us = self._arrivals.at(self._skippable())
-        lingers = True
-        if len(self._topics) == 1 and not self._one_by_one:
-            batch = self._accumulator.open_batch(self._sticky[self._topics[0]].current)
-            if batch is not None:
-                batch.fills_itself = at_us <= batch.created_us + self._accumulator.linger_us
-                lingers = not batch.fills_itself
-        self._pull_at(at_us, now_us)
-        return lingers
+        accumulator, batch, skipped = self._accumulator, None, 0
+        if len(self._topics) > 1 or self._one_by_one:
+            skipped = self._skippable()
+        else:
+            sticky = self._sticky[self._topics[0]]
+            batch = accumulator.open_batch(sticky.current)
+            if batch is not None and self.allowance is None:
+                skipped = accumulator.fits(batch, sticky.room())
+        at_us = self._arrivals.at(skipped)
+        self._pull_at(at_us)
+        if batch is not None:
+            batch.fills_itself = at_us <= batch.created_us + accumulator.linger_us
+        return batch is None or not batch.fills_itself
 
-    def _pull_at(self, at_us: int, now_us: int) -> None:
+    def _pull_at(self, at_us: int) -> None:
+        """Pull again at an instant, now if that is past, and at no other that was set before."""
         timer = self._timer
-        if timer is None or not timer.pending or timer.at_us != at_us:
+        if timer is None or timer.at_us != at_us or not timer.pending:
             if timer is not None:
                 timer.cancel()
             if at_us < NEVER_US:
-                self._timer = self._host.timeline.call_at(max(at_us, now_us), self.pull)
+                self._timer = self._host.timeline.call_at(at_us, self.pull)
 
     def _skippable(self) -> int:
-        """How many of the coming records change nothing but the size of open batches."""
+        """How many of the coming records change nothing but the size of the topics' open batches."""
         if self._one_by_one or self.allowance is not None:
             return 0
-        room = -1
+        room = NEVER_US
         for topic in self._topics:
             sticky = self._sticky[topic]
             batch = self._accumulator.open_batch(sticky.current)
-            if batch is None:
-                return 0
-            fits = min(self._accumulator.room(batch), sticky.room() // self._accumulator.record_bytes)
-            room = fits if room < 0 else min(room, fits)
-        return max(0, (room - 1) * len(self._topics)) if len(self._topics) > 1 else max(0, room)
+            room = min(room, self._accumulator.fits(batch, sticky.room())) if batch is not None else 0
+        return max(0, room - 1) * len(self._topics)
 
     def _send_unkeyed(self, topic: str, now_us: int) -> bool | None:
         """send() as many records as fit; true when a batch was opened or filled, None when there is no memory."""

@@ -54,7 +54,9 @@ class Sequences:
         """The leader has this batch."""
         sequence = self._of[batch.partition]
         if sequence.epoch == batch.epoch:
-            sequence.acknowledged = max(sequence.acknowledged, (batch.base_sequence + batch.count) & LAST_SEQUENCE)
+            behind = (batch.base_sequence + batch.count) & LAST_SEQUENCE
+            if behind > sequence.acknowledged:
+                sequence.acknowledged = behind
 
     def gave_up(self, batch: ProducerBatch) -> None:
         """A batch that had been sent has failed for good. Source: `markSequenceUnresolved`."""

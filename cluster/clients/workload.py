@@ -78,7 +78,8 @@ class SteadyArrivals:
         count = min(most, int(since_us / period_us) + 2 - gone, self._limit - self.taken)
         while count > 0 and int((gone + count - 1) * period_us) > since_us:  # the division may round either way
             count -= 1
-        count = max(count, 0)
+        if count <= 0:
+            return 0
         self.taken += count
         return count
 

@@ -217,8 +217,9 @@ class LogInvariants:
         if offset > log.end:
             broken("L1", event, f"{event.partition}: high watermark {offset}, log end {log.end}")
         if epoch == log.elected:
-            log.committed = max(log.committed, offset)
-            for broker in log.isr:
+            if offset > log.committed:
+                log.committed = offset
+            for broker in log.isr if log.forks else ():
                 if offset > log.forks.get(broker, offset):
                     del log.forks[broker]  # it has fetched this leader's records beyond
         if log.transactional:

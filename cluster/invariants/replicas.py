@@ -34,6 +34,7 @@ class ReplicaInvariants:
 
     def __init__(self, logs: dict[str, LogState], look: Look) -> None:
         self._logs, self._look = logs, look
+        self._in_sync: dict[str, tuple[tuple[int, ...], list[tuple[int, LogSeen]]]] = {}  # partition → ISR, its logs
         self._agreed: dict[str, int] = {}  # partition → below this all replicas in sync were found equal
 
     def handlers(self) -> Handlers:
@@ -54,9 +55,12 @@ class ReplicaInvariants:
         log = self._logs[name]
         if event.leader_epoch != log.elected or log.lossy:
             return
-        for broker in log.isr:
-            seen = self._look(broker, name)
-            if seen is not None and seen.log_end < event.offset and broker not in log.short:
+        isr, logs = self._in_sync.get(name, ((), []))
+        if isr is not log.isr:  # nearly never: a replica keeps its log object for the whole flight
+            logs = [(broker, seen) for broker in log.isr if (seen := self._look(broker, name)) is not None]
+            self._in_sync[name] = log.isr, logs
+        for broker, seen in logs:
+            if seen.log_end < event.offset and broker not in log.short:
                 found = f"high watermark {event.offset}, broker-{broker} is in sync and has {seen.log_end}"
                 broken("R6", event, f"{name}: {found}")
 

@@ -149,7 +149,11 @@ class TimeoutInvariants:
 
     def batch_opened(self, event: e.BatchOpened) -> None:
         """Its time runs from its first record on."""
-        self._outstanding.setdefault((event.producer, event.partition), []).append(event.at_us)
+        key = event.producer, event.partition
+        opened = self._outstanding.get(key)
+        if opened is None:
+            opened = self._outstanding[key] = []
+        opened.append(event.at_us)
 
     def batch_split(self, event: e.BatchSplit) -> None:
         """Pieces of one batch are as old as it was, and no event names each."""

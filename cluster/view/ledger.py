@@ -5,6 +5,7 @@ Counts are made of it in `cluster.view.delivery`.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from cluster import events as e
 from cluster.intervals import IntervalSet
@@ -21,11 +22,15 @@ def note(serials: Serials, runs: Iterable[Run]) -> None:
         note_run(serials, producer, serial, serial + end - first)
 
 
-def unfinished(partition: PartitionView, reader: ReaderView, first: int, end: int) -> Iterator[Run]:
+def unfinished(partition: PartitionView, reader: ReaderView, first: int, end: int) -> Iterable[Run]:
     """Records at offsets first … end - 1 that the group has not finished there."""
-    if first < end:
-        for start, stop in reader.finished.gaps(first, end):
-            yield from partition.placements.between(start, stop)
+    if first >= end:
+        return ()
+    done = reader.finished.ends
+    if not done or done[-1] <= first:  # nearly always
+        return partition.placements.between(first, end)
+    gaps = reader.finished.gaps(first, end)
+    return chain.from_iterable(partition.placements.between(start, stop) for start, stop in gaps)
 
 
 def begins(partition: PartitionView, reader: ReaderView) -> None:
@@ -38,11 +43,14 @@ def finished(partition: PartitionView, reader: ReaderView, event: e.RecordsProce
     first, end = event.first_offset, event.next_offset
     if event.repeated:
         _finished_again(partition, reader, event)
-    else:
+    elif reader.truncated:
         note(reader.finished_serials, _worked_on(partition, reader, first, end))
+    else:
+        note(reader.finished_serials, unfinished(partition, reader, first, end))
+    ends = reader.finished.ends
     for start, stop in _by_offset(reader, first, min(end, partition.placements.end)):
-        before = reader.finished.ends[-1] if reader.finished.ends else start
-        only_markers = before < start and next(partition.placements.between(before, start), None) is None
+        before = ends[-1] if ends else start
+        only_markers = before < start and not any(True for _ in partition.placements.between(before, start))
         reader.finished.add(before if only_markers else start, stop)
     if reader.truncated:
         reader.truncated = [run for run in reader.truncated if run[1] > end]
@@ -213,7 +221,7 @@ def deleted(view: ClusterView, partition: PartitionView, log_start: int, at_us: 
             first = max(reader.start, partition.log_start)
             note(reader.passed, unfinished(partition, reader, first, min(reader.committed, log_start)))
             at_work = unfinished(partition, reader, max(reader.start, reader.committed), reader.highest_position)
-            settled = min(settled, next(at_work, (settled,))[0])
+            settled = min(settled, next(iter(at_work), (settled,))[0])
     if at_us - since_us >= SETTLED_US:
         placements = partition.placements
         note(partition.deleted_serials, placements.between(placements.first, settled))

@@ -5,7 +5,7 @@ again, and a producer without idempotence may append a record twice.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -67,10 +67,17 @@ class Placements(msgspec.Struct, gc=False):
             self.producers.append("")
             self.shifts.append(0)
 
-    def between(self, first: int, end: int) -> Iterator[Run]:
+    def between(self, first: int, end: int) -> Iterable[Run]:
         """The runs of producers' records in first … end - 1."""
         ends = self.ends
         index = bisect_right(ends, first)
+        if index < len(ends) and end <= ends[index] and first >= self.first:  # nearly always: within one run
+            producer = self.producers[index]
+            return ((first, end, producer, first + self.shifts[index]),) if producer and first < end else ()
+        return self._from_run(index, first, end)
+
+    def _from_run(self, index: int, first: int, end: int) -> Iterator[Run]:
+        ends = self.ends
         at = max(first, ends[index - 1] if index else self.first)
         while at < end and index < len(ends):
             stop = min(end, ends[index])
