@@ -169,9 +169,10 @@ class Operations:
 
     def _stop(self, command: c.Stop) -> None:
         process = self._living(command.target)
-        if command.for_us is not None:
-            delay_us = command.for_us
-            process.when_gone = lambda: self._comes_back(command.target, delay_us)
+        delay_us = command.for_us
+        process.when_gone = None  # a restart under way is a stop now
+        if delay_us is not None:
+            process.when_gone = partial(self._comes_back, command.target, delay_us)
         self._close(process)
 
     @staticmethod

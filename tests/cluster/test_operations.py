@@ -96,6 +96,13 @@ def test_who_is_scaled_away_does_not_come_back(under_way: str) -> None:
     assert alive(fly((10, under_way), (12, "scale g to 1"), (20, "scale g to 2")).simulation, "g-2")
 
 
+@pytest.mark.parametrize(("last", "lives"), [("stop g-2", False), ("stop g-2 for 2s", True), ("restart g-2", True)])
+def test_a_stop_ends_a_restart_that_is_under_way(last: str, *, lives: bool) -> None:
+    flight = fly((10, "pause g-2"), (10.5, "restart g-2"), (11, last), (12, "resume g-2"))
+    assert not refusals(flight)
+    assert alive(flight.simulation, "g-2") is lives
+
+
 def test_who_is_scaled_away_while_it_closes_to_be_restarted_stays_away() -> None:
     flight = fly((10, "pause g-2"), (10.5, "restart g-2"), (11, "scale g to 1"), (12, "resume g-2"))
     assert [stopped.member for stopped in flight.all(e.MemberStopped)] == ["g-2"]
