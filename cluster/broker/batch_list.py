@@ -38,9 +38,10 @@ class BatchList(Sequence[RecordBatch]):
 
     def append(self, batch: RecordBatch) -> None:
         """Add a batch at the end."""
-        self.tail.append(batch)
+        tail = self.tail
+        tail.append(batch)
         self.bases.append(batch.base_offset)
-        if len(self.tail) >= PACK_AT:
+        if len(tail) >= PACK_AT:
             self._pack()
 
     def pop(self) -> RecordBatch:

@@ -9,7 +9,7 @@ commits before it works does not work on what it could not commit: it seeks back
 makes one for each poll(), of what it writes and of its offsets.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Coroutine, Iterable, Iterator
 from random import Random
 
 import msgspec
@@ -100,19 +100,21 @@ class Application:
         writer.fenced(refused.error.name)
         consumer.fail(writer.failure)
 
-    async def _work_through(self, consumer: Member, slices: list[Slice]) -> None:
+    def _work_through(self, consumer: Member, slices: list[Slice]) -> Coroutine[object, object, None]:
         cost_us = float(self.per_record_us)
         if self.spec.jitter:
             cost_us *= 1 + self.spec.jitter * (2 * self._random.random() - 1)
         if self.spec.poison is None:
-            await self._work_on(consumer, slices, cost_us)
-        else:
-            for healthy, poison in _parted(slices, self.spec.poison.key):
-                await self._work_on(consumer, healthy, cost_us)
-                if poison is not None:
-                    self._poisoned(consumer, poison)
-                if not consumer.alive:
-                    return
+            return self._work_on(consumer, slices, cost_us)
+        return self._work_on_poisoned(consumer, slices, cost_us, self.spec.poison.key)
+
+    async def _work_on_poisoned(self, consumer: Member, slices: list[Slice], cost_us: float, key: str) -> None:
+        for healthy, poison in _parted(slices, key):
+            await self._work_on(consumer, healthy, cost_us)
+            if poison is not None:
+                self._poisoned(consumer, poison)
+            if not consumer.alive:
+                return
 
     async def _work_on(self, consumer: Member, slices: list[Slice], cost_us: float) -> None:
         for chunk, records in _chunks(slices, cost_us, CHUNK_US if self.writer is None else WRITING_CHUNK_US):

@@ -185,7 +185,9 @@ class Consumer(Member):
                 self._poll_called()
                 continue
             self._waiter = waiter = timeline.waiter("records")
-            await self.park(waiter)
+            await timeline.park(waiter)
+            if not self.running:
+                await self._frozen()
             self._waiter = None
 
     def _auto_commit(self) -> None:

@@ -176,7 +176,7 @@ class Fetcher:
         if position is None:
             return True  # revoked meanwhile
         if fetched.error is ErrorCode.NONE:
-            batches = [batch for batch in fetched.batches if batch.next_offset > position]
+            batches = [batch for batch in fetched.batches if batch.base_offset + batch.count > position]
             if batches and batches[0].base_offset <= position and name not in self._buffered:
                 for batch in batches:
                     if batch.transactional:
@@ -216,7 +216,7 @@ class Fetcher:
                     break
                 if position < batch.base_offset:
                     position = batch.base_offset  # what lies between is for nobody
-                end = batch.next_offset
+                end = batch.base_offset + batch.count
                 if end - position > max_records:
                     end = position + max_records
                 else:

@@ -161,10 +161,11 @@ class TimeoutInvariants:
 
     def batch_acknowledged(self, event: e.BatchAcknowledged) -> None:
         """S7: a batch that is not answered in time waits no longer."""
-        opened = self._outstanding.get((event.producer, event.partition))
+        producer = event.producer
+        opened = self._outstanding.get((producer, event.partition))
         if opened:
             opened.pop()  # no event says which one: the others are at least as old as these
-        most_us = self._delivery_us.get(event.producer)
+        most_us = self._delivery_us.get(producer)
         if most_us is not None and event.latency_us > most_us + LATE_US:
             found = f"{event.partition}: {event.producer}'s batch is acknowledged after {event.latency_us / MS:g} ms"
             broken("S7", event, f"{found}, delivery.timeout.ms is {most_us / MS:g}")

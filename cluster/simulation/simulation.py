@@ -145,7 +145,8 @@ class Simulation:
         known = self.controller.partitions[name]
         if batch.leader_epoch == known.leader_epoch and known.leader >= 0:  # nearly always: its leader leads
             replica = self.brokers[known.leader].replicas[name]
-            if replica.led_epoch == batch.leader_epoch and batch.next_offset <= replica.log.log_end:
+            end = batch.base_offset + batch.count
+            if replica.led_epoch == batch.leader_epoch and end <= replica.log.log_end:
                 return False
         replicas = [self.brokers[broker].replicas[name] for broker in known.replicas]
         leader = max(replicas, key=lambda replica: replica.led_epoch)
