@@ -2,14 +2,13 @@
 
 A flight leaves no circles, and asks for hardly any collection (`cluster/simulation`). Each frame of Textual's leaves
 some: thousands of objects, which the flight's own thresholds would let grow to a hundred MB. So the young are looked at
-at about once a second, and all of them often enough that resident memory stands still (with 10 and 5 it wandered by
-9 % from hour to hour); the cluster, which lives as long as the flight, never. The thresholds from before the flight
+at about once a second; the cluster, which lives as long as the flight, never. The thresholds from before the flight
 come back with its end.
 """
 
 import gc
 
-YOUNG, MIDDLE, OLD = 20_000, 5, 2  # allocations; collections of the generation before
+YOUNG, MIDDLE, OLD = 20_000, 10, 5  # allocations; collections of the generation before
 
 
 def collect_frames() -> None:
