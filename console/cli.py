@@ -338,7 +338,8 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
         code = BAD_INPUT
     interruption.end_with(code)
     let_go()
-    if tokens is not None:
+    if tokens is not None:  # called by a program, which goes on
+        interruption.hand_back()
         sys.exit(code)
     interruption.leave(code)
 

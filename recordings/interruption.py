@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE_SECONDS = 1.0  # for the turn under way
@@ -35,6 +35,7 @@ class _Ears:
         self.waiting = 0  # parts under way that see to a signal themselves, in time
         self.asked_at: float | None = None
         self.broken_off = 0
+        self.before: dict[signal.Signals, Any] = {}  # what handled them until `listen`
 
 
 _ears = _Ears()
@@ -43,11 +44,20 @@ _ears = _Ears()
 def listen() -> None:
     """From now on signals end what this process does; to be called on the main thread."""
     atexit.register(_deaf)  # the first to be registered is the last to be called
+    _ears.before = {number: signal.getsignal(number) for number in (*SIGNALS, signal.SIGALRM)}
     signal.signal(signal.SIGTERM, _told)
     signal.signal(signal.SIGALRM, _press)
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _told)
+
+
+def hand_back() -> None:
+    """Signals do again what they did before `listen`: the process goes on with something else."""
+    atexit.unregister(_deaf)
+    for number, handler in _ears.before.items():
+        signal.signal(number, handler)
+    _ears.before.clear()
 
 
 def end_with(code: int) -> None:

@@ -6,6 +6,9 @@ import signal
 import hypothesis  # noqa: F401 - before a console of a test freezes what the garbage collector sees: trio registers with it
 import pytest
 
+from tests.handlers import pytest_runtest_setup, pytest_runtest_teardown  # noqa: F401 - hooks
+from tests.spread import pytest_testnodedown, pytest_xdist_make_scheduler  # noqa: F401 - hooks
+
 MOST_PROCESSES = 4
 
 for name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):  # users' processes have neither, and ours behave otherwise

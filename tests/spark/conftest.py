@@ -1,5 +1,6 @@
 """One Spark for the whole run, and a few flights in its tables: an eventful one, and random clusters in trouble."""
 
+import signal
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -141,7 +142,10 @@ def truths(recorded: list[Path]) -> Mapping[str, Folded]:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
+    """While it lives other tests run in this process too, and some interrupt themselves: that is not for PySpark."""
+    heard = signal.getsignal(signal.SIGINT)
     with spark_session("local[2]", name="tests") as session:
+        signal.signal(signal.SIGINT, heard)
         yield session
 
 

@@ -1,0 +1,67 @@
+"""The suite itself: a process of tests that dies is one failed test, and a leaked signal handler is noticed."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+ONE_DIES = """
+import os, pytest
+@pytest.mark.parametrize("number", range(30))
+def test_many(number):
+    if number == 17:
+        os._exit(3)
+"""
+A_GROUP_DIES = """
+import os, signal, pytest
+@pytest.mark.parametrize("number", range(30))
+@pytest.mark.xdist_group("together")
+def test_many(number):
+    if number == 17:
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+LEAKS = """
+import signal
+def test_leaks():
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def test_finds_what_was_there():
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+"""
+
+
+def run_pytest(directory: Path, tests: str, *options: str) -> str:
+    (directory / "test_it.py").write_text(tests, encoding="utf-8")
+    (directory / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    answer = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
+        cwd=directory,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert answer.returncode == 1, answer.stdout + answer.stderr
+    return answer.stdout + answer.stderr
+
+
+def test_a_process_that_dies_is_one_failed_test_and_says_how_it_ended(tmp_path: Path) -> None:
+    printed = run_pytest(tmp_path, ONE_DIES, "-n2", "--dist=loadgroup", "-p", "tests.spread")
+    assert "1 failed, 29 passed" in printed
+    assert re.search(r"\[gw\d\] ended with exit code 3", printed)
+    assert re.search(r"worker 'gw\d' crashed while running 'test_it.py::test_many\[17\]'", printed)
+
+
+def test_what_a_dead_process_had_left_of_its_group_is_run_elsewhere(tmp_path: Path) -> None:
+    printed = run_pytest(tmp_path, A_GROUP_DIES, "-n2", "--dist=loadgroup", "-p", "tests.spread")
+    assert "1 failed, 29 passed" in printed
+    assert re.search(r"\[gw\d\] ended by SIGKILL", printed)
+
+
+def test_a_test_that_leaves_another_signal_handler_fails_and_no_other(tmp_path: Path) -> None:
+    printed = run_pytest(tmp_path, LEAKS, "-p", "tests.handlers")
+    assert "2 passed, 1 error" in printed
+    assert "leaves other handlers of ['SIGINT', 'SIGTERM', 'SIGHUP']" in printed
