@@ -508,6 +508,15 @@ class HeartbeatAnswered(Event, frozen=True, kw_only=True):
     session_deadline_us: int
 
 
+class SessionRenewed(Event, frozen=True, kw_only=True):
+    """A member's OffsetCommit reached the coordinator: its session begins anew, whatever becomes of the commit."""
+
+    group: str
+    member: str
+    member_id: str
+    session_deadline_us: int
+
+
 class OffsetsCommitted(Event, frozen=True, kw_only=True):
     """Offsets of the group are safe in the log. `session_deadline_us`: as in `HeartbeatAnswered`."""
 

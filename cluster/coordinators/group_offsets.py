@@ -15,7 +15,7 @@ from cluster.coordinators.group_context import GroupContext, sender_of
 from cluster.coordinators.group_offset_fetch import answer_parked_fetches
 from cluster.coordinators.group_records import CommittedOffset
 from cluster.coordinators.group_states import GroupState
-from cluster.events import OffsetCommitRefused, OffsetsCommitted, TransactionOffsetsRefused
+from cluster.events import Event, OffsetCommitRefused, OffsetsCommitted, SessionRenewed, TransactionOffsetsRefused
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import NO_MEMBER, OffsetCommitRequest, OffsetCommitResponse
 from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID
@@ -43,8 +43,7 @@ def commit(context: GroupContext, request: OffsetCommitRequest, call: Call, now_
     (neither member nor generation, and the group is not Empty), REBALANCE_IN_PROGRESS (CompletingRebalance; while
     PreparingRebalance a commit is accepted); and OFFSET_METADATA_TOO_LARGE for single partitions. The session starts
     again in Stable and PreparingRebalance. The last write wins: nothing keeps an offset from going back.
-    Simplified: an unknown group is ILLEGAL_GENERATION in all versions (Kafka: GROUP_ID_NOT_FOUND from version 9 on);
-    the session is renewed as of the commit's arrival, but only when the commit's fate is known.
+    Simplified: an unknown group is ILLEGAL_GENERATION in all versions (Kafka: GROUP_ID_NOT_FOUND from version 9 on).
     """
     group = context.groups.get(request.group)
     member = None if group is None else group.members.get(request.member_id)
@@ -60,9 +59,10 @@ def commit(context: GroupContext, request: OffsetCommitRequest, call: Call, now_
     wanted.records, wanted.errors = _records(context, request, now_us, NOBODY)
     if not wanted.records:
         return _without_records(context, group, wanted)
+    renewed = _renewed(group, wanted, _renew(context, group, wanted))
     group.commits_under_way.append(wanted)
     settle, late = partial(_settle, context, group, wanted), partial(_safe_after_all, group, wanted)
-    return Decision(tuple(wanted.records), [], [], settle, late)
+    return Decision(tuple(wanted.records), [], renewed, settle, late)
 
 
 def commit_in_transaction(
@@ -213,6 +213,13 @@ def _renew(context: GroupContext, group: ClassicGroup, wanted: CommitUnderWay) -
         member.session_deadline_us = wanted.renewed_us
         context.deadlines.set(member.session_name, wanted.renewed_us)
     return member.session_deadline_us
+
+
+def _renewed(group: ClassicGroup, wanted: CommitUnderWay, deadline_us: int) -> list[Event]:
+    if deadline_us == NOT_ARMED or wanted.member is None:
+        return []
+    name, member_id = wanted.member.client_id, wanted.member.member_id
+    return [SessionRenewed(group=group.group_id, member=name, member_id=member_id, session_deadline_us=deadline_us)]
 
 
 def _name(wanted: CommitUnderWay) -> str:

@@ -17,7 +17,6 @@ WRITTEN_US = 5_500_000  # offsets.commit.timeout.ms and what comes with it
 LATE_US = 1_000_000
 SETTLED_US = 3_000_000  # what was held up has arrived by then
 SESSION_EXPIRED, POLL_INTERVAL_EXCEEDED, SYNC_TIMED_OUT = "session expired", "poll interval exceeded", "sync timed out"
-NOT_WRITTEN = "COORDINATOR_NOT_AVAILABLE"
 _OF_ONE_PROCESS = ("kill", "stop", "stall", "pause heartbeats", "fill", "slow disk", "abandon")
 
 
@@ -25,15 +24,29 @@ class _Watch:
     """What is known of a group's clocks since its coordinator loaded it, or stood still.
 
     `signs`: member id → the last sign of life, at the earliest; `heard`: at the latest.
+    `commits`: member id → when its last commit arrived; `held_us`: since when heartbeats that waited are served.
     `began_us`, `joined_us`: of the rebalance under way; -1: not known.
     """
 
-    __slots__ = ("beats", "began_us", "heard", "initial", "joined_us", "looked_us", "lost_us", "signs")
+    __slots__ = (
+        "beats",
+        "began_us",
+        "commits",
+        "heard",
+        "held_us",
+        "initial",
+        "joined_us",
+        "looked_us",
+        "lost_us",
+        "signs",
+    )
 
     def __init__(self) -> None:
         self.signs: dict[str, int] = {}
         self.heard: dict[str, int] = {}
         self.beats: dict[str, int] = {}
+        self.commits: dict[str, int] = {}
+        self.held_us: dict[str, int] = {}
         self.began_us = self.joined_us = self.looked_us = self.lost_us = -1
         self.initial = False
 
@@ -50,7 +63,6 @@ class DurationInvariants:
         furthest_us = max((link.latency_us for link in spec.network.links), default=0)
         self._slack_us = 8 * int(max(spec.network.latency_us, furthest_us) * (1 + spec.network.jitter)) + 20 * MS
         self._watches: dict[str, _Watch] = {}
-        self._given_up: dict[str, list[tuple[int, dict[str, int]]]] = {}  # member id → commits that timed out
         self._polled_us: dict[str, int] = {}  # member → when its application stopped to call poll()
         self._changed: dict[str, None] = {}  # processes that are configured otherwise in flight
         self._disturbed_us = self._split_us = 0
@@ -70,8 +82,7 @@ class DurationInvariants:
             e.FaultEnded: self.fault_began,
             e.SettingChanged: self.setting_changed,
             e.HeartbeatAnswered: self.heartbeat_answered,
-            e.OffsetsCommitted: self.offsets_committed,
-            e.OffsetCommitRefused: self.offset_commit_refused,
+            e.SessionRenewed: self.session_renewed,
             e.JoinReceived: self.join_received,
             e.SyncReceived: self.join_received,
             e.StaticMemberReplaced: self.static_member_replaced,
@@ -165,9 +176,14 @@ class DurationInvariants:
         ):
             return
         gap_us, interval_us = event.at_us - last_us, member.heartbeat_interval_ms * MS
-        if gap_us < interval_us - self._slack_us:
+        held_up_us = WRITTEN_US if watch.commits.get(event.member_id, -1) >= last_us else 0  # it waits behind a commit
+        if held_up_us and gap_us > interval_us + self._slack_us:
+            watch.held_us[event.member_id] = event.at_us
+        served_us = event.at_us - watch.held_us.get(event.member_id, -interval_us)
+        all_at_once = served_us < interval_us  # what had come behind it
+        if gap_us < interval_us - self._slack_us and not all_at_once:
             broken("S4", event, f"{event.member} heartbeats again after {gap_us / MS:g} ms, not {interval_us / MS:g}")
-        if gap_us > 2 * interval_us + self._slack_us + LATE_US:
+        if gap_us > 2 * interval_us + self._slack_us + LATE_US + held_up_us:
             broken("S4", event, f"{event.member} heartbeats again after {gap_us / MS:g} ms, not {interval_us / MS:g}")
 
     def _overdue(self, event: e.HeartbeatAnswered, group: GroupView, watch: _Watch) -> None:
@@ -180,29 +196,12 @@ class DurationInvariants:
                 found = f"{name} is a member after {silent_us / MS:g} ms without a sign of life, its session lasts "
                 broken("S1", event, f"{event.group}: {found}{member.session_timeout_ms} ms")
 
-    def offsets_committed(self, event: e.OffsetsCommitted) -> None:
-        """A commit renews the session as of its arrival, which no event shows: it was that much earlier at most.
-
-        One that was given up before, and is safe after all, had arrived at any time before that.
-        """
-        given_up = self._given_up.get(event.member_id, [])
-        late = (event.generation, event.offsets) in given_up
-        if late:
-            given_up.remove((event.generation, event.offsets))
-        self._commit_arrived(event, -1 if late else event.at_us - WRITTEN_US)
-
-    def offset_commit_refused(self, event: e.OffsetCommitRefused) -> None:
-        """A commit that is accepted and cannot be written renews the session all the same."""
-        if event.error == NOT_WRITTEN:
-            self._given_up.setdefault(event.member_id, []).append((event.generation, event.offsets))
-            self._commit_arrived(event, event.at_us - WRITTEN_US)
-
-    def _commit_arrived(self, event: e.OffsetsCommitted | e.OffsetCommitRefused, earliest_us: int) -> None:
-        group = self._view.groups[event.group]
-        if event.member_id in group.members and event.generation == group.generation and group.state == "Stable":
-            watch = self._watch(event.group)
-            watch.signs[event.member_id] = max(watch.signs.get(event.member_id, -1), earliest_us)
-            watch.heard[event.member_id] = event.at_us
+    def session_renewed(self, event: e.SessionRenewed) -> None:
+        """A commit is a sign of life when it arrives, whatever becomes of it."""
+        watch = self._watch(event.group)
+        watch.commits[event.member_id] = event.at_us
+        if event.member_id in watch.signs:
+            watch.signs[event.member_id] = watch.heard[event.member_id] = event.at_us
 
     def join_received(self, event: e.JoinReceived | e.SyncReceived) -> None:
         """Its session stands still until it is answered."""
@@ -289,4 +288,5 @@ class DurationInvariants:
             broken("S2", event, f"{event.group}: {found}")
         watch.signs = {**dict.fromkeys(event.assignment, event.at_us), **watch.signs}  # who did not sync goes on
         watch.heard = dict.fromkeys(event.assignment, event.at_us)
+        watch.held_us = dict.fromkeys(event.assignment, event.at_us)  # heartbeats behind a parked SyncGroup
         watch.beats.clear()

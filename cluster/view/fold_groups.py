@@ -212,6 +212,10 @@ def heartbeat_answered(view: ClusterView, event: e.HeartbeatAnswered) -> None:
         view.groups[event.group].session_deadlines_us[event.member_id] = event.session_deadline_us
 
 
+def session_renewed(view: ClusterView, event: e.SessionRenewed) -> None:
+    view.groups[event.group].session_deadlines_us[event.member_id] = event.session_deadline_us
+
+
 def offsets_committed(view: ClusterView, event: e.OffsetsCommitted) -> None:
     group = view.groups[event.group]
     if event.session_deadline_us >= 0:

@@ -153,8 +153,13 @@ def began(first: int, end: int) -> list[e.Event]:
     return [e.PositionsReset(group="g", member="g-1", positions={P: 0}, reason="earliest"), done(first, end)]
 
 
+def renewed(ms: float) -> e.Event:
+    """A commit arrives."""
+    return e.SessionRenewed(group="g", member="g-1", member_id="g-1-id", session_deadline_us=1, at_us=int(ms * MS))
+
+
 def refused(ms: float) -> e.Event:
-    """A commit that is accepted and could not be written in time."""
+    """A commit that was accepted could not be written in time."""
     return e.OffsetCommitRefused(
         group="g", member="g-1", member_id="g-1-id", generation=1, error="COORDINATOR_NOT_AVAILABLE",
         offsets={P: 0}, at_us=int(ms * MS),
@@ -185,8 +190,9 @@ OFFSETS = [
 ]
 CHANGED = e.SubscriptionChanged(group="g", member="g-1", topics=("payments",))
 CALM = [*declared(), *stable(1, g1=(P,), g2=()), beat(10_000 * MS)]
+HELD_UP = [*CALM, renewed(10_100), other_beat(14_000)]
 
-ACCEPTED = [*declared(), *stable(1, g1=(P,), g2=()), beat(1_000 * MS), refused(11_000)]
+ACCEPTED = [*declared(), *stable(1, g1=(P,), g2=()), beat(1_000 * MS), renewed(6_000), refused(11_000)]
 
 
 def sent(base: int, serial: int, epoch: int = 0, *, sequence: int = -1) -> e.Event:
@@ -234,9 +240,9 @@ MORE: list[tuple[str, list[e.Event]]] = [
     ("S1", [*declared(), *stable(1, g1=(P,)), beat(5_000 * MS, -1), removed(14_900, "session expired")]),
     ("S1", [*CALM, e.FaultStarted(fault=1, text="stall g-2", ends_at_us=-1), beat(17_000 * MS)]),
     ("S1", [*declared(), *stable(1, g1=(P,), g2=()), replaced(1_000), other_beat(12_100)]),
-    ("S1", [*ACCEPTED, other_beat(22_100)]),
-    ("S1", [*ACCEPTED, removed(15_400, "session expired")]),
-    ("S1", [*ACCEPTED, at(11_500, committed(0)), at(15_500, committed(0)), removed(19_900, "session expired")]),
+    ("S1", [*ACCEPTED, other_beat(17_100)]),
+    ("S1", [*ACCEPTED, removed(15_900, "session expired")]),
+    ("S1", [*ACCEPTED, renewed(11_500), at(15_500, committed(0)), removed(21_400, "session expired")]),
     ("S2", [*declared(), started(0), removed(3_900, "poll interval exceeded")]),
     ("S2", [*declared(), started(0), at(5_100, barrier(1, "g-1"))]),
     ("S2", [*declared(), started(0), barrier(1, "g-1"), removed(3_900, "sync timed out")]),
@@ -244,6 +250,9 @@ MORE: list[tuple[str, list[e.Event]]] = [
     ("S3", [*declared(), started(0, initial=True), at(2_900, barrier(1, "g-1"))]),
     ("S4", [*CALM, beat(10_300 * MS)]),
     ("S4", [*CALM, beat(10_500 * MS), beat(13_500 * MS)]),
+    ("S4", [*CALM, renewed(10_100), beat(17_700 * MS)]),
+    ("S4", [*CALM, renewed(9_900), beat(13_500 * MS)]),
+    ("S4", [*HELD_UP, beat(14_500 * MS), beat(15_100 * MS), beat(15_400 * MS)]),
     ("S5", [transaction("Empty"), fenced(59_000)]),
     ("S5", [transaction("CompleteCommit"), at(30_000, transaction("Ongoing")),
             at(40_000, transaction("CompleteCommit")), fenced(99_000)]),
@@ -280,8 +289,8 @@ LEGAL: list[list[e.Event]] = [
     [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), committed(5),
      e.PositionsReset(group="g", member="g-1", positions={P: 1}, reason="seek"), committed(1)],
     [*declared(), *stable(1, g1=(P,)), beat(5_000 * MS), removed(15_000, "session expired")],
-    [*ACCEPTED, other_beat(21_000)],
-    [*ACCEPTED, at(15_000, committed(0)), removed(15_600, "session expired")],
+    [*ACCEPTED, other_beat(16_900)],
+    [*ACCEPTED, at(15_000, committed(0)), removed(16_000, "session expired")],
     [*declared(), *stable(1, g1=(P,), g2=()), replaced(6_000), not_replaced(11_000), other_beat(12_100)],
     [*declared(), started(0), removed(100, "poll interval exceeded", client_reason="consumer poll timeout")],
     [*declared(), started(0), removed(4_000, "poll interval exceeded")],
@@ -289,6 +298,7 @@ LEGAL: list[list[e.Event]] = [
     [*declared(), returned(1_000), left(5_000)],
     [*declared(), started(0, initial=True), at(3_000, barrier(1, "g-1"))],
     [*CALM, beat(10_500 * MS), beat(11_000 * MS)],
+    [*HELD_UP, beat(14_500 * MS), beat(14_500 * MS), beat(14_900 * MS)],
     [*CALM, e.FaultStarted(fault=1, text="hold g-1 broker-1", ends_at_us=-1), beat(10_100 * MS)],
     [transaction("Empty"), fenced(60_000)],
     [transaction("CompleteCommit"), at(30_000, transaction("CompleteCommit")), fenced(60_000)],

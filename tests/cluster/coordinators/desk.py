@@ -190,7 +190,7 @@ class Shadow:
                 assert event.member_id in group.members or event.member_id in group.pending
                 group.leave(event.member_id)
                 group.leader = event.leader
-            case e.HeartbeatAnswered() | e.OffsetCommitRefused():
+            case e.HeartbeatAnswered() | e.OffsetCommitRefused() | e.SessionRenewed():
                 if event.session_deadline_us >= 0:
                     group.sessions[event.member_id] = event.session_deadline_us
             case e.OffsetsCommitted():

@@ -120,6 +120,7 @@ def test_a_commit_renews_as_of_its_arrival_but_never_backwards(desk: Desk) -> No
     a.commit()
     arrived_us = desk.now_us
     desk.wait(10)
+    assert group_of(desk).members[a.member_id].session_deadline_us == arrived_us + 45_000 * MS  # while it is parked
     desk.settle()
     assert group_of(desk).members[a.member_id].session_deadline_us == arrived_us + 45_000 * MS
     a.commit()

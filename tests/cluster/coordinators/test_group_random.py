@@ -321,6 +321,7 @@ def test_long_walks_reach_every_event() -> None:
         e.GroupStabilized,
         e.MemberRemoved,
         e.HeartbeatAnswered,
+        e.SessionRenewed,
         e.OffsetsCommitted,
         e.OffsetCommitRefused,
         e.GroupLoaded,

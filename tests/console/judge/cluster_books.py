@@ -222,5 +222,6 @@ _COMMON = (
     e.TruncatedRecordsProcessed,
     e.PositionsMovedOn,
     e.HeartbeatAnswered,
+    e.SessionRenewed,
 )
 """Events of which no line of the log of events is made."""

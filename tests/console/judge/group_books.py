@@ -260,7 +260,7 @@ class GroupBooks:
             story.synced.pop(event.member_id, None)
             story.gone.append((event.at_us, event.member_id, event.member, event.reason))
 
-    def _renewed(self, event: e.HeartbeatAnswered | e.OffsetCommitRefused) -> None:
+    def _renewed(self, event: e.HeartbeatAnswered | e.OffsetCommitRefused | e.SessionRenewed) -> None:
         if event.session_deadline_us >= 0:
             self.groups[event.group].sessions[event.member_id] = event.session_deadline_us
 
@@ -354,6 +354,7 @@ class GroupBooks:
         e.MemberRemoved: _removed,
         e.HeartbeatAnswered: _renewed,
         e.OffsetCommitRefused: _renewed,
+        e.SessionRenewed: _renewed,
         e.OffsetsCommitted: _committed,
         e.OffsetsExpired: _expired,
         e.GroupDeleted: _deleted,
