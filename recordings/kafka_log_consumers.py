@@ -143,7 +143,8 @@ def member_state_changed(notes: Notes, event: e.MemberStateChanged) -> list[Line
     known.hands_over = event.state == "Revoking" and event.reason == reasons.REVOKED
     match event.state:
         case "Joining" if not lines:
-            lines = [*_asks(notes, event, known), consumer_line(notes, member, "(Re-)joining group")]
+            lines = _began_anew(notes, event, known) if before == "Syncing" else []
+            lines += [*_asks(notes, event, known), consumer_line(notes, member, "(Re-)joining group")]
             known.asked, known.joined_topics = "", known.topics
         case "Revoking" if not known.hands_over:  # else it asks once it has given them up
             lines += _asks(notes, event, known)
@@ -157,6 +158,17 @@ def member_state_changed(notes: Notes, event: e.MemberStateChanged) -> list[Line
         case _:
             pass
     return lines
+
+
+def _began_anew(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> list[Line]:
+    """A SyncGroup that found the next rebalance under way."""
+    if event.reason != reasons.rebalance_failed("REBALANCE_IN_PROGRESS"):
+        return []
+    sent = _own_generation(notes, known)
+    message = (
+        f"SyncGroup failed: The group began another rebalance. Need to re-join the group. Sent generation was {sent}"
+    )
+    return [consumer_line(notes, event.member, message)]
 
 
 def _asks(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> list[Line]:
