@@ -4,33 +4,37 @@ Theory of operation. A connection is made before anything is sent: one round tri
 in one) to a host that answers. A dead process' host refuses at once; a host that does not answer costs
 `socket.connection.setup.timeout.ms`. What is sent before the connection is ready waits for it. A broken one stays
 broken: the next attempt is another connection, not before `reconnect.backoff.ms` has passed, which doubles with each
-failure (`ConnectionAttempts`: one for each client and broker). Until then whatever is sent fails.
+failure (`ConnectionAttempts`, one for each client and node). Until then whatever is sent fails.
 
 A call ends exactly once: with its response, or with None when the connection broke (the broker's process died, or a
 request got no answer within `request.timeout.ms`, upon which a Kafka client drops the whole connection).
 
-An idle Fetch that a broker parks is renewed every `fetch.max.wait.ms` in Kafka. Here it stays parked, and its timeout
-runs only while something hides the broker: that is what the watchers of links and processes are for.
-Source: `NetworkClient`, `ClusterConnectionStates`, `ConsumerNetworkClient`.
+A broker reads the next request of a connection when it has answered the last one: `serving` is the request that it has
+in hand, `unread` what has come behind it. The broker's `SocketServer` moves on.
+
+An idle Fetch that a broker parks is renewed every `fetch.max.wait.ms` in Kafka. Here it stays parked until something
+waits for its end (`Call.hurry`), and its timeout runs only while something hides the broker: that is what the watchers
+of links and processes are for. Source: `NetworkClient`, `ClusterConnectionStates`, `ConsumerNetworkClient`.
 """
 
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable
 from typing import Any, Protocol
 
+from cluster.connection_attempts import ConnectionAttempts
 from cluster.network import Link, Network
 from cluster.protocol.messages import Request, Response
 from cluster.timeline import Timeline
 
-MS = 1_000
-JITTER = 0.2  # ClusterConnectionStates.RECONNECT_BACKOFF_JITTER and CONNECTION_SETUP_TIMEOUT_JITTER
-MOST_DOUBLINGS = 30
-
 
 class Endpoint(Protocol):
-    """A broker, as a connection sees it: `running` is false while it is frozen or dead."""
+    """A broker, as a connection sees it."""
 
     name: str
-    running: bool
+
+    @property
+    def running(self) -> bool:
+        """Whether its process runs: neither frozen nor dead."""
 
     def accept(self, connection: "Connection") -> None:
         """A client wants to connect."""
@@ -43,6 +47,12 @@ class Endpoint(Protocol):
 
     def disconnected(self, connection: "Connection") -> None:
         """A client closed its end."""
+
+    def read_on(self, connection: "Connection", *, answered: bool) -> None:
+        """The request in hand was handled (`answered`: not with acks=0), and others have come behind it."""
+
+    def expire(self, call: "Call") -> None:
+        """Answer a parked Fetch when its time is up."""
 
 
 class Owner(Protocol):
@@ -67,41 +77,6 @@ class Owner(Protocol):
         """The connection broke, or could not be made."""
 
 
-class ConnectionAttempts:
-    """When a client may connect to one broker again, and how long that may take; `random` draws from [0, 1)."""
-
-    def __init__(self, config: Mapping[str, Any], random: Callable[[], float]) -> None:
-        self._random = random
-        self._backoff = config["reconnect.backoff.ms"] * MS, config["reconnect.backoff.max.ms"] * MS
-        key = "socket.connection.setup.timeout"
-        self._setup = config[f"{key}.ms"] * MS, config[f"{key}.max.ms"] * MS
-        self._failures = self._setup_failures = 0
-        self.not_before_us = 0
-
-    def _exponential(self, bounds: tuple[int, int], failures: int) -> int:
-        """Kafka's ExponentialBackoff: doubled for each failure up to a bound, 20 % more or less by chance."""
-        first, most = bounds
-        most = max(first, most)
-        if most == first:
-            return first
-        term = min(first << min(failures, MOST_DOUBLINGS), most)
-        return min(int(term * (1 - JITTER + 2 * JITTER * self._random())), most)
-
-    def setup_timeout_us(self) -> int:
-        """How long this attempt may go unanswered."""
-        return self._exponential(self._setup, self._setup_failures)
-
-    def succeeded(self) -> None:
-        """A connection was made."""
-        self._failures = self._setup_failures = 0
-
-    def failed(self, now_us: int, *, connecting: bool) -> None:
-        """A connection broke, or (`connecting`) was not made."""
-        self.not_before_us = now_us + self._exponential(self._backoff, self._failures)
-        self._failures += 1
-        self._setup_failures = self._setup_failures + 1 if connecting else 0
-
-
 def _told(_: object) -> None:
     """What a call that is over says to a second answer: nothing."""
 
@@ -109,7 +84,18 @@ def _told(_: object) -> None:
 class Call:
     """One request in flight. `reply` answers it from the broker's side; `done` once the client has its end of it."""
 
-    __slots__ = ("connection", "done", "long_poll", "on_response", "patient", "request", "response", "sent_us")
+    __slots__ = (
+        "connection",
+        "done",
+        "hurried",
+        "long_poll",
+        "on_response",
+        "parked",
+        "patient",
+        "request",
+        "response",
+        "sent_us",
+    )
 
     def __init__(
         self,
@@ -123,7 +109,7 @@ class Call:
         self.request: Any = request  # whoever handles it knows its kind
         self.long_poll, self.sent_us, self.done = long_poll, sent_us, False
         self.response: Any = None
-        self.patient = False
+        self.patient = self.parked = self.hurried = False
 
     def end(self, response: Response | None) -> None:
         """Give the client its end of it. The call then forgets its waiter: the two would hold each other for ever."""
@@ -140,6 +126,22 @@ class Call:
         self.response = response
         connection = self.connection
         connection.inbound.send(connection.arrive, self)
+        if connection.serving is self:
+            connection.served()
+
+    def hurry(self) -> None:
+        """Something waits for the end of this Fetch: once it is parked, it is answered when its time is up."""
+        if not self.hurried:
+            self.hurried = True
+            if self.parked:
+                self.connection.broker.expire(self)
+
+    def park(self) -> None:
+        """A Fetch finds nothing and stays at the broker."""
+        if not self.parked:
+            self.parked = True
+            if self.hurried:
+                self.connection.broker.expire(self)
 
     @property
     def client(self) -> str:
@@ -151,8 +153,9 @@ class Connection:
     """One connection of a client to a broker, from the attempt on; `timeout_us` is its `request.timeout.ms`.
 
     `ready`: requests go out. `broken`: it is over. `accepted`: the broker's process knows it. `hidden`: nothing the
-    broker says can be heard now. `skipped`: the broker has dropped a request that waited in line when it broke. It
-    serves none behind that one: Kafka's `Selector` reads a closing channel in order too, one request after the other.
+    broker says can be heard now. `in_order`: the broker serves one request after the other. `half_closed`: it knows
+    that the client is gone, and still serves what had come before; `refused`: an answer found nobody there. `given_up`:
+    the client itself broke it.
     """
 
     def __init__(
@@ -163,12 +166,17 @@ class Connection:
         broker: Endpoint,
         timeout_us: int,
         attempts: ConnectionAttempts,
+        *,
+        in_order: bool = True,
     ) -> None:
         self.timeline, self.owner, self.broker, self.timeout_us = timeline, owner, broker, timeout_us
         self.outbound: Link = network.link(owner.name, broker.name)
         self.inbound: Link = network.link(broker.name, owner.name)
         self.attempts = attempts
-        self.ready = self.broken = self.accepted = self.hidden = self.skipped = False
+        self.ready = self.broken = self.accepted = self.hidden = self.half_closed = self.refused = False
+        self.in_order, self.given_up = in_order, False
+        self.serving: Call | None = None
+        self.unread: deque[Call] = deque()
         self._in_flight: dict[Call, None] = {}
         self._hidden_since_us = 0
         self._setup_ends_us = timeline.now_us + attempts.setup_timeout_us()
@@ -254,10 +262,17 @@ class Connection:
             del self._in_flight[call]
             call.end(call.response)
 
-    def abandon(self, call: Call) -> None:
-        """Nobody waits for this call any more; whatever answers it is dropped."""
-        call.give_up()
-        self._in_flight.pop(call, None)
+    def served(self, *, answered: bool = True) -> None:
+        """The broker is done with the request in hand."""
+        if self.unread:
+            self.broker.read_on(self, answered=answered)
+        else:
+            self.serving = None
+
+    @property
+    def load(self) -> int:
+        """How many requests are in flight on it."""
+        return len(self._in_flight)
 
     # --- its end --------------------------------------------------------------------------------------------------
 
@@ -274,6 +289,13 @@ class Connection:
             if not call.done:  # one that ends may give up others
                 call.end(None)
         self.owner.disconnected(self)
+
+    def disconnect(self) -> None:
+        """The client gives the connection up: nobody waits for anything, and the next one is not made at once."""
+        if not self.broken:
+            self.attempts.failed(self.timeline.now_us, connecting=not self.ready)
+            self.given_up = True
+            self.close()
 
     def close(self) -> None:
         """The client's process is gone or has no more use for the connection: nobody waits for anything."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from cluster.broker.control_plane import ControlPlane, LiveBrokers, Metadata
-from cluster.broker.disk import Disk, appends_of
+from cluster.broker.disk import Disk
 from cluster.broker.followers import Follower
 from cluster.broker.hosted_coordinators import HostedCoordinators
 from cluster.broker.lifecycle import Lifecycle
@@ -18,8 +18,8 @@ from cluster.broker.partition_log import WRITEBACK_EVERY_US
 from cluster.broker.purgatory import Timeouts
 from cluster.broker.replica import Replica
 from cluster.broker.requests import Requests
+from cluster.broker.socket_server import SocketServer
 from cluster.broker.upkeep import LogUpkeep
-from cluster.connection import Call, Connection
 from cluster.events import BrokerPaused, BrokerResumed, BrokerStarted, BrokerStopped, Event
 from cluster.network import Link
 from cluster.protocol.messages import PartitionMetadata
@@ -44,14 +44,12 @@ class Broker:
         self.alive = self.running = False
         self.life = 0
         self.stopped_us = self.died_us = 0
-        self._host_is_up = True
         self.when_gone: Callable[[], object] | None = None
         self.epoch = -1
         self.replicas: dict[str, Replica] = {}
         self.metadata = MetadataCache()
         self._links: dict[int, Link] = {}
         self._backlog: list[tuple[Callable[[Any], object], Any]] = []
-        self._connections: dict[Connection, None] = {}
         self.timeouts = Timeouts(self.timeline)
         self._heartbeat_us = cast(int, config["broker.heartbeat.interval.ms"]) * 1000
         self.lifecycle = Lifecycle(self, self._heartbeat_us)
@@ -63,8 +61,9 @@ class Broker:
         self._coordinators = HostedCoordinators(self, config, new_uuid, self._requests.new_producer_id)
         self.coordination, self.transactions = self._coordinators.groups, self._coordinators.transactions
         self.transactional = self._coordinators.requests
-        self._handlers = {**self._requests.handlers, **self._coordinators.handlers()}
         self.disk = Disk(self.timeline, self._disk_failed)
+        handlers = {**self._requests.handlers, **self._coordinators.handlers()}
+        self.sockets = SocketServer(self, handlers, self._requests.never_received, self._requests.expire)
         self.halted = False  # for want of room on its disk
 
     # --- the process --------------------------------------------------------------------------------------------------
@@ -92,26 +91,6 @@ class Broker:
         else:
             self.later(self._alarm, alarm)
 
-    def accept(self, connection: Connection) -> None:
-        """A client wants to connect: a frozen process answers when it thaws, the host of a dead one refuses."""
-        if self.running:
-            self._connections[connection] = None
-            connection.accepted = True
-            connection.inbound.send(connection.established, None)
-        elif self.alive:
-            connection.knocked()
-            self._backlog.append((self.accept, connection))
-        elif self._host_is_up:
-            connection.inbound.send(connection.reset, None)
-
-    def disconnected(self, connection: Connection) -> None:
-        """A client closed its end, after everything that it had sent before."""
-        if self.alive and not self.running:
-            self._backlog.append((self.disconnected, connection))
-        elif connection.accepted:
-            connection.accepted = False
-            self._connections.pop(connection, None)
-
     def link_to(self, broker: int) -> Link:
         """The link to another broker."""
         link = self._links.get(broker)
@@ -135,7 +114,7 @@ class Broker:
         """The process starts; the cluster's first start (`open`) and a restart go on differently."""
         self.alive = self.running = True
         self.life, self.epoch = self.life + 1, -1  # not registered: it leads nothing (Kafka's port is closed)
-        self.lifecycle.stopping, self._host_is_up, self.halted = False, True, False
+        self.lifecycle.stopping, self.sockets.host_is_up, self.halted = False, True, False
         self.disk.fill(full=False)  # whoever starts it has seen to that
         self.stopped_us = -1
         self.tell(BrokerStarted(broker=self.id, rack=self.rack))
@@ -176,14 +155,10 @@ class Broker:
         self.alive = self.running = False
         self.life += 1
         self.stopped_us = self.died_us = self.now_us
-        unread = [argument for action, argument in self._backlog if action in (self.receive, self._serve)]
-        knocking = [argument for action, argument in self._backlog if action == self.accept]
-        self._backlog.clear()
         self.timeouts.clear()
-        for call in (*unread, *self.disk.host_process_died(self._serve)):
-            self.never_received(call)
+        connections = self.sockets.died(self._backlog, self.disk.host_process_died(self.sockets.serve))
+        self._backlog.clear()
         self._coordinators.died()
-        self._requests.died()
         for replica in self.replicas.values():
             replica.host_died()
         self.tell(BrokerStopped(broker=self.id, how=how))
@@ -193,14 +168,7 @@ class Broker:
             elif how == "stop":
                 replica.log.stopped_cleanly()
         self.network.process_died(self.name)
-        connections, self._connections = self._connections, {}
-        self._host_is_up = how != "crash"
-        for connection in (*connections, *knocking):  # a frozen process had not accepted all of them
-            connection.accepted = False
-            if self._host_is_up:
-                connection.inbound.send(connection.reset, None)
-            else:  # nobody says so: what waits for an answer times out
-                connection.look()
+        self.sockets.reset(connections, host_is_up=how != "crash")
         self.control.elect()
         when_gone, self.when_gone = self.when_gone, None
         if when_gone is not None:
@@ -225,16 +193,14 @@ class Broker:
         """Freeze the process."""
         self.running = False
         self.tell(BrokerPaused(broker=self.id))
-        for connection in self._connections:
-            connection.look()
+        self.sockets.look()
         self.control.elect()
 
     def resume(self) -> None:
         """Thaw: handle what has come in meanwhile, in order."""
         self.running = True
         self.tell(BrokerResumed(broker=self.id))
-        for connection in self._connections:
-            connection.look()
+        self.sockets.look()
         self.control.elect()
         backlog, self._backlog = self._backlog, []
         for action, argument in backlog:
@@ -362,35 +328,6 @@ class Broker:
             self._requests.refuse_fetches(replica)
         at_creation = self.timeline.now_us == 0
         self._coordinators.leadership_changed(replica, was_leader=was_leader, at_creation=at_creation)
-
-    # --- requests -----------------------------------------------------------------------------------------------------
-
-    def receive(self, call: Call) -> None:
-        """A request arrived over a link. A connection with a former life of this process is not one with this."""
-        if self.running and call.connection.accepted and not self.disk.bad:
-            self._handlers[call.request.__class__](call)
-        elif not self.running and self.alive:
-            self._backlog.append((self.receive, call))
-        elif not call.connection.accepted:
-            self.never_received(call)
-            if self._host_is_up:
-                call.connection.inbound.send(call.connection.reset, None)
-        elif appends := appends_of(call.request):
-            if self.disk.full:  # the process halts with it in its hands
-                self.never_received(call)
-            self.disk.append(appends, self._serve, call)
-        else:
-            self._handlers[call.request.__class__](call)
-
-    def _serve(self, call: Call) -> None:
-        if not self.running:
-            self.later(self._serve, call)
-        else:
-            self._handlers[call.request.__class__](call)
-
-    def never_received(self, call: Call) -> None:
-        """A request reaches no process."""
-        self._requests.never_received(call)
 
     def _disk_failed(self) -> None:
         self.halted = True

@@ -11,6 +11,7 @@ from typing import Protocol
 from cluster.broker.controller import Controller
 from cluster.broker.replica import Replica
 from cluster.buggify import Buggify
+from cluster.connection import Endpoint
 from cluster.events import ControllerElected, Event
 from cluster.network import Link, Network
 from cluster.protocol.messages import PartitionMetadata
@@ -31,6 +32,10 @@ class ControlledBroker(Protocol):
     running: bool
     life: int
     replicas: dict[str, Replica]
+
+    @property
+    def sockets(self) -> Endpoint:
+        """What others connect to."""
 
     def registered(self, welcome: tuple[int, int, int, LiveBrokers, Metadata]) -> None:
         """Let in: (life, broker epoch, version of the metadata, live brokers, all metadata)."""

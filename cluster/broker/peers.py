@@ -1,14 +1,17 @@
 """How a broker asks other brokers: one connection to each, requests that time out, and an end with its process.
 
-Source: `InterBrokerSendThread` (AddPartitionsToTxnManager, TransactionMarkerChannelManager).
+Kafka's brokers ask one thing at a time, and put all that has come meanwhile into the next request. Here each is a
+request of its own, so the other end does not serve them one after the other.
+Source: `InterBrokerSendThread` (AddPartitionsToTxnManager, TransactionMarkerChannelManager: max in flight is 1).
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from cluster.broker.control_plane import ControlPlane
 from cluster.config import resolve
-from cluster.connection import Call, Connection, ConnectionAttempts, Endpoint
+from cluster.connection import Call, Connection
+from cluster.connection_attempts import ConnectionAttempts
 from cluster.network import Network
 from cluster.protocol.messages import Request
 from cluster.randomness import random_stream
@@ -67,8 +70,8 @@ class Peers:
         known = self._connections.get(broker)
         if known is not None and not (known.broken and host.timeline.now_us >= attempts.not_before_us):
             return known
-        endpoint = cast(Endpoint, host.control.brokers[broker])
-        made = Connection(host.timeline, host.network, self, endpoint, REQUEST_TIMEOUT_US, attempts)
+        endpoint = host.control.brokers[broker].sockets
+        made = Connection(host.timeline, host.network, self, endpoint, REQUEST_TIMEOUT_US, attempts, in_order=False)
         self._connections[broker] = made
         return made
 

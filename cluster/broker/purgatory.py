@@ -1,7 +1,7 @@
 """What waits at a broker: produce requests for the high watermark, and the timeouts of whatever waits.
 
-Fetches wait too, but at the replicas they want to read (see `Broker`), and without a timeout: an idle long poll that
-times out and is sent again changes nothing, so it is not simulated.
+Fetches wait too, but at the replicas they want to read (see `Requests.fetch`), and without a timeout as long as nothing
+waits for their end: an idle long poll that times out and is sent again changes nothing, so it is not simulated.
 """
 
 from collections.abc import Callable
@@ -19,10 +19,10 @@ from cluster.timeline import Timeline, Timer
 class DelayedProduce:
     """A Produce request with acks=all: answered when each of its batches is settled, or when its time is up."""
 
-    __slots__ = ("_answered", "_waiting", "call", "left", "over", "results")
+    __slots__ = ("_waiting", "call", "left", "over", "results")
 
-    def __init__(self, call: Call, results: list[ProduceResult], answered: Callable[[Call], object]) -> None:
-        self.call, self.results, self._answered = call, results, answered
+    def __init__(self, call: Call, results: list[ProduceResult]) -> None:
+        self.call, self.results = call, results
         self._waiting: dict[int, None] = {}
         self.left, self.over = 0, False
 
@@ -46,7 +46,6 @@ class DelayedProduce:
         """Send the response as it stands."""
         self.over = True
         self.call.reply(ProduceResponse(self.results))
-        self._answered(self.call)
 
     def expire(self) -> None:
         """Time is up: REQUEST_TIMED_OUT for the batches that nobody settled; they may or may not survive."""

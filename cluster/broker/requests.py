@@ -4,7 +4,6 @@ One method for each API; its docstring says what is simulated. A Fetch that find
 that it wants, and answered when one of them has something; the stale entries at the others are skipped.
 """
 
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Protocol
@@ -13,9 +12,10 @@ from cluster.broker.controller import PRODUCER_IDS_IN_BLOCK
 from cluster.broker.producer_state import Verification
 from cluster.broker.purgatory import DelayedProduce
 from cluster.broker.replica import Replica
+from cluster.broker.socket_server import SocketServer
 from cluster.broker.transactional_requests import TransactionalRequests, TransactionServer, as_produce_error
 from cluster.buggify import Buggify
-from cluster.connection import Call, Connection
+from cluster.connection import Call
 from cluster.events import ProducerEpochRefused, RecordsLost
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
@@ -30,6 +30,10 @@ class Server(TransactionServer, Protocol):
 
     buggify: Buggify
     transactional: TransactionalRequests
+    sockets: SocketServer
+
+    def after(self, delay_us: int, action: Callable[[Call], object], argument: Call) -> None:
+        """Do something in a while, unless the process has ended by then."""
 
     def new_producer_ids(self) -> int:
         """The first id of a fresh block."""
@@ -41,7 +45,6 @@ class Requests:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._producer_ids = range(0)
-        self._producing: dict[Connection, deque[Call]] = {}  # the request under way, and those that came after it
         self.handlers: dict[type[m.Request], Callable[[Call], None]] = {
             m.ProduceRequest: self.produce,
             m.FetchRequest: self.fetch,
@@ -54,43 +57,13 @@ class Requests:
     def produce(self, call: Call) -> None:
         """Produce (API 0): append each batch; with acks=all the answer waits for the high watermark, acks=0 has none.
 
-        Kafka reads no further from a connection before it has answered: a later request waits for an earlier one. That
-        is what makes five remembered batches enough for five requests in flight. Only produce requests do it here.
+        One after the other for each connection: that is what makes five remembered batches enough for five requests in
+        flight.
         """
-        under_way = self._producing.get(call.connection)
-        if under_way is not None and not under_way[0].done:
-            under_way.append(call)
-            return
-        if call.connection.broken and (call.connection.skipped or (under_way is not None and len(under_way) > 1)):
-            call.connection.skipped = True  # others came before it that are not served any more
-            self.never_received(call)
-            return
-        self._producing[call.connection] = deque([call])
-        self._produce(call)
-
-    def _produced(self, call: Call) -> None:
-        """A produce request was answered: the next one of its connection that anybody still waits for."""
-        under_way = self._producing.get(call.connection)
-        if under_way is None or under_way[0] is not call:
-            return
-        under_way.popleft()
-        while under_way and under_way[0].done:
-            under_way.popleft()
-            call.connection.skipped = True
-        if under_way:
-            self._produce(under_way[0])
-        else:
-            del self._producing[call.connection]
-
-    def died(self) -> None:
-        """The broker's process ended, and its connections with it."""
-        self._producing.clear()
-
-    def _produce(self, call: Call) -> None:
         request: m.ProduceRequest = call.request
         server = self._server
         results: list[m.ProduceResult] = []
-        delayed = DelayedProduce(call, results, self._produced)
+        delayed = DelayedProduce(call, results)
         delayed.left = 1  # this loop itself: nothing is answered before every batch was looked at
         for index, batch in enumerate(request.batches):
             replica = server.replicas.get(batch.partition)
@@ -184,8 +157,9 @@ class Requests:
         ]
         if refused:
             self.never_appended(refused)
-            call.connection.inbound.send(call.connection.reset, None)
-        self._produced(call)
+            self._server.sockets.close(call.connection)
+        else:
+            call.connection.served(answered=False)
 
     def never_received(self, call: Call) -> None:
         """A request reaches no process. With acks=0 it is nobody's now: its producer counts it as acknowledged."""
@@ -240,6 +214,24 @@ class Requests:
             return
         for name in request.positions:
             replicas[name].fetches[request.client] = call
+        call.park()
+
+    def expire(self, call: Call) -> None:
+        """Answer a parked Fetch when its `fetch.max.wait.ms` is over, if nothing comes for it before.
+
+        It stands for all the idle ones that would have followed each other since it was sent: each goes to the broker,
+        waits there and comes back, which is when the client sends the next one.
+        """
+        request: m.FetchRequest = call.request
+        server, out_us = self._server, call.connection.outbound.latency_us
+        ends_us = out_us + request.max_wait_us
+        phase_us = (server.timeline.now_us - call.sent_us) % (ends_us + call.connection.inbound.latency_us)
+        server.after(max(0, ends_us - phase_us), self._expired, call)
+
+    @staticmethod
+    def _expired(call: Call) -> None:
+        if call.response is None:
+            call.reply(m.FetchResponse([]))
 
     def resume_fetches(self, replica: Replica) -> None:
         """Something became readable (those that were answered elsewhere, or that nobody waits for, are stale)."""

@@ -106,6 +106,7 @@ class Consumer(Member):
             self.scope = nursery.cancel_scope
             self.timeline.start(nursery, self._poll_loop, name=f"{self.name}/poll")
             self.timeline.start(nursery, self.heartbeats.run, name=f"{self.name}/heartbeat")
+            self.timeline.start(nursery, self._refresh_when_stale, name=f"{self.name}/metadata")
 
     def kill(self) -> None:
         """Kill -9: what the application had finished by now counts, nothing else is said to anybody."""
@@ -228,13 +229,22 @@ class Consumer(Member):
         elif self._seeks:
             self.seek_back(self._seeks)
             self._seeks = {}
-        elif self.wants_metadata:
+        elif self.wants_metadata and not self.topic_partitions:
             await self._refresh()
         elif self.membership.wants_work:
             await self.membership.work()
         else:
             self.attention = False
         return self.alive
+
+    async def _refresh_when_stale(self) -> None:
+        """Refresh metadata beside everything else: poll() waits for the first ones only, which it cannot do without."""
+        while True:
+            if self.wants_metadata and self.topic_partitions:
+                await self._refresh()
+            else:
+                self._metadata_waiter = waiter = self.timeline.waiter("stale metadata")
+                await self.park(waiter)
 
     async def _refresh(self) -> None:
         """Ask who leads what. poll() does not wait for a leader: it reads what has one, and rejoins if it must.
@@ -247,8 +257,8 @@ class Consumer(Member):
         self.membership.joining.look_around()
         self.refreshed()
         if not self._knows_its_topics():
-            self.stale = True
             await self.sleep(self.retry_backoff_us)
+            self.metadata_is_stale()
         elif any(self.leader_of(name) < 0 for name in self.owned):
             self.refresh_again()
         elif self.state == "Stable" and not self.membership.joining.needed:
@@ -287,8 +297,8 @@ class Consumer(Member):
         """subscribe(): from its next poll() on the member wants these topics; a dead one when it starts again."""
         self.topics = topics
         self.tell(e.SubscriptionChanged(group=self.group, member=self.name, topics=topics))
-        self.stale = True
-        self.want_attention()
+        self.membership.joining.look_around()
+        self.metadata_is_stale()
 
     # --- what holds a member up ---------------------------------------------------------------------------------------
 

@@ -1,12 +1,14 @@
 """Finding the group's coordinator: FindCoordinator to one broker after another, until one knows.
 
 The poll loop looks when it needs the coordinator, the heartbeat thread when it wants to beat: whoever comes first.
-Meanwhile poll() goes on with the partitions that the member holds.
-Source: `AbstractCoordinator.lookupCoordinator`, `HeartbeatThread.run`.
+Meanwhile poll() goes on with the partitions that the member holds. What is found is connected to at once, by a
+connection of its own; one that the member gave up has to back off first, and is looked for again meanwhile.
+Source: `AbstractCoordinator.lookupCoordinator`, `ensureCoordinatorReady`, `HeartbeatThread.run`.
 """
 
 from cluster import events as e
 from cluster.clients.member import Member
+from cluster.clients.process import coordinator_node
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import FindCoordinatorRequest, FindCoordinatorResponse
 
@@ -41,6 +43,10 @@ class CoordinatorLookup:
         consumer = self._consumer
         if response is None or response.error is not ErrorCode.NONE:
             consumer.try_another_broker()
+            consumer.after(consumer.retry_backoff_us, self._ask)
+            return
+        connection = consumer.connection(coordinator_node(response.broker))
+        if connection.broken and connection.given_up:  # just now: somebody else may be it by the time it may be asked
             consumer.after(consumer.retry_backoff_us, self._ask)
             return
         self.under_way, self._found = False, True

@@ -1,8 +1,8 @@
 """A consumer's fetcher: positions, one Fetch in flight for each broker, a buffer that poll() takes records from.
 
 A partition with buffered records is not fetched again; before poll() returns records the next fetches are on their way
-(prefetch). A Fetch that waits at its broker does not know of partitions that became wanted after it was sent: it is
-renewed when `fetch.max.wait.ms` is over, as every idle Fetch is in Kafka.
+(prefetch). A Fetch that waits at its broker does not know of partitions that became wanted after it was sent: they are
+asked for when `fetch.max.wait.ms` is over and the broker answers it empty, as it does with every idle Fetch in Kafka.
 Source: `org.apache.kafka.clients.consumer.internals.Fetcher`, `FetchCollector`.
 """
 
@@ -66,7 +66,6 @@ class Fetcher:
         self._buffered: dict[str, None] = {}
         self._ends: dict[str, int] = {}  # of a buffered partition, when its fetch ends with what nobody gets
         self._in_flight: dict[int, Call] = {}
-        self._to_renew: dict[int, Call] = {}
         self._free: dict[int, None] = {}  # brokers that lead something and have no Fetch in flight
         self._by_leader: dict[int, list[str]] = {}
         self._handlers: dict[int, Callable[[FetchResponse | None], None]] = {}
@@ -110,33 +109,11 @@ class Fetcher:
             return
         broker = metadata.leader
         call = self._in_flight.get(broker)
-        if call is None or self._to_renew.get(broker) is call:
+        if call is None:
             return
         asked = call.request.positions.get(name)
         if asked is None or asked[0] != self.positions[name]:
-            self._to_renew[broker] = call
-            self._renew_later(broker, call)
-
-    def _renew_later(self, broker: int, call: Call) -> None:
-        timeline = call.connection.timeline
-        waits = (timeline.now_us - call.sent_us) // self._max_wait_us + 1
-        timeline.call_at(call.sent_us + waits * self._max_wait_us, self._renew, broker, call)
-
-    def _renew(self, broker: int, call: Call) -> None:
-        """Its time at the broker is up. Not so when an answer is on its way; later, while nothing can come through."""
-        lasts = self._in_flight.get(broker) is call and call.response is None
-        if lasts and call.connection.hidden:
-            self._renew_later(broker, call)
-            return
-        if self._to_renew.get(broker) is call:
-            del self._to_renew[broker]
-        if not lasts:
-            return
-        call.connection.abandon(call)
-        del self._in_flight[broker]
-        if broker in self._by_leader:
-            self._free[broker] = None
-        self._reader.wake()
+            call.hurry()
 
     def send(self) -> None:
         """Send a Fetch to every broker that leads something wanted and has none in flight."""
@@ -152,7 +129,12 @@ class Fetcher:
             if handler is None:
                 handler = self._handlers[broker] = partial(self._answered, broker)
             request = FetchRequest(
-                self._reader.name, wanted, self._max_bytes, self._max_partition_bytes, self._read_committed
+                self._reader.name,
+                wanted,
+                self._max_bytes,
+                self._max_partition_bytes,
+                self._read_committed,
+                self._max_wait_us,
             )
             self._in_flight[broker] = self._reader.connection(broker).send(request, handler, long_poll=True)
 
@@ -163,7 +145,8 @@ class Fetcher:
             return
         if broker in self._by_leader:
             self._free[broker] = None
-        self.answered_fetches += 1
+        if response.partitions:
+            self.answered_fetches += 1
         for fetched in response.partitions:
             if not self._keep(fetched):
                 self._free.pop(broker, None)  # as above
@@ -239,7 +222,7 @@ class Fetcher:
         """The process starts anew: nothing assigned, nothing in flight."""
         self.positions, self._by_leader = {}, {}
         self._buffer.clear()
-        self._buffered, self._ends, self._in_flight, self._to_renew, self._free = {}, {}, {}, {}, {}
+        self._buffered, self._ends, self._in_flight, self._free = {}, {}, {}, {}
 
 
 def _is_for_readers(batch: RecordBatch, fetched: FetchedPartition) -> bool:

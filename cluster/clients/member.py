@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from cluster import events as e
 from cluster.assignors import Assignor, assignor_named, protocols_of
 from cluster.clients.fetcher import Fetcher
-from cluster.clients.process import Process, Surroundings
+from cluster.clients.process import Process, Surroundings, coordinator_node
 from cluster.clients.transaction_offsets import GroupMetadata
 from cluster.connection import Call, Connection
 from cluster.protocol.errors import ErrorCode
@@ -70,9 +70,11 @@ class Member(Process):
         self.cooperative = all("COOPERATIVE" in protocols_of(assignor) for assignor in self.assignors)
         self.coordinator, self.member_id, self.generation = -1, "", -1
         self._coordinator_calls: dict[Call, Callable[[Any], object]] = {}
+        self._quiet: Waiter | None = None
         self.stable = self.held_back = False
         self.group_metadata = GroupMetadata(self.group, -1, "", self.instance_id)
         self._metadata_timer: Timer | None = None
+        self._metadata_waiter: Waiter | None = None
         self.coordinator_since_us = 0
         self.owned: tuple[str, ...] = ()
         self.fetcher.reset()
@@ -138,7 +140,12 @@ class Member(Process):
         """A broker said that it does not lead, or does not answer: refresh before fetching again."""
         self.stale = True
         if self._backing_off is None:
-            self.want_attention()
+            self._refresh_soon()
+
+    def _refresh_soon(self) -> None:
+        if self._metadata_waiter is not None:
+            self._metadata_waiter.wake()
+        self.want_attention()
 
     @property
     def wants_metadata(self) -> bool:
@@ -152,7 +159,7 @@ class Member(Process):
 
     def _ask_again(self) -> None:
         self._backing_off = None
-        self.want_attention()
+        self._refresh_soon()
 
     def refreshed(self) -> None:
         """Metadata came: from now on somebody looks when it gets too old."""
@@ -201,7 +208,7 @@ class Member(Process):
     def send_to_coordinator(
         self, request: Request, answered: Callable[[Any], object], *, timeout_us: int | None = None
     ) -> None:
-        """Send a request on the coordinator's own connection: once that is given up, all of it ends with None.
+        """Send a request on the coordinator's own connection: once that is given up, every request ends with None.
 
         `timeout_us`: how long it may be parked there instead of `request.timeout.ms`.
         """
@@ -212,9 +219,11 @@ class Member(Process):
                 timer.cancel()
             if self._coordinator_calls.pop(call, None) is not None and response is None:
                 self.coordinator_unknown(disconnected=True)
+            if self._quiet is not None:
+                self._quiet.wake()
             answered(response)
 
-        connection = self.connection(self.coordinator)
+        connection = self.connection(coordinator_node(self.coordinator))
         call = connection.send(request, ended, long_poll=timeout_us is not None, patient=timeout_us is not None)
         self._coordinator_calls[call] = ended
         if timeout_us is not None:
@@ -237,17 +246,35 @@ class Member(Process):
                     group=self.group, member=self.name, broker=self.coordinator, cause=cause, disconnected=disconnected
                 )
             )
+        connection = self._coordinator_connection
         self.coordinator = -1
+        if connection is not None:
+            connection.disconnect()
         calls, self._coordinator_calls = self._coordinator_calls, {}
         for call, ended in calls.items():
-            call.connection.abandon(call)
+            call.give_up()
             ended(None)
         self.want_attention()
 
+    @property
+    def _coordinator_connection(self) -> Connection | None:
+        """The connection that the coordinator is asked over, broken or not."""
+        return self._connections.get(coordinator_node(self.coordinator)) if self.coordinator >= 0 else None
+
     def disconnected(self, connection: Connection) -> None:
         """The coordinator cannot be asked while there is no connection to it: look it up again."""
-        if self.coordinator >= 0 and connection.broker is self.around.brokers[self.coordinator]:
+        if connection is self._coordinator_connection:
             self.coordinator_unknown(disconnected=True)
+
+    async def coordinator_answers(self, until_us: int) -> None:
+        """Wait until the coordinator has answered everything, or is given up, or until an instant.
+
+        Source: `ConsumerNetworkClient.awaitPendingRequests`.
+        """
+        while self._coordinator_calls and self.timeline.now_us < until_us:
+            self._quiet = waiter = self.timeline.waiter("the coordinator's last answers")
+            await self.park_until(waiter, until_us)
+            self._quiet = None
 
     # --- asking each other ------------------------------------------------------------------------------------------
 

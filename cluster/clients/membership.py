@@ -157,8 +157,12 @@ class GroupMembership:
     # --- leaving ------------------------------------------------------------------------------------------------------
 
     async def leave_cleanly(self) -> None:
-        """close(): commit, give up the partitions, LeaveGroup (a static member sends none)."""
+        """close(): commit, give up the partitions, LeaveGroup (a static member sends none), wait for every answer.
+
+        What the coordinator has parked for it, as its JoinGroup at the barrier, is answered first.
+        """
         consumer = self._consumer
+        until_us = consumer.timeline.now_us + CLOSE_TIMEOUT_US
         if consumer.owned:
             if consumer.auto_commit and consumer.stable:
                 await self.commit_sync(CLOSE_TIMEOUT_US)
@@ -168,4 +172,9 @@ class GroupMembership:
         if consumer.coordinator >= 0 and consumer.member_id and consumer.instance_id is None:
             leaving = m.LeavingMember(consumer.member_id, None, reasons.CLOSED)
             consumer.set_state("Left", reasons.CLOSED)
-            await consumer.ask_coordinator(m.LeaveGroupRequest(consumer.group, (leaving,)))
+            consumer.send_to_coordinator(m.LeaveGroupRequest(consumer.group, (leaving,)), _ignore)
+        await consumer.coordinator_answers(until_us)
+
+
+def _ignore(_: object) -> None:
+    """What the coordinator says to a member that leaves changes nothing any more."""

@@ -12,7 +12,8 @@ import trio
 
 from cluster.clients.key_moves import KeyMoves
 from cluster.clients.workload import NEVER_US
-from cluster.connection import Call, Connection, ConnectionAttempts, Endpoint
+from cluster.connection import Call, Connection, Endpoint
+from cluster.connection_attempts import ConnectionAttempts
 from cluster.events import Event
 from cluster.network import Network
 from cluster.protocol.messages import MetadataRequest, MetadataResponse, PartitionMetadata, Request
@@ -20,6 +21,15 @@ from cluster.randomness import random_stream
 from cluster.timeline import TIMED_OUT, TimedOut, Timeline, Timer, Waiter
 
 MS = 1_000
+HIGHEST_NODE = 2_147_483_647  # Integer.MAX_VALUE
+
+
+def coordinator_node(broker: int) -> int:
+    """The node id by which a consumer has a connection to its coordinator beside the one that it fetches over.
+
+    It is its own inverse. Source: `AbstractCoordinator.FindCoordinatorResponseHandler`.
+    """
+    return HIGHEST_NODE - broker
 
 
 class Surroundings(msgspec.Struct):
@@ -182,24 +192,29 @@ class Process:
 
     # --- talking ------------------------------------------------------------------------------------------------------
 
-    def connection(self, broker: int) -> Connection:
-        """The connection to a broker: begun when it is needed, not again before its backoff is over."""
-        connection = self._connections.get(broker)
+    def connection(self, node: int) -> Connection:
+        """The connection to a node, a broker's id or `coordinator_node`: not begun again before its backoff is over."""
+        connection = self._connections.get(node)
         if connection is None or connection.broken:
-            return self._connect(broker, connection)
+            return self._connect(node, connection)
         return connection
 
-    def _connect(self, broker: int, broken: Connection | None) -> Connection:
-        attempts = self._attempts.get(broker)
+    def _connect(self, node: int, broken: Connection | None) -> Connection:
+        attempts = self._attempts.get(node)
         if attempts is None:
-            attempts = self._attempts[broker] = ConnectionAttempts(self._config, self._luck)
+            attempts = self._attempts[node] = ConnectionAttempts(self._config, self._luck)
         if broken is not None and self.timeline.now_us < attempts.not_before_us:
             return broken
         around = self.around
-        endpoint = around.brokers[broker]
+        endpoint = around.brokers[node if node in around.brokers else coordinator_node(node)]
         connection = Connection(around.timeline, around.network, self, endpoint, self._request_timeout_us, attempts)
-        self._connections[broker] = connection
+        self._connections[node] = connection
         return connection
+
+    def backs_off(self, node: int) -> bool:
+        """Whether there is no connection to a node, and none may be begun yet."""
+        connection = self._connections.get(node)
+        return connection is not None and connection.broken and self.timeline.now_us < connection.attempts.not_before_us
 
     def connection_ready_us(self, broker: int) -> int:
         """When to ask again for a connection that is not ready: when its backoff is over; NEVER_US: it will be told."""
@@ -223,27 +238,26 @@ class Process:
         return response
 
     def any_broker(self) -> int:
-        """Whom to ask when nobody in particular is to be asked: the one that was asked last, while it helps.
+        """Whom to ask when nobody in particular is to be asked: the broker with the fewest requests in flight.
 
-        One whose connection broke is passed over until its backoff is over, as long as there is another. Two searches
-        at once that took turns with the dead alone would never come to the living.
-        Source: `NetworkClient.leastLoadedNode` (`canConnect`).
+        One that it is connected to comes before one that it is connecting to, that one before all others, and one whose
+        connection broke is the last, as long as its backoff lasts. Kafka begins to look at a random one, here it is the
+        one that was asked last, while it helps. Source: `NetworkClient.leastLoadedNode`.
         """
         brokers = list(self.around.brokers)
         first = self.number + self._contacts
-        return next(
-            (
-                broker
-                for broker in (brokers[(first + step) % len(brokers)] for step in range(len(brokers)))
-                if not self._must_wait_for(broker)
-            ),
-            brokers[first % len(brokers)],
-        )
+        return min((brokers[(first + step) % len(brokers)] for step in range(len(brokers))), key=self._reluctance)
 
-    def _must_wait_for(self, broker: int) -> bool:
-        """Whether there is no connection to a broker, and none may be begun yet."""
+    def _reluctance(self, broker: int) -> tuple[int, int]:
+        """What speaks against asking a broker: how far it is from being connected, then how busy it is."""
         connection = self._connections.get(broker)
-        return connection is not None and connection.broken and self.timeline.now_us < connection.attempts.not_before_us
+        if connection is None:
+            return 2, 0
+        if connection.ready:
+            return 0, connection.load
+        if not connection.broken:
+            return 1, 0
+        return 3 if self.backs_off(broker) else 2, connection.attempts.not_before_us
 
     def try_another_broker(self) -> None:
         """`any_broker` did not help: the next one may."""

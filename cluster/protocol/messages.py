@@ -47,7 +47,7 @@ class ProduceResponse(Response):
 
 
 class FetchRequest(Request):
-    """Fetch (API 1): positions of the wanted partitions; parked until something can be read.
+    """Fetch (API 1): positions of the wanted partitions; parked until something can be read, for `max_wait_us`.
 
     `positions` maps a partition to (offset, current leader epoch known to the client, -1 = unknown).
     """
@@ -57,6 +57,7 @@ class FetchRequest(Request):
     max_bytes: int
     max_partition_bytes: int
     read_committed: bool = False
+    max_wait_us: int = 500_000
 
 
 class FetchedPartition(msgspec.Struct):

@@ -330,7 +330,7 @@ class Simulation:
         return self._place(topic, self.topics[topic], to)
 
     def _surroundings(self) -> Surroundings:
-        endpoints: dict[int, Endpoint] = dict(self.brokers)
+        endpoints: dict[int, Endpoint] = {broker.id: broker.sockets for broker in self.brokers.values()}
         version = cast(int, self._config["transaction.version"])
         leaders = self.controller.partitions
         return Surroundings(

@@ -5,7 +5,8 @@ from typing import Any
 
 from cluster.broker.peers import CONNECTING
 from cluster.config import resolve
-from cluster.connection import Call, Connection, ConnectionAttempts
+from cluster.connection import Call, Connection
+from cluster.connection_attempts import ConnectionAttempts
 from cluster.network import Cut, Hold, Injury, Network
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import FetchRequest, FetchResponse, InitProducerIdRequest, InitProducerIdResponse
@@ -253,20 +254,20 @@ def test_what_a_connection_had_not_got_onto_the_wire_ends_with_it() -> None:
     flown(play)
 
 
-def test_nobody_hears_of_an_abandoned_or_closed_call() -> None:
+def test_nobody_hears_of_a_call_that_was_given_up_or_closed() -> None:
     async def play(timeline: Timeline) -> None:
         scene = Scene(timeline)
         connection = scene.connect()
         scene.broker.silent = True
-        abandoned, closed = scene.ask(connection, fetch=True), scene.ask(connection, fetch=True)
+        given_up, closed = scene.ask(connection, fetch=True), scene.ask(connection, fetch=True)
         await scene.until(10)
-        connection.abandon(abandoned)
+        given_up.give_up()
         connection.close()
-        for call in (abandoned, closed):
+        for call in (given_up, closed):
             call.reply(FetchResponse([]))
         await scene.until(20)
         assert not scene.answers
-        assert abandoned.done
+        assert given_up.done
         assert closed.done
 
     flown(play)

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 import cluster.telling
+from cluster import connection
 from cluster import events as e
 from cluster.assignors import ASSIGNORS
 from cluster.broker.producer_state import ProducerStates
@@ -172,7 +173,7 @@ def test_a_leader_that_lets_no_follower_back_in_is_caught(monkeypatch: pytest.Mo
 
 
 def test_a_consumer_whose_parked_fetch_is_never_renewed_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Fetcher, "_renew", lambda *_: None)
+    monkeypatch.setattr(connection.Call, "hurry", lambda *_: None)
     assert caught(spec((36, "kill g-2"), partitions=4), "g-1 is at ")
 
 

@@ -44,7 +44,7 @@ def test_a_member_that_wants_another_topic_forgets_the_partition_without_a_leade
 
 
 def test_leaders_are_asked_for_once_in_a_while_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every retry.backoff.ms (100), not as fast as brokers answer."""
+    """Every retry.backoff.ms (100), and what it takes behind a parked Fetch; not as fast as brokers answer."""
     asked: list[tuple[int, str]] = []
     refresh = Consumer.refresh_metadata
 
@@ -55,7 +55,7 @@ def test_leaders_are_asked_for_once_in_a_while_only(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Consumer, "refresh_metadata", seen)
     flown(on_one_replica(group_of((15.0, ALONE), until_s=40, members=1)))
     late = [at_us for at_us, _ in asked if 30 * SECOND_US <= at_us < 35 * SECOND_US]
-    assert 40 <= len(late) <= 50
+    assert 30 <= len(late) <= 50
 
 
 def test_what_has_a_leader_gets_a_position_when_the_first_partition_has_none() -> None:
