@@ -49,6 +49,12 @@ class Broker:
     def disconnected(self, connection: Connection) -> None:
         self.gone.append(connection)
 
+    def read_on(self, connection: Connection, *, answered: bool) -> None:
+        raise AssertionError(f"it keeps no requests: {connection}, {answered}")
+
+    def expire(self, call: Call) -> None:
+        raise AssertionError(f"it parks nothing: {call}")
+
 
 class Client:
     """Watches its connection as a process does; `heard` has what it was told of its connections, with the ms."""
