@@ -256,6 +256,7 @@ class Consumer(Member):
         self.fetcher.route()
         self.membership.joining.look_around()
         self.refreshed()
+        self.want_attention()  # of the poll loop: what has a leader now, or is free to be tried again
         if not self._knows_its_topics():
             await self.sleep(self.retry_backoff_us)
             self.metadata_is_stale()
@@ -377,6 +378,15 @@ class Consumer(Member):
     def heartbeat_refused(self, error: ErrorCode, sent_as: Identity) -> None:
         """A heartbeat that was sent as this member was answered with an error."""
         self.membership.refused(error, sent_as, "HEARTBEAT")
+
+    def coordinator_found(self, broker: int) -> None:
+        """As any member; the heartbeat thread looks as soon as poll() has found it.
+
+        Whichever thread searches holds the lock that the other one waits for (`ensureCoordinatorReady` is synchronized),
+        so a heartbeat that is overdue goes out behind what poll() has to send.
+        """
+        super().coordinator_found(broker)
+        self.heartbeats.wake()
 
     def coordinator_unknown(self, cause: str = "null", *, disconnected: bool = False) -> None:
         """As any member; the heartbeat thread looks for it as well, whatever the poll loop is busy with."""

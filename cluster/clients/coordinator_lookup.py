@@ -6,7 +6,6 @@ connection of its own; one that the member gave up has to back off first, and is
 Source: `AbstractCoordinator.lookupCoordinator`, `ensureCoordinatorReady`, `HeartbeatThread.run`.
 """
 
-from cluster import events as e
 from cluster.clients.member import Member
 from cluster.clients.process import coordinator_node
 from cluster.protocol.errors import ErrorCode
@@ -50,6 +49,4 @@ class CoordinatorLookup:
             consumer.after(consumer.retry_backoff_us, self._ask)
             return
         self.under_way, self._found = False, True
-        consumer.coordinator, consumer.coordinator_since_us = response.broker, consumer.timeline.now_us
-        consumer.tell(e.CoordinatorFound(group=consumer.group, member=consumer.name, broker=response.broker))
-        consumer.want_attention()
+        consumer.coordinator_found(response.broker)

@@ -235,6 +235,12 @@ class Member(Process):
         self.send_to_coordinator(request, waiter.wake)
         return await self.park(waiter)
 
+    def coordinator_found(self, broker: int) -> None:
+        """The coordinator can be asked from now on."""
+        self.coordinator, self.coordinator_since_us = broker, self.timeline.now_us
+        self.tell(e.CoordinatorFound(group=self.group, member=self.name, broker=broker))
+        self.want_attention()
+
     def coordinator_unknown(self, cause: str = "null", *, disconnected: bool = False) -> None:
         """The coordinator does not answer, or says that it is not one: drop its connection, look it up again.
 

@@ -11,7 +11,7 @@ from cluster.config import Value
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest, HeartbeatResponse
 from cluster.spec import TopicSpec
-from tests.cluster.test_timing_facts import SECOND_US, flown, spec
+from tests.cluster.test_timing_facts import MS, SECOND_US, flown, spec
 
 
 @pytest.mark.parametrize("error", [ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION])
@@ -36,10 +36,14 @@ def test_giving_the_coordinator_up_ends_what_is_under_way_there() -> None:
     assert member.coordinator == -1
 
 
-def test_a_member_asked_to_stop_while_it_joins_leaves_at_once() -> None:
+def test_a_member_asked_to_stop_while_it_joins_leaves_at_once_and_ends_with_the_barrier() -> None:
+    """Its LeaveGroup waits behind its own JoinGroup, and close() for the answers (`awaitPendingRequests`)."""
     flight = flown(spec((10, "kill g-2"), (11, "start g-2"), (13, "stop g-1"), until_s=30, members=2))
+    (left,) = flight.all(e.MemberStateChanged, member="g-1", state="Left")
+    assert left.at_us == 13 * SECOND_US
+    barrier = flight.all(e.JoinBarrierCompleted, 13 * SECOND_US)[0]
     (stopped,) = flight.all(e.MemberStopped, member="g-1")
-    assert stopped.at_us < 13.1 * SECOND_US
+    assert 13.1 * SECOND_US < barrier.at_us < stopped.at_us < barrier.at_us + 10 * MS
 
 
 def test_reading_goes_on_while_the_coordinator_is_gone() -> None:
