@@ -15,6 +15,7 @@ from cluster.events import EVENT_KINDS, Event
 from recordings import (
     kafka_log_consumers,
     kafka_log_groups,
+    kafka_log_heartbeats,
     kafka_log_offsets,
     kafka_log_producers,
     kafka_log_servers,
@@ -23,7 +24,14 @@ from recordings.kafka_log_notes import Line, Notes
 
 Renderer = Callable[[Notes, Any], list[Line]]
 
-WRITERS = (kafka_log_consumers, kafka_log_offsets, kafka_log_producers, kafka_log_groups, kafka_log_servers)
+WRITERS = (
+    kafka_log_consumers,
+    kafka_log_heartbeats,
+    kafka_log_offsets,
+    kafka_log_producers,
+    kafka_log_groups,
+    kafka_log_servers,
+)
 """Whoever writes a log, clients first: what several write of one event was caused by a client."""
 
 RENDERERS: dict[type[Event], tuple[Renderer, ...]] = {

@@ -91,6 +91,7 @@ def member_started(notes: Notes, event: e.MemberStarted) -> list[Line]:
     known = notes.member(event.member)
     known.running, known.generation, known.member_id, known.coordinator, known.asked = True, -1, "", -1, ""
     known.owned, known.unpositioned, known.fenced_by_commit = {}, {}, False
+    known.commits_in_hand, known.beat_refused = 0, ""
     if event.member in notes.transactional_ids:
         known.subscribes_later = True  # when initTransactions() has returned
         return []
@@ -109,13 +110,19 @@ def member_stopped(notes: Notes, event: e.MemberStopped) -> list[Line]:
 
 
 def coordinator_found(notes: Notes, event: e.CoordinatorFound) -> list[Line]:
-    notes.member(event.member).coordinator = event.broker
+    known = notes.member(event.member)
+    if event.broker != known.found:
+        known.found, known.unheard = event.broker, 0  # what another one has in hand it does not tell any more
+    known.coordinator = event.broker
     return [consumer_line(notes, event.member, f"Discovered group coordinator {_node(event.broker)}")]
 
 
 def coordinator_lost(notes: Notes, event: e.CoordinatorLost) -> list[Line]:
     """What made it lose the coordinator has its own line only after a heartbeat."""
-    notes.member(event.member).coordinator = -1
+    known = notes.member(event.member)
+    known.coordinator = -1
+    known.unheard += known.commits_in_hand
+    known.commits_in_hand = 0
     node, gone = _node(event.broker), str(event.disconnected).lower()
     message = (
         f"Group coordinator {node} is unavailable or invalid due to cause: {event.cause}. isDisconnected: {gone}."
@@ -238,7 +245,17 @@ def _refused(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> l
             pass
     lines += _reset(notes, event.member, event.reason, member_id=error != "ILLEGAL_GENERATION")
     known.asked = event.reason
+    beat, known.beat_refused = known.beat_refused, ""
+    if beat and api != "HEARTBEAT":
+        lines.append(stale_heartbeat(notes, event.member, sent, beat))
     return lines
+
+
+def stale_heartbeat(notes: Notes, member: str, sent: str, error: str) -> Line:
+    """The refusal of a heartbeat that was sent as somebody who the member is no more."""
+    instance = optional(notes.member(member).instance_id)
+    message = f"Attempt to heartbeat with stale {sent} and group instance id {instance} failed due to {error},"
+    return consumer_line(notes, member, f"{message} ignoring the error")
 
 
 def _reset(notes: Notes, member: str, reason: str, *, member_id: bool = True) -> list[Line]:
@@ -263,32 +280,6 @@ def _left(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> list
     return [*lines, *_reset(notes, member, LEAVING)]
 
 
-def heartbeat_answered(notes: Notes, event: e.HeartbeatAnswered) -> list[Line]:
-    """Each refusal asks for a rejoin, until JoinGroup is sent; also while the application does not poll."""
-    known = notes.members.get(event.member)
-    if known is None or not known.running:
-        return []
-    if event.member_id != known.member_id:
-        return _stale(notes, event, known)
-    if event.error == "REBALANCE_IN_PROGRESS" and known.state in {"Stable", "Revoking"}:
-        known.asked = reasons.ALREADY_REBALANCING
-        return [consumer_line(notes, event.member, f"Request joining group due to: {reasons.ALREADY_REBALANCING}")]
-    return []
-
-
-def _stale(notes: Notes, event: e.HeartbeatAnswered, known: MemberNotes) -> list[Line]:
-    """The answer is about whom it was before."""
-    if event.error not in {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_INSTANCE_ID"}:
-        return []
-    if f"'{event.member_id}'" not in known.former:
-        return []
-    message = (
-        f"Attempt to heartbeat with stale {known.former} and group instance id {optional(known.instance_id)} failed due"
-        f" to {event.error}, ignoring the error"
-    )
-    return [consumer_line(notes, event.member, message)]
-
-
 def _fenced(notes: Notes, member: str, known: MemberNotes) -> list[Line]:
     """FENCED_INSTANCE_ID by the answer to a heartbeat, a JoinGroup or a SyncGroup; a commit says it by itself."""
     sent, instance = _own_generation(notes, known), optional(known.instance_id)
@@ -301,11 +292,6 @@ def _fenced(notes: Notes, member: str, known: MemberNotes) -> list[Line]:
     message = f"Attempt to heartbeat with {sent} and group instance id {instance} failed due to FENCED_INSTANCE_ID,"
     reason = reasons.encountered("FENCED_INSTANCE_ID", "HEARTBEAT")
     return [consumer_line(notes, member, f"{message} resetting generation"), *_reset(notes, member, reason)]
-
-
-def consumer_fenced(notes: Notes, event: e.ConsumerFenced) -> list[Line]:
-    message = f"Caught fenced group.instance.id {optional(event.instance_id)} error in heartbeat thread"
-    return [consumer_line(notes, event.member, message, level="ERROR")]
 
 
 def application_failed(notes: Notes, event: e.ApplicationFailed) -> list[Line]:

@@ -59,7 +59,9 @@ class MemberNotes(msgspec.Struct):
     `asked`: the reason that it has given last for a rejoin; `hands_over`: it gives up what its assignment does not have
     any more (KIP-429); `unpositioned`: partitions that it was just given; `reset_to`: where it began to read them, and
     the leader epoch that came with that. `joined_topics`: what it subscribed to at its
-    last JoinGroup; `counts`: how many partitions each topic had that it assigned as a leader.
+    last JoinGroup; `counts`: how many partitions each topic had that it assigned as a leader. `commits_in_hand`: its
+    coordinator (`found` last) has not answered them; `unheard`: nor will those be heard, for the connection is gone.
+    `beat_refused`: the error of a heartbeat that was refused, of which it does not know yet.
     """
 
     group: str = ""
@@ -68,6 +70,10 @@ class MemberNotes(msgspec.Struct):
     generation: int = -1
     member_id: str = ""
     coordinator: int = -1
+    found: int = -1
+    commits_in_hand: int = 0
+    unheard: int = 0
+    beat_refused: str = ""
     running: bool = False
     asked: str = ""
     state: str = "Left"

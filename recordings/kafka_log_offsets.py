@@ -4,7 +4,7 @@
 
 from cluster import events as e
 from recordings.kafka_log_consumers import CONSUMER, ERRORS, consumer_line, generation_of, optional
-from recordings.kafka_log_notes import Line, Notes
+from recordings.kafka_log_notes import Line, MemberNotes, Notes
 
 UTILS = "org.apache.kafka.clients.consumer.internals.ConsumerUtils"
 SUBSCRIPTIONS = "org.apache.kafka.clients.consumer.internals.SubscriptionState"
@@ -17,6 +17,8 @@ def offset_commit_refused(notes: Notes, event: e.OffsetCommitRefused) -> list[Li
     known = notes.members.get(event.member)
     if known is None or not known.running:
         return []  # a process that is gone writes nothing
+    if event.error in RETRIABLE and _unheard(known):
+        return []
     if event.error == "CommitFailedException":
         message = "Failing OffsetCommit request since the consumer is not part of an active group"
         return [consumer_line(notes, event.member, message)]
@@ -37,8 +39,24 @@ def offset_commit_refused(notes: Notes, event: e.OffsetCommitRefused) -> list[Li
     return lines
 
 
+def session_renewed(notes: Notes, event: e.SessionRenewed) -> list[Line]:
+    notes.member(event.member).commits_in_hand += 1
+    return []
+
+
+def _unheard(known: MemberNotes) -> bool:
+    """A commit has been settled: whether its member has given up the connection over which it waited."""
+    if known.unheard:
+        known.unheard -= 1
+        return True
+    known.commits_in_hand = max(0, known.commits_in_hand - 1)
+    return False
+
+
 def offsets_committed(notes: Notes, event: e.OffsetsCommitted) -> list[Line]:
     """A commit carries the leader epoch of what was read last; one of a transaction's application does not."""
+    if event.member in notes.members:
+        _unheard(notes.members[event.member])
     for partition, offset in event.offsets.items():
         epoch = notes.read_epoch(event.member, partition, offset) if event.member else None
         notes.committed_epochs[event.group, partition] = epoch
