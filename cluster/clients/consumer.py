@@ -17,6 +17,7 @@ from cluster.clients.applications import Application
 from cluster.clients.heartbeat import HeartbeatThread
 from cluster.clients.member import MS, Identity, Member
 from cluster.clients.membership import GroupMembership
+from cluster.clients.metadata_refresh import MetadataRefresh
 from cluster.clients.process import Surroundings
 from cluster.config import in_flight_keys
 from cluster.protocol import reasons
@@ -43,6 +44,7 @@ class Consumer(Member):
         self.application, self.declared = application, spec
         self.heartbeats = HeartbeatThread(self)
         self.membership = GroupMembership(self)
+        self.metadata = MetadataRefresh(self, self.membership.joining)
         self._closing = False
         self._failure: str | None = None
         self._stalled_until_us: int | None = None
@@ -106,7 +108,7 @@ class Consumer(Member):
             self.scope = nursery.cancel_scope
             self.timeline.start(nursery, self._poll_loop, name=f"{self.name}/poll")
             self.timeline.start(nursery, self.heartbeats.run, name=f"{self.name}/heartbeat")
-            self.timeline.start(nursery, self._refresh_when_stale, name=f"{self.name}/metadata")
+            self.timeline.start(nursery, self.metadata.run, name=f"{self.name}/metadata")
 
     def kill(self) -> None:
         """Kill -9: what the application had finished by now counts, nothing else is said to anybody."""
@@ -230,44 +232,12 @@ class Consumer(Member):
             self.seek_back(self._seeks)
             self._seeks = {}
         elif self.wants_metadata and not self.topic_partitions:
-            await self._refresh()
+            await self.metadata.refresh()
         elif self.membership.wants_work:
             await self.membership.work()
         else:
             self.attention = False
         return self.alive
-
-    async def _refresh_when_stale(self) -> None:
-        """Refresh metadata beside everything else: poll() waits for the first ones only, which it cannot do without."""
-        while True:
-            if self.wants_metadata and self.topic_partitions:
-                await self._refresh()
-            else:
-                self._metadata_waiter = waiter = self.timeline.waiter("stale metadata")
-                await self.park(waiter)
-
-    async def _refresh(self) -> None:
-        """Ask who leads what. poll() does not wait for a leader: it reads what has one, and rejoins if it must.
-
-        Source: `ConsumerCoordinator.poll` never waits for leaders; `Metadata.timeToNextUpdate` spaces the requests.
-        """
-        self.stale = False
-        await self.refresh_metadata(self.watched_topics)
-        self.fetcher.route()
-        self.membership.joining.look_around()
-        self.refreshed()
-        self.want_attention()  # of the poll loop: what has a leader now, or is free to be tried again
-        if not self._knows_its_topics():
-            await self.sleep(self.retry_backoff_us)
-            self.metadata_is_stale()
-        elif any(self.leader_of(name) < 0 for name in self.owned):
-            self.refresh_again()
-        elif self.state == "Stable" and not self.membership.joining.needed:
-            await self.sleep(self.retry_backoff_us)
-
-    def _knows_its_topics(self) -> bool:
-        """Whether every topic of the subscription is known."""
-        return all(self.topic_partitions.get(topic) for topic in self.topics)
 
     async def _close(self) -> None:
         """close(): commit, onPartitionsRevoked, LeaveGroup; then the process ends. What it wrote is flushed before."""
@@ -382,8 +352,8 @@ class Consumer(Member):
     def coordinator_found(self, broker: int) -> None:
         """As any member; the heartbeat thread looks as soon as poll() has found it.
 
-        Whichever thread searches holds the lock that the other one waits for (`ensureCoordinatorReady` is synchronized),
-        so a heartbeat that is overdue goes out behind what poll() has to send.
+        `ensureCoordinatorReady` is synchronized, so that thread waits for it; a heartbeat that is overdue goes out
+        behind what poll() has to send.
         """
         super().coordinator_found(broker)
         self.heartbeats.wake()

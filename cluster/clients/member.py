@@ -142,6 +142,11 @@ class Member(Process):
         if self._backing_off is None:
             self._refresh_soon()
 
+    async def stale_metadata(self) -> None:
+        """Wait until somebody finds it stale."""
+        self._metadata_waiter = waiter = self.timeline.waiter("stale metadata")
+        await self.park(waiter)
+
     def _refresh_soon(self) -> None:
         if self._metadata_waiter is not None:
             self._metadata_waiter.wake()
