@@ -189,6 +189,7 @@ OFFSETS = [
     *offsets_marker("COMMIT"),
 ]
 CHANGED = e.SubscriptionChanged(group="g", member="g-1", topics=("payments",))
+GIVEN_UP = e.CoordinatorLost(group="g", member="g-1", broker=1, cause="null", disconnected=True)
 CALM = [*declared(), *stable(1, g1=(P,), g2=()), beat(10_000 * MS)]
 HELD_UP = [*CALM, renewed(10_100), other_beat(14_000)]
 
@@ -237,6 +238,7 @@ MORE: list[tuple[str, list[e.Event]]] = [
     ("G13", [*declared(instance="i"), *stable(1, g1=(P,)), replaced(1), at(20_000, committed(0))]),
     ("G14", [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), committed(5), committed(4)]),
     ("G14", [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), committed(5), loaded(P)]),
+    ("G14", [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), GIVEN_UP, *map(committed, (5, 4, 5, 4))]),
     ("S1", [*declared(), *stable(1, g1=(P,)), beat(5_000 * MS, -1), removed(14_900, "session expired")]),
     ("S1", [*CALM, e.FaultStarted(fault=1, text="stall g-2", ends_at_us=-1), beat(17_000 * MS)]),
     ("S1", [*declared(), *stable(1, g1=(P,), g2=()), replaced(1_000), other_beat(12_100)]),
@@ -278,6 +280,7 @@ MORE: list[tuple[str, list[e.Event]]] = [
 ]  # fmt: skip
 
 LEGAL: list[list[e.Event]] = [
+    [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), GIVEN_UP, *map(committed, (5, 4, 5))],
     [*DEALT, *stable(1, g1=(P,), g2=())],
     [*DEALT, CHANGED, said("g-1"), said("g-1", "new"), received("g-1", "new"), *stable(1, g1=(P,), g2=())],
     [*DEALT, *cooperative(1, g1=(P,), g2=()), given("g-1"), *joining("g-1"), barrier(2, "g-1", "g-2"), loaded_again(),
