@@ -3,6 +3,7 @@
 # ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
 
 from cluster import events as e
+from recordings.java_maps import commit_order
 from recordings.kafka_log_consumers import CONSUMER, ERRORS, consumer_line, generation_of, optional
 from recordings.kafka_log_notes import Line, MemberNotes, Notes
 
@@ -25,8 +26,8 @@ def offset_commit_refused(notes: Notes, event: e.OffsetCommitRefused) -> list[Li
     error, said = event.error, ERRORS.get(event.error, event.error)
     level = "WARN" if error in RETRIABLE else "ERROR"
     lines = []
-    for partition, offset in list(event.offsets.items())[:1]:  # the client gives up at the first
-        message = f"Offset commit failed on partition {partition} at offset {offset}: {said}"
+    for partition in commit_order(event.offsets)[:1]:  # the client gives up at the first
+        message = f"Offset commit failed on partition {partition} at offset {event.offsets[partition]}: {said}"
         lines.append(consumer_line(notes, event.member, message, level=level))
     sent = generation_of(notes, known, event.generation, event.member_id)
     if error in {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"}:
