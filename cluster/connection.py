@@ -26,6 +26,8 @@ from cluster.network import Link, Network
 from cluster.protocol.messages import Request, Response
 from cluster.timeline import Timeline
 
+NEVER_FROZEN = (-1, -1)
+
 
 class Endpoint(Protocol):
     """A broker, as a connection sees it."""
@@ -56,9 +58,10 @@ class Endpoint(Protocol):
 
 
 class Owner(Protocol):
-    """A client's process, as a connection sees it: `running` is false while it is frozen or dead."""
+    """A client's process, as a connection sees it; `frozen_us`: from when to when it was frozen last."""
 
     name: str
+    frozen_us: tuple[int, int]
 
     @property
     def running(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from cluster.broker.control_plane import ControlPlane
 from cluster.config import resolve
-from cluster.connection import Call, Connection
+from cluster.connection import NEVER_FROZEN, Call, Connection
 from cluster.connection_attempts import ConnectionAttempts
 from cluster.network import Network
 from cluster.protocol.messages import Request
@@ -41,7 +41,7 @@ class Peers:
 
     def __init__(self, host: PeerHost) -> None:
         self._host = host
-        self.name = host.name
+        self.name, self.frozen_us = host.name, NEVER_FROZEN  # brokers' requests among themselves are not parked
         self._connections: dict[int, Connection] = {}
         self._attempts: dict[int, ConnectionAttempts] = {}
         self._random = random_stream(host.network.seed, f"connections/{host.name}").random

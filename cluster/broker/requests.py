@@ -217,16 +217,10 @@ class Requests:
         call.park()
 
     def expire(self, call: Call) -> None:
-        """Answer a parked Fetch when its `fetch.max.wait.ms` is over, if nothing comes for it before.
-
-        It stands for all the idle ones that would have followed each other since it was sent: each goes to the broker,
-        waits there and comes back, which is when the client sends the next one.
-        """
-        request: m.FetchRequest = call.request
-        server, out_us = self._server, call.connection.outbound.latency_us
-        ends_us = out_us + request.max_wait_us
-        phase_us = (server.timeline.now_us - call.sent_us) % (ends_us + call.connection.inbound.latency_us)
-        server.after(max(0, ends_us - phase_us), self._expired, call)
+        """Answer a parked Fetch when its `fetch.max.wait.ms` is over, if nothing comes for it before."""
+        server = self._server
+        now_us = server.timeline.now_us
+        server.after(max(0, _idle_until_us(call, now_us) - now_us), self._expired, call)
 
     @staticmethod
     def _expired(call: Call) -> None:
@@ -313,3 +307,21 @@ class Requests:
             self._producer_ids = range(first, first + PRODUCER_IDS_IN_BLOCK)
         producer_id, self._producer_ids = self._producer_ids[0], self._producer_ids[1:]
         return producer_id
+
+
+def _idle_until_us(call: Call, now_us: int) -> int:
+    """When a parked Fetch is over. It stands for all the idle ones that would have followed each other since.
+
+    Each goes to the broker, waits there and comes back, which is when the client sends the next one. While it is frozen
+    it sends none: its last one is over, so that what it asks first when it thaws waits for nothing.
+    """
+    connection, began_us = call.connection, call.sent_us
+    lasts_us = connection.outbound.latency_us + call.request.max_wait_us
+    period_us = lasts_us + connection.inbound.latency_us
+    from_us, to_us = connection.owner.frozen_us
+    if began_us < from_us <= now_us:
+        ends_us = from_us - (from_us - began_us) % period_us + lasts_us
+        if now_us < max(ends_us, to_us) + period_us:
+            return ends_us
+        began_us = max(ends_us + period_us - lasts_us, to_us)
+    return now_us - (now_us - began_us) % period_us + lasts_us

@@ -46,6 +46,7 @@ class CoordinatorLookup:
             return
         connection = consumer.connection(coordinator_node(response.broker))
         if connection.broken and connection.given_up:  # just now: somebody else may be it by the time it may be asked
+            consumer.coordinator_unavailable(response.broker)
             consumer.after(consumer.retry_backoff_us, self._ask)
             return
         self.under_way, self._found = False, True

@@ -246,6 +246,12 @@ class Member(Process):
         self.tell(e.CoordinatorFound(group=self.group, member=self.name, broker=broker))
         self.want_attention()
 
+    def coordinator_unavailable(self, broker: int) -> None:
+        """The coordinator is found again, and may not be connected to yet. Source: `ensureCoordinatorReady`."""
+        cause = "coordinator unavailable"
+        self.tell(e.CoordinatorFound(group=self.group, member=self.name, broker=broker))
+        self.tell(e.CoordinatorLost(group=self.group, member=self.name, broker=broker, cause=cause, disconnected=False))
+
     def coordinator_unknown(self, cause: str = "null", *, disconnected: bool = False) -> None:
         """The coordinator does not answer, or says that it is not one: drop its connection, look it up again.
 

@@ -12,7 +12,7 @@ import trio
 
 from cluster.clients.key_moves import KeyMoves
 from cluster.clients.workload import NEVER_US
-from cluster.connection import Call, Connection, Endpoint
+from cluster.connection import NEVER_FROZEN, Call, Connection, Endpoint
 from cluster.connection_attempts import ConnectionAttempts
 from cluster.events import Event
 from cluster.network import Network
@@ -56,6 +56,7 @@ class Process:
         self.around, self.name, self.number = around, name, number
         self.timeline, self.tell = around.timeline, around.tell
         self.alive = self.running = False
+        self.frozen_us = NEVER_FROZEN
         self.scope: trio.CancelScope | None = None
         self._config = config
         self._connections: dict[int, Connection] = {}
@@ -179,10 +180,12 @@ class Process:
     def freeze(self) -> None:
         """Stop every thread where it is."""
         self.running = False
+        self.frozen_us = self.timeline.now_us, NEVER_US
 
     def thaw(self) -> None:
         """Go on: first with what has arrived meanwhile, in order."""
         self.running = True
+        self.frozen_us = self.frozen_us[0], self.timeline.now_us
         backlog, self._backlog = self._backlog, []
         for action, argument in backlog:
             action(argument)

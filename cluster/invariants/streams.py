@@ -12,7 +12,6 @@ from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 
-
 LEFT_BEHIND = 3  # connections given up whose parked commit has not timed out yet (offsets.commit.timeout.ms)
 
 

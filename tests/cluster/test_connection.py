@@ -5,7 +5,7 @@ from typing import Any
 
 from cluster.broker.peers import CONNECTING
 from cluster.config import resolve
-from cluster.connection import Call, Connection
+from cluster.connection import NEVER_FROZEN, Call, Connection
 from cluster.connection_attempts import ConnectionAttempts
 from cluster.network import Cut, Hold, Injury, Network
 from cluster.protocol.errors import ErrorCode
@@ -59,7 +59,7 @@ class Broker:
 class Client:
     """Watches its connection as a process does; `heard` has what it was told of its connections, with the ms."""
 
-    name, running = "client-1", True
+    name, running, frozen_us = "client-1", True, NEVER_FROZEN
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
