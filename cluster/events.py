@@ -457,6 +457,15 @@ class JoinBarrierCompleted(Event, frozen=True, kw_only=True):
     waited_us: int
 
 
+class AssignmentMade(Event, frozen=True, kw_only=True):
+    """The leader of a generation has assigned the partitions: member id → partitions. Its SyncGroup may be refused."""
+
+    group: str
+    member: str
+    generation: int
+    assignments: dict[str, tuple[str, ...]]
+
+
 class SyncReceived(Event, frozen=True, kw_only=True):
     """A member's SyncGroup reached the coordinator; the leader's brings the assignment: member id → partitions.
 

@@ -314,25 +314,27 @@ def subscription_changed(notes: Notes, event: e.SubscriptionChanged) -> list[Lin
     return [subscribed(notes, event.member)]
 
 
-def sync_received(notes: Notes, event: e.SyncReceived) -> list[Line]:
-    """What the leader wrote before it sent its SyncGroup; one that is back in a Stable group assigns nothing."""
-    if not event.leader:
-        return []
+def assignment_made(notes: Notes, event: e.AssignmentMade) -> list[Line]:
     known, group = notes.member(event.member), notes.group(event.group)
-    if group.state == "Stable":
-        message = (
-            f"Skipped assignment for returning static leader at generation {known.generation}. The static leader will"
-            " continue with its existing assignment."
-        )
-        return [consumer_line(notes, event.member, message)]
     known.counts = {topic: notes.partition_counts.get(topic, 0) for topic in notes.topics_of(event.group)}
     lines = _final(event) if group.protocol == "sticky" else []
     shares = ", ".join(f"{member_id}={_assignment(given)}" for member_id, given in event.assignments.items())
-    message = f"Finished assignment for group at generation {known.generation}: {{{shares}}}"
+    message = f"Finished assignment for group at generation {event.generation}: {{{shares}}}"
     return [*lines, consumer_line(notes, event.member, message)]
 
 
-def _final(event: e.SyncReceived) -> list[Line]:
+def sync_received(notes: Notes, event: e.SyncReceived) -> list[Line]:
+    """What a leader that is back in a Stable group wrote before it sent its SyncGroup: it assigns nothing."""
+    if not event.leader or notes.group(event.group).state != "Stable":
+        return []
+    message = (
+        f"Skipped assignment for returning static leader at generation {notes.member(event.member).generation}. The"
+        " static leader will continue with its existing assignment."
+    )
+    return [consumer_line(notes, event.member, message)]
+
+
+def _final(event: e.AssignmentMade) -> list[Line]:
     """What the sticky assignor says itself; the cooperative one says it before it holds back what changes hands."""
     shares = ", ".join(f"{member_id}=[{', '.join(given)}]" for member_id, given in event.assignments.items())
     return [Line("INFO", "", f"Final assignment of partitions to consumers: \n{{{shares}}}", STICKY)]

@@ -230,6 +230,14 @@ class Joining:
         if error.retriable:
             self._rest()
 
+    def _tell_assignment(self, assignments: dict[str, tuple[str, ...]]) -> None:
+        consumer = self._consumer
+        consumer.tell(
+            e.AssignmentMade(
+                group=consumer.group, member=consumer.name, generation=consumer.generation, assignments=assignments
+            )
+        )
+
     async def _joined(self, joined: m.JoinGroupResponse) -> None:
         """A new generation, and heartbeats from now on; the leader deals the partitions."""
         consumer = self._consumer
@@ -249,6 +257,7 @@ class Joining:
                 except AssignorFailed as failure:
                     consumer.fail(str(failure))
                     return
+                self._tell_assignment(assignments)
         if consumer.coordinator < 0:
             self._failed("SYNC_GROUP", ErrorCode.COORDINATOR_NOT_AVAILABLE)
             return

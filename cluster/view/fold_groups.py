@@ -103,6 +103,10 @@ def join_barrier_completed(view: ClusterView, event: e.JoinBarrierCompleted) -> 
         _close(view, group, event.at_us)
 
 
+def assignment_made(view: ClusterView, event: e.AssignmentMade) -> None:
+    """It counts when its SyncGroup is taken in."""
+
+
 def sync_received(view: ClusterView, event: e.SyncReceived) -> None:
     group = view.groups[event.group]
     group.session_deadlines_us[event.member_id] = event.session_deadline_us

@@ -142,9 +142,9 @@ STORY: list[tuple[type[Event], str, Callable[[Any], tuple[str, ...] | None]]] = 
         lambda it: (it.partition, ids(it.isr)) if told(it.partition) and "fenced" in it.reason else None,
     ),
     (
-        e.SyncReceived,
+        e.AssignmentMade,
         CONSUMER + r"Finished assignment for group at generation \d+: \{(\S+)=Assignment\(partitions=\[",
-        lambda it: (it.member, it.group, next(iter(it.assignments))) if it.leader else None,
+        lambda it: (it.member, it.group, next(iter(it.assignments))),
     ),
     (
         e.PartitionsAssigned,

@@ -90,9 +90,8 @@ def test_the_sticky_assignor_says_what_it_assigned() -> None:
         group="billing", generation=4, protocol="sticky", leader="billing-1", members={ID: "billing-1"},
         session_deadlines_us={}, last_joined="", waited_us=0,
     )  # fmt: skip
-    share = e.SyncReceived(
-        group="billing", member="billing-1", member_id=ID, leader=True, assignments={ID: ("orders-0", "orders-1")}
-    )
+    shares = {ID: ("orders-0", "orders-1")}
+    share = e.AssignmentMade(group="billing", member="billing-1", generation=4, assignments=shares)
     assert lines_of(rebalance("any"), sticky, share)[2] == (
         f"Final assignment of partitions to consumers: \n{{{ID}=[orders-0, orders-1]}}"
     )
@@ -105,7 +104,7 @@ def test_what_has_changed_is_said_in_full() -> None:
         f"{CLIENT}Request joining group due to: subscription has changed from [orders] at the beginning of the rebalance to"
         " [orders, payments]"
     )
-    share = e.SyncReceived(group="billing", member="billing-1", member_id=ID, leader=True, assignments={ID: ()})
+    share = e.AssignmentMade(group="billing", member="billing-1", generation=4, assignments={ID: ()})
     more = e.PartitionsAdded(topic="orders", partitions=2)
     again = state("Revoking", reasons.METADATA_CHANGED, generation=3)
     assert lines_of(rebalance("any"), share, more, again)[-1] == (

@@ -223,5 +223,6 @@ _COMMON = (
     e.PositionsMovedOn,
     e.HeartbeatAnswered,
     e.SessionRenewed,
+    e.AssignmentMade,
 )
 """Events of which no line of the log of events is made."""
