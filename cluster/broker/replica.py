@@ -26,7 +26,6 @@ from cluster.reach import reached
 
 REPLICA_FETCH_MAX_BYTES = 1_048_576
 NO_LIMIT = 1 << 62
-
 Committed = Callable[[ErrorCode], object]
 
 
@@ -234,8 +233,10 @@ class Replica(FollowingReplica):
         """Call `committed(NONE)` once everything below `offset` is committed, or with an error upon resignation."""
         if self.high_watermark >= offset:
             committed(ErrorCode.NONE)
-        else:
+        elif not self.waiting or self.waiting[-1][0] <= offset:
             self.waiting.append((offset, committed))
+        else:  # an earlier batch, sent again while a later one waits
+            self.waiting.insert(sum(other <= offset for other, _ in self.waiting), (offset, committed))
 
     def _push(self, follower: Follower) -> None:
         log, buggify = self.log, self.host.buggify
@@ -355,12 +356,11 @@ class Replica(FollowingReplica):
         self.high_watermark = offset
         if self.log.transactions.undecided:
             self.log.transactions.high_watermark_at(offset)
-        host = self.host
+        host, waiting = self.host, self.waiting
         self.high_watermark_us = host.now_us
         host.tell(
             HighWatermarkAdvanced(partition=self.partition, offset=offset, leader_epoch=self.metadata.leader_epoch)
         )
-        waiting = self.waiting
         while waiting and waiting[0][0] <= offset:
             waiting.popleft()[1](ErrorCode.NONE)
         if self.fetches:

@@ -316,7 +316,7 @@ def _idle_until_us(call: Call, now_us: int) -> int:
     it sends none: its last one is over, so that what it asks first when it thaws waits for nothing.
     """
     connection, began_us = call.connection, call.sent_us
-    lasts_us = connection.outbound.latency_us + call.request.max_wait_us
+    lasts_us: int = connection.outbound.latency_us + call.request.max_wait_us
     period_us = lasts_us + connection.inbound.latency_us
     from_us, to_us = connection.owner.frozen_us
     if began_us < from_us <= now_us:

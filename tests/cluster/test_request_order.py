@@ -179,3 +179,14 @@ def test_a_client_has_its_coordinator_on_a_connection_of_its_own() -> None:
     flight: Flown = flown(scenario)
     beats = [beat.at_us for beat in flight.all(e.HeartbeatAnswered)]
     assert {after - before for before, after in pairwise(beats)} == {SECOND_US}
+
+
+def test_a_batch_that_is_sent_again_while_a_later_one_waits_is_settled_first() -> None:
+    """Of a connection that was given up one more request is served: the retry of an earlier batch comes behind it."""
+    flight = flown(spec(until_s=5))
+    partition = flight.simulation.controller.partitions["orders-0"]
+    replica = flight.simulation.brokers[partition.leader].replicas["orders-0"]
+    high_watermark = replica.high_watermark
+    for more in (10, 20, 5, 10):
+        replica.when_committed(high_watermark + more, lambda _: None)
+    assert [offset - high_watermark for offset, _ in replica.waiting] == [5, 10, 10, 20]
