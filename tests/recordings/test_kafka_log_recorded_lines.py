@@ -90,8 +90,9 @@ def test_the_sticky_assignor_says_what_it_assigned() -> None:
         group="billing", generation=4, protocol="sticky", leader="billing-1", members={ID: "billing-1"},
         session_deadlines_us={}, last_joined="", waited_us=0,
     )  # fmt: skip
-    shares = {ID: ("orders-0", "orders-1")}
-    share = e.AssignmentMade(group="billing", member="billing-1", generation=4, assignments=shares)
+    share = e.AssignmentMade(
+        group="billing", member="billing-1", generation=4, assignments={ID: ("orders-0", "orders-1")}
+    )
     assert lines_of(rebalance("any"), sticky, share)[2] == (
         f"Final assignment of partitions to consumers: \n{{{ID}=[orders-0, orders-1]}}"
     )
