@@ -17,6 +17,7 @@ WRITTEN_US = 5_500_000  # offsets.commit.timeout.ms and what comes with it
 LATE_US = 1_000_000
 SETTLED_US = 3_000_000  # what was held up has arrived by then
 SESSION_EXPIRED, POLL_INTERVAL_EXCEEDED, SYNC_TIMED_OUT = "session expired", "poll interval exceeded", "sync timed out"
+NOT_WRITTEN = "COORDINATOR_NOT_AVAILABLE"
 _OF_ONE_PROCESS = ("kill", "stop", "stall", "pause heartbeats", "fill", "slow disk", "abandon")
 
 
@@ -63,6 +64,7 @@ class DurationInvariants:
         furthest_us = max((link.latency_us for link in spec.network.links), default=0)
         self._slack_us = 8 * int(max(spec.network.latency_us, furthest_us) * (1 + spec.network.jitter)) + 20 * MS
         self._watches: dict[str, _Watch] = {}
+        self._given_up: dict[str, list[tuple[int, dict[str, int]]]] = {}  # member id → commits that timed out
         self._polled_us: dict[str, int] = {}  # member → when its application stopped to call poll()
         self._changed: dict[str, None] = {}  # processes that are configured otherwise in flight
         self._disturbed_us = self._split_us = 0
@@ -83,6 +85,8 @@ class DurationInvariants:
             e.SettingChanged: self.setting_changed,
             e.HeartbeatAnswered: self.heartbeat_answered,
             e.SessionRenewed: self.session_renewed,
+            e.OffsetsCommitted: self.offsets_committed,
+            e.OffsetCommitRefused: self.offset_commit_refused,
             e.JoinReceived: self.join_received,
             e.SyncReceived: self.join_received,
             e.StaticMemberReplaced: self.static_member_replaced,
@@ -168,17 +172,20 @@ class DurationInvariants:
         last_us = watch.beats.get(event.member_id, -1)
         watch.beats[event.member_id] = event.at_us
         member = self._view.members.get(event.member)
-        if (
-            last_us <= max(self._disturbed_us, watch.lost_us) + SETTLED_US
-            or self._view.faults
-            or member is None
-            or event.member in self._changed
-        ):
+        if last_us < 0 and event.at_us - watch.commits.get(event.member_id, -WRITTEN_US) < WRITTEN_US:
+            watch.held_us[event.member_id] = event.at_us
+        if member is None or last_us < 0:
             return
         gap_us, interval_us = event.at_us - last_us, member.heartbeat_interval_ms * MS
         held_up_us = WRITTEN_US if watch.commits.get(event.member_id, -1) >= last_us else 0  # it waits behind a commit
         if held_up_us and gap_us > interval_us + self._slack_us:
             watch.held_us[event.member_id] = event.at_us
+        if (
+            last_us <= max(self._disturbed_us, watch.lost_us) + SETTLED_US
+            or self._view.faults
+            or event.member in self._changed
+        ):
+            return
         served_us = event.at_us - watch.held_us.get(event.member_id, -interval_us)
         all_at_once = served_us < interval_us  # what had come behind it
         if gap_us < interval_us - self._slack_us and not all_at_once:
@@ -202,6 +209,30 @@ class DurationInvariants:
         watch.commits[event.member_id] = event.at_us
         if event.member_id in watch.signs:
             watch.signs[event.member_id] = watch.heard[event.member_id] = event.at_us
+
+    def offsets_committed(self, event: e.OffsetsCommitted) -> None:
+        """A commit arrived at most that much earlier, whether or not it is told that it renewed the session.
+
+        One that was given up before, and is safe after all, had arrived at any time before that.
+        """
+        given_up = self._given_up.get(event.member_id, [])
+        late = (event.generation, event.offsets) in given_up
+        if late:
+            given_up.remove((event.generation, event.offsets))
+        else:
+            self._had_arrived(event)
+
+    def offset_commit_refused(self, event: e.OffsetCommitRefused) -> None:
+        """A commit that is accepted and cannot be written renews the session all the same."""
+        if event.error == NOT_WRITTEN:
+            self._given_up.setdefault(event.member_id, []).append((event.generation, event.offsets))
+            self._had_arrived(event)
+
+    def _had_arrived(self, event: e.OffsetsCommitted | e.OffsetCommitRefused) -> None:
+        group = self._view.groups[event.group]
+        if event.member_id in group.members and event.generation == group.generation and group.state == "Stable":
+            signs = self._watch(event.group).signs
+            signs[event.member_id] = max(signs.get(event.member_id, -1), event.at_us - WRITTEN_US)
 
     def join_received(self, event: e.JoinReceived | e.SyncReceived) -> None:
         """Its session stands still until it is answered."""

@@ -191,6 +191,8 @@ OFFSETS = [
 CHANGED = e.SubscriptionChanged(group="g", member="g-1", topics=("payments",))
 GIVEN_UP = e.CoordinatorLost(group="g", member="g-1", broker=1, cause="null", disconnected=True)
 CALM = [*declared(), *stable(1, g1=(P,), g2=()), beat(10_000 * MS)]
+FAULT = e.FaultStarted(fault=1, text="cut broker-1 broker-2", ends_at_us=-1, at_us=8_000 * MS)
+HEALED = [*CALM[:-1], FAULT, e.FaultEnded(fault=1, at_us=9_000 * MS), CALM[-1]]
 HELD_UP = [*CALM, renewed(10_100), other_beat(14_000)]
 
 ACCEPTED = [*declared(), *stable(1, g1=(P,), g2=()), beat(1_000 * MS), renewed(6_000), refused(11_000)]
@@ -302,6 +304,7 @@ LEGAL: list[list[e.Event]] = [
     [*declared(), started(0, initial=True), at(3_000, barrier(1, "g-1"))],
     [*CALM, beat(10_500 * MS), beat(11_000 * MS)],
     [*HELD_UP, beat(14_500 * MS), beat(14_500 * MS), beat(14_900 * MS)],
+    [*HEALED, renewed(10_100), other_beat(14_000), beat(14_500 * MS), beat(14_500 * MS)],
     [*CALM, e.FaultStarted(fault=1, text="hold g-1 broker-1", ends_at_us=-1), beat(10_100 * MS)],
     [transaction("Empty"), fenced(60_000)],
     [transaction("CompleteCommit"), at(30_000, transaction("CompleteCommit")), fenced(60_000)],
