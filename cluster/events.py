@@ -84,10 +84,15 @@ class PartitionsAdded(Event, frozen=True, kw_only=True):
 
 
 class BrokerStarted(Event, frozen=True, kw_only=True):
-    """A broker's process runs; it is not yet registered with the controller."""
+    """A broker's process runs; it is not yet registered with the controller.
+
+    One that `serves` takes connections already, as all do at t = 0. Else it loads its logs and registers, and
+    `broker_state_changed` tells when it is `Running`.
+    """
 
     broker: int
     rack: str
+    serves: bool = True
 
 
 class BrokerStopped(Event, frozen=True, kw_only=True):
@@ -95,6 +100,18 @@ class BrokerStopped(Event, frozen=True, kw_only=True):
 
     broker: int
     how: str
+
+
+class BrokerStateChanged(Event, frozen=True, kw_only=True):
+    """A broker's process is in another of Kafka's `BrokerState`s.
+
+    `Running`: it was started, the controller has let it in, and it takes connections from now on.
+    `PendingControlledShutdown`: it was asked to stop, and answers on until the controller lets it go:
+    NOT_LEADER_OR_FOLLOWER and NOT_COORDINATOR for what has moved.
+    """
+
+    broker: int
+    state: str
 
 
 class BrokerPaused(Event, frozen=True, kw_only=True):
@@ -117,7 +134,7 @@ class BrokerUnfenced(Event, frozen=True, kw_only=True):
 
 
 class BrokerFenced(Event, frozen=True, kw_only=True):
-    """The controller took the broker out; `reason`: `session expired`, `controlled shutdown`."""
+    """The controller took the broker out; `reason`: `session expired`, `controlled shutdown` (it may end now)."""
 
     broker: int
     reason: str

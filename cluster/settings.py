@@ -105,6 +105,7 @@ FILE_FIELDS = {
     "subscriptions": "subscribe MEMBER to TOPIC,…",
     **dict.fromkeys(("brokers", "replication", "count", "limit", "arrivals", "keys", "size", "start", "stagger"), ""),
     **dict.fromkeys(("transactions", "jitter", "commit", "writes", "sink", "poison", "restart_after"), ""),
+    **dict.fromkeys(("startup", "start_jitter"), ""),
 }
 """Words of scenario files that no setting writes, and the command that does in flight, where there is one."""
 

@@ -22,6 +22,8 @@ MOST_PRODUCERS = 2_000  # instances
 MOST_RECORDS_PER_SECOND = 10_000_000  # of all producers' instances together
 MOST_BATCHES = 1_000_000  # that may wait in an instance's `buffer.memory`
 MOST_KEYS = 10_000_000  # distinct ones of a producer
+START_JITTER_US = 100_000
+STARTUP_US = 6_000_000
 LONGEST_FLIGHT_US = 8_784 * 3_600_000_000  # a leap year
 """What a scenario may ask for: beyond it a flight takes more memory or time than anybody has."""
 
@@ -223,7 +225,9 @@ class ExpectationSpec(msgspec.Struct, frozen=True):
 class ScenarioSpec(msgspec.Struct, frozen=True):
     """A whole scenario: everything that a simulation needs to be built and flown, and what must hold at the end.
 
-    `buggify`: brokers often do what they may do and seldom do (`cluster/buggify.py`).
+    `buggify`: brokers often do what they may do and seldom do (`cluster/buggify.py`). `start_jitter_us`: each life of a
+    consumer is late by less than this. `startup_us`: from a broker's start until it registers. A file that says neither
+    gets START_JITTER_US and STARTUP_US.
     """
 
     title: str
@@ -232,6 +236,8 @@ class ScenarioSpec(msgspec.Struct, frozen=True):
     seed: int = 1
     until_us: int = 300_000_000
     buggify: bool = False
+    start_jitter_us: int = 0
+    startup_us: int = 0
     brokers: tuple[BrokerSpec, ...] = (BrokerSpec(1), BrokerSpec(2), BrokerSpec(3))
     config: dict[str, Value] = {}
     network: NetworkSpec = NetworkSpec()

@@ -50,7 +50,7 @@ SHAPE: dict[str, Any] = {
         "leader": 0, "isr": [], "replicas": [], "leader_epoch": 0, "log_start": 0, "last_stable_offset": 0,
         "high_watermark": 0, "log_end": 0,
     }),
-    "brokers": ByName("broker", {"up": False, "controller": False, "leaders": 0, "coordinator_of": []}),
+    "brokers": ByName("broker", {"up": False, "state": "", "controller": False, "leaders": 0, "coordinator_of": []}),
     "producers": ByName("producer", {
         "state": "", "sent": 0, "acked": 0, "failed": 0, "retries": 0, "requests": 0, "batches": 0, "producer_id": 0,
         "epoch": 0, "buffered_bytes": 0,

@@ -108,6 +108,7 @@ class Notes:
         self.timed_out: dict[str, None] = {}  # transactional ids whose transaction is aborted for its age
         self.committed_epochs: dict[tuple[str, str], int | None] = {}  # by group and partition
         self.controller = -1
+        self.stopping: dict[int, bool] = {}  # brokers that were asked to stop → whether the controller has heard of it
         self.coordinating: dict[str, None] = {}  # internal partitions that some group of the scenario depends on
 
     def group(self, name: str) -> GroupNotes:

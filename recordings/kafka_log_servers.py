@@ -14,9 +14,11 @@ HEARTBEATS = "org.apache.kafka.controller.BrokerHeartbeatManager"
 PARTITION = "kafka.cluster.Partition"
 UNIFIED_LOG = "kafka.log.UnifiedLog"
 STATE_CHANGE = "state.change.logger"
+BROKER_SERVER = "kafka.server.BrokerServer"
+CONTROLLED_SHUTDOWN = "controlled shutdown"
 TRANSACTIONS = "kafka.coordinator.transaction.TransactionCoordinator"
 
-BY_CONTROLLER = re.compile(r"shrink: broker-\d+ ")
+BY_CONTROLLER = re.compile(r"shrink: broker-(\d+) ")
 """How the reason of an ISR change begins that the controller made itself: it fenced a broker, or let it shut down."""
 
 
@@ -36,15 +38,34 @@ def _java(value: object) -> str:
 # --- brokers -------------------------------------------------------------------------------------------------------
 
 
-def broker_started(_notes: Notes, event: e.BrokerStarted) -> list[Line]:
-    context = f"[KafkaRaftServer nodeId={event.broker}] "
+def broker_started(notes: Notes, event: e.BrokerStarted) -> list[Line]:
+    notes.stopping.pop(event.broker, None)
+    return _serves(event.broker) if event.serves else [_transition(event.broker, "SHUTDOWN", "STARTING")]
+
+
+def _serves(broker: int) -> list[Line]:
+    context = f"[KafkaRaftServer nodeId={broker}] "
     return [Line("INFO", context, "Kafka Server started", "kafka.server.KafkaRaftServer")]
+
+
+def _transition(broker: int, before: str, after: str) -> Line:
+    return Line("INFO", f"[BrokerServer id={broker}] ", f"Transition from {before} to {after}", BROKER_SERVER)
+
+
+def broker_state_changed(notes: Notes, event: e.BrokerStateChanged) -> list[Line]:
+    if event.state == "Running":
+        return [_transition(event.broker, "STARTING", "STARTED"), *_serves(event.broker)]
+    notes.stopping[event.broker] = False
+    return [
+        _transition(event.broker, "STARTED", "SHUTTING_DOWN"),
+        Line("INFO", f"[BrokerServer id={event.broker}] ", "shutting down", BROKER_SERVER),
+    ]
 
 
 def broker_stopped(_notes: Notes, event: e.BrokerStopped) -> list[Line]:
     if event.how != "stop":
         return []
-    return [Line("INFO", f"[BrokerServer id={event.broker}] ", "shut down completed", "kafka.server.BrokerServer")]
+    return [Line("INFO", f"[BrokerServer id={event.broker}] ", "shut down completed", BROKER_SERVER)]
 
 
 def broker_unfenced(notes: Notes, event: e.BrokerUnfenced) -> list[Line]:
@@ -58,8 +79,30 @@ def broker_unfenced(notes: Notes, event: e.BrokerUnfenced) -> list[Line]:
 def broker_fenced(notes: Notes, event: e.BrokerFenced) -> list[Line]:
     if event.reason == "session expired":
         return _controller(notes, f"Fencing broker {event.broker} because its session has timed out.", REPLICATION)
-    message = f"Unfenced broker {event.broker} has requested and been granted a {event.reason}."
+    granted = notes.stopping.get(event.broker)
+    if granted is None:  # recorded when a clean stop took no time
+        return _granted(notes, event.broker, event.reason)
+    if not granted:
+        message = f"Unfenced broker {event.broker} has requested and been granted an immediate shutdown."
+    else:
+        message = (
+            f"The request from broker {event.broker} to shut down has been granted since the lowest active offset is"
+            " now greater than the broker's controlled shutdown offset."
+        )
     return _controller(notes, message, HEARTBEATS)
+
+
+def _granted(notes: Notes, broker: int, what: str) -> list[Line]:
+    message = f"Unfenced broker {broker} has requested and been granted a {what}."
+    return _controller(notes, message, HEARTBEATS)
+
+
+def _begins_to_go(notes: Notes, broker: int, reason: str) -> list[Line]:
+    """The first of a stopping broker's leaderships or places in an ISR goes: the controller has heard of it."""
+    if notes.stopping.get(broker) is not False or CONTROLLED_SHUTDOWN not in reason:
+        return []
+    notes.stopping[broker] = True
+    return _granted(notes, broker, CONTROLLED_SHUTDOWN)
 
 
 def controller_elected(notes: Notes, event: e.ControllerElected) -> list[Line]:
@@ -93,7 +136,8 @@ def leader_elected(notes: Notes, event: e.LeaderElected) -> list[Line]:
     if event.reason == "created":
         return _created(notes, event) if event.at_us else []
     partition.epoch += 1
-    return _partition_change(notes, event.partition, before, unclean=event.reason == "unclean")
+    lines = _partition_change(notes, event.partition, before, unclean=event.reason == "unclean")
+    return [*_begins_to_go(notes, partition.previous_leader, event.reason), *lines]
 
 
 def _in_order(before: tuple[int, ...], now: tuple[int, ...]) -> tuple[int, ...]:
@@ -149,10 +193,12 @@ def isr_changed(notes: Notes, event: e.IsrChanged) -> list[Line]:
     change = (before, partition.leader, partition.leader_epoch, partition.epoch)
     partition.isr = _in_order(before, event.isr)
     partition.epoch += 1
+    by_controller = BY_CONTROLLER.match(event.reason)
+    granted = _begins_to_go(notes, int(by_controller[1]), event.reason) if by_controller else []
     if not notes.concerns_the_scenario(name):
-        return []
-    lines = _partition_change(notes, name, change, unclean=False)
-    if BY_CONTROLLER.match(event.reason):  # the leader finds it in the metadata, and has nothing to do
+        return granted
+    lines = [*granted, *_partition_change(notes, name, change, unclean=False)]
+    if by_controller:  # the leader finds it in the metadata, and has nothing to do
         message = (
             f"Skipped the become-leader state change for {name} since it is already the leader with leader epoch"
             f" {partition.leader_epoch}. Current high watermark {partition.high_watermark}, ISR"

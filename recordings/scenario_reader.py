@@ -10,6 +10,8 @@ from cluster.commands import Command, CommandError, Mark, parse, text_of
 from cluster.config import Value, is_dotted
 from cluster.config_keys import DEFAULT_ASSIGNORS
 from cluster.spec import (
+    START_JITTER_US,
+    STARTUP_US,
     ApplicationSpec,
     ArrivalsSpec,
     BrokerSpec,
@@ -58,6 +60,7 @@ def read_scenario(
     cluster = top.table("cluster")
     brokers = _brokers(cluster)
     config = cluster.config("broker")
+    startup_us = cluster.take("startup", duration, STARTUP_US)
     cluster.close()
     spec = ScenarioSpec(
         title=top.take("title", filled_text, "", required=True),
@@ -66,6 +69,8 @@ def read_scenario(
         seed=top.take("seed", whole(0), 1),
         until_us=top.take("until", duration, 300_000_000),
         buggify=top.take("buggify", flag, False),
+        start_jitter_us=top.take("start_jitter", duration, START_JITTER_US),
+        startup_us=startup_us,
         brokers=brokers,
         config=config,
         network=_network(top.table("network")),

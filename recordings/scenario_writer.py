@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from cluster.config_keys import DEFAULT_ASSIGNORS
 from cluster.durations import format_duration, format_rate, format_size
 from cluster.spec import (
+    START_JITTER_US,
+    STARTUP_US,
     ApplicationSpec,
     ArrivalsSpec,
     ExpectationSpec,
@@ -36,9 +38,17 @@ def write_scenario(spec: ScenarioSpec) -> str:
                 ("seed", spec.seed, 1),
                 ("until", _duration(spec.until_us), "5m"),
                 ("buggify", spec.buggify, False),
+                ("start_jitter", _duration(spec.start_jitter_us), format_duration(START_JITTER_US)),
             ]
         ),
-        "[cluster]\n" + _lines([("brokers", len(spec.brokers) if plain else racks, None), ("config", spec.config, {})]),
+        "[cluster]\n"
+        + _lines(
+            [
+                ("brokers", len(spec.brokers) if plain else racks, None),
+                ("startup", _duration(spec.startup_us), format_duration(STARTUP_US)),
+                ("config", spec.config, {}),
+            ]
+        ),
         _network(spec.network),
     ]
     for topic in spec.topics:

@@ -268,7 +268,8 @@ class Truth:
         coordinators = {name: partitions[self._coordinator_partition(name)].leader for name in self._groups}
         return {
             str(broker.id): {
-                "up": broker.alive,
+                "up": broker.alive and not broker.lifecycle.starting,
+                "state": broker.lifecycle.state if broker.alive else "NotRunning",
                 "controller": self.simulation.control.active == broker.id,
                 "leaders": sum(one.leader == broker.id for one in partitions.values()),
                 "coordinator_of": sorted(name for name, leader in coordinators.items() if leader == broker.id),

@@ -14,7 +14,6 @@ from cluster.broker.followers import Follower
 from cluster.broker.hosted_coordinators import HostedCoordinators
 from cluster.broker.lifecycle import Lifecycle
 from cluster.broker.metadata_cache import MetadataCache
-from cluster.broker.partition_log import WRITEBACK_EVERY_US
 from cluster.broker.purgatory import Timeouts
 from cluster.broker.replica import Replica
 from cluster.broker.requests import Requests
@@ -36,12 +35,13 @@ class Broker:
         config: Mapping[str, object],
         tell: Callable[[Event], None],
         new_uuid: Callable[[], str],
+        startup_us: int = 0,
     ) -> None:
         self.id, self.rack, self.name = spec.id, spec.rack or "", spec.name
         self.control, self.tell = control, tell
         self.timeline, self.network, self.buggify = control.timeline, control.network, control.buggify
         self.config = config
-        self.alive = self.running = False
+        self.alive = self.running = self.frozen = False
         self.life = 0
         self.stopped_us = self.died_us = 0
         self.when_gone: Callable[[], object] | None = None
@@ -52,7 +52,7 @@ class Broker:
         self._backlog: list[tuple[Callable[[Any], object], Any]] = []
         self.timeouts = Timeouts(self.timeline)
         self._heartbeat_us = cast(int, config["broker.heartbeat.interval.ms"]) * 1000
-        self.lifecycle = Lifecycle(self, self._heartbeat_us)
+        self.lifecycle = Lifecycle(self, self._heartbeat_us, startup_us)
         self.lag_us = cast(int, config["replica.lag.time.max.ms"]) * 1000
         self.fetch_wait_us = cast(int, config["replica.fetch.wait.max.ms"]) * 1000
         self.producer_expiration_us = cast(int, config["producer.id.expiration.ms"]) * 1000
@@ -74,8 +74,8 @@ class Broker:
         return self.timeline.now_us
 
     def later(self, action: Callable[[Any], object], argument: object) -> None:
-        """Something reached a broker that does not run: a frozen one handles it when it thaws, a dead one never."""
-        if self.alive:
+        """Something reached a broker that does not run: a frozen one handles it when it thaws, others never."""
+        if self.frozen:
             self._backlog.append((action, argument))
 
     def after(self, delay_us: int, action: Callable[[Any], object], argument: object) -> None:
@@ -102,6 +102,16 @@ class Broker:
         """The link from another broker."""
         return self.network.link(f"broker-{broker}", self.name)
 
+    @property
+    def starting(self) -> bool:
+        """Whether it takes no connections yet."""
+        return self.lifecycle.starting
+
+    @property
+    def stopping(self) -> bool:
+        """Whether a controlled shutdown is under way."""
+        return self.lifecycle.stopping
+
     def is_live(self, broker: int) -> bool:
         """Whether a broker may join an ISR, as far as this one has heard: registered and not fenced."""
         return broker in self.metadata.live
@@ -110,36 +120,34 @@ class Broker:
         """The other end of replication: a partition on another broker."""
         return self.control.brokers[broker].replicas[partition]
 
-    def boot(self) -> None:
+    def boot(self, *, serves: bool = True) -> None:
         """The process starts; the cluster's first start (`open`) and a restart go on differently."""
         self.alive = self.running = True
         self.life, self.epoch = self.life + 1, -1  # not registered: it leads nothing (Kafka's port is closed)
-        self.lifecycle.stopping, self.sockets.host_is_up, self.halted = False, True, False
+        self.sockets.host_is_up, self.halted = True, False
         self.disk.fill(full=False)  # whoever starts it has seen to that
-        self.stopped_us = -1
-        self.tell(BrokerStarted(broker=self.id, rack=self.rack))
-
-    def write_back(self) -> None:
-        """The host's operating system writes old pages to disk, whether or not the process lives."""
-        for replica in self.replicas.values():
-            replica.log.write_back()
-        self.timeline.call_later(WRITEBACK_EVERY_US, self.write_back)
+        self.tell(BrokerStarted(broker=self.id, rack=self.rack, serves=serves))
 
     def open(self, epoch: int, live: LiveBrokers, image: Metadata) -> None:
         """The cluster is up at t = 0: registered, metadata known, leaderships taken."""
-        self.epoch = epoch
+        self.epoch, self.stopped_us = epoch, -1
         self.metadata.open(live, image)
         for replica in self.replicas.values():
             replica.apply(image[replica.partition])
         self._start_ticking()
-        self.timeline.call_later(WRITEBACK_EVERY_US, self.write_back)
+        self._upkeep.write_back()
 
     def start(self) -> None:
         """Start the process again; it loads its logs, registers, then takes its place."""
-        self.boot()
+        self.boot(serves=False)
+        self.running = False
+        self.lifecycle.start()
+
+    def loaded(self) -> None:
+        """Its logs are loaded: it may host the controller, and registers next."""
+        self.running, self.stopped_us = True, -1
         self._upkeep.load()
         self.control.elect()
-        self.lifecycle.register(self.life)
 
     def _start_ticking(self) -> None:
         places = max(1, len(self.control.brokers))
@@ -152,8 +160,9 @@ class Broker:
 
         What was appended survives, unless the host crashed with it: then only what was on disk.
         """
-        self.alive = self.running = False
+        self.alive = self.running = self.frozen = False
         self.life += 1
+        self.lifecycle.ended()
         self.stopped_us = self.died_us = self.now_us
         self.timeouts.clear()
         connections = self.sockets.died(self._backlog, self.disk.host_process_died(self.sockets.serve))
@@ -177,28 +186,33 @@ class Broker:
     def stop(self) -> None:
         """A controlled shutdown: ask the controller with every heartbeat, stop when it says so.
 
-        Without `controlled.shutdown.enable` the process ends, and the controller notices when its session is over.
+        One that is starting ends. So does one without `controlled.shutdown.enable`, which is missed after its session.
         """
-        if not self.config["controlled.shutdown.enable"]:
+        if self.lifecycle.starting or not self.config["controlled.shutdown.enable"]:
             self.end("stop")
-            return
-        self.lifecycle.stop()
+        else:
+            self.lifecycle.stop()
 
-    def may_stop(self, life: int) -> None:
-        """The controller moved everything away."""
-        if life == self.life and self.alive:
+    def shutdown_answered(self, answer: tuple[int, bool]) -> None:
+        """The controller moves everything away; or the others know of it already, and this life may end."""
+        life, done = answer
+        if not self.running:
+            self.later(self.shutdown_answered, answer)
+        elif life == self.life and done:
             self.end("stop")
+        elif life == self.life:
+            self.lifecycle.not_yet()
 
     def pause(self) -> None:
         """Freeze the process."""
-        self.running = False
+        self.running, self.frozen = False, True
         self.tell(BrokerPaused(broker=self.id))
         self.sockets.look()
         self.control.elect()
 
     def resume(self) -> None:
         """Thaw: handle what has come in meanwhile, in order."""
-        self.running = True
+        self.running, self.frozen = not self.lifecycle.loading, False
         self.tell(BrokerResumed(broker=self.id))
         self.sockets.look()
         self.control.elect()

@@ -46,8 +46,8 @@ class ControlledBroker(Protocol):
     def must_register(self, life: int) -> None:
         """The controller does not know this life of the broker."""
 
-    def may_stop(self, life: int) -> None:
-        """The controlled shutdown is done."""
+    def shutdown_answered(self, answer: tuple[int, bool]) -> None:
+        """A controlled shutdown of this life is under way: ask again; or done (true)."""
 
     def apply_metadata(self, news: tuple[int, LiveBrokers, Metadata]) -> None:
         """Partitions changed: (version of the metadata, live brokers, the changed partitions)."""
@@ -56,6 +56,8 @@ class ControlledBroker(Protocol):
         """AlterPartition was answered with the controller's metadata."""
 
 
+Beat = tuple[ControlledBroker, int, int]
+"""(the broker, its broker epoch, the version of its metadata)"""
 IsrRequest = tuple[ControlledBroker, Replica, PartitionMetadata, tuple[int, ...], str]
 
 
@@ -203,20 +205,33 @@ class ControlPlane:
         self.publish(changed)
         self._arm()
 
-    def heartbeat(self, beat: tuple[ControlledBroker, int]) -> None:
-        """BrokerHeartbeat: (broker, its broker epoch)."""
-        broker, epoch = beat
+    def heartbeat(self, beat: Beat) -> None:
+        """BrokerHeartbeat of a broker."""
+        broker, epoch, version = beat
         if self.active == NO_CONTROLLER:
             return
-        if not self.controller.heartbeat(broker.id, epoch, self.timeline.now_us):
+        if not self.controller.heartbeat(broker.id, epoch, self.timeline.now_us, version):
             self._link_to(broker).send(broker.must_register, broker.life)
 
-    def shut_down(self, broker: ControlledBroker) -> None:
-        """BrokerHeartbeat with wantShutDown: move its leaderships, then let it go."""
+    def shut_down(self, beat: Beat) -> None:
+        """BrokerHeartbeat with wantShutDown: move its leaderships, and let it go when the others know of it.
+
+        One that is fenced already, or leads nothing, may go at once.
+        """
+        broker, epoch, version = beat
         if self.active == NO_CONTROLLER:
             return
-        self.publish(self.controller.shut_down(broker.id))
-        self._link_to(broker).send(broker.may_stop, broker.life)
+        controller, done = self.controller, True
+        if controller.heartbeat(broker.id, epoch, self.timeline.now_us, version):
+            if controller.brokers[broker.id].shutting_down:
+                done = controller.may_stop(broker.id)
+            else:
+                done = not controller.leads(broker.id)
+                if not done:
+                    self.publish(controller.shut_down(broker.id, self._version + 1))
+            if done:
+                self.publish(controller.let_go(broker.id))
+        self._link_to(broker).send(broker.shutdown_answered, (broker.life, done))
 
     def alter_isr(self, request: IsrRequest) -> None:
         """AlterPartition from a leader: (broker, its replica, the metadata that it knew, the new ISR, why)."""

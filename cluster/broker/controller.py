@@ -15,6 +15,7 @@ from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.names import topic_of
 
 PRODUCER_IDS_IN_BLOCK = 1_000
+CONTROLLED_SHUTDOWN = "controlled shutdown"
 
 
 class NotElected(Exception):  # noqa: N818 - an answer of ElectLeaders, not an error of ours
@@ -22,13 +23,25 @@ class NotElected(Exception):  # noqa: N818 - an answer of ElectLeaders, not an e
 
 
 class Registration:
-    """A broker as the controller knows it; `shutting_down` while a controlled shutdown is under way."""
+    """A broker as the controller knows it; `shutting_down` while a controlled shutdown is under way.
 
-    __slots__ = ("broker", "epoch", "fenced", "last_contact_us", "shutting_down")
+    `metadata_version`: the newest that it says it has; `shutdown_version`: the one that took its leaderships away.
+    """
+
+    __slots__ = (
+        "broker",
+        "epoch",
+        "fenced",
+        "last_contact_us",
+        "metadata_version",
+        "shutdown_version",
+        "shutting_down",
+    )
 
     def __init__(self, broker: int) -> None:
         self.broker = broker
         self.epoch, self.fenced, self.last_contact_us, self.shutting_down = -1, True, 0, False
+        self.metadata_version = self.shutdown_version = 0
 
 
 class Controller:
@@ -53,8 +66,8 @@ class Controller:
         return first
 
     def live(self) -> tuple[int, ...]:
-        """Brokers that are registered and not fenced."""
-        return tuple(broker.broker for broker in self.brokers.values() if not broker.fenced)
+        """Brokers that may be in ISRs: registered, not fenced, and not about to stop."""
+        return tuple(broker for broker in self.brokers if self._eligible(broker))
 
     def _eligible(self, broker: int) -> bool:
         registration = self.brokers[broker]
@@ -91,6 +104,7 @@ class Controller:
         self._next_epoch += 1
         registration.epoch, registration.fenced = self._next_epoch, False
         registration.shutting_down, registration.last_contact_us = False, now_us
+        registration.metadata_version = 0
         self._tell(BrokerUnfenced(broker=broker, broker_epoch=registration.epoch))
         changed = []
         for name, metadata in self.partitions.items():
@@ -103,12 +117,12 @@ class Controller:
     def _unclean(self, partition: str) -> bool:
         return self.unclean_topics.get(topic_of(partition), False)
 
-    def heartbeat(self, broker: int, epoch: int, now_us: int) -> bool:
+    def heartbeat(self, broker: int, epoch: int, now_us: int, metadata_version: int) -> bool:
         """A broker is alive; false when it is fenced (or an older life of its), and has to register again."""
         registration = self.brokers[broker]
         if registration.fenced or registration.epoch != epoch:
             return False
-        registration.last_contact_us = now_us
+        registration.last_contact_us, registration.metadata_version = now_us, metadata_version
         return True
 
     def take_over(self, now_us: int) -> None:
@@ -129,18 +143,39 @@ class Controller:
                 changed += self._fence(registration, "session expired", "broker fenced")
         return changed
 
-    def shut_down(self, broker: int) -> list[str]:
-        """A controlled shutdown: the broker's leaderships move first, then it is out; returns what changes."""
+    def shut_down(self, broker: int, version: int) -> list[str]:
+        """A broker wants to stop: its leaderships move, and it leaves every ISR; returns what changes.
+
+        `version`: the metadata's when this is said. Until the others have it, the broker is needed to say who leads.
+        """
         registration = self.brokers[broker]
-        if registration.shutting_down and registration.fenced:
-            return []  # it did not hear the answer
+        registration.shutting_down, registration.shutdown_version = True, version
+        return self._leave_all(broker, CONTROLLED_SHUTDOWN)
+
+    def leads(self, broker: int) -> bool:
+        """Whether it leads anything."""
+        return any(metadata.leader == broker for metadata in self.partitions.values())
+
+    def may_stop(self, broker: int) -> bool:
+        """Whether a broker that shuts down is needed no more: every other live one has heard who leads now.
+
+        Source: `BrokerHeartbeatManager.calculateNextBrokerState`.
+        """
+        needs = self.brokers[broker].shutdown_version
+        return not self.leads(broker) and all(self.brokers[one].metadata_version >= needs for one in self.live())
+
+    def let_go(self, broker: int) -> list[str]:
+        """The broker may end, and is out; returns what changes."""
+        registration = self.brokers[broker]
         registration.shutting_down = True
-        return self._fence(registration, "controlled shutdown", "controlled shutdown")
+        return self._fence(registration, CONTROLLED_SHUTDOWN, CONTROLLED_SHUTDOWN)
 
     def _fence(self, registration: Registration, why: str, reason: str) -> list[str]:
         registration.fenced = True
-        broker = registration.broker
-        self._tell(BrokerFenced(broker=broker, reason=why))
+        self._tell(BrokerFenced(broker=registration.broker, reason=why))
+        return self._leave_all(registration.broker, reason)
+
+    def _leave_all(self, broker: int, reason: str) -> list[str]:
         changed = []
         for name, metadata in self.partitions.items():
             if broker in metadata.isr or metadata.leader == broker:

@@ -61,6 +61,10 @@ class FollowersHost(Protocol):
     tell: Callable[[Event], None]
 
     @property
+    def stopping(self) -> bool:
+        """Whether a controlled shutdown is under way."""
+
+    @property
     def now_us(self) -> int:
         """Virtual time."""
 
@@ -112,10 +116,15 @@ class FollowingReplica:
         """Whom to follow from now on; nobody while there is no leader."""
         self.session += 1
         self.source, self.fetching, self.may_rescue = None, False, False
-        if leader >= 0 and leader != self.host.id:
+        if leader >= 0 and leader != self.host.id and not self._stops:
             self.source = self.host.replica_on(leader, self.partition)
             self._acknowledge = self.host.link_to(leader)
             self._ask(self.session)
+
+    @property
+    def _stops(self) -> bool:
+        """A broker that shuts down follows nobody whose ISR it has left (`ReplicaManager.isInControlledShutdown`)."""
+        return self.host.stopping and self.host.id not in self.metadata.isr
 
     def _ask(self, session: int) -> None:
         if session == self.session and self.source is not None and self._acknowledge is not None:

@@ -15,6 +15,11 @@ class MetadataCache:
         self._live_version = 0
         self._versions: dict[str, int] = {}
 
+    @property
+    def version(self) -> int:
+        """The newest that it has heard of."""
+        return self._live_version
+
     def open(self, live: LiveBrokers, image: Metadata) -> None:
         """The cluster is up at t = 0: everything is known."""
         self.live, self.image = live, image

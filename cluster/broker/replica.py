@@ -88,6 +88,8 @@ class Replica(FollowingReplica):
             if self.is_leader and not self.alter_pending and metadata.isr != self.isr:
                 self.set_isr(metadata.isr)
                 self.advance()
+            elif self._stops:
+                self._begin_to_follow(metadata.leader)
             return
         was_leader = self.is_leader
         if metadata.leader == self.host.id:
@@ -145,7 +147,7 @@ class Replica(FollowingReplica):
         self.followers, self._counted, self._others = {}, (), ()
 
     def host_died(self) -> None:
-        """The broker's process ended: what it knew besides the log is gone, and nobody is told anything."""
+        """The broker's process ended: what it knew besides the log is gone."""
         self.is_leader = self.alter_pending = False
         self._forget_followers()
         self.waiting.clear()

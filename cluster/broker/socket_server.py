@@ -21,13 +21,17 @@ from cluster.timeline import Timeline
 
 
 class SocketHost(Protocol):
-    """The broker's process."""
+    """The broker's process; a `frozen` one stands still."""
 
     name: str
-    alive: bool
     running: bool
+    frozen: bool
     timeline: Timeline
     disk: Disk
+
+    @property
+    def starting(self) -> bool:
+        """Whether it takes no connections yet."""
 
     def later(self, action: Callable[[Any], object], argument: object) -> None:
         """Keep what reached a frozen process until it thaws."""
@@ -54,19 +58,22 @@ class SocketServer:
 
     @property
     def running(self) -> bool:
-        """Whether the broker's process runs: neither frozen nor dead."""
+        """Whether the broker's process runs: neither frozen nor dead, nor loading its logs."""
         return self._host.running
 
     # --- connections --------------------------------------------------------------------------------------------------
 
     def accept(self, connection: Connection) -> None:
-        """A client wants to connect: a frozen process answers when it thaws, the host of a dead one refuses."""
+        """A client wants to connect: a frozen process answers when it thaws.
+
+        The host refuses for a dead one, and for one that is starting (`BrokerServer.startup` opens the port last).
+        """
         host = self._host
-        if host.running:
+        if host.running and not host.starting:
             self._connections[connection] = None
             connection.accepted = True
             connection.inbound.send(connection.established, None)
-        elif host.alive:
+        elif host.frozen and not host.starting:
             connection.knocked()
             host.later(self.accept, connection)
         elif self.host_is_up:
@@ -74,7 +81,7 @@ class SocketServer:
 
     def disconnected(self, connection: Connection) -> None:
         """A client closed its end, after everything that it had sent before."""
-        if self._host.alive and not self._host.running:
+        if self._host.frozen:
             self._host.later(self.disconnected, connection)
         elif connection.unread:
             connection.half_closed = True
@@ -120,7 +127,7 @@ class SocketServer:
             else:
                 connection.unread.append(call)
                 connection.serving.hurry()
-        elif host.alive and not host.running:
+        elif host.frozen:
             host.later(self.receive, call)
         else:
             self.never_received(call)

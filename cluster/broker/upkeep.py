@@ -6,8 +6,10 @@ Source: `LogManager.cleanupLogs`, `UnifiedLog.removeExpiredProducers`.
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from cluster.broker.partition_log import WRITEBACK_EVERY_US
 from cluster.broker.replica import Replica
 from cluster.config import broker_number
+from cluster.timeline import Timeline
 
 FIRST_RETENTION_CHECK_US = 30_000_000  # LogManager's initial task delay
 
@@ -16,6 +18,7 @@ class UpkeepHost(Protocol):
     """The broker whose logs these are."""
 
     replicas: dict[str, Replica]
+    timeline: Timeline
 
     def after(self, delay_us: int, action: Callable[[Any], object], argument: object) -> None:
         """Do something in a while, unless this life of the process is over by then."""
@@ -28,6 +31,12 @@ class LogUpkeep:
         self._host = host
         self._retention_check_us = 1_000 * broker_number(config, "log.retention.check.interval.ms")
         self._expiration_check_us = 1_000 * broker_number(config, "producer.id.expiration.check.interval.ms")
+
+    def write_back(self) -> None:
+        """The host's operating system writes old pages to disk, whether or not the process lives."""
+        for replica in self._host.replicas.values():
+            replica.log.write_back()
+        self._host.timeline.call_later(WRITEBACK_EVERY_US, self.write_back)
 
     def load(self) -> None:
         """The process starts again: with what its disk has."""

@@ -23,6 +23,7 @@ from cluster.config import in_flight_keys
 from cluster.protocol import reasons
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import LeaveGroupRequest, LeavingMember
+from cluster.randomness import random_stream
 from cluster.spec import GroupSpec
 
 FOREVER = -1
@@ -50,11 +51,17 @@ class Consumer(Member):
         self._stalled_until_us: int | None = None
         self._seeks: dict[str, int] = {}
         self.when_crashed: Callable[[], object] | None = None
+        self._start_luck = random_stream(around.seed, f"start/{name}").random
 
     # --- the process --------------------------------------------------------------------------------------------------
 
     def launch(self, nursery: trio.Nursery) -> None:
-        """Start the process: its threads run in a nursery of their own."""
+        """Start the process: its threads run in a nursery of their own.
+
+        No two take equally long until main() runs, and heartbeat threads look every `retry.backoff.ms`: each life is
+        late by something of its own, so that ties between members are not always decided one way.
+        """
+        self.late_us = int(self._start_luck() * self.around.start_jitter_us)
         if self.declared is not self.spec:
             self._become_declared()
         self.begin()
@@ -168,6 +175,8 @@ class Consumer(Member):
 
     async def _poll_loop(self) -> None:
         timeline, fetcher, application = self.timeline, self.fetcher, self.application
+        if self.late_us:
+            await self.sleep(self.late_us)
         await application.begin(self)
         while True:
             if self.attention:

@@ -38,7 +38,8 @@ class HeartbeatThread:
         """A JoinGroup succeeded: beat from now on."""
         self.enabled, self._failures = True, 0
         now_us = self._consumer.timeline.now_us
-        self._next_us = now_us + self._consumer.heartbeat_interval_us
+        interval_us = self._consumer.heartbeat_interval_us
+        self._next_us = now_us + interval_us + min(self._consumer.late_us, interval_us)
         self._last_answer_us = now_us
         self.wake()
 

@@ -47,6 +47,7 @@ class Member(Process):
         self.fetcher = Fetcher(self, 0, 0, 1, read_committed=config["isolation.level"] == "read_committed")
         self.read_config()
         self.processed = 0
+        self.late_us = 0  # this life's share of the start jitter
         self.forget_everything()
 
     def read_config(self) -> None:

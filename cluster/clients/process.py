@@ -37,6 +37,7 @@ class Surroundings(msgspec.Struct):
 
     `transaction_version` is what brokers tell in their ApiVersions: the cluster's `transaction.version`. `leaders` is
     what the controller knows of every partition: only for telling whether asking would bring any news.
+    `start_jitter_us`: a consumer's application begins later than its process by less than this.
     """
 
     timeline: Timeline
@@ -47,6 +48,7 @@ class Surroundings(msgspec.Struct):
     key_moves: KeyMoves
     leaders: Mapping[str, PartitionMetadata]
     transaction_version: int = 2
+    start_jitter_us: int = 0
 
 
 class Process:

@@ -34,6 +34,11 @@ from cluster.view import ClusterView
 OF_A_PROCESS = ("down", "pause", "stall", "heartbeats", "full disk", "abandoned")
 
 
+def _is_frozen(process: Broker | Consumer | Producer) -> bool:
+    """Whether a living process stands still; a broker that is starting does not run either."""
+    return process.frozen if isinstance(process, Broker) else not process.running
+
+
 class Fleet(Cluster, Protocol):
     """What commands act on: the simulation, as far as they need it."""
 
@@ -217,7 +222,7 @@ class Operations:
 
     def _pause(self, command: c.Pause) -> None:
         process = self._living(command.target)
-        if not process.running:
+        if _is_frozen(process):
             raise Refused(f"{command.target} is paused already")
         if isinstance(process, Broker):
             process.pause()
@@ -227,7 +232,7 @@ class Operations:
 
     def _thaw(self, name: str) -> None:
         process = self._process(name)
-        if process.alive and not process.running:
+        if process.alive and _is_frozen(process):
             if isinstance(process, Broker):
                 process.resume()
             else:

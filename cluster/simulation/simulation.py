@@ -247,7 +247,8 @@ class Simulation:
             def new_uuid(bits: Callable[[int], int] = stream.getrandbits) -> str:
                 return str(uuid.UUID(int=bits(128), version=4))
 
-            broker = Broker(spec, self.control, self.spec.broker_config(spec), self.tell, new_uuid)
+            config, startup_us = self.spec.broker_config(spec), self.spec.startup_us
+            broker = Broker(spec, self.control, config, self.tell, new_uuid, startup_us)
             self.brokers[spec.id] = self.control.brokers[spec.id] = broker
         for broker in self.brokers.values():
             broker.boot()
@@ -334,7 +335,15 @@ class Simulation:
         version = cast(int, self._config["transaction.version"])
         leaders = self.controller.partitions
         return Surroundings(
-            self.timeline, self.network, endpoints, self.tell, self.seed, self._key_moves, leaders, version
+            self.timeline,
+            self.network,
+            endpoints,
+            self.tell,
+            self.seed,
+            self._key_moves,
+            leaders,
+            version,
+            self.spec.start_jitter_us,
         )
 
     def _declare_group(self, group: GroupSpec) -> None:

@@ -190,6 +190,7 @@ def _brokers(view: ClusterView) -> Document:
     return {
         str(broker.broker): {
             "up": broker.up,
+            "state": broker.state,
             "controller": view.controller == broker.broker,
             "leaders": leaders[broker.broker],
             "coordinator_of": coordinates[broker.broker],

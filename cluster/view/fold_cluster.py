@@ -70,15 +70,28 @@ def log_start_advanced(view: ClusterView, event: e.LogStartAdvanced) -> None:
 
 def broker_started(view: ClusterView, event: e.BrokerStarted) -> None:
     broker = view.brokers.setdefault(event.broker, BrokerView(event.broker))
-    broker.up, broker.rack, broker.since_us, broker.paused = True, event.rack, event.at_us, False
-    broker.registered = False
+    broker.up, broker.rack, broker.since_us, broker.paused = event.serves, event.rack, event.at_us, False
+    broker.registered, broker.state = False, "Running" if event.serves else "Starting"
     if event.at_us:
         note(view, event.at_us, "mended", f"broker-{event.broker}", f"broker-{event.broker} started")
 
 
+BROKER_BECAME = {"Running": ("mended", "serves again"), "PendingControlledShutdown": ("fault", "is shutting down")}
+
+
+def broker_state_changed(view: ClusterView, event: e.BrokerStateChanged) -> None:
+    broker = view.brokers[event.broker]
+    if not broker.up:
+        broker.up, broker.since_us = True, event.at_us
+    broker.state = event.state
+    if event.state in BROKER_BECAME:
+        kind, words = BROKER_BECAME[event.state]
+        note(view, event.at_us, kind, f"broker-{event.broker}", f"broker-{event.broker} {words}")
+
+
 def broker_stopped(view: ClusterView, event: e.BrokerStopped) -> None:
     broker = view.brokers[event.broker]
-    broker.up, broker.since_us, broker.paused = False, event.at_us, False
+    broker.up, broker.since_us, broker.paused, broker.state = False, event.at_us, False, "NotRunning"
     words = BROKER_ENDED[event.how]
     note(view, event.at_us, "fault", f"broker-{event.broker}", f"broker-{event.broker} {words}")
 

@@ -15,14 +15,16 @@ LANE_US = 120_000_000  # how far back a member's lanes are kept
 
 
 class BrokerView(msgspec.Struct, gc=False):
-    """A broker: its process (`up`, `paused`) and what the controller thinks of it (`fenced`).
+    """A broker: its process (`up`: it serves, `paused`, `state`) and what the controller thinks of it (`fenced`).
 
+    `state` is Kafka's `BrokerState`: `Starting`, `Running`, `PendingControlledShutdown`, `NotRunning`.
     `registered`: the controller has let in the process that runs, and not only one before it.
     """
 
     broker: int
     rack: str = ""
     up: bool = False
+    state: str = "NotRunning"
     paused: bool = False
     fenced: bool = True
     since_us: int = 0

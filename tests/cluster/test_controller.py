@@ -23,20 +23,20 @@ def fence(controller: Controller, broker: int, at_us: int) -> list[str]:
     """Let everybody else be heard, and the session of one end."""
     for registration in controller.brokers.values():
         if registration.broker != broker:
-            controller.heartbeat(registration.broker, registration.epoch, at_us)
+            controller.heartbeat(registration.broker, registration.epoch, at_us, 0)
     return controller.expire(at_us)
 
 
 def test_a_silent_broker_is_fenced_exactly_when_its_session_ends() -> None:
     controller, told = cluster()
     for broker in (1, 3):
-        controller.heartbeat(broker, controller.brokers[broker].epoch, 1_000)
+        controller.heartbeat(broker, controller.brokers[broker].epoch, 1_000, 0)
     assert controller.next_deadline_us() == SESSION_US
     assert controller.expire(SESSION_US - 1) == []
     assert controller.expire(SESSION_US) == ["t-0", "t-1"]
     assert controller.live() == (1, 3)
     assert [event.broker for event in told if isinstance(event, BrokerFenced)] == [2]
-    assert not controller.heartbeat(2, controller.brokers[2].epoch, SESSION_US)
+    assert not controller.heartbeat(2, controller.brokers[2].epoch, SESSION_US, 0)
 
 
 def test_the_first_in_sync_replica_in_assignment_order_leads_and_the_epoch_rises() -> None:
@@ -74,14 +74,33 @@ def test_a_broker_is_let_in_only_when_its_former_session_is_over() -> None:
     fence(controller, 2, SESSION_US)
     assert controller.register(2, SESSION_US) is not None
     assert controller.brokers[2].epoch > before
-    assert not controller.heartbeat(2, before, SESSION_US)
+    assert not controller.heartbeat(2, before, SESSION_US, 0)
 
 
 def test_a_controlled_shutdown_moves_leaderships_at_once() -> None:
-    controller, _ = cluster()
-    assert controller.shut_down(1) == ["t-0"]
+    controller, told = cluster()
+    assert controller.shut_down(1, 7) == ["t-0"]
     assert controller.partitions["t-0"].leader == 2
     assert controller.live() == (2, 3)
+    assert not any(isinstance(event, BrokerFenced) for event in told)
+
+
+def test_a_stopping_broker_is_let_go_when_every_other_live_one_has_heard_who_leads() -> None:
+    controller, told = cluster()
+    controller.shut_down(1, 7)
+    for broker, version, may_stop in ((1, 9, False), (2, 7, False), (3, 6, False), (3, 7, True)):
+        controller.heartbeat(broker, controller.brokers[broker].epoch, 1_000, version)
+        assert controller.may_stop(1) is may_stop
+    controller.let_go(1)
+    assert [event.reason for event in told if isinstance(event, BrokerFenced)] == ["controlled shutdown"]
+
+
+def test_a_stopping_broker_does_not_wait_for_one_that_is_fenced() -> None:
+    controller, _ = cluster()
+    fence(controller, 3, SESSION_US)
+    controller.shut_down(1, 7)
+    controller.heartbeat(2, controller.brokers[2].epoch, SESSION_US, 7)
+    assert controller.may_stop(1)
 
 
 def test_a_new_controller_gives_every_broker_a_whole_session() -> None:
