@@ -199,6 +199,8 @@ def group_loaded(notes: Notes, event: e.GroupLoaded) -> list[Line]:
 def group_unloaded(notes: Notes, event: e.GroupUnloaded) -> list[Line]:
     group = notes.group(event.group)
     group.broker = event.broker
+    if event.broker in notes.stopping:  # one that is shutting down does not write it (4.1.0 and 4.3.1)
+        return []
     message = f"[GroupId={event.group}] Unloading group metadata for generation {group.generation}."
     return [_coordinator(group, message)]
 
