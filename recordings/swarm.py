@@ -18,6 +18,7 @@ from cluster.config import Value
 from cluster.config_keys import DEFAULT_ASSIGNORS
 from cluster.randomness import random_stream
 from cluster.spec import (
+    START_JITTER_US,
     ApplicationSpec,
     ArrivalsSpec,
     BrokerSpec,
@@ -50,7 +51,8 @@ from recordings.swarm_faults import CLASSES, TROUBLE_BEGINS_US, healing, trouble
 from recordings.swarm_rare import RARE
 
 SECOND_US = 1_000_000
-HEALING_US = 34 * SECOND_US  # what a cluster may take from its last fault until it is whole and read to the end
+LONGEST_STARTUP_US = 3 * SECOND_US
+HEALING_US = 34 * SECOND_US + LONGEST_STARTUP_US  # from a cluster's last fault until it is whole and read to the end
 HEALED_FOR_US = 17 * SECOND_US  # then the trouble is forgotten, and producers still write
 SHORTEST_US = TROUBLE_BEGINS_US + HEALING_US + 6 * SECOND_US
 
@@ -138,10 +140,13 @@ def _cluster(seed: int, virtual_us: int, features: tuple[str, ...]) -> ScenarioS
     }
     if "version_1" in features:
         config["transaction.version"] = 1
+    lifetimes = random_stream(seed, "swarm/lifetimes")
     return ScenarioSpec(
         title=f"swarm {seed}",
         seed=seed,
         until_us=virtual_us,
+        start_jitter_us=lifetimes.choice((0, START_JITTER_US)),
+        startup_us=lifetimes.choice((0, 500_000, LONGEST_STARTUP_US)),
         brokers=tuple(BrokerSpec(number + 1) for number in range(brokers)),
         config=config,
         network=NetworkSpec(

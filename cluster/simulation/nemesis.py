@@ -150,7 +150,7 @@ class Nemesis:
         """Whether everybody named is up, the place is untouched, and most brokers would still be well."""
         named = [str(getattr(command, field)) for field in command.__struct_fields__]
         processes = [process for name in named if (process := self._fleet.process(name)) is not None]
-        if not all(process.alive and process.running for process in processes):
+        if not all(_is_well(process) for process in processes):
             return False
         in_force = [c.parse(fault.text) for fault in self._book.faults.values()]
         if any(_place(command) == _place(other) for other in in_force):
@@ -168,7 +168,14 @@ class Nemesis:
 
     def _runs(self, name: str) -> bool:
         process = self._fleet.process(name)
-        return process is not None and process.alive and process.running
+        return process is not None and _is_well(process)
+
+
+def _is_well(process: Broker | Consumer | Producer) -> bool:
+    """Whether it runs; a broker that is starting, or about to stop, is on its way."""
+    if isinstance(process, Broker) and (process.lifecycle.starting or process.lifecycle.stopping):
+        return False
+    return process.alive and process.running
 
 
 def _place(command: c.Command) -> tuple[object, ...]:
