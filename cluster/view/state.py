@@ -30,6 +30,21 @@ class BrokerView(msgspec.Struct, gc=False):
     since_us: int = 0
     registered: bool = False
 
+    @property
+    def alive(self) -> bool:
+        """Whether there is a process, also one that is starting."""
+        return self.state != "NotRunning"
+
+    @property
+    def starting(self) -> bool:
+        """Whether its process takes no connections yet."""
+        return self.state == "Starting"
+
+    @property
+    def stopping(self) -> bool:
+        """Whether a controlled shutdown is under way."""
+        return self.state == "PendingControlledShutdown"
+
 
 class Series(msgspec.Struct, gc=False):
     """The last `limit` samples of a number, one a virtual second, for trends and sparklines."""

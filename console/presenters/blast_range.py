@@ -70,7 +70,8 @@ class Range:
     def able(self, broker: int) -> bool:
         """Whether a broker could lead, as far as anybody can see from outside."""
         known = self.view.brokers[broker]
-        return known.up and not known.paused and not known.fenced and broker not in self.shut_off()
+        out = known.paused or known.fenced or known.stopping or broker in self.shut_off()
+        return known.up and not out
 
     def shut_off(self) -> list[int]:
         """Brokers that are cut off from everything."""
@@ -217,7 +218,7 @@ class Range:
         broker = self.view.brokers.get(number_of(name)) if number_of(name) else None
         member, producer = self.view.members.get(name), self.view.producers.get(name)
         if broker is not None:
-            return broker.up
+            return broker.alive
         if member is not None:
             return member.alive
         return producer is not None and producer.state not in {"Stopped", "Dead"}

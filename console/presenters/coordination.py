@@ -26,7 +26,7 @@ def coordination_of(view: ClusterView, group: GroupView) -> Coordination:
     if broker is None:
         return Coordination(-1, NO_LEADER)
     number = broker.broker
-    if not broker.up:
+    if not broker.alive:
         return Coordination(number, DOWN)
     if broker.paused:
         return Coordination(number, FROZEN)
@@ -67,7 +67,7 @@ def _new_leader_by_us(view: ClusterView, broker: int, session_us: int | None) ->
     A controller that was elected meanwhile gives every broker a new session.
     """
     controller = view.brokers.get(view.controller)
-    if session_us is None or controller is None or not controller.up or controller.paused or controller.fenced:
+    if session_us is None or controller is None or not controller.alive or controller.paused or controller.fenced:
         return NEVER
     since_us = view.brokers[broker].since_us
     for noted in reversed(view.moments):

@@ -135,15 +135,19 @@ def _coordinator(view: ClusterView, group: GroupView) -> list[Fault]:
 def _broker(view: ClusterView, name: str) -> list[Fault]:
     broker = view.brokers[int(name.removeprefix("broker-"))]
     state = broker_state(broker)
-    down = "" if broker.up else "it is down already"
+    down = "" if broker.alive else "it is down already"
     others = [f"broker-{other}" for other in sorted(view.brokers) if other != broker.broker]
     peer = others[0] if others else name
     alone = "" if others else "there is no other broker"
     return [
         Fault(f"kill {name}", "kill -9: sockets reset; the controller fences it when its session ends", down),
         Fault(f"crash {name}", "lose the host: what its disk had not flushed is gone", down),
-        Fault(f"stop {name}", "controlled shutdown: leadership moves first", down),
-        Fault(f"start {name}", "come back and catch up", "it runs already" if broker.up else ""),
+        Fault(
+            f"stop {name}",
+            "controlled shutdown: leadership moves first",
+            down or _if(broker.stopping, "it is stopping already"),
+        ),
+        Fault(f"start {name}", "come back and catch up", "it runs already" if broker.alive else ""),
         Fault(f"restart {name}", "stop and start; starts a dead one"),
         Fault(f"pause {name}", "freeze it: a long GC", down or _if(state == "frozen")),
         Fault(f"resume {name}", "let it go on", down or _if(state != "frozen", "it is not frozen")),

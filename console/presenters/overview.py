@@ -228,11 +228,13 @@ class BrokersListing(Listing):
 
 def broker_state(broker: BrokerView) -> str:
     """What is so of its process and what the controller thinks, in one word of `states.BROKER`."""
-    if not broker.up:
+    if not broker.alive:
         return "down" if broker.fenced else "silent"
     if broker.paused:
         return "frozen"
-    return "starting" if broker.fenced else "up"
+    if broker.stopping:
+        return "stopping"
+    return "starting" if broker.starting or broker.fenced else "up"
 
 
 PRODUCER_COLUMNS = (

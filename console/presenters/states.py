@@ -50,7 +50,8 @@ TRANSACTION: dict[str, State] = {
 }
 BROKER: dict[str, State] = {
     "up": State("●", OK, "runs, registered with the controller"),
-    "starting": State("↻", MOVING, "runs, not yet registered with the controller"),
+    "starting": State("↻", MOVING, "loads its logs or registers with the controller: takes no connections yet"),
+    "stopping": State("↻", MOVING, "shuts down: leads nothing, and answers until the others know who leads now"),
     "frozen": State("‖", WARN, "its process stands still; the controller fences it when its session ends"),
     "silent": State("✖", ERROR, "down, and the controller does not know it yet"),
     "down": State("✖", ERROR, "down and fenced: leads nothing"),

@@ -101,7 +101,7 @@ def coordinator(view: ClusterView, one: TransactionView) -> Line:
     if broker is None:
         return line(("✖ no leader", ERROR))
     name = f"broker-{number}"
-    if not broker.up:
+    if not broker.alive:
         return line((f"✖ {name}", ERROR))
     if broker.paused:
         return line((f"‖ {name}", WARN))

@@ -15,15 +15,23 @@ MIN_ISR = "min.insync.replicas"
 
 
 def outages(tables: Tables) -> DataFrame:
-    """Each stretch in which a broker's process does not run or is frozen: `run_id`, `broker`, `from_us`, `until_us`.
+    """Each stretch in which a broker does not serve or is frozen: `run_id`, `broker`, `from_us`, `until_us`.
 
-    `how`: `stop`, `kill`, `crash`, `disk` or `pause`. One that is still down at the end is so until the flight's end.
+    `how`: `stop`, `kill`, `crash`, `disk` or `pause`. One that is started serves when the controller has let it in. One
+    that is still down at the end is so until the flight's end.
     """
     key = ("run_id", "broker", "seq", "at_us")
-    changes = tables["broker_stopped"].select(*key, "how")
-    for name, how in (("broker_paused", "pause"), ("broker_started", ""), ("broker_resumed", "")):
-        changes = changes.unionByName(tables[name].select(*key, sf.lit(how).alias("how")))
-    lasting = _lasting(tables, changes, "run_id", "broker")
+    nothing, back = sf.lit(None).cast("string"), sf.lit("")
+    serves = tables["broker_started"].where("coalesce(serves, true)").select(*key)  # null: recorded earlier
+    serves = serves.unionByName(tables["broker_state_changed"].where("state = 'Running'").select(*key))
+    paused, resumed = tables["broker_paused"].select(*key), tables["broker_resumed"].select(*key)
+    changes = tables["broker_stopped"].select(*key, sf.col("how").alias("down"), sf.lit(False).alias("frozen"))
+    for rows, down, frozen in ((serves, back, None), (paused, nothing, True), (resumed, nothing, False)):
+        changes = changes.unionByName(rows.withColumns({"down": down, "frozen": sf.lit(frozen).cast("boolean")}))
+    time = Window.partitionBy("run_id", "broker").orderBy("seq")
+    known = changes.withColumns({name: sf.last(name, ignorenulls=True).over(time) for name in ("down", "frozen")})
+    how = sf.when(sf.col("down") != "", sf.col("down")).when(sf.col("frozen"), "pause").otherwise("")
+    lasting = _lasting(tables, known.withColumn("how", how), "run_id", "broker")
     return lasting.where("how != ''").select("run_id", "broker", "how", "from_us", "until_us")
 
 

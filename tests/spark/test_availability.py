@@ -59,9 +59,11 @@ class Watch:
             case e.BrokerStopped():
                 self.end_outage(event.broker)  # one that was frozen was killed
                 self.down[event.broker] = (event.at_us, event.how)
-            case e.BrokerPaused():
+            case e.BrokerPaused() if event.broker not in self.down:
                 self.down[event.broker] = (event.at_us, "pause")
-            case e.BrokerStarted() | e.BrokerResumed():
+            case e.BrokerStarted(serves=True) | e.BrokerStateChanged(state="Running"):
+                self.end_outage(event.broker)
+            case e.BrokerResumed() if self.down.get(event.broker, (0, ""))[1] == "pause":
                 self.end_outage(event.broker)
 
     def end_outage(self, broker: int) -> None:

@@ -10,9 +10,14 @@ from cluster import events as e
 
 
 class BrokerBook(msgspec.Struct):
-    """`process`: up, frozen or ended. `registered`: the controller knows this process, and has not fenced it."""
+    """`process`: up, frozen or ended. `registered`: the controller knows this process, and has not fenced it.
+
+    `serves` says whether an `up` one takes connections, `stopping` whether it was asked to end.
+    """
 
     up: bool = False
+    serves: bool = False
+    stopping: bool = False
     frozen: bool = False
     fenced: bool = True
     registered: bool = False
@@ -72,17 +77,22 @@ class ClusterBooks:
 
     def is_led(self, partition: PartitionBook) -> bool:
         """Whether the leader's process runs."""
-        return partition.leader >= 0 and self.brokers[partition.leader].up
+        return partition.leader >= 0 and self.brokers[partition.leader].serves
 
     # --- brokers ----------------------------------------------------------------------------------------------------
 
     def _broker_started(self, event: e.BrokerStarted) -> None:
         broker = self.brokers.setdefault(event.broker, BrokerBook())
         broker.up, broker.frozen, broker.registered = True, False, False
+        broker.serves, broker.stopping = event.serves, False
+
+    def _broker_state_changed(self, event: e.BrokerStateChanged) -> None:
+        broker = self.brokers[event.broker]
+        broker.serves, broker.stopping = True, event.state == "PendingControlledShutdown"
 
     def _broker_stopped(self, event: e.BrokerStopped) -> None:
         broker = self.brokers[event.broker]
-        broker.up = broker.frozen = broker.registered = False
+        broker.up = broker.frozen = broker.registered = broker.serves = broker.stopping = False
         broker.stopped_us = event.at_us
 
     def _broker_paused(self, event: e.BrokerPaused) -> None:
@@ -184,6 +194,7 @@ class ClusterBooks:
     _HANDLERS: ClassVar[dict[type[e.Event], Callable[..., None]]] = {
         e.BrokerStarted: _broker_started,
         e.BrokerStopped: _broker_stopped,
+        e.BrokerStateChanged: _broker_state_changed,
         e.BrokerPaused: _broker_paused,
         e.BrokerResumed: _broker_resumed,
         e.BrokerUnfenced: _broker_unfenced,

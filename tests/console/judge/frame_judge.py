@@ -8,12 +8,12 @@ from tests.console.judge.grammar import Verdict
 from tests.console.judge.spoken import counts, instant
 
 STARTS = {
-    "✖": (e.FaultStarted, e.BrokerStopped, e.BrokerFenced, e.MemberStopped, e.LogTruncated, e.RecordsLost,
-          e.ApplicationFailed, e.ConsumerFenced, e.RecordSkipped, e.ProducerStateChanged, e.TransactionFenced,
-          e.TransactionOffsetsRefused, e.TransactionMarkerRefused, e.ProducerEpochRefused),
+    "✖": (e.FaultStarted, e.BrokerStopped, e.BrokerStateChanged, e.BrokerFenced, e.MemberStopped, e.LogTruncated,
+          e.RecordsLost, e.ApplicationFailed, e.ConsumerFenced, e.RecordSkipped, e.ProducerStateChanged,
+          e.TransactionFenced, e.TransactionOffsetsRefused, e.TransactionMarkerRefused, e.ProducerEpochRefused),
     "▲": (e.LeaderElected, e.ControllerElected, e.GroupLoaded),
     "↻": (e.RebalanceStarted,),
-    "▪": (e.FaultEnded, e.BrokerStarted, e.RecordsSurvived),
+    "▪": (e.FaultEnded, e.BrokerStarted, e.BrokerStateChanged, e.RecordsSurvived),
     "━": (e.GroupStabilized,),
     "·": (e.TransactionStateChanged, e.HangingTransactionAborted),
 }  # fmt: skip
@@ -23,7 +23,7 @@ HEAVY = {e.FaultStarted: "✖", e.RebalanceStarted: "✖▲↻", e.GroupStabiliz
 def judge_header(books: Books, text: str, at_us: int, verdict: Verdict) -> None:
     """Brokers, groups, lag and faults in numbers."""
     cluster, groups = books.cluster, books.groups.values()
-    up = sum(one.up and not one.frozen and not one.fenced for one in cluster.brokers.values())
+    up = sum(one.serves and not (one.frozen or one.fenced or one.stopping) for one in cluster.brokers.values())
     clock = re.search(r"\d\d:\d\d:\d\d\.\d+", text)
     if clock is not None:
         digits = len(clock[0].partition(".")[2])

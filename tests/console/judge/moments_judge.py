@@ -15,6 +15,7 @@ BROKER_ENDED = {
     "crashed with its host": "crash",
     "halted: its disk is full": "disk",
 }
+BROKER_BECAME = {"serves again": "Running", "is shutting down": "PendingControlledShutdown"}
 Match = re.Match[str]
 
 
@@ -45,6 +46,12 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
     (
         r"(broker-\d+) started",
         lambda m, one: isinstance(one, e.BrokerStarted) and one.broker == _broker(m),
+    ),
+    (
+        r"(broker-\d+) (serves again|is shutting down)",
+        lambda m, one: (
+            isinstance(one, e.BrokerStateChanged) and (one.broker, one.state) == (_broker(m), BROKER_BECAME[m[2]])
+        ),
     ),
     (r"(\S+) started", lambda m, one: isinstance(one, e.MemberStarted) and one.member == m[1]),
     (

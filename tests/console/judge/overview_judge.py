@@ -211,7 +211,9 @@ class OverviewJudge:
         self.verdict.claim(("◆" in row) == (cluster.controller == number), place, "controller")
         name = "up" if book.up else "silent"
         name = "down" if book.fenced and not book.up else name
-        name = ("frozen" if book.frozen else "starting" if book.fenced else name) if book.up else name
+        if book.up:
+            waits = "stopping" if book.stopping else "starting" if book.fenced or not book.serves else "up"
+            name = "frozen" if book.frozen else waits
         faulty = any(f"broker-{number}" in fault.text.split() for fault in cluster.faults.values())
         self.verdict.read(
             place,
