@@ -35,6 +35,7 @@ def test_defaults_are_the_contracts() -> None:
     assert (spec.module, spec.lesson, spec.seed, spec.until_us) == ("other", "", 1, 300_000_000)
     assert spec.brokers == (BrokerSpec(1), BrokerSpec(2), BrokerSpec(3))
     assert spec.network == NetworkSpec(1_000, 0.2, ())
+    assert (spec.startup_us, spec.start_jitter_us) == (6_000_000, 100_000)
     topic, producer, group = spec.topics[0], spec.producers[0], spec.groups[0]
     assert (topic.partitions, topic.replication, topic.config) == (4, 3, {})
     assert (producer.count, producer.rate_per_second, producer.limit) == (1, 10.0, None)
@@ -56,8 +57,10 @@ module = "groups"
 lesson = "l"
 seed = 7
 until = "10m"
+start_jitter = "0ms"
 [cluster]
 brokers = [{ id = 4, rack = "b" }, { id = 1 }]
+startup = "45s"
 config = { "group.initial.rebalance.delay.ms" = 0, "transaction.version" = 1 }
 [network]
 latency = "2ms"
@@ -114,6 +117,7 @@ def test_every_field_of_the_contract_is_read() -> None:
     spec = read(EVERY_FIELD)
     assert (spec.module, spec.lesson, spec.seed, spec.until_us) == ("groups", "l", 7, 600_000_000)
     assert spec.brokers == (BrokerSpec(1), BrokerSpec(4, "b"))
+    assert (spec.startup_us, spec.start_jitter_us) == (45_000_000, 0)
     assert spec.config == {"group.initial.rebalance.delay.ms": 0, "transaction.version": 1}
     assert spec.network == NetworkSpec(2_000, 0.0, (LinkSpec(("broker-1", "broker-4"), 20_000),))
     producer, group = spec.producers[0], spec.groups[0]
