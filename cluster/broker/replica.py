@@ -64,10 +64,10 @@ class Replica(FollowingReplica):
         self.host: Host = host
         self.min_insync_replicas = min_insync_replicas
         self.max_message_bytes = NO_LIMIT
-        self.high_watermark_us = 0
+        self.high_watermark_us = self.alter_sent_us = self.epoch_start = 0
         self.isr: tuple[int, ...] = ()
-        self.alter_pending, self.alter_sent_us = False, 0
-        self.is_leader, self.epoch_start, self.led_epoch = False, 0, -1  # in which it took leadership last
+        self.alter_pending = self.is_leader = False
+        self.led_epoch = -1  # in which it took leadership last
         self.followers: dict[int, Follower] = {}
         self._counted: tuple[Follower, ...] = ()  # in the ISR
         self._others: tuple[Follower, ...] = ()

@@ -3,10 +3,10 @@
 from cluster import events as e
 from cluster.protocol.record_batch import COMMIT
 from cluster.view import ledger
+from cluster.view.brokers import BrokerView
 from cluster.view.placements import note_run
 from cluster.view.state import (
     NEVER,
-    BrokerView,
     ClusterView,
     FaultView,
     Moment,

@@ -7,43 +7,12 @@ the fold. Everything is plain data that msgspec can encode, so a keyframe of a r
 import msgspec
 
 from cluster.intervals import IntervalSet
+from cluster.view.brokers import BrokerView
 from cluster.view.placements import Placements, Run, Serials
 from cluster.view.transactions import PartitionTransactions
 
 NEVER = -1
 LANE_US = 120_000_000  # how far back a member's lanes are kept
-
-
-class BrokerView(msgspec.Struct, gc=False):
-    """A broker: its process (`up`: it serves, `paused`, `state`) and what the controller thinks of it (`fenced`).
-
-    `state` is Kafka's `BrokerState`: `Starting`, `Running`, `PendingControlledShutdown`, `NotRunning`.
-    `registered`: the controller has let in the process that runs, and not only one before it.
-    """
-
-    broker: int
-    rack: str = ""
-    up: bool = False
-    state: str = "NotRunning"
-    paused: bool = False
-    fenced: bool = True
-    since_us: int = 0
-    registered: bool = False
-
-    @property
-    def alive(self) -> bool:
-        """Whether there is a process, also one that is starting."""
-        return self.state != "NotRunning"
-
-    @property
-    def starting(self) -> bool:
-        """Whether its process takes no connections yet."""
-        return self.state == "Starting"
-
-    @property
-    def stopping(self) -> bool:
-        """Whether a controlled shutdown is under way."""
-        return self.state == "PendingControlledShutdown"
 
 
 class Series(msgspec.Struct, gc=False):

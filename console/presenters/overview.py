@@ -3,8 +3,9 @@
 import math
 from itertools import pairwise
 
+from cluster.view.brokers import BrokerView
 from cluster.view.document import group_lag, group_time_lag_us
-from cluster.view.state import NEVER, BrokerView, ClusterView, GroupView, ProducerView, RebalanceView, Series
+from cluster.view.state import NEVER, ClusterView, GroupView, ProducerView, RebalanceView, Series
 from console.presenters import states
 from console.presenters.awaited import awaited_joins, awaited_syncs, silent_ids
 from console.presenters.coordination import DOWN, FROZEN, UP, coordination_of, trouble_words

@@ -41,7 +41,7 @@ def start_lasts_us(flight: Flown, broker: int) -> int:
     return serves.at_us - started.at_us
 
 
-# --- stopping -----------------------------------------------------------------------------------------------------------
+# --- stopping ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_clean_stop_moves_leaderships_at_once_and_ends_when_the_others_know_of_it() -> None:
@@ -118,7 +118,7 @@ def test_a_second_stop_changes_nothing_and_a_kill_ends_it() -> None:
     assert [event.reason for event in flight.all(e.BrokerFenced, broker=1)] == ["session expired"]
 
 
-# --- starting -----------------------------------------------------------------------------------------------------------
+# --- starting ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_started_broker_serves_when_it_has_loaded_its_logs_and_is_registered() -> None:
@@ -178,7 +178,7 @@ def test_a_broker_that_is_starting_hosts_no_controller() -> None:
     assert [(event.broker, event.at_us) for event in elected] == [(-1, 13 * SECOND_US), (2, 24 * SECOND_US)]
 
 
-# --- mutants ------------------------------------------------------------------------------------------------------------
+# --- mutants ----------------------------------------------------------------------------------------------------------
 
 
 def stops_at_once(patch: pytest.MonkeyPatch) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from cluster.view.brokers import BrokerView
 from cluster.view.state import (
     NEVER,
-    BrokerView,
     ClusterView,
     GroupView,
     MemberView,
