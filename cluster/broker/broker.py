@@ -198,9 +198,9 @@ class Broker:
         life, done = answer
         if not self.running:
             self.later(self.shutdown_answered, answer)
-        elif life == self.life and done:
+        elif life == self.life and self.stopping and done:  # else its former life had asked
             self.end("stop")
-        elif life == self.life:
+        elif life == self.life and self.stopping:
             self.lifecycle.not_yet()
 
     def pause(self) -> None:
@@ -247,7 +247,7 @@ class Broker:
 
     def must_register(self, life: int) -> None:
         """The controller does not know this life of the broker (it was fenced): register again."""
-        if life == self.life and self.alive and not self.lifecycle.stopping:
+        if life == self.life and self.alive and not (self.lifecycle.stopping or self.lifecycle.starting):
             self.life += 1  # heartbeats and checks of the fenced life end
             self.lifecycle.register(self.life)
 

@@ -171,6 +171,14 @@ def test_a_broker_can_be_killed_stopped_and_frozen_while_it_starts() -> None:
     assert refusals(killed) == refusals(stopped) == refusals(frozen) == refusals(short) == []
 
 
+def test_a_late_heartbeat_of_the_former_life_does_not_disturb_a_start() -> None:
+    """It is held until the session is over and the next life loads its logs: the answer asks that one to register."""
+    steps = (5.5, "hold broker-3 broker-1 for 20s"), (15.0, "kill broker-3"), (24.0, "start broker-3")
+    flight = flown(starting_within(4, *steps, until_s=35))
+    (serves,) = flight.all(e.BrokerStateChanged, broker=3, state="Running")
+    assert 28 * SECOND_US <= serves.at_us <= 28 * SECOND_US + 5 * MS
+
+
 def test_a_broker_that_is_starting_hosts_no_controller() -> None:
     steps = [(10.0 + number, f"kill broker-{number}") for number in (1, 2, 3)]
     flight = flown(starting_within(4, *steps, (20.0, "start broker-2"), until_s=40))
