@@ -19,6 +19,7 @@ from cluster.timeline import Timer
 REGISTRATION_BACKOFF_US = 1_000_000
 CONTROLLER_SOCKET_TIMEOUT_US = 30_000_000  # controller.socket.timeout.ms
 SOONER_US = 50_000  # a stopping broker asks its second time so soon
+SHUTDOWN_TIMEOUT_US = 300_000_000  # then it ends, whether or not the controller approved
 
 STARTING, RUNNING, STOPPING = "Starting", "Running", "PendingControlledShutdown"
 
@@ -139,6 +140,8 @@ class Lifecycle:
         if not self.stopping:
             self._becomes(STOPPING)
             self._asked = 0
+            broker = self._broker
+            broker.after(SHUTDOWN_TIMEOUT_US, broker.shutdown_answered, (broker.life, True))
             self._ask_to_stop(0)
 
     def _ask_to_stop(self, asked: int) -> None:

@@ -66,8 +66,7 @@ class Replica(FollowingReplica):
         self.max_message_bytes = NO_LIMIT
         self.high_watermark_us = self.alter_sent_us = self.epoch_start = 0
         self.isr: tuple[int, ...] = ()
-        self.alter_pending = self.is_leader = False
-        self.led_epoch = -1  # in which it took leadership last
+        self.alter_pending, self.is_leader, self.led_epoch = False, False, -1  # in which it took leadership last
         self.followers: dict[int, Follower] = {}
         self._counted: tuple[Follower, ...] = ()  # in the ISR
         self._others: tuple[Follower, ...] = ()

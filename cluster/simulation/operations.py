@@ -189,6 +189,8 @@ class Operations:
 
     def _start(self, command: c.Start) -> None:
         process = self._process(command.target)
+        if isinstance(process, Broker) and process.stopping:
+            raise Refused(f"{command.target} has not stopped yet: restart it instead")
         if process.alive:
             raise Refused(f"{command.target} is running already")
         self._launch(command.target)

@@ -87,7 +87,10 @@ def closes(at: Range, name: str, for_us: int | None) -> None:
 
 def start(at: Range, command: c.Start) -> None:
     """What is down comes back."""
-    if at.is_up(command.target):
+    broker = at.view.brokers.get(number_of(command.target))
+    if broker is not None and broker.stopping:
+        at.refuse(f"{command.target} has not stopped yet: restart it instead")
+    elif at.is_up(command.target):
         at.refuse(f"{command.target} is running already")
     else:
         joins(at, command.target)

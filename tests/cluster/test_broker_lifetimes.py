@@ -103,6 +103,13 @@ def test_a_broker_without_leaderships_or_without_others_does_not_wait() -> None:
     assert ended.at_us - asked.at_us <= 5 * MS
 
 
+def test_it_ends_after_five_minutes_without_an_answer() -> None:
+    cut_off = (5.0, "cut broker-3 broker-1"), (10.0, "stop broker-3"), (20.0, "start broker-3")
+    flight = flown(cluster(*cut_off, until_s=315, rate=0.1, reads=False))
+    assert stop_lasts_us(flight, 3) == 300 * SECOND_US
+    assert refusals(flight) == ["broker-3 has not stopped yet: restart it instead"]
+
+
 def test_without_controlled_shutdown_it_stops_at_once() -> None:
     flight = flown(cluster((10.3, "stop broker-1"), until_s=25, brokers={"controlled.shutdown.enable": False}))
     assert flight.all(e.BrokerStopped, broker=1)[0].at_us == 10_300 * MS
