@@ -134,7 +134,10 @@ class BrokerUnfenced(Event, frozen=True, kw_only=True):
 
 
 class BrokerFenced(Event, frozen=True, kw_only=True):
-    """The controller took the broker out; `reason`: `session expired`, `controlled shutdown` (it may end now)."""
+    """The controller took the broker out; `reason`: `session expired`, `controlled shutdown` (it may end now).
+
+    One that has stopped cleanly is fenced once more when its session is over, unless another controller took over.
+    """
 
     broker: int
     reason: str

@@ -301,7 +301,7 @@ def check(
     seeds: Annotated[int, Parameter(help="How many random clusters to fly.", converter=whole_number)] = 200,
     first: Annotated[int, Parameter(name="--from", help="The first seed.", converter=whole_number)] = 1,
     virtual: Annotated[
-        str, Parameter(help="Virtual time of each flight; its last 37 s are for healing.", allow_leading_hyphen=True)
+        str, Parameter(help="Virtual time of each flight; its last 38 s are for healing.", allow_leading_hyphen=True)
     ] = "60s",
     jobs: Annotated[int, Parameter(help="How many processes fly.", converter=whole_number)] = 1,
     json: Json = False,

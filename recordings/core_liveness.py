@@ -28,7 +28,7 @@ from recordings.convergence import (
 from recordings.placement import TRANSACTIONS, Placement
 from recordings.swarm_core import FRESH_RATE, Core, is_fresh
 
-PATIENCE_MS = 5_000  # a rejoin takes several requests, and the flight ends 37 s after the healing
+PATIENCE_MS = 5_000  # a rejoin takes several requests, and the flight ends 38 s after the healing
 FRESH_ACKED = int(FRESH_RATE * 2)  # of five seconds' records: also one that its first metadata kept waiting has these
 
 

@@ -25,6 +25,7 @@ class NotElected(Exception):  # noqa: N818 - an answer of ElectLeaders, not an e
 class Registration:
     """A broker as the controller knows it; `shutting_down` while a controlled shutdown is under way.
 
+    `in_session`: its last contact is not older than its session, also when it has stopped cleanly since.
     `metadata_version`: the newest that it says it has; `shutdown_version`: the one that took its leaderships away.
     """
 
@@ -32,6 +33,7 @@ class Registration:
         "broker",
         "epoch",
         "fenced",
+        "in_session",
         "last_contact_us",
         "metadata_version",
         "shutdown_version",
@@ -41,7 +43,7 @@ class Registration:
     def __init__(self, broker: int) -> None:
         self.broker = broker
         self.epoch, self.fenced, self.last_contact_us, self.shutting_down = -1, True, 0, False
-        self.metadata_version = self.shutdown_version = 0
+        self.in_session, self.metadata_version, self.shutdown_version = False, 0, 0
 
 
 class Controller:
@@ -96,13 +98,14 @@ class Controller:
     def register(self, broker: int, now_us: int) -> list[str] | None:
         """A started broker asks to be let in: the partitions that change, or None while its old session is valid.
 
-        Kafka answers DUPLICATE_BROKER_REGISTRATION then, and the broker tries again.
+        Kafka answers DUPLICATE_BROKER_REGISTRATION then, and the broker tries again. A clean stop ends no session
+        (KAFKA-19047). Source: `ClusterControlManager.registerBroker`.
         """
         registration = self.brokers[broker]
-        if not registration.fenced:
+        if registration.in_session:
             return None
         self._next_epoch += 1
-        registration.epoch, registration.fenced = self._next_epoch, False
+        registration.epoch, registration.fenced, registration.in_session = self._next_epoch, False, True
         registration.shutting_down, registration.last_contact_us = False, now_us
         registration.metadata_version = 0
         self._tell(BrokerUnfenced(broker=broker, broker_epoch=registration.epoch))
@@ -120,26 +123,29 @@ class Controller:
     def heartbeat(self, broker: int, epoch: int, now_us: int, metadata_version: int) -> bool:
         """A broker is alive; false when it is fenced (or an older life of its), and has to register again."""
         registration = self.brokers[broker]
-        if registration.fenced or registration.epoch != epoch:
-            return False
-        registration.last_contact_us, registration.metadata_version = now_us, metadata_version
-        return True
+        if registration.epoch == epoch:
+            registration.last_contact_us, registration.metadata_version = now_us, metadata_version
+        return registration.epoch == epoch and not registration.fenced
 
     def take_over(self, now_us: int) -> None:
-        """A new active controller: it heard nobody yet, so every session begins anew."""
+        """A new active controller: it heard nobody yet, so every session of a live broker begins anew."""
         for registration in self.brokers.values():
-            registration.last_contact_us = now_us
+            registration.last_contact_us, registration.in_session = now_us, not registration.fenced
 
     def next_deadline_us(self) -> int | None:
         """When the next silent broker is to be fenced, if nothing is heard from it."""
-        deadlines = [one.last_contact_us + self.session_timeout_us for one in self.brokers.values() if not one.fenced]
-        return min(deadlines, default=None)
+        contacts = [one.last_contact_us for one in self.brokers.values() if one.in_session]
+        return min(contacts) + self.session_timeout_us if contacts else None
 
     def expire(self, now_us: int) -> list[str]:
-        """Fence every broker that was silent for its session; returns the partitions that change."""
+        """Fence every broker that was silent for its session; returns the partitions that change.
+
+        Also one that has stopped cleanly, once more. Source: `ReplicationControlManager.maybeFenceOneStaleBroker`.
+        """
         changed: list[str] = []
         for registration in self.brokers.values():
-            if not registration.fenced and registration.last_contact_us + self.session_timeout_us <= now_us:
+            if registration.in_session and registration.last_contact_us + self.session_timeout_us <= now_us:
+                registration.in_session = False
                 changed += self._fence(registration, "session expired", "broker fenced")
         return changed
 

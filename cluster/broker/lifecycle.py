@@ -16,7 +16,7 @@ from cluster.broker.metadata_cache import MetadataCache
 from cluster.events import BrokerStateChanged, Event
 from cluster.timeline import Timer
 
-REGISTRATION_BACKOFF_US = 1_000_000
+LOOKS_AGAIN_US = 1_000_000  # for a controller, while there is none
 CONTROLLER_SOCKET_TIMEOUT_US = 30_000_000  # controller.socket.timeout.ms
 SOONER_US = 50_000  # a stopping broker asks its second time so soon
 SHUTDOWN_TIMEOUT_US = 300_000_000  # then it ends, whether or not the controller approved
@@ -98,7 +98,7 @@ class Lifecycle:
             link = broker.control.link_from(broker)
             if link is not None:
                 link.send(broker.control.register, (broker, life))
-            self._register_in(REGISTRATION_BACKOFF_US if link is None else self._patience_us)
+            self._register_in(LOOKS_AGAIN_US if link is None else self._patience_us)
 
     @property
     def _patience_us(self) -> int:
@@ -110,9 +110,9 @@ class Lifecycle:
         self._registration = self._broker.control.timeline.call_later(delay_us, self.register, self._broker.life)
 
     def refused(self) -> None:
-        """The session of this broker's former life is still valid: try again."""
+        """The session of this broker's former life is still valid: try again, as often as it would beat."""
         if self._registration is not None:
-            self._register_in(REGISTRATION_BACKOFF_US)
+            self._register_in(self._heartbeat_us)
 
     def registered(self) -> None:
         """It is in: nothing more to ask for, and it takes connections."""

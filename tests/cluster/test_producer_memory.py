@@ -171,9 +171,9 @@ def test_a_cut_keeps_the_index_of_aborted_transactions_that_is_read_again() -> N
     assert (log.transactions.aborted, log.transactions.open) == ([], {7: 2})
 
 
-def retried_by_the_next_leader(topic: dict[str, Value], *more: tuple[float, str]) -> ScenarioSpec:
-    """Acknowledgements are lost from 40 s on; the leader dies at 46 s, and what it had written is sent again."""
-    steps = [(40.05, "cut broker-1 -> writer-1 for 30s"), *more, (46.0, "kill broker-1")]
+def retried_by_the_next_leader(topic: dict[str, Value], *more: tuple[float, str], dies_s: float = 46) -> ScenarioSpec:
+    """Acknowledgements are lost from 40 s on; then the leader dies, and what it had written is sent again."""
+    steps = [(40.05, "cut broker-1 -> writer-1 for 30s"), *more, (dies_s, "kill broker-1")]
     return ScenarioSpec(
         title="deleted, then retried",
         seed=25,
@@ -218,6 +218,7 @@ def test_a_restarted_follower_knows_one_batch_of_each_producer_and_duplicates_wh
     deletes: list[tuple[float, str]],
 ) -> None:
     """Its snapshot has the last batch: an older one that comes again is out of order, and comes in the next epoch."""
-    flight = flown(retried_by_the_next_leader({}, *deletes, (43.0, "restart broker-2")))  # stops for two seconds
+    steps = [*deletes, (43.0, "stop broker-2"), (55.0, "start broker-2")]  # its session is over then
+    flight = flown(retried_by_the_next_leader({}, *steps, dies_s=57))
     assert flight.document["partitions"]["orders-0"]["log_end"] > 500
     assert flight.document["producers"]["writer-1"]["acked"] == 500

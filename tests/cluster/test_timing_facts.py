@@ -204,7 +204,7 @@ def test_a_broker_that_restarts_within_its_session_is_let_in_when_that_ends() ->
     (fenced,) = flight.all(e.BrokerFenced)
     (let_in,) = flight.all(e.BrokerUnfenced, SECOND_US)
     assert fenced.at_us == 1_333_333 + 4 * 2 * SECOND_US + MS + 9 * SECOND_US
-    assert 0 < let_in.at_us - fenced.at_us <= SECOND_US + 2 * MS  # it asks every second
+    assert 0 < let_in.at_us - fenced.at_us <= 2 * SECOND_US + 2 * MS  # it asks as often as it would beat
 
 
 def test_a_stable_group_does_not_notice_that_its_coordinator_moves() -> None:

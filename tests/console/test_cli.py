@@ -404,7 +404,7 @@ def test_help_that_nobody_reads_to_its_end_is_no_error(words: list[str]) -> None
 
 @pytest.mark.parametrize("how", ["2>/dev/full", "2>&-"])
 def test_progress_that_cannot_be_told_ends_nothing(small: str, tmp_path: Path, how: str) -> None:
-    line = f'"$@" check --seeds 1 --virtual 45s {how} && "$@" run {small} --record {tmp_path / "a.flight"} {how}'
+    line = f'"$@" check --seeds 1 --virtual 50s {how} && "$@" run {small} --record {tmp_path / "a.flight"} {how}'
     done = subprocess.run(
         ["bash", "-c", line, "bash", *command()], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -37,7 +37,7 @@ LOOKS = {
     "summary": ("summary", "stranger/a.flight"),
     "summary --json": ("summary", "stranger/a.flight", "--json"),
     "export": ("export", "stranger/a.flight", "--to", "tables"),
-    "check": ("check", "--seeds", "1", "--virtual", "45s"),
+    "check": ("check", "--seeds", "1", "--virtual", "50s"),
     "scenarios": ("scenarios",),
     "doctor": ("doctor",),
 }
