@@ -143,7 +143,7 @@ def test_nobody_gets_a_connection_to_a_broker_that_is_starting() -> None:
     assert flight.document["brokers"]["1"] | {"leaders": 0} == {
         "up": False, "state": "Starting", "controller": False, "leaders": 0, "coordinator_of": [],
     }  # fmt: skip
-    assert not broker._connections
+    assert not broker.sockets._connections
 
 
 def test_one_that_is_still_thought_alive_serves_when_its_former_session_is_over() -> None:

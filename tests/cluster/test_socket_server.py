@@ -27,7 +27,7 @@ class Host:
 
     def __init__(self, timeline: Timeline) -> None:
         self.timeline = timeline
-        self.alive = self.running = True
+        self.running, self.frozen, self.starting = True, False, False
         self.disk = Disk(timeline, lambda: None)
         self.handled: list[Call] = []
         self.lost: list[Call] = []
@@ -44,14 +44,17 @@ class Host:
     def later(self, action: Callable[[Any], object], argument: object) -> None:
         self.backlog.append((action, argument))
 
+    def freeze(self) -> None:
+        self.running, self.frozen = False, True
+
     def thaw(self) -> None:
-        self.running = True
+        self.running, self.frozen = True, False
         backlog, self.backlog = self.backlog, []
         for action, argument in backlog:
             action(argument)
 
     def die(self) -> None:
-        self.alive = self.running = False
+        self.running = self.frozen = False
         self.sockets.reset(self.sockets.died(self.backlog, ()), host_is_up=True)
 
 
@@ -183,7 +186,7 @@ def test_a_frozen_process_keeps_the_order(answered_first: bool) -> None:
         await scene.until(100)
         if answered_first:  # and freezes before it reads on
             calls[0].reply(ANSWER)
-        scene.host.running = False
+        scene.host.freeze()
         calls += scene.ask(connection, 2)
         await scene.until(200)
         assert scene.host.handled == calls[:1]
