@@ -62,8 +62,7 @@ class Replica(FollowingReplica):
     ) -> None:
         super().__init__(host, log, retention)
         self.host: Host = host
-        self.min_insync_replicas = min_insync_replicas
-        self.max_message_bytes = NO_LIMIT
+        self.min_insync_replicas, self.max_message_bytes = min_insync_replicas, NO_LIMIT
         self.high_watermark_us = self.alter_sent_us = self.epoch_start = 0
         self.isr: tuple[int, ...] = ()
         self.alter_pending, self.is_leader, self.led_epoch = False, False, -1  # in which it took leadership last

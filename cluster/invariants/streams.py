@@ -23,6 +23,8 @@ class StreamInvariants:
         self._next: dict[str, dict[str, int]] = {}  # member → partition → the offset behind what it finished last
         self._serials: dict[tuple[str, str], tuple[int, int]] = {}  # (partition, producer) → (serial, offset) behind
         self._committed: dict[tuple[str, str], int] = {}
+        self._used: dict[str, dict[int, int]] = {}  # producer → producer id → the last epoch of its process
+        self._left: dict[str, dict[int, int]] = {}  # the same, of its earlier processes
         self._moved: dict[str, None] = {}  # groups whose positions an operator moved
         self._left_behind: dict[str, int] = {}  # member → commits that may come over connections that it gave up
         self._ordered = {
@@ -44,6 +46,8 @@ class StreamInvariants:
             e.PositionsReset: self.positions_reset,
             e.RecordsProcessed: self.records_processed,
             e.RecordSkipped: self.record_skipped,
+            e.ProducerIdAssigned: self.producer_id_assigned,
+            e.ProducerStateChanged: self.producer_state_changed,
             e.RecordsAppended: self.records_appended,
             e.LeadershipTaken: self.leadership_taken,
             e.SettingChanged: self.setting_changed,
@@ -116,6 +120,15 @@ class StreamInvariants:
 
     # --- sends --------------------------------------------------------------------------------------------------------
 
+    def producer_id_assigned(self, event: e.ProducerIdAssigned) -> None:
+        """Its process sends under this id from now on."""
+        self._used.setdefault(event.producer, {})[event.producer_id] = event.epoch
+
+    def producer_state_changed(self, event: e.ProducerStateChanged) -> None:
+        """A process is gone: what a broker has not read of its connections may come behind what the next one sends."""
+        if event.state in {"Dead", "Stopped"}:
+            self._left.setdefault(event.producer, {}).update(self._used.pop(event.producer, {}))
+
     def records_appended(self, event: e.RecordsAppended) -> None:
         """J3: an idempotent producer's records are in a log in the order in which it sent them.
 
@@ -127,6 +140,10 @@ class StreamInvariants:
         log = self._logs[event.partition]
         if event.leader_epoch < log.taken:
             return
+        if event.epoch <= self._left.get(event.producer, {}).get(event.producer_id, -1):
+            return
+        used = self._used.setdefault(event.producer, {})
+        used[event.producer_id] = max(event.epoch, used.get(event.producer_id, 0))
         key = event.partition, event.producer
         if event.base_sequence == 0 and event.producer_id in log.repeats:
             del log.repeats[event.producer_id]

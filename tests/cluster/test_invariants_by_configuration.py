@@ -209,6 +209,12 @@ def others(base: int, count: int = 10) -> e.Event:
     return msgspec.structs.replace(appended(base, count), producer="p-2")
 
 
+def of_next_life(base: int, serial: int, sequence: int = 0) -> e.Event:
+    """The same, under the id that p-1's next process got."""
+    return msgspec.structs.replace(sent(base, serial, sequence=sequence), producer_id=8)
+
+
+KILLED = e.ProducerStateChanged(producer="p-1", state="Dead", reason="killed")
 LEFT_OUT = [sent(0, 0), others(10), elected(2, 1), taken(2, 1, 0), sent(0, 0, 1), sent(10, 10, 1)]
 """Broker-2 leads without what broker-1 appended, and broker-3 may have fetched."""
 
@@ -277,11 +283,14 @@ MORE: list[tuple[str, list[e.Event]]] = [
     ("J3", [sent(0, 0), sent(10, 10), elected(2, 1), taken(2, 1, 20), BEGUN_ANEW]),
     ("P1", [sent(0, 0), sent(10, 10), SHRUNK, RESTARTED, GROWN, watermark(20), DELETED, elected(2, 1),
             taken(2, 1, 20, start=20), sent(20, 20, 1, sequence=5)]),
+    ("J3", [sent(0, 10), KILLED, of_next_life(10, 5)]),
+    ("J3", [sent(0, 0), KILLED, of_next_life(10, 20), of_next_life(20, 10, 10)]),
     ("J3", [*LATE, msgspec.structs.replace(sent(30, 10, sequence=20), epoch=5)]),
     ("J3", [sent(0, 0), sent(10, 10), msgspec.structs.replace(sent(20, 0, sequence=0), epoch=5)]),
 ]  # fmt: skip
 
 LEGAL: list[list[e.Event]] = [
+    [sent(0, 0), KILLED, of_next_life(10, 20), sent(20, 10), of_next_life(30, 30, 10)],
     [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), GIVEN_UP, *map(committed, (5, 4, 5))],
     [*DEALT, *stable(1, g1=(P,), g2=())],
     [*DEALT, CHANGED, said("g-1"), said("g-1", "new"), received("g-1", "new"), *stable(1, g1=(P,), g2=())],
@@ -303,6 +312,8 @@ LEGAL: list[list[e.Event]] = [
     [*declared(), returned(1_000), left(5_000)],
     [*declared(), started(0, initial=True), at(3_000, barrier(1, "g-1"))],
     [*CALM, beat(10_500 * MS), beat(11_000 * MS)],
+    [*CALM, renewed(10_200), beat(10_800 * MS), beat(10_950 * MS)],  # the first waited behind the commit
+    [*CALM, renewed(10_200), beat(10_420 * MS), renewed(10_430), beat(10_840 * MS), beat(11_000 * MS)],
     [*HELD_UP, beat(14_500 * MS), beat(14_500 * MS), beat(14_900 * MS)],
     [*HEALED, renewed(10_100), other_beat(14_000), beat(14_500 * MS), beat(14_500 * MS)],
     [*CALM, e.FaultStarted(fault=1, text="hold g-1 broker-1", ends_at_us=-1), beat(10_100 * MS)],
