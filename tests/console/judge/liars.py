@@ -271,7 +271,7 @@ LIARS: dict[Liar, tuple[str, int]] = {
     a_case_names_the_last_of_an_initial_barrier: ("first-flight", 40),
     a_remedy_is_a_constant: ("first-flight", 40),
     a_case_ends_before_it_is_over: ("eager-vs-cooperative", 45),
-    who_left_joined_last: ("deploy-storm", 60),
+    who_left_joined_last: ("deploy-storm", 75),
     the_first_cause_is_left_out: ("first-flight", 40),
     durations_are_rounded: ("first-flight", 40),
     the_last_minute_is_some_seconds: ("coordinator-failover", 125),
