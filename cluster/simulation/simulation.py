@@ -334,17 +334,8 @@ class Simulation:
         endpoints: dict[int, Endpoint] = {broker.id: broker.sockets for broker in self.brokers.values()}
         version = cast(int, self._config["transaction.version"])
         leaders = self.controller.partitions
-        return Surroundings(
-            self.timeline,
-            self.network,
-            endpoints,
-            self.tell,
-            self.seed,
-            self._key_moves,
-            leaders,
-            version,
-            self.spec.start_jitter_us,
-        )
+        known = self.timeline, self.network, endpoints, self.tell, self.seed, self._key_moves, leaders, version
+        return Surroundings(*known, start_jitter_us=self.spec.start_jitter_us)
 
     def _declare_group(self, group: GroupSpec) -> None:
         config = group.consumer_config(group.instances()[0] if group.members else group.name)
