@@ -8,6 +8,7 @@ from cluster.assignors import ASSIGNORS
 from cluster.clients.commits import Commits
 from cluster.clients.consumer import Consumer
 from cluster.clients.fetcher import Fetcher
+from cluster.connection import Call
 from cluster.coordinators import group_coordinator, group_liveness, group_offsets, group_rebalance
 from cluster.coordinators.group import ClassicGroup, Member
 from cluster.coordinators.group_context import GroupContext
@@ -98,7 +99,7 @@ def deals_one_partition_to_nobody(patch: Patch) -> None:
 
 
 def fetches_only_once(patch: Patch) -> None:
-    patch.setattr(Fetcher, "_renew", lambda *_: None)
+    patch.setattr(Call, "hurry", lambda *_: None)
 
 
 def begins_behind_what_was_committed(patch: Patch) -> None:
