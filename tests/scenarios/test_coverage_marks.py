@@ -92,7 +92,7 @@ name = "pay"
 topics = ["orders"]
 transactions = { id = "pay", records = 10 }
 """,
-    # Far apart, a group takes two seconds from its barrier (10.6 s) to its assignment: its coordinator moves meanwhile.
+    # Far apart, a group takes two seconds from its barrier (11.3 s) to its assignment: its coordinator moves meanwhile.
     RARE_HEAD
     + """
 [network]
@@ -102,7 +102,7 @@ name = "billing"
 topics = ["orders"]
 members = 2
 [[at]]
-time = "10700ms"
+time = "11400ms"
 do = "move coordinator of billing"
 """,
 )
