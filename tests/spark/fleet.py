@@ -10,8 +10,7 @@ import recordings
 from cluster.spec import ScenarioSpec
 from recordings.scenario import load
 from recordings.swarm import draw
-from tests.cluster.test_replaced_records import buffered
-from tests.delivery_flights import fateful
+from tests.cluster.test_replaced_records import buffered, deposed
 from tests.mutants import MUTANTS
 
 SECOND_US = 1_000_000
@@ -87,8 +86,8 @@ def mutants() -> list[Sortie]:
     ]
 
 
-TRUNCATED = Sortie("truncated-records", lambda: fateful(181), 181, until_us=None)
-"""One that a deposed leader appended, where its successor's log ends before it."""
+TRUNCATED = Sortie("truncated-records", deposed, until_us=None)
+"""Some that a deposed leader appended, where its successor's log ends before it."""
 REPLACED = Sortie("replaced-records", buffered, until_us=None)
 """A reader works on what it fetched before a truncation, while other records stand there."""
 ALL: dict[str, Sortie] = {sortie.name: sortie for sortie in (*library(), *swarm(), *mutants(), REPLACED, TRUNCATED)}
