@@ -73,6 +73,7 @@ def _flight(rows: "Rows") -> data.Flight:
         availability=[
             _make(data.Availability, row) for row in sorted(rows["availability"], key=lambda row: str(row["topic"]))
         ],
+        log_losses=[_make(data.LogLoss, row) for row in sorted(rows["log_losses"], key=lambda row: str(row["topic"]))],
         incidents=_incidents(rows),
         rebalances=rebalances,
         storms=[_make(data.Storm, storm) for storm in sorted(rows["storms"], key=lambda storm: int(storm["from_us"]))],

@@ -14,6 +14,7 @@ from recordings.spark.availability import availability, outages
 from recordings.spark.instants import last_second
 from recordings.spark.lag import lag_by_partition
 from recordings.spark.lag_measures import incidents, lag_by_group, lag_measures, recoveries
+from recordings.spark.log_losses import log_losses
 from recordings.spark.offsets import group_topics, read_partitions
 from recordings.spark.ownership import unowned
 from recordings.spark.producers import producer_totals
@@ -141,6 +142,7 @@ QUESTIONS: dict[str, Question] = {
     "producers": producer_totals,
     "outages": outages,
     "availability": availability,
+    "log_losses": log_losses,
     "kinds": kinds,
     "flights": lambda tables: tables.flights,
 }

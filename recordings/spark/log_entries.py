@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.offsets import only_read
+from recordings.spark.offsets import only_data
 from recordings.spark.tables import Tables
 
 PARTITION = ("run_id", "partition")
@@ -72,7 +72,7 @@ def _first(array: str, condition: Callable[[Column], Column]) -> Column:
 
 
 def batches(tables: Tables) -> DataFrame:
-    """Each batch of a partition that some group reads, whether it was appended or only acknowledged.
+    """Each batch of a topic of users, or one that some group reads, whether it was appended or only acknowledged.
 
     `BATCH`, `records`, `acked`, `aborted`; `appended_seq`: when a leader, be it a deposed one, appended it last;
     `places`: where it stood in the log that counts (`base_offset`, `seq`, `cut_seq`: when a shorter log took over).
@@ -84,7 +84,7 @@ def _batches(tables: Tables) -> DataFrame:
     entries = _with_aborted(_entries(tables))
     acked = tables["batch_acknowledged"].select(*BATCH, "records").withColumn("acked", sf.lit(True))
     return (
-        entries.unionByName(only_read(tables, acked).drop("_topic"), allowMissingColumns=True)
+        entries.unionByName(only_data(tables, acked), allowMissingColumns=True)
         .groupBy(*BATCH)
         .agg(
             sf.max("records").alias("records"),
@@ -101,7 +101,7 @@ def _entries(tables: Tables) -> DataFrame:
 
     `again`: the place that it had once more after it had been cut off; `cut_seq`: when it was cut off last.
     """
-    appended = only_read(
+    appended = only_data(
         tables,
         tables["records_appended"].select(
             *BATCH, "seq", "base_offset", "count", "producer_id", "leader_epoch", "transactional", "marker"

@@ -1,6 +1,6 @@
 """The fate of records that offsets alone do not tell, one by one: lost, cut off, appended twice, copies of inputs."""
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from recordings.spark.log_entries import PARTITION
@@ -14,19 +14,18 @@ AT_ONCE = (*READER, "member", "at_us")
 
 def odd_fates(tables: Tables, odd: DataFrame, readers: DataFrame) -> DataFrame:
     """`READER` and `FATES` of these `batches`, for the groups in `readers` (`passages`)."""
-    serials = sf.explode(sf.expr("sequence(first_serial, first_serial + records - 1)")).alias("serial")
-    records = odd.select(*PARTITION, "producer", serials, "first_serial", "acked", "aborted", "appended_seq", "places")
+    records = odd.select(
+        *PARTITION, "producer", serials(), "first_serial", "acked", "aborted", "appended_seq", "places"
+    )
     places = records.select(*RECORD, "first_serial", sf.explode("places").alias("place")).select(
         *RECORD,
         (sf.col("place.base_offset") + sf.col("serial") - sf.col("first_serial")).alias("at_offset"),
         sf.col("place.seq").alias("seq"),
         sf.col("place.cut_seq").alias("cut_seq"),
     )
-    known = records.drop("places", "first_serial").join(_gone(tables), list(RECORD), "left")
-    alive_seq = sf.greatest("survived_seq", "appended_seq")
-    vanished = sf.col("lost_seq").isNotNull() & (sf.col("lost_seq") > sf.coalesce(alive_seq, sf.lit(0)))
+    known = records.drop("places", "first_serial").join(gone(tables), list(RECORD), "left")
     judged = (
-        known.withColumn("vanished", vanished)
+        known.withColumn("vanished", vanished())
         .join(sf.broadcast(readers.select(*READER, "read_committed")), list(PARTITION))
         .join(_finished(tables, places), [*READER, "producer", "serial"], "left")
         .join(_left_behind(tables, places, readers), [*READER, "producer", "serial"], "left")
@@ -48,11 +47,21 @@ def odd_fates(tables: Tables, odd: DataFrame, readers: DataFrame) -> DataFrame:
     return judged.withColumn("fate", fate).groupBy(*READER).agg(*(counts[name].alias(name) for name in FATES))
 
 
-def _gone(tables: Tables) -> DataFrame:
+def serials() -> Column:
+    """The serial numbers of a run of records, a row each: `serial`."""
+    return sf.explode(sf.expr("sequence(first_serial, first_serial + records - 1)")).alias("serial")
+
+
+def vanished() -> Column:
+    """Whether the last word on a record (`gone`, and its batch's `appended_seq`) is that no log has it any more."""
+    alive_seq = sf.greatest("survived_seq", "appended_seq")
+    return sf.col("lost_seq").isNotNull() & (sf.col("lost_seq") > sf.coalesce(alive_seq, sf.lit(0)))
+
+
+def gone(tables: Tables) -> DataFrame:
     """The last word on records that no log had: `RECORD`, `lost_seq`, `survived_seq`."""
-    serials = sf.explode(sf.expr("sequence(first_serial, first_serial + records - 1)")).alias("serial")
-    lost = tables["records_lost"].select(*PARTITION, "producer", serials, sf.col("seq").alias("lost_seq"))
-    back = tables["records_survived"].select(*PARTITION, "producer", serials, sf.col("seq").alias("survived_seq"))
+    lost = tables["records_lost"].select(*PARTITION, "producer", serials(), sf.col("seq").alias("lost_seq"))
+    back = tables["records_survived"].select(*PARTITION, "producer", serials(), sf.col("seq").alias("survived_seq"))
     return (
         lost.unionByName(back, allowMissingColumns=True)
         .groupBy(*RECORD)

@@ -84,9 +84,21 @@ def read_partitions(tables: Tables) -> DataFrame:
 
 def only_read(tables: Tables, rows: DataFrame) -> DataFrame:
     """The rows whose `partition` some group reads."""
-    topics = group_topics(tables).select("run_id", sf.col("topic").alias("_topic")).distinct()
-    return rows.withColumn("_topic", topic_of("partition")).join(
-        sf.broadcast(topics), ["run_id", "_topic"], "left_semi"
+    return _only_of(group_topics(tables), rows)
+
+
+def only_data(tables: Tables, rows: DataFrame) -> DataFrame:
+    """The rows whose `partition` is of a topic of users, or one that some group reads."""
+    users = tables["topic_created"].where("not internal").select("run_id", "topic")
+    return _only_of(users.union(group_topics(tables).select("run_id", "topic")), rows)
+
+
+def _only_of(topics: DataFrame, rows: DataFrame) -> DataFrame:
+    wanted = topics.select("run_id", sf.col("topic").alias("_topic")).distinct()
+    return (
+        rows.withColumn("_topic", topic_of("partition"))
+        .join(sf.broadcast(wanted), ["run_id", "_topic"], "left_semi")
+        .drop("_topic")
     )
 
 

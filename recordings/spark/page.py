@@ -10,7 +10,7 @@ from recordings.spark import charts, figures
 from recordings.spark.lag_causes import notable
 from recordings.spark.report_data import HEAT_ROWS, Flight, Rebalance, Report
 from recordings.spark.stories import story
-from recordings.spark.verdict import cause_in_words
+from recordings.spark.verdict import cause_in_words, loses_records, lost_from_logs
 
 TEMPLATES = Path(__file__).parent / "templates"
 DETAILED_FLIGHTS = 12
@@ -33,6 +33,8 @@ def page(report: Report) -> str:
         "clock": figures.clock,
         "cause": cause_in_words,
         "notable": notable,
+        "loses_records": loses_records,
+        "lost_from_logs": lost_from_logs,
         "phases": charts.phases,
         "story": story,
     }

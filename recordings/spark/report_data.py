@@ -226,7 +226,10 @@ class Producer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outage(msgspec.Struct, frozen=True, kw_only=True):
-    """A stretch in which a broker's process does not run; `how`: stop, kill, crash, disk, or pause (it is frozen)."""
+    """A stretch in which a broker does not serve, its start until the controller lets it in included.
+
+    `how`: stop, kill, crash, disk, or pause (it is frozen).
+    """
 
     broker: int
     how: str
@@ -248,6 +251,17 @@ class Availability(msgspec.Struct, frozen=True, kw_only=True):
     below_min_isr: int
     below_min_isr_us: int
     longest_below_min_isr_us: int
+
+
+class LogLoss(msgspec.Struct, frozen=True, kw_only=True):
+    """A topic of users that lost acknowledged records from its logs: no replica holds these `records` any more.
+
+    Each counts once, whether or not groups had processed it before. Left out are records of aborted transactions, and
+    what was deleted on purpose.
+    """
+
+    topic: str
+    records: int
 
 
 class Reconciliation(msgspec.Struct, frozen=True, kw_only=True):
@@ -280,7 +294,10 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The flight in words. `level`: `calm` (nothing worth a look), `eventful`, `harm` (records lost, or disordered)."""
+    """The flight in words. `level`: `calm` (nothing worth a look), `eventful`, `harm` (records lost, or disordered).
+
+    Records that a log lost are harm also when every group had processed them.
+    """
 
     level: str
     headline: str
@@ -310,6 +327,7 @@ class Flight(msgspec.Struct, frozen=True, kw_only=True):
     producers: list[Producer]
     outages: list[Outage]
     availability: list[Availability]
+    log_losses: list[LogLoss]
     incidents: list[Incident]
     rebalances: list[Rebalance]
     storms: list[Storm]
@@ -337,7 +355,7 @@ equal. The file is one object, a **Report**; its `format` is {format}. What `del
 def documentation() -> str:
     """The text of `docs/report.md`."""
     groups = (Group, LagMeasures, PartitionLag, Series, Heat)
-    structs = (Report, Flight, Verdict, Totals, *groups, Producer, Outage, Availability, Incident, Effect)
+    structs = (Report, Flight, Verdict, Totals, *groups, Producer, Outage, Availability, LogLoss, Incident, Effect)
     return DOCUMENTATION_HEAD.format(format=FORMAT) + "\n".join(
         line for struct in (*structs, Rebalance, Attendance, Storm, Reconciliation) for line in _section(struct)
     )

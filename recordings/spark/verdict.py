@@ -1,8 +1,8 @@
 """The verdict in words: what an engineer says who has looked at everything and has half a minute.
 
-First whether acknowledged records are lost, then what failed at producers and brokers, which group was furthest behind
-and which faults explain it, what rebalances cost, and what is still open. Each sentence comes from the numbers of the
-report and from nothing else.
+First whether acknowledged records are lost, to a group or from the log, then what failed at producers and brokers,
+which group was furthest behind and which faults explain it, what rebalances cost, and what is still open. Each sentence
+comes from the numbers of the report and from nothing else.
 """
 
 from collections import Counter
@@ -35,10 +35,8 @@ CAUSES = {
 
 def verdict(flight: Flight) -> Verdict:
     """Judge a flight; its own `verdict` is not looked at."""
-    totals = flight.totals
     behind = worst_behind(flight)
-    harm = totals.lost > 0 or totals.out_of_order_keys > 0
-    level = HARM if harm else CALM if _is_calm(flight, behind) else EVENTFUL
+    level = HARM if list(_harms(flight)) else CALM if _is_calm(flight, behind) else EVENTFUL
     return Verdict(level=level, headline=_headline(flight, level, behind), sentences=list(_sentences(flight, behind)))
 
 
@@ -57,17 +55,38 @@ def cause_in_words(rebalance: Rebalance) -> str:
 
 
 def _headline(flight: Flight, level: str, behind: Behind | None) -> str:
-    totals = flight.totals
     if level == CALM:
         return "Calm: no acknowledged record is lost, every group keeps up, and no group rebalances."
     facts = list(_facts(flight, behind))
     if level == EVENTFUL:
         return "; ".join(["No acknowledged record is lost", *facts]) + "."
-    harms = [f"{many(totals.lost, 'acknowledged record')} lost"] if totals.lost else []
+    kind = "Data loss" if loses_records(flight) else "Order broken"
+    return "; ".join([f"{kind}: {listed(list(_harms(flight)))}", *facts[:2]]) + "."
+
+
+def lost_from_logs(flight: Flight) -> int:
+    """Acknowledged records that no replica's log holds any more, processed before or not."""
+    return sum(each.records for each in flight.log_losses)
+
+
+def loses_records(flight: Flight) -> bool:
+    """Whether acknowledged records are lost: to a group that never gets them, or from the log."""
+    return flight.totals.lost > 0 or lost_from_logs(flight) > 0
+
+
+def _harms(flight: Flight) -> Iterator[str]:
+    """The two losses differ: a log may lose what every group has read, a group what every log still has."""
+    totals, from_logs = flight.totals, lost_from_logs(flight)
+    if from_logs:
+        yield f"{many(from_logs, 'acknowledged record')} lost from the log"
+    losing = [group for group in flight.groups if group.lost]
+    several = f" by {len(losing)} groups in all" if len(losing) > 1 else ""  # perhaps the same ones
+    if totals.lost and from_logs:
+        yield f"{count(totals.lost)} lost{several or f' by {losing[0].group}'}"
+    elif totals.lost:
+        yield f"{many(totals.lost, 'acknowledged record')} lost{several}"
     if totals.out_of_order_keys:
-        harms.append(f"{many(totals.out_of_order_keys, 'key')} processed out of order")
-    kind = "Data loss" if totals.lost else "Order broken"
-    return "; ".join([f"{kind}: {listed(harms)}", *facts[:2]]) + "."
+        yield f"{many(totals.out_of_order_keys, 'key')} processed out of order"
 
 
 def _facts(flight: Flight, behind: Behind | None) -> Iterator[str]:
@@ -113,6 +132,7 @@ def _some(names: list[str]) -> str:
 def _sentences(flight: Flight, behind: Behind | None) -> Iterator[str]:
     yield from _damage(flight)
     yield _records(flight)
+    yield from _lost(flight)
     yield from _producers(flight)
     yield from _brokers(flight)
     if behind is not None:
@@ -143,10 +163,33 @@ def _damage(flight: Flight) -> Iterator[str]:
 def _records(flight: Flight) -> str:
     totals = flight.totals
     made = f"{many(totals.produced, 'record')} produced, {count(totals.acked)} acknowledged"
-    losing = [f"{group.group} lost {count(group.lost)} of them" for group in flight.groups if group.lost]
-    fate = listed(losing) if losing else "none of them lost"
     again = f"; {many(totals.duplicated, 'record')} processed more than once" if totals.duplicated else ""
-    return f"{made[0].upper()}{made[1:]}, {fate}{again}."
+    return f"{made[0].upper()}{made[1:]}{_fate(flight)}{again}."
+
+
+def _fate(flight: Flight) -> str:
+    """Of the acknowledged records; nothing where `_lost` has a sentence for each group that loses some."""
+    if from_logs := lost_from_logs(flight):
+        return f", {count(from_logs)} of them lost from the log"
+    losing = [group for group in flight.groups if group.lost]
+    if not losing:
+        return ", none of them lost"
+    return f", {losing[0].group} lost {count(losing[0].lost)} of them" if len(losing) == 1 else ""
+
+
+def _lost(flight: Flight) -> Iterator[str]:
+    """Which topics lost what they had acknowledged, which groups never get records, and which had them before."""
+    for topic in flight.log_losses:
+        records, them = many(topic.records, "acknowledged record"), "it" if topic.records == 1 else "them"
+        yield f"Topic {topic.topic} lost {records}: no replica's log holds {them} any more."
+    losing = [group for group in flight.groups if group.lost]
+    if flight.log_losses or len(losing) > 1:
+        for group in losing:
+            yield f"{group.group} lost {many(group.lost, 'acknowledged record')} that it never processed."
+    for group in flight.groups:
+        if flight.log_losses and group.delivered_then_lost:
+            records = many(group.delivered_then_lost, "acknowledged record")
+            yield f"{group.group} processed {records} that no replica's log holds any more."
 
 
 def _producers(flight: Flight) -> Iterator[str]:

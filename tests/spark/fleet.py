@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import pytest
 
 import recordings
@@ -90,8 +91,19 @@ TRUNCATED = Sortie("truncated-records", deposed, until_us=None)
 """Some that a deposed leader appended, where its successor's log ends before it."""
 REPLACED = Sortie("replaced-records", buffered, until_us=None)
 """A reader works on what it fetched before a truncation, while other records stand there."""
-ALL: dict[str, Sortie] = {sortie.name: sortie for sortie in (*library(), *swarm(), *mutants(), REPLACED, TRUNCATED)}
-EVERY_RUN = (*TEN, ONE_MUTANT, REPLACED.name, TRUNCATED.name)
+
+
+def _unread() -> ScenarioSpec:
+    spec = load("unclean-election").spec
+    others = tuple(group for group in spec.groups if "orders" not in group.topics)
+    return msgspec.structs.replace(spec, groups=others, expectations=())
+
+
+UNREAD = Sortie("unread-loss", _unread, until_us=_short_us("unclean-election"))
+"""A log loses acknowledged records of a topic that no group reads."""
+SINGLE = (REPLACED, TRUNCATED, UNREAD)
+ALL: dict[str, Sortie] = {sortie.name: sortie for sortie in (*library(), *swarm(), *mutants(), *SINGLE)}
+EVERY_RUN = (*TEN, ONE_MUTANT, *(sortie.name for sortie in SINGLE))
 """What the default run flies."""
 AT_LENGTH = tuple(name for name in ALL if name not in EVERY_RUN)
 """What `-m slow` flies: the whole library among it, each scenario at its own length."""

@@ -137,6 +137,7 @@ CALM = data.Flight(
     producers=[PRODUCER],
     outages=[],
     availability=[],
+    log_losses=[],
     incidents=[],
     rebalances=[],
     storms=[],

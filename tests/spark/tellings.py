@@ -4,6 +4,7 @@ The simulator's own objects, the fold with its view document, `summary`, Spark's
 `sql/*.sql`) over the exported tables.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,21 @@ from typing import Any
 import duckdb
 
 from cluster.events import Event
+from cluster.intervals import IntervalSet
 from cluster.view import ClusterView, document, fold
 from cluster.view.document import group_lag, group_time_lag_us
 from recordings.reader import Recording
 from recordings.spark.report_data import FATES, Flight
 from recordings.summary import Summary
 from tests.spark.watched import Watched
+from tests.truth import INTERNAL
 
 SECOND_US = 1_000_000
 SQL = Path(__file__).parent / "sql"
 MADE = ("produced", "acked", "appended")
 READ = (*FATES, "duplicated", "out_of_order_keys")
+FROM_LOGS = "lost from the log"
+"""Whose is a topic, or "" for all: what no replica's log holds any more, read before or not."""
 
 Fact = tuple[str, str, int]
 """What ("lag", "lost"…), whose (a group, or "" for all), at which second (-1: in the end)."""
@@ -41,9 +46,26 @@ def of_document(told: dict[str, Any]) -> Facts:
 
 def of_simulator(watched: Watched) -> Facts:
     """What brokers, coordinators and clients say themselves."""
-    return of_document(watched.told) | of_lag(
-        {place: (lag, time_lag_ms) for place, (lag, time_lag_ms) in watched.lag.items()}
-    )
+    lag = of_lag({place: (lag, time_lag_ms) for place, (lag, time_lag_ms) in watched.lag.items()})
+    return of_document(watched.told) | lag | of_log_losses(watched.gone)
+
+
+def of_log_losses(losses: Mapping[str, int]) -> Facts:
+    """Topic → acknowledged records lost from its logs."""
+    return {(FROM_LOGS, topic, -1): records for topic, records in losses.items()} | {
+        (FROM_LOGS, "", -1): sum(losses.values())
+    }
+
+
+def _vanished(view: ClusterView) -> dict[str, int]:
+    """The fold's word on it, partition by partition; it keeps the acknowledged, the lost and the aborted apart."""
+    losses: Counter[str] = Counter()
+    for name, partition in view.partitions.items():
+        for producer, gone in partition.vanished.items():
+            aborted = partition.aborted_serials.get(producer, IntervalSet())
+            acked = partition.acked_serials.get(producer, IntervalSet())
+            losses[name.rpartition("-")[0]] += acked.within(gone).without(aborted).size
+    return {topic: records for topic, records in losses.items() if records and topic not in INTERNAL}
 
 
 def of_lag(series: Mapping[tuple[str, int], tuple[int, int]]) -> Facts:
@@ -73,7 +95,7 @@ def of_fold(events: Iterable[Event], virtual_us: int) -> Facts:
     while second * SECOND_US <= virtual_us:
         look(second * SECOND_US)
         second += 1
-    return of_document(document(view, virtual_us)) | of_lag(series)
+    return of_document(document(view, virtual_us)) | of_lag(series) | of_log_losses(_vanished(view))
 
 
 def of_recording(path: Path) -> Facts:
@@ -96,6 +118,7 @@ def of_summary(found: Summary) -> Facts:
 def of_report(flight: Flight) -> Facts:
     """Spark's report of a flight that is short enough for a point a second."""
     facts = {(name, "", -1): getattr(flight.totals, name) for name in (*MADE, *READ)}
+    facts |= of_log_losses({each.topic: each.records for each in flight.log_losses})
     for group in flight.groups:
         assert group.series.seconds_per_point == 1
         facts |= {(name, group.group, -1): getattr(group, name) for name in (*MADE, *READ, "rebalances")}
@@ -136,6 +159,8 @@ def _of_tables(base: duckdb.DuckDBPyConnection, run_id: str) -> Facts:
         for name in (*FATES, "duplicated"):
             facts[name, row["group"], -1] = int(row[name])
             facts[name, "", -1] += int(row[name])
+    lost = rows("SELECT topic, records FROM log_loss WHERE run_id = ?")
+    facts |= of_log_losses({row["topic"]: int(row["records"]) for row in lost})
     columns = '"group", second, sum(lag) AS lag, max(time_lag_us) // 1000 AS age'
     behind = f"SELECT {columns} FROM lag WHERE run_id = ? GROUP BY ALL"
     series = {(row["group"], row["second"]): (int(row["lag"]), int(row["age"])) for row in rows(behind)}

@@ -1,6 +1,6 @@
 """One truth, five readers: simulator = fold = `summary` = Spark's report = SQL of its own, of the same flights.
 
-Totals, delivery, rebalances, and lag at every second. The default run has twelve flights and a broken cluster's;
+Totals, delivery, rebalances, and lag at every second. The default run has thirteen flights and a broken cluster's;
 `-m slow` the whole library, fifty of the swarm's, and every mutant's.
 """
 
@@ -14,6 +14,7 @@ from recordings.reader import Recording
 from tests.spark.five_readers import FiveReaders
 from tests.spark.fleet import AT_LENGTH, EVERY_RUN
 from tests.spark.tellings import (
+    FROM_LOGS,
     Facts,
     disagreements,
     of_fold,
@@ -44,7 +45,8 @@ def test_the_flights_have_what_readers_may_get_wrong(every_run: FiveReaders) -> 
         for (what, group, second), count in every_run.readers(name)["simulator"].items():
             if group and second < 0:
                 seen[what] = seen.get(what, 0) + count
-    for what in ("lost", "skipped", "unread", "duplicated", "delivered_unacknowledged", "delivered_then_lost"):
+    beside = ("delivered_unacknowledged", "delivered_then_lost", FROM_LOGS)
+    for what in ("lost", "skipped", "unread", "duplicated", *beside):
         assert seen[what] > 0, what
     assert seen["rebalances"] > 10
 
@@ -89,6 +91,8 @@ def without_the_last_second(every_run: FiveReaders) -> Facts:
         ("short-add-partitions", forgets("partitions_added", "short-add-partitions"), "lag"),
         ("short-subscription-change", forgets("subscription_changed", "short-subscription-change"), "delivered"),
         ("short-unclean-election", forgets("records_lost", "short-unclean-election"), "delivered_then_lost"),
+        ("short-unclean-election", forgets("records_lost", "short-unclean-election"), FROM_LOGS),
+        ("unread-loss", one_more(FROM_LOGS, "unread-loss"), FROM_LOGS),
         ("short-offset-reset", forgets("log_start_advanced", "short-offset-reset"), "skipped"),
         ("replaced-records", forgets("truncated_records_processed", "replaced-records"), "delivered"),
         ("truncated-records", forgets("truncated_records_processed", "truncated-records"), "delivered"),

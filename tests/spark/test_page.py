@@ -9,7 +9,7 @@ import pytest
 
 from recordings.spark import charts
 from recordings.spark.page import CASES, DETAILED_FLIGHTS, page
-from recordings.spark.report_data import FORMAT, Flight, Heat, Incident, Report, documentation
+from recordings.spark.report_data import FORMAT, Flight, Heat, Incident, LogLoss, Report, documentation
 from recordings.spark.verdict import verdict
 from tests.spark.samples import CALM, INCIDENT, REBALANCE, SECOND_US, troubled
 
@@ -83,6 +83,17 @@ def test_of_many_flights_the_first_are_shown_in_detail() -> None:
 def test_of_very_many_rebalances_the_first_have_case_files() -> None:
     rebalances = [replace(REBALANCE, rebalance=number, attendance=[]) for number in range(CASES + 5)]
     assert made(replace(troubled(), rebalances=rebalances)).count('<details class="case">') == CASES
+
+
+def test_the_page_shows_what_a_log_lost() -> None:
+    """A flight in which every group had processed it is no “order broken”, and its table not a row of noughts."""
+    lossy = replace(CALM, run_id="lossy", log_losses=[LogLoss(topic="orders", records=4_321)])
+    text = made(lossy, CALM)
+    assert '<div class="level">data loss</div>' in text
+    assert '<td class="n bad">4,321</td>' in text
+    assert '<div class="value bad">4,321</div>' in text
+    assert "4,321" not in made(CALM)
+    assert "order broken" not in text
 
 
 def test_the_documentation_of_the_json_is_the_one_in_the_docs() -> None:

@@ -6,7 +6,7 @@ import pytest
 from recordings.spark import figures
 from recordings.spark import report_data as data
 from recordings.spark.lag_causes import notable
-from recordings.spark.report_data import Availability, Effect, Outage, Storm
+from recordings.spark.report_data import Availability, Effect, LogLoss, Outage, Storm
 from recordings.spark.stories import story
 from recordings.spark.verdict import cause_in_words, verdict
 from tests.spark.samples import (
@@ -99,6 +99,50 @@ def test_lost_and_disordered_records_come_first() -> None:
     assert "billing lost 7 of them" in judged.sentences[0]
     disordered = verdict(replace(CALM, totals=replace(CALM.totals, out_of_order_keys=2)))
     assert disordered.headline == "Order broken: 2 keys processed out of order."
+
+
+def test_what_a_log_lost_is_data_loss_although_every_group_had_processed_it() -> None:
+    """As after an unclean election: no group lacks a record, and no replica's log holds it any more."""
+    group = replace(CALM.groups[0], delivered_then_lost=300)
+    judged = verdict(replace(CALM, log_losses=[LogLoss(topic="orders", records=300)], groups=[group]))
+    assert judged.level == "harm"
+    assert judged.headline == "Data loss: 300 acknowledged records lost from the log."
+    assert judged.sentences == [
+        "1,000 records produced, 1,000 acknowledged, 300 of them lost from the log.",
+        "Topic orders lost 300 acknowledged records: no replica's log holds them any more.",
+        "billing processed 300 acknowledged records that no replica's log holds any more.",
+    ]
+
+
+def test_what_a_log_lost_is_told_also_where_no_group_reads_it() -> None:
+    judged = verdict(replace(CALM, log_losses=[LogLoss(topic="orders", records=1)], groups=[]))
+    assert judged.headline == "Data loss: 1 acknowledged record lost from the log."
+    assert judged.sentences[1:] == ["Topic orders lost 1 acknowledged record: no replica's log holds it any more."]
+
+
+@pytest.mark.parametrize(
+    ("losing", "words"),
+    [([7], "7 lost by billing-0"), ([7, 5], "12 lost by 2 groups in all")],
+)
+def test_losses_of_the_log_and_of_groups_are_told_apart(losing: list[int], words: str) -> None:
+    groups = [replace(CALM.groups[0], group=f"billing-{n}", lost=lost) for n, lost in enumerate(losing)]
+    totals = replace(CALM.totals, lost=sum(losing))
+    judged = verdict(replace(CALM, log_losses=[LogLoss(topic="orders", records=9)], totals=totals, groups=groups))
+    assert judged.headline == f"Data loss: 9 acknowledged records lost from the log and {words}."
+    assert judged.sentences[2:] == [
+        f"billing-{n} lost {lost} acknowledged records that it never processed." for n, lost in enumerate(losing)
+    ]
+
+
+def test_several_groups_that_lose_records_have_a_sentence_each() -> None:
+    groups = [replace(CALM.groups[0], group=f"group-{n}", lost=n) for n in (1, 2)]
+    judged = verdict(replace(CALM, totals=replace(CALM.totals, lost=3), groups=groups))
+    assert judged.headline == "Data loss: 3 acknowledged records lost by 2 groups in all."
+    assert judged.sentences == [
+        "1,000 records produced, 1,000 acknowledged.",
+        "group-1 lost 1 acknowledged record that it never processed.",
+        "group-2 lost 2 acknowledged records that it never processed.",
+    ]
 
 
 def test_a_flight_in_which_sends_failed_is_never_calm() -> None:

@@ -1,5 +1,6 @@
 """Flights that are watched while they are recorded: what their brokers, coordinators and clients say of themselves."""
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from recordings.format import Settings
 from recordings.journal import Recorder, new_header
 from tests.flights import random_spec
 from tests.spark.fleet import Sortie
-from tests.truth import Truth
-from tests.witness import watching
+from tests.truth import INTERNAL, Truth
+from tests.vanished import Vanished
+from tests.witness import Witness, watching
 
 SEED = 6
 SECOND_US = 1_000_000
@@ -25,13 +27,15 @@ SECOND_US = 1_000_000
 class Watched(msgspec.Struct):
     """A recording, and the view document that the simulator's own objects made of its end, without any event.
 
-    `lag`: what they said of each group's lag and of its age in ms at each second.
+    `lag`: what they said of each group's lag and of its age in ms at each second. `gone`: topic → acknowledged records
+    that no replica's log held in the end, those of aborted transactions left out.
     """
 
     path: Path
     run_id: str
     told: dict[str, Any] = {}
     lag: dict[tuple[str, int], tuple[int, int]] = {}
+    gone: dict[str, int] = {}
 
 
 def fly_watched(path: Path) -> Watched:
@@ -75,7 +79,24 @@ def watch(
                         result.told = truth.document()
                         for name, group in result.told["groups"].items():
                             result.lag[name, now_us // SECOND_US] = group["lag"], group["time_lag_ms"]
+                    result.gone = _gone(simulation, witness)
 
             trio.run(main, clock=simulation.timeline)
     recorder.close(turns=simulation.timeline.turn, virtual_us=end_us)
     return result
+
+
+def _gone(simulation: Simulation, witness: Witness) -> dict[str, int]:
+    """Walk every replica's log for every batch that was acknowledged, whether a group reads its topic or not."""
+    losses: Counter[str] = Counter()
+    for topic, partitions in simulation.topics.items():
+        for name in (f"{topic}-{number}" for number in range(partitions) if topic not in INTERNAL):
+            copies = [broker.replicas[name] for broker in simulation.brokers.values() if name in broker.replicas]
+            gone = Vanished(copies).gone(witness.acked_batches[name], witness.judged)
+            lost = {
+                (producer, name, first + place)
+                for (producer, _, first), records in gone.items()
+                for place in range(records)
+            }
+            losses[topic] += len(lost - witness.passages.aborted[name])
+    return {topic: records for topic, records in losses.items() if records}

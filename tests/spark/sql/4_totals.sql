@@ -31,3 +31,13 @@ UNION ALL
 SELECT run_id, "group", 'out_of_order_keys', count(*) FROM key_order_broken GROUP BY ALL
 UNION ALL
 SELECT run_id, "group", 'rebalances', count(*) - 1 FROM join_barrier_completed GROUP BY ALL;
+
+-- Acknowledged records that no replica's log holds any more, whoever read them; aborted ones are none.
+CREATE TABLE log_loss AS
+SELECT run_id, topic, count(*) AS records
+FROM acknowledged
+JOIN vanished USING (run_id, partition, producer, serial)
+JOIN partition USING (run_id, partition)
+SEMI JOIN (SELECT run_id, topic FROM topic_created WHERE NOT internal) AS users USING (run_id, topic)
+ANTI JOIN aborted_record USING (run_id, partition, producer, serial)
+GROUP BY ALL;
