@@ -36,7 +36,6 @@ CANNOT: dict[Mark, str] = {
     ("transactional producer", "INITIALIZING → ABORTABLE_ERROR"): "InitProducerId is answered with no abortable error",
     ("transactional producer", "UNINITIALIZED → FATAL_ERROR"): NOTHING_ASKED,
     ("transactional producer", "READY → FATAL_ERROR"): NOTHING_ASKED,
-    ("transactional producer", "FATAL_ERROR → FATAL_ERROR"): NOTHING_ASKED,
 }
 """Edges that Kafka's tables have and no flight can take, with the reason."""
 
