@@ -14,6 +14,7 @@ import pytest
 
 from cluster.release_rules import CHANGED_BY, ReleaseRules
 from tests.oracles.outcome import Skip
+from tests.oracles.rules import under
 from tests.oracles.schemas import DEFAULT_DIRECTORY, Vector, VectorsError, read_directory, runner_for
 
 ROOT = Path(__file__).parent.parent
@@ -84,11 +85,23 @@ def test_a_schema_that_is_not_built_is_skipped_with_its_reason() -> None:
         runner_for("kip848_reconciliation")
 
 
-BY_THE_SNAPSHOT = {
-    "v-txn-fenced-twice": "a_fence_raises_the_epoch_once",
-    "v-ps-unknown-producer-of-version-2": "an_unknown_producer_begins_at_zero",
+BEFORE_AND_SINCE = {
+    "a_fence_raises_the_epoch_once": [("v-txn-fenced-twice", "v-txn-fenced-once")],
+    "a_fence_moves_on_from_the_last_epochs": [("v-txn-fence-keeps-the-last-epoch", "v-txn-fence-moves-on")],
+    "pending_is_looked_at_first": [
+        ("v-txn-added-to-a-move-of-another-epoch", "v-txn-added-too-early"),
+        ("v-txn-ended-during-a-move-of-another-id", "v-txn-ended-too-early"),
+    ],
+    "committing_nothing_is_no_fence": [("v-txn-committing-nothing-fences", "v-txn-committing-nothing")],
+    "an_unknown_producer_begins_at_zero": [("v-ps-unknown-producer-of-version-2", "v-ps-unknown-producer-is-refused")],
+    "a_marker_has_a_newer_epoch": [("v-ps-marker-of-the-same-epoch-ends", "v-ps-marker-of-the-same-epoch-is-late")],
+    "a_late_marker_spares_the_next_verification": [
+        ("v-ps-marker-ends-the-next-verification", "v-ps-marker-spares-the-next-verification")
+    ],
 }
-"""Variants that show a rule as the snapshot had it."""
+"""Variants that show each rule as it was before, and the same steps as the release has it."""
+
+BY_THE_SNAPSHOT = {before: rule for rule, pairs in BEFORE_AND_SINCE.items() for before, _ in pairs}
 
 VARIANTS = read_directory(DEFAULT_DIRECTORY.parent / "variants")
 
@@ -108,6 +121,32 @@ def test_the_given_vectors_pass_under_the_release_but_for_these_rules() -> None:
     rules = Counter(rule for vector in judged if (rule := vector.run()))
     assert rules == {"committing_nothing_is_no_fence": 1}
     assert set(CHANGED_BY) == set(ReleaseRules._fields)
+
+
+@pytest.mark.parametrize("rule", ReleaseRules._fields)
+def test_each_rule_has_vectors_that_fail_under_the_other_one(rule: str) -> None:
+    """The vector of before fails under the release, that of the release fails with this rule as it was before."""
+    by_id = {vector.id: vector for vector in VARIANTS}
+    assert BEFORE_AND_SINCE[rule]
+    for before, since in BEFORE_AND_SINCE[rule]:
+        for name, rules in ((before, ReleaseRules()), (since, ReleaseRules(**{rule: False}))):
+            vector = by_id[name]
+            with under(rules), pytest.raises(AssertionError):
+                runner_for(vector.schema)(vector.vector, vector.document)
+        assert by_id[before].run() == rule
+        assert by_id[since].run() == ""
+
+
+def test_the_runner_says_which_rule_a_file_of_others_needed(tmp_path: Path) -> None:
+    """Outside the project, too: every rule that applied, with the change that made it."""
+    by_id = {vector.id: vector for vector in VARIANTS}
+    for schema in ("txn_scenario", "producer_state"):
+        vectors = [by_id[before].vector for before in BY_THE_SNAPSHOT if by_id[before].schema == schema]
+        write(tmp_path, schema, *vectors, name=f"{schema}.json")
+    ended = run_pytest(tmp_path)
+    assert ended.returncode == pytest.ExitCode.OK, ended.stdout + ended.stderr
+    for rule, pairs in BEFORE_AND_SINCE.items():
+        assert f"passed {len(pairs)} under the rule before the release's: {CHANGED_BY[rule]}\n" in ended.stdout
 
 
 def test_a_vector_that_neither_release_nor_snapshot_agrees_with_fails() -> None:

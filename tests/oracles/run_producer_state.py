@@ -82,9 +82,9 @@ def _append(bench: Bench, op: dict[str, Any]) -> str:
 
 def _marker(bench: Bench, op: dict[str, Any]) -> str:
     epoch = op.get("coordinator_epoch", 0)
-    batch = bench.batch(op, marker=op["type"], coordinator_epoch=epoch)
+    batch = bench.batch({**op, "transactional": True}, marker=op["type"], coordinator_epoch=epoch)
     if op.get("origin", "coordinator") in VALIDATED:
-        error = bench.states.check_marker(op["pid"], op["epoch"], epoch)
+        error = bench.states.check_marker(op["pid"], op["epoch"], epoch, op.get("version", 1))
         if error is not ErrorCode.NONE:
             return error.name
     return bench.take(batch)
@@ -124,6 +124,8 @@ def _check_after(bench: Bench, op: dict[str, Any], after: dict[str, Any]) -> Non
             found: object = bench.states.verifying[producer_id].lowest_sequence
         elif field == "epoch" and op["op"] == "verification_started":
             found = bench.states.verifying[producer_id].epoch
+        elif field == "verifying":
+            found = producer_id in bench.states.verifying
         else:
             entry = bench.states.entries[producer_id]
             newest = entry.batches[-1] if entry.batches else None
