@@ -118,6 +118,7 @@ _topic = _Keys("topic", "TopicConfig")
 _groups = _Keys("broker", "GroupCoordinatorConfig")
 _transactions = _Keys("broker", "TransactionStateManagerConfig")
 _transaction_log = _Keys("broker", "TransactionLogConfig")
+_adding = _Keys("broker", "AddPartitionsToTxnConfig")
 _replication = _Keys("broker", "ReplicationConfigs")
 _quorum = _Keys("broker", "KRaftConfigs")
 _log = _Keys("broker", "ServerLogConfigs")
@@ -207,6 +208,8 @@ COORDINATOR_KEYS = (
     _transaction_log.ms("producer.id.expiration.ms", 86_400_000, 1),
     _transaction_log.ms("producer.id.expiration.check.interval.ms", 600_000, 1),
     _transaction_log.flag("transaction.partition.verification.enable", True),
+    _adding.ms("add.partitions.to.txn.retry.backoff.max.ms", 100),
+    _adding.ms("add.partitions.to.txn.retry.backoff.ms", 20, 1),
     _Keys("broker", "TransactionVersion").number("transaction.version", 2, 1, 2, fixed=True),
 )
 

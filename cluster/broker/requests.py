@@ -13,7 +13,7 @@ from cluster.broker.producer_state import Verification
 from cluster.broker.purgatory import DelayedProduce
 from cluster.broker.replica import Replica
 from cluster.broker.socket_server import SocketServer
-from cluster.broker.transactional_requests import TransactionalRequests, TransactionServer, as_produce_error
+from cluster.broker.transactional_requests import TransactionalRequests, TransactionServer
 from cluster.buggify import Buggify
 from cluster.connection import Call
 from cluster.events import ProducerEpochRefused, RecordsLost
@@ -31,9 +31,6 @@ class Server(TransactionServer, Protocol):
     buggify: Buggify
     transactional: TransactionalRequests
     sockets: SocketServer
-
-    def after(self, delay_us: int, action: Callable[[Call], object], argument: Call) -> None:
-        """Do something in a while, unless the process has ended by then."""
 
     def new_producer_ids(self) -> int:
         """The first id of a fresh block."""
@@ -74,7 +71,7 @@ class Requests:
                 results.append(m.ProduceResult(batch.partition, ErrorCode.NONE))
                 waiting = results[index], delayed.waits_for(index), delayed
                 verified = partial(self._verified, request.transactional_id, replica, batch, waiting)
-                server.transactional.verify(request.transactional_id, replica, batch, verified)
+                server.transactional.verify_to_append(request.transactional_id, replica, batch, verified)
                 continue
             error, offset, duplicate = self._append(replica, batch, request.acks)
             results.append(m.ProduceResult(batch.partition, error, offset, duplicate))
@@ -126,7 +123,6 @@ class Requests:
     ) -> None:
         """The transaction's coordinator has spoken: append its first batch here, or refuse it."""
         result, settle, delayed = waiting
-        error = as_produce_error(error)
         if error is ErrorCode.NONE and not replica.is_leader:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         if error is ErrorCode.NONE:

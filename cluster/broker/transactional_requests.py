@@ -7,7 +7,7 @@ verified before the transaction's marker came is not appended behind it. Source:
 """
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from cluster.broker.group_coordination import OFFSETS_TOPIC, GroupCoordination
 from cluster.broker.metadata_cache import MetadataCache
@@ -26,9 +26,9 @@ from cluster.protocol.names import topic_of
 from cluster.protocol.record_batch import ABORT, COMMIT, RECORD_BATCH_OVERHEAD_BYTES, RecordBatch
 from cluster.timeline import Timeline
 
+MS = 1_000
 MARKER_BYTES = RECORD_BATCH_OVERHEAD_BYTES + 17  # key: version and type; value: version and coordinator epoch
 _UNVERIFIED = (
-    ErrorCode.CONCURRENT_TRANSACTIONS,
     ErrorCode.NETWORK_EXCEPTION,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -54,13 +54,8 @@ class TransactionServer(Protocol):
     coordination: GroupCoordination
     transactions: TransactionCoordination
 
-
-def as_produce_error(error: ErrorCode) -> ErrorCode:
-    """How a verification that failed is told to a producer: what may pass becomes an error that every client retries.
-
-    Source: `ReplicaManager.handleProduceAppend`; NOT_ENOUGH_REPLICAS, as it costs no refresh of the metadata.
-    """
-    return ErrorCode.NOT_ENOUGH_REPLICAS if error in _UNVERIFIED else error
+    def after(self, delay_us: int, action: Callable[[Any], object], argument: object) -> None:
+        """Do something in a while, unless this life of the process is over by then."""
 
 
 class TransactionalRequests:
@@ -73,6 +68,10 @@ class TransactionalRequests:
         self._server, self._peers = server, peers
         self._adds_partitions = cast(int, config["transaction.version"]) >= WITH_EPOCHS
         self._asks = self._adds_partitions or bool(config["transaction.partition.verification.enable"])
+        self._again_after_us = cast(int, config["add.partitions.to.txn.retry.backoff.ms"]) * MS
+        self._gives_up_after_us = min(
+            cast(int, config["add.partitions.to.txn.retry.backoff.max.ms"]) * MS, REQUEST_TIMEOUT_US
+        )
 
     def handlers(self) -> dict[type[m.Request], Callable[[Call], None]]:
         """Which requests these are."""
@@ -113,6 +112,30 @@ class TransactionalRequests:
             answer(ErrorCode.INVALID_PRODUCER_EPOCH if fenced else error, verification)
 
         self._peers.ask(leader, request, answered)
+
+    def verify_to_append(self, transactional_id: str, replica: Replica, batch: RecordBatch, answer: Verified) -> None:
+        """`verify` for a producer's batch, asked again while the markers of the transaction before it travel.
+
+        Only adding is asked for again, so only under version 2, which tells CONCURRENT_TRANSACTIONS as it is at last.
+        What else may pass becomes NOT_ENOUGH_REPLICAS, which every client retries and which costs no new metadata.
+        Source: `ReplicaManager.handleProduceAppend`.
+        """
+        server = self._server
+        until_us = server.timeline.now_us + self._gives_up_after_us
+
+        def ask(_: object = None) -> None:
+            self.verify(transactional_id, replica, batch, answered)
+
+        def answered(error: ErrorCode, verification: Verification) -> None:
+            concurrent = error is ErrorCode.CONCURRENT_TRANSACTIONS
+            if concurrent and self._adds_partitions and server.timeline.now_us < until_us:
+                server.after(self._again_after_us, ask, None)
+            elif error in _UNVERIFIED or (concurrent and not self._adds_partitions):
+                answer(ErrorCode.NOT_ENOUGH_REPLICAS, verification)
+            else:
+                answer(error, verification)
+
+        ask()
 
     def commit_offsets(self, call: Call) -> None:
         """TxnOffsetCommit (API 28); under version 2 the group's partition joins the transaction first."""

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from cluster.broker.requests import ALL_IN_SYNC, Requests
-from cluster.broker.transactional_requests import TransactionalRequests, as_produce_error
+from cluster.broker.transactional_requests import TransactionalRequests
 from cluster.config import resolve
 from cluster.events import ProducerEpochRefused
 from cluster.protocol import messages as m
@@ -19,7 +19,7 @@ from cluster.protocol.record_batch import RecordBatch
 from tests.cluster.fake_replica import FakeReplica
 
 PRODUCER, EPOCH = 7, 3
-NONE = ErrorCode.NONE
+NONE, CONCURRENT = ErrorCode.NONE, ErrorCode.CONCURRENT_TRANSACTIONS
 
 
 def batch(sequence: int = 0, partition: str = "orders-0") -> RecordBatch:
@@ -48,10 +48,12 @@ class FakeCall:
 class Leader:
     """A broker that leads orders-0 and __consumer_offsets-0; `asked` are its questions to the coordinator."""
 
-    def __init__(self, version: int = 2, coordinator: int = 2, **config: bool) -> None:
+    def __init__(self, version: int = 2, coordinator: int = 2, **config: int) -> None:
         self.asked: list[tuple[t.AddPartitionsToTxnRequest, Callable[[Any], object]]] = []
         self.told: list[Any] = []
         self.committed: list[Any] = []
+        self.timeline = SimpleNamespace(now_us=0)
+        self.alarms: list[tuple[int, Callable[[Any], object], Any]] = []
         names = ("orders-0", "__consumer_offsets-0")
         self.replicas: dict[str, Any] = {name: FakeReplica(name) for name in names}
         hosted = SimpleNamespace(replica=self.replicas["__consumer_offsets-0"])
@@ -65,7 +67,8 @@ class Leader:
         server: Any = SimpleNamespace(
             id=1,
             tell=self.told.append,
-            timeline=SimpleNamespace(now_us=0),
+            timeline=self.timeline,
+            after=lambda delay_us, action, argument: self.alarms.append((delay_us, action, argument)),
             timeouts=SimpleNamespace(give_up_at=lambda *_: None),
             replicas=self.replicas,
             metadata=SimpleNamespace(image=image),
@@ -85,6 +88,14 @@ class Leader:
         """The oldest question is answered; None: the connection broke."""
         request, answered = self.asked.pop(0)
         answered(None if error is None else t.AddPartitionsToTxnResponse(dict.fromkeys(request.partitions, error)))
+
+    def time_passes(self, ms: int) -> None:
+        """Whatever is to be done by then is done."""
+        self.timeline.now_us += ms * 1_000
+        alarms, self.alarms = self.alarms, []
+        for delay_us, action, argument in alarms:
+            assert delay_us <= ms * 1_000
+            action(argument)
 
     def produce(self, *batches: RecordBatch) -> FakeCall:
         call = FakeCall(m.ProduceRequest(ALL_IN_SYNC, 30_000, list(batches), "pay"))
@@ -117,13 +128,13 @@ def fate(call: FakeCall) -> ErrorCode:
     [
         (NONE, NONE),
         (None, ErrorCode.NOT_ENOUGH_REPLICAS),
-        (ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.NOT_ENOUGH_REPLICAS),
         (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_ENOUGH_REPLICAS),
         (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_ENOUGH_REPLICAS),
         (ErrorCode.NOT_COORDINATOR, ErrorCode.NOT_ENOUGH_REPLICAS),
         (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH),
         (ErrorCode.TRANSACTION_ABORTABLE, ErrorCode.TRANSACTION_ABORTABLE),
         (ErrorCode.INVALID_PRODUCER_ID_MAPPING, ErrorCode.INVALID_PRODUCER_ID_MAPPING),
+        (ErrorCode.INVALID_TXN_STATE, ErrorCode.INVALID_TXN_STATE),
     ],
 )
 def test_a_producer_hears_of_a_verification_as_kafka_tells_it(said: ErrorCode | None, told: ErrorCode) -> None:
@@ -298,8 +309,39 @@ def test_version_1_verifies_and_version_2_adds() -> None:
         assert leader.asked[0][0].from_broker
 
 
-def test_an_error_that_does_not_pass_is_told_as_it_is() -> None:
-    assert as_produce_error(ErrorCode.INVALID_TXN_STATE) is ErrorCode.INVALID_TXN_STATE
+@pytest.mark.parametrize(("at_last", "told"), [(NONE, NONE), (CONCURRENT, CONCURRENT)])
+def test_version_2_adds_a_partition_again_while_markers_travel(at_last: ErrorCode, told: ErrorCode) -> None:
+    """Every 20 ms for 100 ms, so that a producer hears nothing of it; what it hears then is the coordinator's word."""
+    leader = Leader(2)
+    call = leader.produce(batch())
+    for asked in range(5):
+        leader.coordinator_says(CONCURRENT)
+        assert leader.asked == []
+        assert not call.done
+        leader.time_passes(20)
+        assert len(leader.asked) == 1, asked
+    leader.coordinator_says(at_last)
+    assert fate(call) is told
+    assert leader.alarms == []
+
+
+def test_a_patience_of_its_own_limits_how_often_a_partition_is_added_again() -> None:
+    limit = {"add.partitions.to.txn.retry.backoff.max.ms": 30, "add.partitions.to.txn.retry.backoff.ms": 10}
+    leader = Leader(2, **limit)
+    call = leader.produce(batch())
+    for _ in range(3):
+        leader.coordinator_says(CONCURRENT)
+        leader.time_passes(10)
+    leader.coordinator_says(CONCURRENT)
+    assert fate(call) is CONCURRENT
+
+
+def test_version_1_tells_at_once_that_markers_travel_and_in_other_words() -> None:
+    leader = Leader(1)
+    call = leader.produce(batch())
+    leader.coordinator_says(CONCURRENT)
+    assert fate(call) is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert leader.alarms == []
 
 
 def test_a_broken_connection_serves_no_request_behind_one_that_it_has_dropped() -> None:
