@@ -48,6 +48,9 @@ ERRORS = {
 }
 """What Kafka's `Errors` says of an error."""
 
+JOINS = {"Joining": "JoinGroup", "Syncing": "SyncGroup"}
+"""What a member waits for in these states."""
+
 EXCEPTIONS = {
     "".join(word.capitalize() for word in name.split("_")) + "Exception": message for name, message in ERRORS.items()
 }
@@ -118,7 +121,7 @@ def coordinator_found(notes: Notes, event: e.CoordinatorFound) -> list[Line]:
 
 
 def coordinator_lost(notes: Notes, event: e.CoordinatorLost) -> list[Line]:
-    """What made it lose the coordinator has its own line only after a heartbeat."""
+    """What made it lose the coordinator has its own line after a heartbeat, a JoinGroup and a SyncGroup."""
     known = notes.member(event.member)
     known.coordinator = -1
     known.unheard += known.commits_in_hand
@@ -131,6 +134,14 @@ def coordinator_lost(notes: Notes, event: e.CoordinatorLost) -> list[Line]:
     lines = [consumer_line(notes, event.member, message)]
     if not event.disconnected:
         lines.append(consumer_line(notes, event.member, f"Requesting disconnect from last known coordinator {node}"))
+    api = JOINS.get(known.state)
+    error = event.cause.removeprefix("error response ")
+    if api and error in ERRORS:
+        message = f"{api} failed: {ERRORS[error]} Marking coordinator unknown. Sent generation was "
+        lines.append(consumer_line(notes, event.member, message + _own_generation(notes, known)))
+    elif event.disconnected and known.state == "Joining" and not known.join_arrived:  # poll() still waits
+        known.asked = reasons.rebalance_failed("DISCONNECT")
+        lines.append(_request_to_join(notes, event.member, known, known.asked))
     return lines
 
 
@@ -150,9 +161,9 @@ def member_state_changed(notes: Notes, event: e.MemberStateChanged) -> list[Line
     known.hands_over = event.state == "Revoking" and event.reason == reasons.REVOKED
     match event.state:
         case "Joining" if not lines:
-            lines = _began_anew(notes, event, known) if before == "Syncing" else []
+            lines = _put_off(notes, event, known, before)
             lines += [*_asks(notes, event, known), consumer_line(notes, member, "(Re-)joining group")]
-            known.asked, known.joined_topics = "", known.topics
+            known.asked, known.joined_topics, known.join_arrived = "", known.topics, False
         case "Revoking" if not known.hands_over:  # else it asks once it has given them up
             lines += _asks(notes, event, known)
         case "Syncing":
@@ -167,15 +178,15 @@ def member_state_changed(notes: Notes, event: e.MemberStateChanged) -> list[Line
     return lines
 
 
-def _began_anew(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> list[Line]:
-    """A SyncGroup that found the next rebalance under way."""
-    if event.reason != reasons.rebalance_failed("REBALANCE_IN_PROGRESS"):
-        return []
-    sent = _own_generation(notes, known)
-    message = (
-        f"SyncGroup failed: The group began another rebalance. Need to re-join the group. Sent generation was {sent}"
-    )
-    return [consumer_line(notes, event.member, message)]
+def _put_off(notes: Notes, event: e.MemberStateChanged, known: MemberNotes, before: str) -> list[Line]:
+    """A SyncGroup that found the next rebalance under way, a JoinGroup whose coordinator had no groups yet."""
+    if before == "Syncing" and event.reason == reasons.rebalance_failed("REBALANCE_IN_PROGRESS"):
+        message = "SyncGroup failed: The group began another rebalance. Need to re-join the group. Sent generation was"
+        return [consumer_line(notes, event.member, f"{message} {_own_generation(notes, known)}")]
+    if before == "Joining" and event.reason == reasons.rebalance_failed("COORDINATOR_LOAD_IN_PROGRESS"):
+        message = f"JoinGroup failed: Coordinator {_node(known.coordinator)} is loading the group."
+        return [consumer_line(notes, event.member, message)]
+    return []
 
 
 def _asks(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> list[Line]:
@@ -183,7 +194,11 @@ def _asks(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> list
     if not event.reason or event.reason == known.asked:
         return []
     known.asked = event.reason
-    return [consumer_line(notes, event.member, f"Request joining group due to: {_in_full(notes, known, event.reason)}")]
+    return [_request_to_join(notes, event.member, known, event.reason)]
+
+
+def _request_to_join(notes: Notes, member: str, known: MemberNotes, reason: str) -> Line:
+    return consumer_line(notes, member, f"Request joining group due to: {_in_full(notes, known, reason)}")
 
 
 def _in_full(notes: Notes, known: MemberNotes, reason: str) -> str:
@@ -285,9 +300,8 @@ def _fenced(notes: Notes, member: str, known: MemberNotes) -> list[Line]:
     sent, instance = _own_generation(notes, known), optional(known.instance_id)
     if known.fenced_by_commit:
         return []
-    if known.state in {"Joining", "Syncing"}:
-        api = "JoinGroup" if known.state == "Joining" else "SyncGroup"
-        message = f"{api} failed: The group instance id {instance} has been fenced by another instance."
+    if known.state in JOINS:
+        message = f"{JOINS[known.state]} failed: The group instance id {instance} has been fenced by another instance."
         return [consumer_line(notes, member, f"{message} Sent generation was {sent}", level="ERROR")]
     message = f"Attempt to heartbeat with {sent} and group instance id {instance} failed due to FENCED_INSTANCE_ID,"
     reason = reasons.encountered("FENCED_INSTANCE_ID", "HEARTBEAT")
@@ -306,6 +320,7 @@ def application_failed(notes: Notes, event: e.ApplicationFailed) -> list[Line]:
     return [
         consumer_line(notes, event.member, f"JoinGroup failed due to fatal error: {said}", level="ERROR"),
         consumer_line(notes, event.member, again),
+        *_reset(notes, event.member, LEAVING),  # close(), which has no member id to leave with
     ]
 
 

@@ -27,6 +27,7 @@ def member_id_assigned(notes: Notes, event: e.MemberIdAssigned) -> list[Line]:
     group = notes.group(event.group)
     group.broker = event.broker
     notes.pending[event.member_id] = None
+    notes.member(event.member).join_arrived = True
     message = (
         f"Dynamic member with unknown member id joins group {event.group} in {group.state} state. Created a new member"
         f" id {event.member_id} and requesting the member to rejoin with this id."
@@ -52,6 +53,7 @@ def rebalance_started(notes: Notes, event: e.RebalanceStarted) -> list[Line]:
 def join_received(notes: Notes, event: e.JoinReceived) -> list[Line]:
     group = notes.group(event.group)
     notes.member_ids[event.member] = event.member_id
+    notes.member(event.member).join_arrived = True
     told, group.told_joined = group.told_joined == event.member_id, ""
     if not event.newcomer or told:
         notes.pending.pop(event.member_id, None)

@@ -61,7 +61,8 @@ class MemberNotes(msgspec.Struct):
     the leader epoch that came with that. `joined_topics`: what it subscribed to at its
     last JoinGroup; `counts`: how many partitions each topic had that it assigned as a leader. `commits_in_hand`: its
     coordinator (`found` last) has not answered them; `unheard`: nor will those be heard, for the connection is gone.
-    `beat_refused`: the error of a heartbeat that was refused, of which it does not know yet.
+    `beat_refused`: the error of a heartbeat that was refused, of which it does not know yet. `join_arrived`: its
+    coordinator has seen its JoinGroup.
     """
 
     group: str = ""
@@ -76,6 +77,7 @@ class MemberNotes(msgspec.Struct):
     beat_refused: str = ""
     running: bool = False
     asked: str = ""
+    join_arrived: bool = False
     state: str = "Left"
     hands_over: bool = False
     fenced_by_commit: bool = False

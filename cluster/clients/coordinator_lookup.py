@@ -45,7 +45,7 @@ class CoordinatorLookup:
             consumer.after(consumer.retry_backoff_us, self._ask)
             return
         connection = consumer.connection(coordinator_node(response.broker))
-        if connection.broken and connection.given_up:  # just now: somebody else may be it by the time it may be asked
+        if connection.broken:  # just now: somebody else may be it by the time it may be asked
             consumer.coordinator_unavailable(response.broker)
             consumer.after(consumer.retry_backoff_us, self._ask)
             return

@@ -21,6 +21,7 @@ from cluster.spec import GroupSpec
 from cluster.timeline import Timer, Waiter
 
 MS = 1_000
+UNAVAILABLE = "coordinator unavailable"  # why a coordinator is given up that no connection can be made to
 
 
 class Identity(NamedTuple):
@@ -249,9 +250,11 @@ class Member(Process):
 
     def coordinator_unavailable(self, broker: int) -> None:
         """The coordinator is found again, and may not be connected to yet. Source: `ensureCoordinatorReady`."""
-        cause = "coordinator unavailable"
+        lost = e.CoordinatorLost(
+            group=self.group, member=self.name, broker=broker, cause=UNAVAILABLE, disconnected=False
+        )
         self.tell(e.CoordinatorFound(group=self.group, member=self.name, broker=broker))
-        self.tell(e.CoordinatorLost(group=self.group, member=self.name, broker=broker, cause=cause, disconnected=False))
+        self.tell(lost)
 
     def coordinator_unknown(self, cause: str = "null", *, disconnected: bool = False) -> None:
         """The coordinator does not answer, or says that it is not one: drop its connection, look it up again.
@@ -280,9 +283,13 @@ class Member(Process):
         return self._connections.get(coordinator_node(self.coordinator)) if self.coordinator >= 0 else None
 
     def disconnected(self, connection: Connection) -> None:
-        """The coordinator cannot be asked while there is no connection to it: look it up again."""
+        """The coordinator cannot be asked while there is no connection to it: look it up again.
+
+        A request in flight has said so before; without one it shows when the coordinator is to be asked.
+        Source: `AbstractCoordinator.checkAndGetCoordinator`.
+        """
         if connection is self._coordinator_connection:
-            self.coordinator_unknown(disconnected=True)
+            self.coordinator_unknown(UNAVAILABLE, disconnected=True)
 
     async def coordinator_answers(self, until_us: int) -> None:
         """Wait until the coordinator has answered everything, or is given up, or until an instant.

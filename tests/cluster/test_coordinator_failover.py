@@ -48,6 +48,32 @@ def test_a_rebalance_that_was_preparing_begins_again() -> None:
     assert sorted(name for owned in group["assignment"].values() for name in owned) == ["orders-0", "orders-1"]
 
 
+def test_while_nobody_is_coordinator_a_member_joins_as_often_as_it_may_connect() -> None:
+    """`reconnect.backoff.ms` doubles up to a second; looking it up goes on every 100 ms (`ensureCoordinatorReady`)."""
+    flight = flown(spec((20.4, "scale g to 3"), (20.6, "kill broker-2"), until_s=60, members=2))
+    (loaded,) = flight.all(e.GroupLoaded, SECOND_US)
+    silent_us = loaded.at_us - 20_600_000
+    assert silent_us > 6 * SECOND_US
+    for member in ("g-1", "g-2", "g-3"):
+        joins = [
+            event.at_us
+            for event in flight.all(e.MemberStateChanged, 20_600_000, member=member, state="Joining")
+            if event.at_us < loaded.at_us
+        ]
+        assert len(joins) < 6 + silent_us / (800 * MS), member
+        found = [
+            each for each in flight.all(e.CoordinatorFound, 20_600_000, member=member) if each.at_us < loaded.at_us
+        ]
+        assert len(found) > 2 * len(joins), member
+
+
+def test_a_connection_that_breaks_idle_is_an_unavailable_coordinator() -> None:
+    """A request in flight would have failed with it: then the cause is that of its DisconnectException, null."""
+    flight = flown(spec((20.5, "kill broker-2"), until_s=30, members=2))
+    causes = {event.member: event.cause for event in reversed(flight.all(e.CoordinatorLost, 20_500_000))}
+    assert causes == {"g-1": "coordinator unavailable", "g-2": "coordinator unavailable"}
+
+
 def test_a_generation_that_was_completing_is_dealt_again() -> None:
     """Its members have joined; their leader's SyncGroup is on its way when the coordinator goes."""
     first = flown(spec(until_s=20, members=2))

@@ -3,6 +3,7 @@
 # ruff: noqa: E501 - log lines stand here as they are written
 
 import msgspec
+import pytest
 
 from cluster import events as e
 from cluster.events import Event
@@ -224,6 +225,8 @@ def test_a_full_group_and_the_close_of_a_fenced_member() -> None:
             f"{CLIENT}Request joining group due to: rebalance failed due to 'Consumer group billing already has the"
             " configured maximum number of members.' (GroupMaxSizeReachedException)"
         ),
+        f"{CLIENT}Resetting generation and member id due to: consumer pro-actively leaving the group",
+        f"{CLIENT}Request joining group due to: consumer pro-actively leaving the group",
     ]
     lost = e.PartitionsRevoked(group="billing", member="billing-1", partitions=("orders-0",), lost=True)
     assert lines_of(lost)[0].startswith(f"{CLIENT}Giving away all")
@@ -232,3 +235,51 @@ def test_a_full_group_and_the_close_of_a_fenced_member() -> None:
         == f"{CLIENT}Lost previously assigned partitions orders-0"
     )
     assert not any("Giving away" in line for line in lines_of(state("Fenced", "FENCED_INSTANCE_ID"), lost))
+
+
+def lost(cause: str, *, disconnected: bool = False) -> Event:
+    return e.CoordinatorLost(group="billing", member="billing-1", broker=2, cause=cause, disconnected=disconnected)
+
+
+def test_a_joingroup_that_no_coordinator_takes_says_so_at_once_and_once() -> None:
+    """poll() still waits for its answer; it joins again when the connection may be made again."""
+    failed = reasons.rebalance_failed("DISCONNECT")
+    asks = f"{CLIENT}Request joining group due to: rebalance failed due to 'null' (DisconnectException)"
+    joins = f"{CLIENT}(Re-)joining group"
+    lines = lines_of(state("Joining"), lost("null", disconnected=True), state("Joining", failed))
+    assert [line for line in lines if "join" in line][-3:] == [joins, asks, joins]
+
+
+def test_a_joingroup_that_lies_at_its_coordinator_says_so_when_it_joins_again() -> None:
+    """By then poll() has returned: the next one looks for a coordinator first."""
+    failed = reasons.rebalance_failed("DISCONNECT")
+    parked = e.JoinReceived(
+        group="billing", member="billing-1", member_id=ID, newcomer=False, session_timeout_ms=1, rebalance_timeout_ms=1,
+    )  # fmt: skip
+    found = e.CoordinatorFound(group="billing", member="billing-1", broker=3)
+    lines = lines_of(state("Joining"), parked, lost("null", disconnected=True), found, state("Joining", failed))
+    assert "Discovered" in lines[-3]
+    assert lines[-2:] == [
+        f"{CLIENT}Request joining group due to: rebalance failed due to 'null' (DisconnectException)",
+        f"{CLIENT}(Re-)joining group",
+    ]
+
+
+@pytest.mark.parametrize(("waits", "api"), [("Joining", "JoinGroup"), ("Syncing", "SyncGroup")])
+def test_who_is_no_coordinator_any_more_fails_a_join(waits: str, api: str) -> None:
+    assert lines_of(state(waits, generation=3), lost("error response NOT_COORDINATOR"))[-1] == (
+        f"{CLIENT}{api} failed: This is not the correct coordinator. Marking coordinator unknown. Sent generation was"
+        f" Generation{{generationId=3, memberId='{ID}', protocol='range'}}"
+    )
+    assert "failed" not in lines_of(state("Stable"), lost("error response NOT_COORDINATOR"))[-1]
+
+
+def test_a_coordinator_that_still_loads_fails_a_join() -> None:
+    loads = state("Joining", reasons.rebalance_failed("COORDINATOR_LOAD_IN_PROGRESS"))
+    found = e.CoordinatorFound(group="billing", member="billing-1", broker=2)
+    lines = lines_of(found, state("Joining"), loads)
+    assert (
+        lines[-3]
+        == f"{CLIENT}JoinGroup failed: Coordinator broker-2:9092 (id: 2147483645 rack: null) is loading the group."
+    )
+    assert "CoordinatorLoadInProgressException" in lines[-2]
