@@ -10,6 +10,7 @@ from cluster.commands import (
     DeleteRecords,
     Elect,
     Kill,
+    LoseResponses,
     Mark,
     Pause,
     Restart,
@@ -23,6 +24,7 @@ from cluster.commands import (
 )
 from cluster.config import Value
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec
+from tests.fidelity.recorder.proxy import API_KEYS
 
 CONSUMER = "org.apache.kafka.clients.consumer"
 ASSIGNORS = {
@@ -38,7 +40,7 @@ Words = tuple[str, ...]
 class Action(NamedTuple):
     """Something to do at an instant: `start`, `kill`, `pause`, `resume` or `stop` a process, or `order` its driver.
 
-    `set`: a group's members that start from now on have another setting.
+    `set`: a group's members that start from now on have another setting. `lose`: a broker's proxy loses responses.
     """
 
     at_us: int
@@ -152,6 +154,8 @@ def _actions(at_us: int, command: Command, spec: ScenarioSpec) -> Iterator[Actio
             yield from _for(at_us, "pause", "resume", target, for_us)
         case Resume(target=target):
             yield Action(at_us, "resume", target)
+        case LoseResponses(count=count, api=api, broker=broker, client=client) if api in API_KEYS:
+            yield Action(at_us, "lose", broker, (str(count), api, client or ""))
         case Set(scope=scope, key=key, value=value, for_us=None) if scope in [topic.name for topic in spec.topics]:
             yield Action(at_us, "order", "", ("configure", scope, f"key={key}", f"value={value}"))
         case Set(scope=scope, key="partition.assignment.strategy", value=value, for_us=None):

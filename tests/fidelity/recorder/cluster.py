@@ -12,12 +12,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from cluster.commands import LoseResponses
 from cluster.spec import ScenarioSpec
 from tests.fidelity.recorder.agenda import CannotRecord, text_of
+from tests.fidelity.recorder.proxy import Proxy
 
 HERE = Path(__file__).parent
 ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 CONTROLLER = 100
+FOR_PROXIES, PROXIES = 200, 300  # a broker's ports beside its own, when its clients come through a proxy
 ONE_NODE_MB, NODE_MB = 1_024, 512
 NOT_KAFKAS = ("transaction.version",)  # a feature, not a configuration: a new cluster has the newest
 STARTING_S = 120
@@ -58,13 +61,16 @@ class RealCluster:
         if str(spec.config.get("transaction.version", "2")) != "2":
             raise CannotRecord("transaction.version: a new cluster has 2")
         self._nodes: dict[int, subprocess.Popen[bytes]] = {}
+        proxied = any(isinstance(step.command, LoseResponses) for step in spec.steps)
+        self.proxies = {node: Proxy(port + PROXIES, port + FOR_PROXIES) for node, port in self.ports.items() if proxied}
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
 
     @property
     def bootstrap(self) -> str:
-        """Every broker's address."""
-        return ",".join(f"127.0.0.1:{port}" for port in self.ports.values())
+        """Every broker's address, or its proxy's."""
+        more = PROXIES if self.proxies else 0
+        return ",".join(f"127.0.0.1:{port + more}" for port in self.ports.values())
 
     def logs(self) -> list[Path]:
         """What the nodes have written."""
@@ -100,7 +106,7 @@ class RealCluster:
             "controller.quorum.voters": f"{quorum}@127.0.0.1:{self._controller_port}",
             "controller.listener.names": "CONTROLLER",
             "listeners": ",".join(listeners),
-            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,CLIENTS:PLAINTEXT",
             "inter.broker.listener.name": "PLAINTEXT",
             "log.dirs": str(self.folder / f"data-{node}"),
             "offsets.topic.replication.factor": str(replicas),
@@ -114,6 +120,10 @@ class RealCluster:
             "num.io.threads": "4",
         }.items()
         yield from self._config.items()
+        if node in self.proxies:
+            port = self.ports[node]
+            yield "listeners", ",".join([*listeners, f"CLIENTS://127.0.0.1:{port + FOR_PROXIES}"])
+            yield "advertised.listeners", f"{listeners[0]},CLIENTS://127.0.0.1:{port + PROXIES}"
 
     def _until_started(self, node: int) -> None:
         deadline = time.monotonic() + STARTING_S
@@ -133,6 +143,8 @@ class RealCluster:
             if process.poll() is None:
                 process.kill()
             process.wait()
+        for proxy in self.proxies.values():
+            proxy.end()
 
 
 def _run(*command: str) -> None:

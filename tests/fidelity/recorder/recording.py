@@ -80,6 +80,9 @@ class _Pass:
             node = int(target.removeprefix("broker-"))
             if verb == "start":
                 self._cluster.start_node(node)
+            elif verb == "lose":
+                count, api, client = action.words
+                self._cluster.proxies[node].lose(int(count), api, client)
             else:
                 self._cluster.signal(node, SIGNALS[verb])
         elif verb == "start":
