@@ -157,8 +157,7 @@ class Connection:
 
     `ready`: requests go out. `broken`: it is over. `accepted`: the broker's process knows it. `hidden`: nothing the
     broker says can be heard now. `in_order`: the broker serves one request after the other. `half_closed`: it knows
-    that the client is gone, and still serves what had come before; `refused`: an answer found nobody there. `given_up`:
-    the client itself broke it.
+    that the client is gone, and still serves what had come before; `refused`: an answer found nobody there.
     """
 
     def __init__(
@@ -177,7 +176,7 @@ class Connection:
         self.inbound: Link = network.link(broker.name, owner.name)
         self.attempts = attempts
         self.ready = self.broken = self.accepted = self.hidden = self.half_closed = self.refused = False
-        self.in_order, self.given_up = in_order, False
+        self.in_order = in_order
         self.serving: Call | None = None
         self.unread: deque[Call] = deque()
         self._in_flight: dict[Call, None] = {}
@@ -297,7 +296,6 @@ class Connection:
         """The client gives the connection up: nobody waits for anything, and the next one is not made at once."""
         if not self.broken:
             self.attempts.failed(self.timeline.now_us, connecting=not self.ready)
-            self.given_up = True
             self.close()
 
     def close(self) -> None:

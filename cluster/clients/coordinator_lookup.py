@@ -2,7 +2,7 @@
 
 The poll loop looks when it needs the coordinator, the heartbeat thread when it wants to beat: whoever comes first.
 Meanwhile poll() goes on with the partitions that the member holds. What is found is connected to at once, by a
-connection of its own; one that the member gave up has to back off first, and is looked for again meanwhile.
+connection of its own; while that may not be made again yet, the coordinator counts as unknown and is looked for.
 Source: `AbstractCoordinator.lookupCoordinator`, `ensureCoordinatorReady`, `HeartbeatThread.run`.
 """
 
