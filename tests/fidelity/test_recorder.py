@@ -45,6 +45,14 @@ def test_what_is_killed_or_frozen_is_alone_and_what_lasts_is_undone() -> None:
     assert frozen == ["start g23-2", "pause g23-2", "resume g23-2"]
 
 
+def test_a_lost_response_is_an_order_to_the_brokers_proxy() -> None:
+    lost = [each for each in actions(scenario("s49-pending-expires")) if each.verb == "lose"]
+    assert [(each.target, each.words) for each in lost] == [
+        ("broker-1", ("1", "JoinGroup", "g49-3")),
+        ("broker-1", ("1", "JoinGroup", "g49gone-2")),
+    ]
+
+
 def test_records_reach_a_group_through_one_that_writes() -> None:
     assert sources(scenario("s41-exactly-once")) == {"g41": ["feed41-1"], "g41out": ["feed41-1"]}
 
