@@ -180,15 +180,20 @@ class Broker:
         self.sockets.reset(connections, host_is_up=how != "crash")
         self.control.elect()
         when_gone, self.when_gone = self.when_gone, None
-        if when_gone is not None:
+        if when_gone is not None and how == "stop":  # one that was killed meanwhile stays down
             when_gone()
 
-    def stop(self) -> None:
-        """A controlled shutdown: ask the controller with every heartbeat, stop when it says so.
+    def stop(self, _: None = None) -> None:
+        """SIGTERM: a controlled shutdown. It asks the controller with every heartbeat, and stops when it says so.
 
         One that is starting ends. So does one without `controlled.shutdown.enable`, which is missed after its session.
+        For a frozen process the signal is pending until SIGCONT; SIGKILL may come before it.
         """
-        if self.lifecycle.starting or not self.config["controlled.shutdown.enable"]:
+        if self.frozen:
+            self.later(self.stop, None)
+        elif not self.alive:  # it had two pending, and the first was enough
+            return
+        elif self.lifecycle.starting or not self.config["controlled.shutdown.enable"]:
             self.end("stop")
         else:
             self.lifecycle.stop()

@@ -128,8 +128,9 @@ class Consumer(Member):
         self._crashed(reason)
 
     def _crashed(self, reason: str) -> None:
+        was_to_end = self._closing and self.when_gone is None
         self._gone("crash", reason)
-        if self.when_crashed is not None and not self._closing:  # who was to end, has ended
+        if self.when_crashed is not None and not was_to_end:
             self.when_crashed()
 
     def _gone(self, how: str, reason: str = "") -> None:
@@ -144,7 +145,7 @@ class Consumer(Member):
                 writer.closed()
             else:
                 writer.kill()
-        self.gone()
+        self.gone(cleanly=how == "stop")
 
     def freeze(self) -> None:
         """Freeze the whole process: poll loop and heartbeat thread."""

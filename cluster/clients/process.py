@@ -173,10 +173,10 @@ class Process:
             self.scope.cancel()
             self.scope = None
 
-    def gone(self) -> None:
-        """The world was told that the process is gone: whoever waits for it goes on."""
+    def gone(self, *, cleanly: bool) -> None:
+        """The world knows that the process is gone: what was to follow a clean stop follows, and only that."""
         when_gone, self.when_gone = self.when_gone, None
-        if when_gone is not None:
+        if when_gone is not None and cleanly:
             when_gone()
 
     def freeze(self) -> None:

@@ -121,7 +121,7 @@ class Producer(Process):
         self.sender.end()
         self.accumulator.reset(self.config["buffer.memory"])
         self.set_state(state, reason)
-        self.gone()
+        self.gone(cleanly=state == "Stopped")
 
     def close_soon(self) -> None:
         """Ask the application to stop: what has come by now is sent, then the process ends."""
