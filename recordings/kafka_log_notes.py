@@ -90,6 +90,14 @@ class MemberNotes(msgspec.Struct):
     subscribes_later: bool = False
 
 
+class StopNotes(msgspec.Struct):
+    """A broker's controlled shutdown: since when, and how far the controller is with it."""
+
+    asked_us: int
+    begun: bool = False
+    granted: bool = False
+
+
 class Notes:
     """What was seen so far, as far as lines need it."""
 
@@ -110,7 +118,8 @@ class Notes:
         self.timed_out: dict[str, None] = {}  # transactional ids whose transaction is aborted for its age
         self.committed_epochs: dict[tuple[str, str], int | None] = {}  # by group and partition
         self.controller = -1
-        self.stopping: dict[int, bool] = {}  # brokers that were asked to stop → whether the controller has heard of it
+        self.starting: dict[int, None] = {}  # brokers that take no connections yet
+        self.stopping: dict[int, StopNotes] = {}  # brokers that were asked to stop
         self.coordinating: dict[str, None] = {}  # internal partitions that some group of the scenario depends on
 
     def group(self, name: str) -> GroupNotes:

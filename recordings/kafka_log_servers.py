@@ -6,7 +6,7 @@ import re
 
 from cluster import events as e
 from cluster.protocol.names import coordinator_partition
-from recordings.kafka_log_notes import Line, Notes, PartitionNotes
+from recordings.kafka_log_notes import Line, Notes, PartitionNotes, StopNotes
 
 CONTROLLER = "org.apache.kafka.controller.QuorumController"
 REPLICATION = "org.apache.kafka.controller.ReplicationControlManager"
@@ -15,7 +15,8 @@ PARTITION = "kafka.cluster.Partition"
 UNIFIED_LOG = "kafka.log.UnifiedLog"
 STATE_CHANGE = "state.change.logger"
 BROKER_SERVER = "kafka.server.BrokerServer"
-CONTROLLED_SHUTDOWN = "controlled shutdown"
+CONTROLLED_SHUTDOWN, IMMEDIATE_SHUTDOWN = "controlled shutdown", "an immediate shutdown"
+SHUTDOWN_TIMEOUT_US = 300_000_000
 TRANSACTIONS = "kafka.coordinator.transaction.TransactionCoordinator"
 
 BY_CONTROLLER = re.compile(r"shrink: broker-(\d+) ")
@@ -40,7 +41,10 @@ def _java(value: object) -> str:
 
 def broker_started(notes: Notes, event: e.BrokerStarted) -> list[Line]:
     notes.stopping.pop(event.broker, None)
-    return _serves(event.broker) if event.serves else [_transition(event.broker, "SHUTDOWN", "STARTING")]
+    if event.serves:
+        return _serves(event.broker)
+    notes.starting[event.broker] = None
+    return [_transition(event.broker, "SHUTDOWN", "STARTING")]
 
 
 def _serves(broker: int) -> list[Line]:
@@ -49,23 +53,40 @@ def _serves(broker: int) -> list[Line]:
 
 
 def _transition(broker: int, before: str, after: str) -> Line:
-    return Line("INFO", f"[BrokerServer id={broker}] ", f"Transition from {before} to {after}", BROKER_SERVER)
+    return _server(broker, f"Transition from {before} to {after}")
+
+
+def _server(broker: int, message: str, level: str = "INFO") -> Line:
+    return Line(level, f"[BrokerServer id={broker}] ", message, BROKER_SERVER)
 
 
 def broker_state_changed(notes: Notes, event: e.BrokerStateChanged) -> list[Line]:
     if event.state == "Running":
+        notes.starting.pop(event.broker, None)
         return [_transition(event.broker, "STARTING", "STARTED"), *_serves(event.broker)]
-    notes.stopping[event.broker] = False
-    return [
-        _transition(event.broker, "STARTED", "SHUTTING_DOWN"),
-        Line("INFO", f"[BrokerServer id={event.broker}] ", "shutting down", BROKER_SERVER),
-    ]
+    notes.stopping[event.broker] = StopNotes(event.at_us)
+    return _shutting_down(event.broker)
 
 
-def broker_stopped(_notes: Notes, event: e.BrokerStopped) -> list[Line]:
-    if event.how != "stop":
+def _shutting_down(broker: int) -> list[Line]:
+    return [_transition(broker, "STARTED", "SHUTTING_DOWN"), _server(broker, "shutting down")]
+
+
+def broker_stopped(notes: Notes, event: e.BrokerStopped) -> list[Line]:
+    stop, broker = notes.stopping.get(event.broker), event.broker
+    starting = broker in notes.starting
+    notes.starting.pop(broker, None)
+    if event.how != "stop" or starting:  # `BrokerServer.shutdown` returns at once unless it is STARTED
         return []
-    return [Line("INFO", f"[BrokerServer id={event.broker}] ", "shut down completed", BROKER_SERVER)]
+    completed = [_server(broker, "shut down completed"), _transition(broker, "SHUTTING_DOWN", "SHUTDOWN")]
+    if stop is None:  # without `controlled.shutdown.enable`, or recorded when a clean stop took no time
+        return [*_shutting_down(broker), *completed]
+    if event.at_us - stop.asked_us >= SHUTDOWN_TIMEOUT_US:
+        message = "Timed out waiting for the controller to approve controlled shutdown"
+        return [_server(broker, message, "ERROR"), *completed]
+    if stop.granted:
+        return completed
+    return [*_granted(notes, "Fenced", broker, IMMEDIATE_SHUTDOWN), *completed]
 
 
 def broker_unfenced(notes: Notes, event: e.BrokerUnfenced) -> list[Line]:
@@ -79,30 +100,31 @@ def broker_unfenced(notes: Notes, event: e.BrokerUnfenced) -> list[Line]:
 def broker_fenced(notes: Notes, event: e.BrokerFenced) -> list[Line]:
     if event.reason == "session expired":
         return _controller(notes, f"Fencing broker {event.broker} because its session has timed out.", REPLICATION)
-    granted = notes.stopping.get(event.broker)
-    if granted is None:  # recorded when a clean stop took no time
-        return _granted(notes, event.broker, event.reason)
-    if not granted:
-        message = f"Unfenced broker {event.broker} has requested and been granted an immediate shutdown."
-    else:
-        message = (
-            f"The request from broker {event.broker} to shut down has been granted since the lowest active offset is"
-            " now greater than the broker's controlled shutdown offset."
-        )
+    stop = notes.stopping.get(event.broker)
+    if stop is None:  # recorded when a clean stop took no time
+        return _granted(notes, "Unfenced", event.broker, f"a {event.reason}")
+    stop.granted = True
+    if not stop.begun:
+        return _granted(notes, "Unfenced", event.broker, IMMEDIATE_SHUTDOWN)
+    message = (
+        f"The request from broker {event.broker} to shut down has been granted since the lowest active offset is"
+        " now greater than the broker's controlled shutdown offset."
+    )
     return _controller(notes, message, HEARTBEATS)
 
 
-def _granted(notes: Notes, broker: int, what: str) -> list[Line]:
-    message = f"Unfenced broker {broker} has requested and been granted a {what}."
+def _granted(notes: Notes, state: str, broker: int, what: str) -> list[Line]:
+    message = f"{state} broker {broker} has requested and been granted {what}."
     return _controller(notes, message, HEARTBEATS)
 
 
 def _begins_to_go(notes: Notes, broker: int, reason: str) -> list[Line]:
     """The first of a stopping broker's leaderships or places in an ISR goes: the controller has heard of it."""
-    if notes.stopping.get(broker) is not False or CONTROLLED_SHUTDOWN not in reason:
+    stop = notes.stopping.get(broker)
+    if stop is None or stop.begun or stop.granted or CONTROLLED_SHUTDOWN not in reason:
         return []
-    notes.stopping[broker] = True
-    return _granted(notes, broker, CONTROLLED_SHUTDOWN)
+    stop.begun = True
+    return _granted(notes, "Unfenced", broker, f"a {CONTROLLED_SHUTDOWN}")
 
 
 def controller_elected(notes: Notes, event: e.ControllerElected) -> list[Line]:
