@@ -12,7 +12,10 @@ from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 
-LEFT_BEHIND = 3  # connections given up whose parked commit has not timed out yet (offsets.commit.timeout.ms)
+MS = 1_000
+LEFT_BEHIND = 3  # connections given up whose parked commit may not have timed out yet
+SETTLED_US = 3_000_000  # what was held up has arrived by then
+_HOLDS_NOTHING_UP = ("kill", "crash", "scale", "subscribe", "set")
 
 
 class StreamInvariants:
@@ -26,7 +29,11 @@ class StreamInvariants:
         self._used: dict[str, dict[int, int]] = {}  # producer → producer id → the last epoch of its process
         self._left: dict[str, dict[int, int]] = {}  # the same, of its earlier processes
         self._moved: dict[str, None] = {}  # groups whose positions an operator moved
-        self._left_behind: dict[str, int] = {}  # member → commits that may come over connections that it gave up
+        self._left_behind: dict[str, list[int]] = {}  # member → when it gave up connections that commits may come over
+        self._disturbed_us = 0
+        timeouts_ms = (spec.broker_config(broker)["offsets.commit.timeout.ms"] for broker in spec.brokers)
+        # The commit before the one left behind is written or fails within one, the one left behind within another.
+        self._under_way_us = 2 * max(int(str(each)) for each in timeouts_ms) * MS + SETTLED_US
         self._ordered = {
             name: None
             for producer in spec.producers
@@ -53,6 +60,8 @@ class StreamInvariants:
             e.SettingChanged: self.setting_changed,
             e.OffsetsCommitted: self.offsets_committed,
             e.CoordinatorLost: self.coordinator_lost,
+            e.FaultStarted: self.disturbed,
+            e.FaultEnded: self.disturbed,
             e.GroupLoaded: self.group_loaded,
             e.GroupDeleted: self.forget_group,
             e.OffsetsExpired: self.offsets_expired,
@@ -172,16 +181,31 @@ class StreamInvariants:
     def coordinator_lost(self, event: e.CoordinatorLost) -> None:
         """A commit may wait behind a parked one there; it is served all the same, behind those of the next connection.
 
-        Only one: its answer finds nobody, and the broker drops the rest.
+        Only one: its answer finds no connection, and the broker drops the rest.
         """
-        self._left_behind[event.member] = min(LEFT_BEHIND, self._left_behind.get(event.member, 0) + 1)
+        left = self._still_left_behind(event.member, event.at_us)
+        self._left_behind[event.member] = [*left, event.at_us][-LEFT_BEHIND:]
+
+    def disturbed(self, event: e.FaultStarted | e.FaultEnded) -> None:
+        """What was held up comes after the fault."""
+        self._disturbed_us = event.at_us
+
+    def _still_left_behind(self, member: str, now_us: int) -> list[int]:
+        """When it gave up connections whose commit may still come: it is written or has failed after a while.
+
+        Not while a fault may hold it up: a frozen broker's timers stand still, and a link may hold what it carries.
+        """
+        left = self._left_behind.get(member, [])
+        if any(not fault.text.startswith(_HOLDS_NOTHING_UP) for fault in self._view.faults.values()):
+            return left
+        return [lost_us for lost_us in left if now_us - max(lost_us, self._disturbed_us) <= self._under_way_us]
 
     def offsets_committed(self, event: e.OffsetsCommitted) -> None:
         """G14."""
         known = self._committed
         fallen = [name for name, offset in event.offsets.items() if offset < known.get((event.group, name), -1)]
-        if fallen and self._left_behind.get(event.member, 0):
-            self._left_behind[event.member] -= 1
+        if fallen and (left := self._still_left_behind(event.member, event.at_us)):
+            self._left_behind[event.member] = left[1:]
             fallen = []
         for name in fallen:
             self._fell(event, name, event.offsets[name])

@@ -190,6 +190,10 @@ OFFSETS = [
 ]
 CHANGED = e.SubscriptionChanged(group="g", member="g-1", topics=("payments",))
 GIVEN_UP = e.CoordinatorLost(group="g", member="g-1", broker=1, cause="null", disconnected=True)
+WRITTEN = [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,))]
+HOLD = e.FaultStarted(fault=1, text="pause broker-1", ends_at_us=-1)
+KILL = e.FaultStarted(fault=1, text="kill broker-3", ends_at_us=-1)
+RELEASED = e.FaultEnded(fault=1)
 CALM = [*declared(), *stable(1, g1=(P,), g2=()), beat(10_000 * MS)]
 FAULT = e.FaultStarted(fault=1, text="cut broker-1 broker-2", ends_at_us=-1, at_us=8_000 * MS)
 HEALED = [*CALM[:-1], FAULT, e.FaultEnded(fault=1, at_us=9_000 * MS), CALM[-1]]
@@ -247,6 +251,9 @@ MORE: list[tuple[str, list[e.Event]]] = [
     ("G14", [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), committed(5), committed(4)]),
     ("G14", [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), committed(5), loaded(P)]),
     ("G14", [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), GIVEN_UP, *map(committed, (5, 4, 5, 4))]),
+    ("G14", [*WRITTEN, committed(5), GIVEN_UP, at(13_001, committed(4))]),
+    ("G14", [*WRITTEN, committed(5), GIVEN_UP, HOLD, at(30_000, RELEASED), at(43_001, committed(4))]),
+    ("G14", [*WRITTEN, committed(5), GIVEN_UP, KILL, at(13_001, committed(4))]),
     ("S1", [*declared(), *stable(1, g1=(P,)), beat(5_000 * MS, -1), removed(14_900, "session expired")]),
     ("S1", [*CALM, e.FaultStarted(fault=1, text="stall g-2", ends_at_us=-1), beat(17_000 * MS)]),
     ("S1", [*declared(), *stable(1, g1=(P,), g2=()), replaced(1_000), other_beat(12_100)]),
@@ -292,6 +299,10 @@ MORE: list[tuple[str, list[e.Event]]] = [
 LEGAL: list[list[e.Event]] = [
     [sent(0, 0), KILLED, of_next_life(10, 20), sent(20, 10), of_next_life(30, 30, 10)],
     [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,)), GIVEN_UP, *map(committed, (5, 4, 5))],
+    [*WRITTEN, committed(5), GIVEN_UP, at(13_000, committed(4))],
+    [*WRITTEN, committed(5), GIVEN_UP, at(12_000, GIVEN_UP), at(24_000, committed(4))],
+    [*WRITTEN, committed(5), GIVEN_UP, HOLD, at(30_000, committed(4))],
+    [*WRITTEN, committed(5), GIVEN_UP, HOLD, at(30_000, RELEASED), at(43_000, committed(4))],
     [*DEALT, *stable(1, g1=(P,), g2=())],
     [*DEALT, CHANGED, said("g-1"), said("g-1", "new"), received("g-1", "new"), *stable(1, g1=(P,), g2=())],
     [*DEALT, *cooperative(1, g1=(P,), g2=()), given("g-1"), *joining("g-1"), barrier(2, "g-1", "g-2"), loaded_again(),
