@@ -211,6 +211,7 @@ class Broker:
     def pause(self) -> None:
         """Freeze the process."""
         self.running, self.frozen = False, True
+        self.lifecycle.freeze()
         self.tell(BrokerPaused(broker=self.id))
         self.sockets.look()
         self.control.elect()
@@ -218,6 +219,7 @@ class Broker:
     def resume(self) -> None:
         """Thaw: handle what has come in meanwhile, in order."""
         self.running, self.frozen = not self.lifecycle.loading, False
+        self.lifecycle.thaw()
         self.tell(BrokerResumed(broker=self.id))
         self.sockets.look()
         self.control.elect()

@@ -44,13 +44,14 @@ class LivingBroker(ControlledBroker, Protocol):
 
 
 class Lifecycle:
-    """One broker's: `state` is one of Kafka's `BrokerState`s. `loading`: it has no ears yet."""
+    """One broker's: `state` is one of Kafka's `BrokerState`s. `loading`: it takes part in nothing yet."""
 
     def __init__(self, broker: LivingBroker, heartbeat_us: int, startup_us: int = 0) -> None:
         self._broker, self._heartbeat_us, self._startup_us = broker, heartbeat_us, startup_us
         self._registration: Timer | None = None  # when to ask again, while it is not let in
         self._asked = 0  # how often it wanted to stop
         self.state, self.loading = RUNNING, False
+        self._loaded_us = self._frozen_us = 0  # when its logs are loaded, as far as is known; since when it is frozen
 
     @property
     def starting(self) -> bool:
@@ -73,10 +74,19 @@ class Lifecycle:
         self.state, self.loading = RUNNING, False
 
     def start(self) -> None:
-        """The process starts again: it loads its logs, and hears nothing of the world meanwhile."""
+        """The process starts again: it loads its logs, and receives nothing meanwhile."""
         self.state, self.loading = STARTING, True
         timeline, broker = self._broker.control.timeline, self._broker
-        timeline.post(timeline.now_us + self._startup_us, self._loaded, broker.life)
+        self._loaded_us = timeline.now_us + self._startup_us
+        timeline.post(self._loaded_us, self._loaded, broker.life)
+
+    def freeze(self) -> None:
+        """Its process stands still, also when it loads its logs."""
+        self._frozen_us = self._broker.control.timeline.now_us
+
+    def thaw(self) -> None:
+        """It goes on with what it has not loaded yet."""
+        self._loaded_us += self._broker.control.timeline.now_us - self._frozen_us
 
     def _loaded(self, life: int) -> None:
         broker = self._broker
@@ -84,6 +94,10 @@ class Lifecycle:
             return
         if broker.frozen:
             broker.later(self._loaded, life)
+            return
+        timeline = broker.control.timeline
+        if timeline.now_us < self._loaded_us:
+            timeline.post(self._loaded_us, self._loaded, life)
             return
         self.loading = False
         broker.loaded()

@@ -162,7 +162,7 @@ def test_a_restart_takes_both() -> None:
 
 
 def test_a_clean_stop_ends_no_session_so_that_a_quick_restart_waits_for_its_end() -> None:
-    """KAFKA-19047: DUPLICATE_BROKER_REGISTRATION, asked again as often as the broker would beat."""
+    """`ClusterControlManager.registerBroker`: DUPLICATE_BROKER_REGISTRATION, asked again as often as the broker would beat."""
     flight = flown(starting_within(4, (10.3, "restart broker-3"), until_s=40))
     (stopped,) = flight.all(e.BrokerStopped, broker=3)
     (serves,) = flight.all(e.BrokerStateChanged, broker=3, state="Running")
@@ -190,10 +190,10 @@ def test_a_broker_can_be_killed_stopped_and_frozen_while_it_starts() -> None:
     assert not stopped.all(e.BrokerStateChanged, broker=1)
     frozen = flown(starting_within(5, *down, (32.0, "pause broker-1 for 6s"), until_s=45))
     (serves,) = frozen.all(e.BrokerStateChanged, broker=1, state="Running")
-    assert 38 * SECOND_US <= serves.at_us <= 38 * SECOND_US + 5 * MS
+    assert 41 * SECOND_US <= serves.at_us <= 41 * SECOND_US + 5 * MS  # it loads nothing while it is frozen
     short = flown(starting_within(5, *down, (32.0, "pause broker-1 for 1s"), until_s=45))
     (serves,) = short.all(e.BrokerStateChanged, broker=1, state="Running")
-    assert 35 * SECOND_US <= serves.at_us <= 35 * SECOND_US + 5 * MS
+    assert 36 * SECOND_US <= serves.at_us <= 36 * SECOND_US + 5 * MS
     assert refusals(killed) == refusals(stopped) == refusals(frozen) == refusals(short) == []
 
 
