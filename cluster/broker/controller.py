@@ -98,8 +98,8 @@ class Controller:
     def register(self, broker: int, now_us: int) -> list[str] | None:
         """A started broker asks to be let in: the partitions that change, or None while its old session is valid.
 
-        Kafka answers DUPLICATE_BROKER_REGISTRATION then, and the broker tries again. A clean stop ends no session
-        (KAFKA-19047). Source: `ClusterControlManager.registerBroker`.
+        Kafka answers DUPLICATE_BROKER_REGISTRATION then, and the broker tries again. A clean stop ends no session.
+        Source: `ClusterControlManager.registerBroker`.
         """
         registration = self.brokers[broker]
         if registration.in_session:
@@ -128,7 +128,7 @@ class Controller:
         return registration.epoch == epoch and not registration.fenced
 
     def take_over(self, now_us: int) -> None:
-        """A new active controller: it heard nobody yet, so every session of a live broker begins anew."""
+        """A new active controller: it has no heartbeat yet, so every session of a live broker begins anew."""
         for registration in self.brokers.values():
             registration.last_contact_us, registration.in_session = now_us, not registration.fenced
 

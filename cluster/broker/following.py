@@ -123,7 +123,7 @@ class FollowingReplica:
 
     @property
     def _stops(self) -> bool:
-        """A broker that shuts down follows nobody whose ISR it has left (`ReplicaManager.isInControlledShutdown`)."""
+        """A stopping broker follows no leader whose ISR it has left (`ReplicaManager.isInControlledShutdown`)."""
         return self.host.stopping and self.host.id not in self.metadata.isr
 
     def _ask(self, session: int) -> None:

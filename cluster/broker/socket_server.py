@@ -40,7 +40,7 @@ class SocketHost(Protocol):
 class SocketServer:
     """Every connection to one broker. `host_is_up`: the host answers for a dead process.
 
-    `never_received` hears of each request that is lost with its connection, `expire` answers a parked Fetch when its
+    `never_received` gets each request that is lost with its connection, `expire` answers a parked Fetch when its
     time is up.
     """
 
@@ -107,7 +107,7 @@ class SocketServer:
             self.never_received(call)
 
     def look(self) -> None:
-        """The process froze or thawed: clients look again whether they can hear it."""
+        """The process froze or thawed: clients look again whether it answers."""
         for connection in self._connections:
             connection.look()
 
@@ -197,5 +197,5 @@ class SocketServer:
             connection.accepted = False
             if host_is_up:
                 connection.inbound.send(connection.reset, None)
-            else:  # nobody says so: what waits for an answer times out
+            else:  # no reset is sent: what waits for an answer times out
                 connection.look()

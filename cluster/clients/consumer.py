@@ -51,7 +51,7 @@ class Consumer(Member):
         self._stalled_until_us: int | None = None
         self._seeks: dict[str, int] = {}
         self.when_crashed: Callable[[], object] | None = None
-        self._start_luck = random_stream(around.seed, f"start/{name}").random
+        self._start_delay = random_stream(around.seed, f"start/{name}").random
 
     # --- the process --------------------------------------------------------------------------------------------------
 
@@ -61,7 +61,7 @@ class Consumer(Member):
         No two take equally long until main() runs, and heartbeat threads look every `retry.backoff.ms`: each life is
         late by something of its own, so that ties between members are not always decided one way.
         """
-        self.late_us = int(self._start_luck() * self.around.start_jitter_us)
+        self.late_us = int(self._start_delay() * self.around.start_jitter_us)
         if self.declared is not self.spec:
             self._become_declared()
         self.begin()

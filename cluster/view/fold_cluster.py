@@ -73,10 +73,10 @@ def broker_started(view: ClusterView, event: e.BrokerStarted) -> None:
     broker.up, broker.rack, broker.since_us, broker.paused = event.serves, event.rack, event.at_us, False
     broker.registered, broker.state = False, "Running" if event.serves else "Starting"
     if event.at_us:
-        note(view, event.at_us, "mended", f"broker-{event.broker}", f"broker-{event.broker} started")
+        note(view, event.at_us, "recovery", f"broker-{event.broker}", f"broker-{event.broker} started")
 
 
-BROKER_BECAME = {"Running": ("mended", "serves again"), "PendingControlledShutdown": ("fault", "is shutting down")}
+BROKER_BECAME = {"Running": ("recovery", "serves again"), "PendingControlledShutdown": ("fault", "is shutting down")}
 
 
 def broker_state_changed(view: ClusterView, event: e.BrokerStateChanged) -> None:
@@ -217,7 +217,7 @@ def records_survived(view: ClusterView, event: e.RecordsSurvived) -> None:
     partition.vanished[event.producer].remove(event.first_serial, event.first_serial + event.records)
     ledger.survived(view, partition, event)
     words = f"{event.records} of {event.producer}'s records to {event.partition} were on their way to a follower"
-    note(view, event.at_us, "mended", event.partition, f"{words}: broker-{event.broker} has them")
+    note(view, event.at_us, "recovery", event.partition, f"{words}: broker-{event.broker} has them")
 
 
 def high_watermark_advanced(view: ClusterView, event: e.HighWatermarkAdvanced) -> None:
@@ -323,7 +323,7 @@ def fault_started(view: ClusterView, event: e.FaultStarted) -> None:
 
 def fault_ended(view: ClusterView, event: e.FaultEnded) -> None:
     fault = view.faults.pop(event.fault)
-    note(view, event.at_us, "mended", fault.text, f"over: {fault.text}")
+    note(view, event.at_us, "recovery", fault.text, f"over: {fault.text}")
 
 
 def command_refused(view: ClusterView, event: e.CommandRefused) -> None:

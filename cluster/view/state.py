@@ -353,7 +353,7 @@ class FaultView(msgspec.Struct, gc=False):
 
 
 class Moment(msgspec.Struct, gc=False):
-    """Something worth a mark on the flight strip; `kind`: rebalance, stable, fault, mended, election, member."""
+    """Something worth a mark on the flight strip; `kind`: rebalance, stable, fault, recovery, election, member."""
 
     at_us: int
     kind: str

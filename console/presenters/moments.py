@@ -15,7 +15,7 @@ MARKS: dict[str, tuple[str, str, int]] = {
     "fault": ("✖", ERROR, 5),
     "election": ("▲", WARN, 4),
     "rebalance": ("↻", MOVING, 3),
-    "mended": ("▪", OK, 2),
+    "recovery": ("▪", OK, 2),
     "stable": ("━", OK, 1),
     "member": ("╌", MUTED, 0),
 }
@@ -31,7 +31,7 @@ def concerns(noted: Moment, subjects: Container[str]) -> bool:
     """Whether a moment is about one of these: its subject is, or a fault's text names it."""
     if noted.subject in subjects:
         return True
-    return noted.kind in {"fault", "mended"} and any(word in subjects for word in noted.text.split(" "))
+    return noted.kind in {"fault", "recovery"} and any(word in subjects for word in noted.text.split(" "))
 
 
 def told(moments: Sequence[Moment]) -> list[Moment]:

@@ -1,6 +1,6 @@
 """Lines of Kafka's logs word for word, one situation after the other, also those that few flights come to.
 
-The texts are Kafka's at commit 1eb7644349cb: GroupMetadataManager, AbstractCoordinator, ConsumerCoordinator, Partition.
+The texts are those of Kafka 4.3.1: GroupMetadataManager, AbstractCoordinator, ConsumerCoordinator, Partition.
 """
 
 # ruff: noqa: E501 - log lines stand here as they are written
