@@ -162,7 +162,7 @@ def test_a_restart_takes_both() -> None:
 
 
 def test_a_clean_stop_ends_no_session_so_that_a_quick_restart_waits_for_its_end() -> None:
-    """`ClusterControlManager.registerBroker`: DUPLICATE_BROKER_REGISTRATION, asked again as often as the broker would beat."""
+    """`ClusterControlManager.registerBroker`: DUPLICATE_BROKER_REGISTRATION, asked again at each heartbeat interval."""
     flight = flown(starting_within(4, (10.3, "restart broker-3"), until_s=40))
     (stopped,) = flight.all(e.BrokerStopped, broker=3)
     (serves,) = flight.all(e.BrokerStateChanged, broker=3, state="Running")

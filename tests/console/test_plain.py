@@ -53,6 +53,16 @@ def test_a_flight_is_told_in_lines_and_ends(small: str) -> None:
     assert not any("\x1b" in line for line in lines)
 
 
+def test_a_broker_that_stops_and_starts_is_told_in_lines(tmp_path: Path) -> None:
+    path = tmp_path / "restart.toml"
+    path.write_text(SMALL.replace('"8s"', '"20s"') + '[[at]]\ntime = "1s"\ndo = "restart broker-2"\n')
+    lines: list[str] = []
+    assert fly_in_lines(Bridge(str(path), speed=float("inf")), lines.append) == 0
+    told = [line.partition("  ")[2] for line in lines if "  recovery: " in line]
+    assert told == ["recovery: broker-2 started", "recovery: broker-2 serves again"]
+    assert any(line.endswith("  fault: broker-2 is shutting down") for line in lines)
+
+
 def test_lines_are_obeyed_as_on_the_consoles_own_line(small: str, typed: tuple[int, int]) -> None:
     lines: list[str] = []
     os.write(typed[1], b"kil billing-1\ngo billing\n\nkill billing-2\nq\n")
