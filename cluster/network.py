@@ -72,6 +72,10 @@ class Slow(Injury):
         self.latency_us = latency_us
 
 
+FROM_HOST = object()
+"""The argument of what a host answers for a process that does not run: the end of a later process leaves it alone."""
+
+
 class Kept(NamedTuple):
     """What a blocked link keeps."""
 
@@ -256,4 +260,4 @@ class Network:
         """A process is gone: what its sockets had not got onto the wire is gone as well."""
         for (source, _), link in self._links.items():
             if source == name:
-                link.forget(lambda _: True)
+                link.forget(lambda word: word is not FROM_HOST)

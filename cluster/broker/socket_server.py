@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from cluster.broker.disk import Disk, appends_of
 from cluster.connection import Call, Connection
+from cluster.network import FROM_HOST
 from cluster.protocol.messages import Request
 from cluster.timeline import Timeline
 
@@ -77,7 +78,7 @@ class SocketServer:
             connection.knocked()
             host.later(self.accept, connection)
         elif self.host_is_up:
-            connection.inbound.send(connection.reset, None)
+            connection.inbound.send(connection.reset, FROM_HOST)
 
     def disconnected(self, connection: Connection) -> None:
         """A client closed its end, after everything that it had sent before."""

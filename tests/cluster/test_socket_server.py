@@ -9,7 +9,7 @@ from cluster.broker.disk import Disk
 from cluster.broker.socket_server import SocketServer
 from cluster.connection import Call, Connection
 from cluster.connection_attempts import ConnectionAttempts
-from cluster.network import Network
+from cluster.network import Cut, Network, Place
 from cluster.protocol.messages import FetchRequest, FetchResponse, MetadataRequest, MetadataResponse, ProduceRequest
 from cluster.spec import NetworkSpec
 from cluster.timeline import Timeline
@@ -81,7 +81,7 @@ class Scene:
         return [connection.send(MetadataRequest(()), lambda _: self.answers.append(self.now_ms)) for _ in range(count)]
 
     def fetch(self, connection: Connection) -> Call:
-        return connection.send(FetchRequest("client-1", {}, 1, 1), lambda _: None, long_poll=True)
+        return connection.send(FetchRequest(Client.name, {}, 1, 1), lambda _: None, long_poll=True)
 
     @property
     def now_ms(self) -> int:
@@ -161,6 +161,26 @@ def test_what_a_dead_process_had_not_read_reaches_nobody() -> None:
         assert scene.host.handled == [parked]
 
     flown(play)
+
+
+def test_a_host_s_refusal_behind_a_cut_outlives_the_next_process() -> None:
+    """Otherwise the client would wait for its setup timeout: neither its SYN nor the refusal is sent again."""
+
+    async def scene(timeline: Timeline) -> None:
+        scene = Scene(timeline)
+        scene.host.die()
+        connection = scene.connect()
+        await timeline.fly(MS // 2)
+        scene.network.injure("cut", Cut((Place("broker-1", scene.client.name),)))
+        await timeline.fly(2 * MS)
+        scene.network.process_died("broker-1")  # which was started again meanwhile
+        await timeline.fly(5 * MS)
+        assert not connection.broken
+        scene.network.mend("cut")
+        await timeline.fly(7 * MS)
+        assert connection.broken
+
+    flown(scene)
 
 
 def test_an_answer_and_the_end_at_the_same_instant_serve_nothing_more() -> None:
