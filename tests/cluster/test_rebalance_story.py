@@ -105,5 +105,5 @@ def test_a_coordinator_that_dies_while_members_join_is_the_cause_of_what_follows
     (started,) = flight.all(e.RebalanceStarted, after_us=loaded.at_us)
     assert (loaded.state, loaded.generation) == ("Stable", 1)
     assert (started.cause, started.trigger) == ("coordinator moved", "g-2")
-    assert started.detail.endswith("client reason: rebalance failed due to DisconnectException")
+    assert started.detail.endswith("client reason: rebalance failed due to CoordinatorLoadInProgressException")
     assert causes(story(flight)) == [("coordinator moved", "g-2")]
