@@ -7,6 +7,7 @@ verified before the transaction's marker came is not appended behind it. Source:
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Protocol, cast
 
 from cluster.broker.group_coordination import OFFSETS_TOPIC, GroupCoordination
@@ -37,6 +38,8 @@ _UNVERIFIED = (
 
 Verified = Callable[[ErrorCode, Verification], object]
 """What is done with the coordinator's word: its error, and what was verified."""
+_ToAppend = tuple[str, Replica, RecordBatch, Verified, int]
+"""Whose batch it is (transactional.id), where it goes, who waits, and until when (µs) the coordinator is asked."""
 
 Settled = Callable[[str, ErrorCode], object]
 """What is done when the fate of a partition's marker is known."""
@@ -120,22 +123,23 @@ class TransactionalRequests:
         What else may pass becomes NOT_ENOUGH_REPLICAS, which every client retries and which costs no new metadata.
         Source: `ReplicaManager.handleProduceAppend`.
         """
+        until_us = self._server.timeline.now_us + self._gives_up_after_us
+        self._ask_to_append((transactional_id, replica, batch, answer, until_us))
+
+    def _ask_to_append(self, asked: _ToAppend) -> None:
+        transactional_id, replica, batch, _, _ = asked
+        self.verify(transactional_id, replica, batch, partial(self._verified_to_append, asked))
+
+    def _verified_to_append(self, asked: _ToAppend, error: ErrorCode, verification: Verification) -> None:
+        *_, answer, until_us = asked
         server = self._server
-        until_us = server.timeline.now_us + self._gives_up_after_us
-
-        def ask(_: object = None) -> None:
-            self.verify(transactional_id, replica, batch, answered)
-
-        def answered(error: ErrorCode, verification: Verification) -> None:
-            concurrent = error is ErrorCode.CONCURRENT_TRANSACTIONS
-            if concurrent and self._adds_partitions and server.timeline.now_us < until_us:
-                server.after(self._again_after_us, ask, None)
-            elif error in _UNVERIFIED or (concurrent and not self._adds_partitions):
-                answer(ErrorCode.NOT_ENOUGH_REPLICAS, verification)
-            else:
-                answer(error, verification)
-
-        ask()
+        concurrent = error is ErrorCode.CONCURRENT_TRANSACTIONS
+        if concurrent and self._adds_partitions and server.timeline.now_us < until_us:
+            server.after(self._again_after_us, self._ask_to_append, asked)
+        elif error in _UNVERIFIED or (concurrent and not self._adds_partitions):
+            answer(ErrorCode.NOT_ENOUGH_REPLICAS, verification)
+        else:
+            answer(error, verification)
 
     def commit_offsets(self, call: Call) -> None:
         """TxnOffsetCommit (API 28); under version 2 the group's partition joins the transaction first."""

@@ -182,7 +182,7 @@ def test_a_lost_answer_to_produce_is_sent_again_and_is_a_duplicate() -> None:
 def test_only_the_named_client_loses_only_the_named_answers() -> None:
     flight = fly((10, "lose next 1 responses of Heartbeat from broker-2 to g-2"), until_s=20)
     found = flight.all(e.CoordinatorFound, after_us=10 * SECOND_US)
-    assert [one.member for one in found] == ["g-2"]
+    assert [one.member for one in found] == ["g-2", "g-2"]  # at once, when it may not be connected to yet, and then
     assert not flight.all(e.BatchRetried)
     assert not in_force(flight)
     waiting = fly((10, "lose next 1 responses of JoinGroup from broker-2"), until_s=20)
