@@ -2,6 +2,7 @@
 
 import re
 from itertools import pairwise
+from statistics import median
 
 from tests.console.judge.books import Books
 from tests.console.judge.grammar import Sentences, Verdict
@@ -138,8 +139,9 @@ class OverviewJudge:
         third = max(1, len(half) // 3)
         early, late = half[:third], half[-third:]
         slack = max(10, (max(half) - min(half)) // 20)
-        rose = max(late) > max(early) - slack or min(late) > min(early) - slack
-        fell = min(late) < min(early) + slack or max(late) < max(early) + slack
+        middles = median(early), median(late)  # one peak of a moment hides no rise of all the others
+        rose = max(late) > max(early) - slack or min(late) > min(early) - slack or middles[0] + slack < middles[1]
+        fell = min(late) < min(early) + slack or max(late) < max(early) + slack or middles[0] > middles[1] + slack
         steady = all(a + 10 < b for a, b in pairwise(half)) or max(half) - min(half) < 10
         truth = {"": not any(half), "↗": rose, "↘": fell, "→": not steady or max(half) - min(half) < 10}
         self.verdict.claim(truth.get(arrow, False), place, f"{arrow!r} for {half}")
