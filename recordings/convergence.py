@@ -47,8 +47,8 @@ def timely(spec: ScenarioSpec) -> list[str]:
         spec, Crash
     ):  # its host says nothing: who sent it a marker finds out after request.timeout.ms (30 s)
         return []
-    where = 'topics["__transaction_state"]'  # a broker that was late to register has just begun to coordinate
-    late = f"{where}.leaderless > 0 || {where}.under_replicated > 0"
+    # A broker that is late to register: it has just begun to coordinate, or markers wait for it (min.insync.replicas).
+    late = "topics.exists(each, topics[each].leaderless > 0 || topics[each].under_replicated > 0)"
     return [
         f'{late} || transactions["{producer.transactions.id_of(number)}"].open_ms'
         f" <= {producer.producer_config()['transaction.timeout.ms']} + {ABORTED_WITHIN_MS}"

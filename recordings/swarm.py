@@ -53,7 +53,9 @@ from recordings.swarm_rare import RARE
 SECOND_US = 1_000_000
 LONGEST_STARTUP_US = 3 * SECOND_US
 HEALING_US = 35 * SECOND_US + LONGEST_STARTUP_US  # from a cluster's last fault until it is whole and read to the end
-HEALED_FOR_US = 17 * SECOND_US  # then the trouble is forgotten, and producers still write
+HEALED_FOR_US = (
+    21 * SECOND_US
+)  # then also the last broker is back (`swarm_faults.STARTED_MS`), and producers still write
 SHORTEST_US = TROUBLE_BEGINS_US + HEALING_US + 6 * SECOND_US
 
 FEATURES = (

@@ -26,7 +26,10 @@ FEWEST_BROKERS = 3  # fewer have no majority without all of them
 OF_THOSE = 1 / 3  # which is one seed in four: three quarters of all have so many brokers
 SPARES_ONE = 0.7  # how often the core's topics may miss a replica: else `min.insync.replicas` often asks for all
 ONLY_READS = 0.7
-FRESH_FROM_MS = 13_000  # fenced brokers and expired sessions are history
+FRESH_FROM_MS = 15_000  # a controller in the broken rest is replaced within 5.2 s, and 9 s later the rest is fenced
+FRESH_STOP_US = PRODUCERS_STOP_US[
+    -1:
+]  # last: a broker may come back 20 s after the healing (a clean stop, then a start)
 FRESH, FRESH_RATE = "fresh-", 5.0
 
 
@@ -112,8 +115,9 @@ def healing_of_core(spec: ScenarioSpec, core: Core, healed_us: int, luck: Random
     texts = [*_broken(spec, core, luck), *_mended(spec, core), *_started(spec, core)]
     steps = [step(healed_us + after_ms * 1_000, text) for after_ms, text in texts]
     fresh = [name for each in spec.producers if is_fresh(each) for name in each.instances()]
-    ended = [spec.until_us - before_us for before_us in PRODUCERS_STOP_US]
-    return steps + [step(at_us, f"stop {name}") for at_us in ended for name in (*core.producers, *fresh)]
+    for names, before in ((core.producers, PRODUCERS_STOP_US), (fresh, FRESH_STOP_US)):
+        steps += [step(spec.until_us - before_us, f"stop {name}") for before_us in before for name in names]
+    return steps
 
 
 def _broken(spec: ScenarioSpec, core: Core, luck: Random) -> Iterator[tuple[int, str]]:

@@ -9,7 +9,7 @@ from random import Random
 from cluster.commands import SlowDisk, SlowMember, Subscribe, parse, text_of
 from cluster.fault_classes import FAULTS, Victims, victims
 from cluster.randomness import random_stream
-from cluster.spec import ScenarioSpec, StepSpec
+from cluster.spec import GroupSpec, ScenarioSpec, StepSpec
 
 SECOND_US = 1_000_000
 TROUBLE_BEGINS_US = 5 * SECOND_US
@@ -58,7 +58,8 @@ def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
     """Everything is mended, thawed, scaled back and started, everybody reads what he did; then the producers stop.
 
     `spec` has the steps of the trouble. A static member may have been fenced for good (its coordinator moved before its
-    new id was written): the operator restarts static ones, which a Stable group does not notice.
+    new id was written): the operator restarts static ones, which a Stable group does not notice. An application's
+    producer may be stuck for delivery.timeout.ms (`stuck_writers`): the operator kills it, and starts it again.
     """
     members = [member for group in spec.groups for member in group.instances()]
     producers = [name for producer in spec.producers for name in producer.instances()]
@@ -74,7 +75,10 @@ def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
     for group in spec.groups:
         usual = group.application.per_record_us
         texts.append((3_000, f"scale {group.name} to {group.members}"))
-        if group.static:
+        if stuck_writers(group):
+            for after_ms, way in ((RESTARTED_MS, "kill"), (RESTARTED_MS + 100, "start")):
+                texts += [(after_ms, f"{way} {name}") for name in group.instances()]
+        elif group.static:
             texts += [(RESTARTED_MS, f"restart {name}") for name in group.instances()]
         if SlowMember in commands:
             texts += [(each, f"slow {name} to {usual}us") for each in QUICKENED_MS for name in group.instances()]
@@ -85,6 +89,16 @@ def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
     return steps + [
         step(spec.until_us - before_us, f"stop {name}") for before_us in PRODUCERS_STOP_US for name in producers
     ]
+
+
+def stuck_writers(group: GroupSpec) -> bool:
+    """Whether producers of its applications may be refused one batch again and again, longer than the healing lasts.
+
+    A new idempotent producer's first batch meets NOT_ENOUGH_REPLICAS, and those in flight behind it do not: a broker
+    that knows no sequence takes any (`ProducerAppendInfo.checkSequence`). The first is out of order from then on, and
+    `TransactionManager.canRetry` retries it until delivery.timeout.ms, two minutes (seed 6648).
+    """
+    return group.application.writes is not None and group.application.commit != "transaction"
 
 
 def step(at_us: int, text: str) -> StepSpec:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from cluster.broker.replica import Replica
-from cluster.commands import Crash, SlowMember
+from cluster.commands import Crash, SlowMember, text_of
 from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import GroupSpec
 from console.cli import main
@@ -92,6 +92,23 @@ def test_every_request_that_a_crash_takes_is_given_up_soon_after_the_healing() -
     for group in groups:
         waits_ms = int(str(group.consumer_config(group.instances()[0])["request.timeout.ms"]))
         assert waits_ms * 1_000 <= HEALED_FOR_US, group.name
+
+
+def test_an_application_whose_producer_is_stuck_is_killed_and_started_again() -> None:
+    """Seed 6648: its first batch was out of order until delivery.timeout.ms, which outlasts the flight."""
+    drawn = [draw(seed, MINUTE_US, ("writes",)) for seed in range(40)]
+    writers = [(each, group) for each in drawn if each.core is None for group in each.spec.groups if writes(group)]
+    assert len(writers) >= 10
+    for swarm, group in writers:
+        after = [text_of(step.command) for step in swarm.spec.steps if step.at_us > swarm.healed_us]
+        for name in group.instances():
+            assert after.index(f"kill {name}") < after.index(f"start {name}", after.index(f"kill {name}")), (
+                swarm.spec.title
+            )
+
+
+def writes(group: GroupSpec) -> bool:
+    return group.application.writes is not None and group.application.commit != "transaction"
 
 
 def test_who_counts_second_copies_has_a_session_that_outlasts_the_trouble() -> None:

@@ -3,15 +3,18 @@
 import msgspec
 import pytest
 
+from cluster.broker.control_plane import QUORUM_FETCH_TIMEOUT_US
 from cluster.clients.coordinator_lookup import CoordinatorLookup
 from cluster.commands import parse, text_of
+from cluster.config import resolve
 from cluster.spec import ExpectationSpec, GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
 from recordings.core_liveness import judged
 from recordings.flight import Plan, fly
 from recordings.format import Settings
 from recordings.seeds import CONVERGED, fly_once
-from recordings.swarm import Swarm, draw
-from recordings.swarm_core import CORE, Core, is_fresh
+from recordings.swarm import LONGEST_STARTUP_US, Swarm, draw
+from recordings.swarm_core import CORE, FRESH_FROM_MS, Core, is_fresh
+from recordings.swarm_faults import STARTED_MS
 
 MINUTE_US = 60_000_000
 BREAKS = ("kill", "pause", "isolate", "cut")
@@ -54,6 +57,13 @@ def test_no_lag_is_asked_behind_an_application_that_may_still_wait_for_a_broken_
                 late = any(topic in written for topic in topics)  # its producer waits 30 s, the flight ends 38 s later
                 asked[late] += any("lag == 0" in said for said in claim.said)
     assert asked[False] > 0 == asked[True]
+
+
+def test_fresh_producers_begin_when_the_broken_rest_is_fenced() -> None:
+    """Seed 5916: its first metadata named the isolated leader, and it waited 10 s for that connection."""
+    session_us = int(str(resolve("broker", {})["broker.session.timeout.ms"])) * 1_000
+    another_controller_us = STARTED_MS[0] * 1_000 + LONGEST_STARTUP_US + QUORUM_FETCH_TIMEOUT_US
+    assert another_controller_us + session_us < FRESH_FROM_MS * 1_000
 
 
 def test_the_core_is_a_majority_and_nothing_of_it_is_broken_after_the_healing() -> None:
