@@ -61,7 +61,6 @@ def read_scenario(
     brokers = _brokers(cluster)
     config = cluster.config("broker")
     startup_us = cluster.take("startup", duration, STARTUP_US)
-    cluster.close()
     spec = ScenarioSpec(
         title=top.take("title", filled_text, "", required=True),
         module=top.take("module", filled_text, "other"),
@@ -80,7 +79,8 @@ def read_scenario(
         steps=tuple(_step(table) for table in top.tables("at")),
         expectations=tuple(_expectation(table, lines.get(table.place, 0)) for table in top.tables("expect")),
     )
-    top.close()
+    cluster.close(top, "at the top of the file")
+    top.close(cluster, "in [cluster]")
     return spec
 
 

@@ -112,11 +112,16 @@ class Table:
                 self.note(Problem(place, error.reason, error.suggestion))
         return values
 
-    def close(self) -> None:
-        """Report every key that nobody asked for."""
+    def close(self, elsewhere: "Table | None" = None, place: str = "") -> None:
+        """Report every key that was not asked for; for one of `elsewhere` the place where it belongs."""
         known = set(self.known)
+        belongs = () if elsewhere is None else elsewhere.known
         for key in self.data:
-            if key not in known:
+            if key in known:
+                continue
+            if key in belongs:
+                self.wrong(key, f"{key} belongs {place}")
+            else:
                 self.wrong(key, f"unknown key {cut(key)}", nearest(key, self.known))
 
 

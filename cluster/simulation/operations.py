@@ -175,6 +175,8 @@ class Operations:
     def _stop(self, command: c.Stop) -> None:
         process = self._living(command.target)
         delay_us = command.for_us
+        if isinstance(process, Broker) and process.stopping and process.when_gone is None and delay_us is None:
+            raise Refused(f"{command.target} is stopping already")
         process.when_gone = None  # a restart under way is a stop now
         if delay_us is not None:
             process.when_gone = partial(self._comes_back, command.target, delay_us)

@@ -116,8 +116,9 @@ def test_without_controlled_shutdown_it_stops_at_once() -> None:
     assert [event.reason for event in flight.all(e.BrokerFenced, broker=1)] == ["session expired"]
 
 
-def test_a_second_stop_changes_nothing_and_a_kill_ends_it() -> None:
+def test_a_second_stop_is_refused_and_a_kill_ends_it() -> None:
     flight = flown(cluster((10.3, "stop broker-1"), (11.0, "stop broker-1"), until_s=20))
+    assert refusals(flight) == ["broker-1 is stopping already"]
     assert BEAT_US <= stop_lasts_us(flight, 1) <= BEAT_US + 100 * MS
     flight = flown(cluster((10.3, "stop broker-1"), (11.0, "kill broker-1"), until_s=30))
     (stopped,) = flight.all(e.BrokerStopped, broker=1)
