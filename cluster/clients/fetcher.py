@@ -139,7 +139,7 @@ class Fetcher:
             self._in_flight[broker] = self._reader.connection(broker).send(request, handler, long_poll=True)
 
     def _answered(self, broker: int, response: FetchResponse | None) -> None:
-        self._in_flight.pop(broker, None)
+        call = self._in_flight.pop(broker, None)
         if response is None:
             self._reader.metadata_is_stale()  # it is free again when the reader knows who leads (`route`)
             return
@@ -148,11 +148,11 @@ class Fetcher:
         if response.partitions:
             self.answered_fetches += 1
         for fetched in response.partitions:
-            if not self._keep(fetched):
+            if not self._keep(fetched, call):
                 self._free.pop(broker, None)  # as above
         self._reader.wake()
 
-    def _keep(self, fetched: FetchedPartition) -> bool:
+    def _keep(self, fetched: FetchedPartition, call: Call | None) -> bool:
         """Buffer what was fetched; false when this broker does not lead the partition."""
         name = fetched.partition
         position = self.positions.get(name)
@@ -169,7 +169,8 @@ class Fetcher:
                     self._buffer.append((name, batches))
                     self._buffered[name] = None
         elif fetched.error is ErrorCode.OFFSET_OUT_OF_RANGE:
-            self._reader.position_out_of_range(name)
+            if call is None or call.request.positions[name][0] == position:  # else a seek has moved it since: stale
+                self._reader.position_out_of_range(name)
         else:
             self._reader.metadata_is_stale()
             return False

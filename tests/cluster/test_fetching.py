@@ -86,6 +86,20 @@ def test_errors_ask_for_metadata_or_a_new_position() -> None:
     assert (reader.stale, reader.lost) == (2, ["t-0"])
 
 
+@pytest.mark.parametrize(("sought", "lost"), [(75, ["t-0"]), (5, [])])
+def test_an_answer_to_a_fetch_from_before_a_seek_says_nothing_of_the_new_position(sought: int, lost: list[str]) -> None:
+    """Kafka's FetchCollector.handleInitializeErrors: the offset that was fetched must be the position."""
+    reader = Reader()
+    made = fetcher(reader, t_0=75)
+    made.send()
+    made.assign({"t-0": sought})
+    made._answered(1, answer("t-0", error=ErrorCode.OFFSET_OUT_OF_RANGE))
+    assert reader.lost == lost
+    assert made.positions == {"t-0": sought}
+    made.send()
+    assert made._in_flight[1].request.positions["t-0"][0] == sought
+
+
 def test_a_partition_without_a_known_leader_asks_for_metadata() -> None:
     reader = Reader()
     reader.partitions["t-0"] = PartitionMetadata(-1, 1, (1,), (1,))

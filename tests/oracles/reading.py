@@ -28,7 +28,7 @@ def read(vector: dict[str, Any]) -> tuple[list[int], int]:
     fetcher.assign({PARTITION: start})
     aborted = tuple(_aborted(entry, batches) for entry in vector.get("aborted", [])) if committed_only else ()
     fetched = FetchedPartition(PARTITION, ErrorCode.NONE, batches=batches, aborted=aborted)
-    fetcher._keep(fetched)
+    fetcher._keep(fetched, None)
     slices = fetcher.collect(AT_ONCE)
     offsets = [offset for one in slices for offset in range(one.first_offset, one.next_offset)]
     return offsets, fetcher.positions[PARTITION]
