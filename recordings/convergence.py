@@ -9,7 +9,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from cluster.assignors import assignor_named, protocols_of
-from cluster.commands import AddPartitions, Crash, DeleteRecords, Elect, Seek, Subscribe, text_of
+from cluster.commands import (
+    AddPartitions,
+    Crash,
+    DeleteRecords,
+    Elect,
+    Kill,
+    Restart,
+    RollingRestart,
+    Scale,
+    Seek,
+    Stop,
+    Subscribe,
+    text_of,
+)
 from cluster.config import Value
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
 
@@ -143,7 +156,8 @@ def is_restless(spec: ScenarioSpec, group: GroupSpec) -> bool:
 
 def commits_all(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """Whether the group's commits say how far its members have read, in every partition of its topics."""
-    return not _reads_elsewhere(spec, group) and _learns_of_partitions(spec, group) and _commits_last(spec, group)
+    learns = _learns_of_partitions(spec, group) and _learns_of_subscriptions(spec, group)
+    return learns and not _reads_elsewhere(spec, group) and _commits_last(spec, group)
 
 
 def repeats_commits(group: GroupSpec, *, undisturbed: bool) -> bool:
@@ -183,6 +197,23 @@ def _is_written_for_ever(spec: ScenarioSpec, topic: str) -> bool:
 def _learns_of_partitions(spec: ScenarioSpec, group: GroupSpec) -> bool:
     """A static leader that was away when partitions were added does not learn of them (KIP-814)."""
     return not (group.static and any(command.topic in group.topics for command in commands_of(spec, AddPartitions)))
+
+
+def _learns_of_subscriptions(spec: ScenarioSpec, group: GroupSpec) -> bool:
+    """Whether what its members subscribe to at last is also assigned.
+
+    A static member whose process ends before it has joined with another subscription comes back with that. A Stable
+    group gives it its former share without a rebalance: partitions of a topic that is new to it stay unassigned.
+    """
+    names = group.instances()
+    changed = any(command.member in names for command in commands_of(spec, Subscribe))
+    ended = group.application.restart_after_us is not None
+    for step in spec.steps:
+        if isinstance(step.command, Kill | Stop | Restart):
+            ended = ended or step.command.target in names
+        elif isinstance(step.command, RollingRestart | Scale):
+            ended = ended or step.command.group == group.name
+    return not (group.static and changed and ended)
 
 
 def _commits_last(spec: ScenarioSpec, group: GroupSpec) -> bool:
@@ -262,9 +293,19 @@ def _exactly_once(spec: ScenarioSpec) -> Iterator[str]:
     if writer.application.commit == "transaction" and once and _version(spec) >= 2:
         yield f"{counts}.duplicated == 0"
     works_on = not (_chokes(writer) or _ids_expire_while_joining(spec, writer))  # else its last poll may be unwritten
-    if writer.application.commit in ("transaction", "after-each-poll") and works_on:
-        read, written = (f"{by}.delivered + {by}.delivered_unacknowledged" for by in (counts, _counts(writer)))
-        yield f"{read} == {written}"
+    if not works_on:
+        return
+    read, written = (f"{by}.delivered + {by}.delivered_unacknowledged" for by in (counts, _counts(writer)))
+    if _returns_to_what_failed(spec, writer):
+        if writer.application.commit in ("transaction", "after-each-poll"):
+            yield f"{read} == {written}"
+    elif writer.application.commit == "transaction" and _version(spec) >= 2:  # else a late EndTxn commits what is open
+        yield f"{read} <= {written}"
+
+
+def _returns_to_what_failed(spec: ScenarioSpec, writer: GroupSpec) -> bool:
+    """Whether a poll whose transaction or write failed is read again: not in a topic that the group left since."""
+    return _learns_of_subscriptions(spec, writer) and not _reads_elsewhere(spec, writer)
 
 
 # --- what there is ----------------------------------------------------------------------------------------------------

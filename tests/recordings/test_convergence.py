@@ -1,8 +1,12 @@
 """What a healed cluster must show of delivery: as strict as every topic that a group read allows."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
+from cluster import events as e
+from cluster.clients.fetcher import Fetcher
 from cluster.commands import parse, text_of
 from cluster.config import Value
 from cluster.coordinators.transaction_context import TransactionSettings
@@ -18,6 +22,8 @@ from cluster.spec import (
     StepSpec,
     TopicSpec,
 )
+from cluster.view.fold import HANDLERS
+from cluster.view.state import ClusterView
 from recordings.convergence import converged
 from recordings.seeds import CONVERGED, fly_once
 
@@ -184,3 +190,138 @@ def test_a_static_member_that_comes_back_with_another_subscription_makes_its_gro
         expectations=(ExpectationSpec(that=f"{STABLE} && members['g-2'].owned.size() == 2", at_us=59_000_000),),
     )
     assert becomes_stable(scenario)
+
+
+# --- a static member that comes back with more topics than its share is of --------------------------------------------
+
+RETURNS = ("pause g-1", "subscribe g-1 to other,read", "kill g-1", "start g-1")
+"""Its process ends before it has joined with the new subscription."""
+
+
+def returning(*texts: str, static: bool = True, restart_after_us: int | None = None) -> ScenarioSpec:
+    """A group of one that is given these commands, a second apart."""
+    application = ApplicationSpec(restart_after_us=restart_after_us)
+    group = GroupSpec(
+        "g",
+        ("other", "read"),
+        static=static,
+        subscriptions={"g-1": ("read",)},
+        config=EARLIEST,
+        application=application,
+    )
+    commands = [parse(text) for text in texts]
+    steps = tuple(
+        StepSpec((10 + place) * 1_000_000, command, text_of(command)) for place, command in enumerate(commands)
+    )
+    scenario = msgspec.structs.replace(
+        spec(), brokers=(BrokerSpec(1),), groups=(group,), steps=steps, topics=(one_copy("read"), one_copy("other"))
+    )
+    producers = tuple(msgspec.structs.replace(each, limit=200) for each in scenario.producers)
+    return msgspec.structs.replace(scenario, producers=producers)
+
+
+def one_copy(name: str) -> TopicSpec:
+    return TopicSpec(name, replication=1)
+
+
+def converges(scenario: ScenarioSpec, *more: str) -> bool:
+    """Whether all that is asked of it, and more, holds at its end."""
+    asked = [ExpectationSpec(that=that, at_us=scenario.until_us) for that in (*converged(scenario), *more)]
+    return becomes_stable(msgspec.structs.replace(scenario, expectations=tuple(asked)))
+
+
+def test_a_static_member_that_comes_back_with_more_topics_keeps_its_former_share() -> None:
+    """Seed 4280: no rebalance (GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin), and for ever."""
+    scenario = returning(*RETURNS)
+    assert {READ, COMMITTED}.isdisjoint(converged(scenario))
+    assert converges(scenario, 'members["g-1"].owned.size() == 1', 'delivery.by_group["g"].unread == 200')
+
+
+def test_a_member_that_comes_back_is_given_all_it_subscribes_to_unless_it_is_static() -> None:
+    dynamic = returning(*RETURNS, static=False)
+    assert {READ, COMMITTED} <= {*converged(dynamic)}
+    assert converges(dynamic, 'members["g-1"].owned.size() == 2')
+
+
+def test_a_static_member_that_lives_joins_with_its_new_subscription() -> None:
+    lives = returning("subscribe g-1 to other,read", "kill broker-1", "start broker-1")
+    assert {READ, COMMITTED} <= {*converged(lives)}
+    assert converges(lives, 'members["g-1"].owned.size() == 2')
+
+
+@pytest.mark.parametrize("end", ["stop g-1", "restart g-1", "scale g to 0", "rolling restart g every 2s down 1s"])
+def test_whatever_ends_a_static_member_may_hide_its_subscription(end: str) -> None:
+    assert READ in converged(returning(end))
+    assert READ not in converged(returning("subscribe g-1 to other,read", end))
+
+
+def test_an_application_that_starts_again_by_itself_may_hide_its_subscription() -> None:
+    assert READ in converged(returning(restart_after_us=500_000))
+    assert READ not in converged(returning("subscribe g-1 to other,read", restart_after_us=500_000))
+
+
+def test_a_former_share_that_is_not_read_is_still_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Fetcher, "collect", lambda *_: [])
+    assert not converges(returning(*RETURNS))
+
+
+# --- a poll that failed, of a topic that the group has left since -----------------------------------------------------
+
+AUDITED, WRITTEN = (
+    f"{by}.delivered + {by}.delivered_unacknowledged" for by in ('delivery.by_group["audit"]', 'delivery.by_group["g"]')
+)
+
+
+def leaving(*texts: str, version: int = 2) -> ScenarioSpec:
+    """A group that commits what it reads and writes in one transaction, and another that reads what it wrote."""
+    application = ApplicationSpec(commit="transaction", writes="out", restart_after_us=3_000_000)
+    config: dict[str, Value] = {**EARLIEST, "isolation.level": "read_committed"}
+    scenario = returning(*texts, static=False)
+    return msgspec.structs.replace(
+        scenario,
+        config={"transaction.version": version, "group.initial.rebalance.delay.ms": 0},
+        topics=(one_copy("read"), one_copy("other"), one_copy("out")),
+        groups=(
+            GroupSpec("g", ("read",), config=EARLIEST, application=application),
+            GroupSpec("audit", ("out",), config=config),
+        ),
+    )
+
+
+LEAVES = ("subscribe g-1 to other", "subscribe g-1 to read")
+
+
+def test_all_that_a_group_finished_is_written_where_it_reads_on() -> None:
+    for version in (1, 2):
+        assert f"{AUDITED} == {WRITTEN}" in converged(leaving("kill g-1", "start g-1", version=version))
+    assert converges(leaving("kill g-1", "start g-1"))
+
+
+def test_what_a_group_finished_of_a_topic_that_it_left_may_be_unwritten() -> None:
+    """Seed 5629: its transactional id had expired under the first poll of the topic, and it never came back to that."""
+    assert f"{AUDITED} == {WRITTEN}" not in converged(leaving(*LEAVES))
+    assert f"{AUDITED} <= {WRITTEN}" in converged(leaving(*LEAVES))
+    assert AUDITED not in " ".join(converged(leaving(*LEAVES, version=1)))  # a late EndTxn may commit a part
+    expiring = leaving(*LEAVES)
+    config = {
+        **expiring.config,
+        "transactional.id.expiration.ms": 4_000,
+        "transaction.remove.expired.transaction.cleanup.interval.ms": 1_000,
+    }
+    idle = tuple(each for each in expiring.producers if each.topics == ("other",))
+    expiring = msgspec.structs.replace(expiring, config=config, producers=idle)
+    assert converges(expiring, f"{AUDITED} < {WRITTEN}")
+
+
+@pytest.mark.parametrize("broken", ["g", "audit"])
+def test_a_count_of_a_group_that_left_a_topic_is_still_caught(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More read than written, or less read than stands there."""
+    counted = HANDLERS[e.RecordsProcessed]
+
+    def deaf(view: ClusterView, event: e.RecordsProcessed) -> None:
+        if event.group != broken:
+            counted(view, event)
+
+    handlers: dict[Any, Any] = HANDLERS
+    monkeypatch.setitem(handlers, e.RecordsProcessed, deaf)
+    assert not converges(leaving(*LEAVES))
