@@ -46,11 +46,12 @@ class Fates:
         }
         log, notes, key = witness.leaders[name].log, witness.passages, (self._group, name)
         progress = witness.progress.get(key)
-        passed, skipped = set(notes.passed[key]), notes.before_start[key] | set(notes.records(log, 0, log.log_start))
-        if progress is not None:
+        passed, before = set(notes.passed[key]), set[Identity]()
+        if progress is not None and progress.start <= log.log_end:
+            before = notes.before_start[key] | set(notes.records(log, progress.log_end, progress.start))
             passed |= set(notes.records(log, max(progress.start, log.log_start), committed))
-        lost = self._waiting & (gone | (passed - notes.before_start[key]))
-        skipped = (self._waiting - lost) & skipped
+        lost = self._waiting & (gone | (passed - before))
+        skipped = (self._waiting - lost) & (before | set(notes.records(log, 0, log.log_start)))
         finished = set(witness.completions[self._group].written[name]) - witness.completions[self._group].copies
         if read_committed:
             finished -= notes.aborted[name]

@@ -108,6 +108,7 @@ class Progress(NamedTuple):
 
     start: int
     highest: int
+    log_end: int  # when it began, if the log was not cut below since
 
 
 class Leaders(dict[str, Replica]):
@@ -255,8 +256,10 @@ class Witness:
         """The log that counts ends here: what it had beyond is truncated, or not in the new leader's log."""
         self.passages.goes(log, offset, log.log_end)
         for (group, name), progress in self.progress.items():
-            if name == log.partition and progress.start > offset:
-                self.progress[group, name] = Progress(offset, progress.highest)
+            if name == log.partition:
+                began = progress.start <= log.log_end
+                start, end = min(progress.start, offset) if began else progress.start, min(progress.log_end, offset)
+                self.progress[group, name] = Progress(start, progress.highest, end)
 
     def before(self, log: PartitionLog) -> list[RecordBatch]:
         """What the partition had before the first batch of its leader's log."""
@@ -285,21 +288,21 @@ class Witness:
     def _positioned(self, consumer: Consumer, positions: dict[str, int]) -> None:
         for name, offset in positions.items():
             known = self.progress.get((consumer.group, name))
-            if known is None:
-                self.progress[consumer.group, name] = Progress(offset, offset)
+            log_end = self.leaders[name].log.log_end
+            if known is None or known.start > log_end:
+                known = self.progress[consumer.group, name] = Progress(offset, offset, log_end)
                 self.passages.begins(consumer.group, name, offset)
-            behind = max(0, known.highest - offset) if known is not None else 0
-            self.coordinators.positioned(consumer.group, name, behind)
+            self.coordinators.positioned(consumer.group, name, max(0, known.highest - offset))
 
     def _moved_on(self, consumer: Consumer, partition: str, position: int) -> None:
         known = self.progress[consumer.group, partition]
-        self.progress[consumer.group, partition] = Progress(known.start, max(known.highest, position))
+        self.progress[consumer.group, partition] = known._replace(highest=max(known.highest, position))
 
     def _read(self, consumer: Consumer, slices: list[Any]) -> None:
         for batch, _, _ in slices:
             known = self.progress[consumer.group, batch.partition]
             position = consumer.fetcher.positions[batch.partition]
-            self.progress[consumer.group, batch.partition] = Progress(known.start, max(known.highest, position))
+            self.progress[consumer.group, batch.partition] = known._replace(highest=max(known.highest, position))
 
 
 def _wrapped(

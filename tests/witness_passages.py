@@ -42,7 +42,7 @@ class Passages:
 
     def begins(self, group: str, name: str, offset: int) -> None:
         """A group has its first position in a partition."""
-        self.before_start[group, name].update(self.records(self._witness.leaders[name].log, 0, offset))
+        self.before_start[group, name] = set(self.records(self._witness.leaders[name].log, 0, offset))
 
     def goes(self, log: PartitionLog, first: int, end: int) -> None:
         """These offsets of the log that counts are about to be deleted or truncated."""

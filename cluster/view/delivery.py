@@ -32,7 +32,7 @@ def fates(view: ClusterView, group: GroupView, names: Iterable[str]) -> dict[str
 
 
 def _count(counts: dict[str, int], partition: PartitionView, reader: ReaderView, *, read_committed: bool) -> None:
-    passed, skipped = _passed(partition, reader), _skipped(partition)
+    fated = _fated(partition, reader)
     left_out = [reader.copies, partition.aborted_serials] if read_committed else [reader.copies]
     for producer in dict.fromkeys((*partition.acked_serials, *reader.finished_serials)):
         acked = partition.acked_serials.get(producer, _NONE)
@@ -48,11 +48,31 @@ def _count(counts: dict[str, int], partition: PartitionView, reader: ReaderView,
         if gone.starts:
             counts["delivered_then_lost"] += delivered.within(gone).size
         left = acked.without(finished) if delivered.size < acked.size else _NONE
-        fated = ("lost", partition.vanished), ("skipped", reader.before_start), ("lost", passed), ("skipped", skipped)
         for key, serials in fated:
             if left.starts and producer in serials:
                 counts[key] += left.within(serials[producer]).size
                 left = left.without(serials[producer])
+
+
+def _fated(partition: PartitionView, reader: ReaderView) -> tuple[tuple[str, Serials], ...]:
+    """Why a record is not delivered, the first reason that holds; none: it is unread."""
+    if reader.start > partition.log_end:  # it has no position in the log yet
+        return ("lost", partition.vanished), ("skipped", _skipped(partition))
+    return (
+        ("lost", partition.vanished),
+        ("skipped", reader.before_start),
+        ("skipped", _appended_before(partition, reader)),
+        ("lost", _passed(partition, reader)),
+        ("skipped", _skipped(partition)),
+    )
+
+
+def _appended_before(partition: PartitionView, reader: ReaderView) -> Serials:
+    """What was appended between the end of the log and a first position that lay beyond it."""
+    found: Serials = {}
+    if reader.end_at_start < reader.start:  # hardly ever
+        note(found, partition.placements.between(reader.end_at_start, reader.start))
+    return found
 
 
 def _passed(partition: PartitionView, reader: ReaderView) -> Serials:

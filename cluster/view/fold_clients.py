@@ -188,10 +188,9 @@ def positions_reset(view: ClusterView, event: e.PositionsReset) -> None:
     group = view.groups[event.group]
     for name, offset in event.positions.items():
         member.positions[name] = offset
-        reader = _reader(group, name)
-        if reader.start == NEVER:
-            reader.start = reader.highest_position = offset
-            ledger.begins(view.partitions[name], reader)
+        reader, partition = _reader(group, name), view.partitions[name]
+        if reader.start == NEVER or reader.start > partition.log_end:  # the log has not reached a first position yet
+            ledger.begins(partition, reader, offset)
         generation = group.given_in.pop(name, None)  # a seek or a reset of what is owned already is nobody's rebalance
         reread = max(0, reader.highest_position - offset)
         if reread and generation is not None:

@@ -33,9 +33,12 @@ def unfinished(partition: PartitionView, reader: ReaderView, first: int, end: in
     return chain.from_iterable(partition.placements.between(start, stop) for start, stop in gaps)
 
 
-def begins(partition: PartitionView, reader: ReaderView) -> None:
-    """A group has its first position in this partition."""
-    note(reader.before_start, partition.placements.between(partition.placements.first, reader.start))
+def begins(partition: PartitionView, reader: ReaderView, offset: int) -> None:
+    """A group has its first position in this partition; one that the log never reached was none."""
+    reader.start = reader.highest_position = offset
+    reader.end_at_start = partition.log_end
+    reader.before_start = {}
+    note(reader.before_start, partition.placements.between(partition.placements.first, offset))
 
 
 def finished(partition: PartitionView, reader: ReaderView, event: e.RecordsProcessed) -> None:
@@ -205,7 +208,9 @@ def cut(view: ClusterView, partition: PartitionView, offset: int) -> list[Run]:
         if reader is not None and reader.start != NEVER:
             note(reader.passed, unfinished(partition, reader, max(reader.start, offset), reader.committed))
             reader.finished.truncate(offset)
-            reader.start = min(reader.start, offset)
+            reader.end_at_start = min(reader.end_at_start, offset)
+            if reader.start <= partition.log_end:
+                reader.start = min(reader.start, offset)
     return partition.placements.cut(offset)
 
 

@@ -254,6 +254,8 @@ class RebalanceView(msgspec.Struct, gc=False):
 class ReaderView(msgspec.Struct, gc=False):
     """One group's progress in one partition: where it began to read, what it committed, what it finished.
 
+    A `start` beyond the end of the log is a first position only when the log reaches it before the group has another;
+    `end_at_start` is where the log ended then.
     `finished` are offsets of the log that counts. By producers' own numbers: `finished_serials` the same whatever
     became of the log, `copies` those of them that were written for inputs whose record it had finished before,
     `before_start` what stood before its first position, `passed` what commits had passed unfinished when it was deleted
@@ -262,6 +264,7 @@ class ReaderView(msgspec.Struct, gc=False):
     """
 
     start: int = NEVER
+    end_at_start: int = NEVER
     committed: int = NEVER
     highest_position: int = NEVER
     finished: IntervalSet = msgspec.field(default_factory=IntervalSet)
