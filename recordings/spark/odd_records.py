@@ -140,7 +140,7 @@ def _left_behind(tables: Tables, places: DataFrame, readers: DataFrame) -> DataF
     )
     passed = began & (now | sf.coalesce(when_cut, sf.lit(False)) | sf.coalesce(when_deleted, sf.lit(False)))
     stood_then = stands | (sf.col("cut_seq") > sf.col("start_seq"))
-    before = (at < sf.col("start")) & (sf.col("seq") < sf.col("start_seq")) & stood_then
+    before = (at < sf.col("start")) & (sf.col("seq") <= sf.col("start_seq")) & stood_then
     deleted = stands & (at < sf.col("log_start"))
     flags = {"before": before, "passed": passed, "deleted": deleted}
     return (

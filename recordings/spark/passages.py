@@ -5,7 +5,7 @@ from pyspark.sql import functions as sf
 
 from recordings.spark.instants import last_before
 from recordings.spark.log_entries import PARTITION, last_reign, leaders, reigns
-from recordings.spark.offsets import commits
+from recordings.spark.offsets import commits, only_read
 from recordings.spark.tables import Tables
 
 READER = ("run_id", "group", "partition")
@@ -18,18 +18,12 @@ def passages(tables: Tables, end: DataFrame) -> DataFrame:
     it did not), `lowest` (the same, or where the log that counts was cut since, if that is lower), `passed` (ranges
     that its commits had passed when they were deleted: `seq`, `low`, `high`).
     """
-    starts = (
-        tables["positions_reset"]
-        .select("run_id", "group", "seq", sf.explode("positions").alias("partition", "offset"))
-        .groupBy(*READER)
-        .agg(sf.min_by("offset", "seq").alias("start"), sf.min("seq").alias("start_seq"))
-    )
     groups = tables["group_declared"].select("run_id", "group", "read_committed")
     later = sf.filter("cuts", lambda cut: cut["seq"] > sf.col("start_seq"))
     readers = (
         end.select(*READER, "committed", "log_start")
         .join(sf.broadcast(groups), ["run_id", "group"])
-        .join(starts, list(READER), "left")
+        .join(_starts(tables), list(READER), "left")
         .join(sf.broadcast(reigns(tables).select(*PARTITION, "cuts")), list(PARTITION), "left")
     )
     if tables["log_start_advanced"].isEmpty():  # then a plan would cost more than it finds
@@ -39,6 +33,41 @@ def passages(tables: Tables, end: DataFrame) -> DataFrame:
     return readers.withColumn(
         "lowest", sf.least("start", sf.array_min(sf.transform(later, lambda cut: cut["offset"])))
     ).drop("cuts")
+
+
+def _starts(tables: Tables) -> DataFrame:
+    """Where each group began to read, and when: `READER`, `start`, `start_seq`.
+
+    That is its first position. One beyond the end of the log (a seek) counts from when the log reaches it, unless the
+    group has another one before.
+    """
+    told = tables["positions_reset"]
+    positions = told.select("run_id", "group", "seq", sf.explode("positions").alias("partition", "offset"))
+    if not told.where("reason = 'seek'").isEmpty():  # else a plan would cost more than it finds
+        following = Window.partitionBy(*READER).orderBy("seq")
+        positions = (
+            positions.withColumn("_next", sf.lead("seq").over(following))
+            .join(_ends(tables), list(PARTITION))
+            .where("log_end >= offset and coalesce(end_seq < _next, true) and coalesce(until_seq > seq, true)")
+            .select(*READER, sf.greatest("seq", "end_seq").alias("seq"), "offset")
+        )
+    return positions.groupBy(*READER).agg(sf.min_by("offset", "seq").alias("start"), sf.min("seq").alias("start_seq"))
+
+
+def _ends(tables: Tables) -> DataFrame:
+    """Where the log that counts ended, from one event to another: `PARTITION`, `log_end`, `end_seq`, `until_seq`."""
+    cuts = reigns(tables).select(*PARTITION, sf.explode("cuts").alias("cut"))
+    end = (sf.col("base_offset") + sf.col("count")).alias("log_end")
+    current = sf.coalesce(sf.col("leader_epoch") >= last_reign(sf.col("seq"))["leader_epoch"], sf.lit(True))
+    appended = only_read(tables, tables["records_appended"].select(*PARTITION, "seq", "leader_epoch", end))
+    ends = (
+        _by_reign(tables, appended)
+        .where(current)
+        .select(*PARTITION, "log_end", sf.col("seq").alias("end_seq"))
+        .unionByName(cuts.select(*PARTITION, sf.col("cut.offset").alias("log_end"), sf.col("cut.seq").alias("end_seq")))
+    )
+    order = Window.partitionBy(*PARTITION).orderBy("end_seq")
+    return ends.withColumn("until_seq", sf.lead("end_seq").over(order))
 
 
 def committed_at(tables: Tables, moments: DataFrame) -> DataFrame:

@@ -8,14 +8,11 @@ import pytest
 
 from cluster import events as e
 from cluster.commands import parse, text_of
-from cluster.config import Value
 from cluster.simulation import Simulation
 from cluster.spec import (
     ApplicationSpec,
     BrokerSpec,
     GroupSpec,
-    KeysSpec,
-    PoisonSpec,
     ProducerSpec,
     ScenarioSpec,
     StepSpec,
@@ -27,10 +24,10 @@ from cluster.view.delivery import FATES
 from cluster.view.document import document
 from cluster.view.fold import HANDLERS
 from cluster.view.placements import note_run
-from cluster.view.state import ClusterView, PartitionView
+from cluster.view.state import NEVER, ClusterView, PartitionView, ReaderView
 from recordings.scenario import load
 from tests.cluster.test_timing_facts import flown
-from tests.delivery_flights import fateful
+from tests.delivery_flights import ahead, fateful
 from tests.flights import at_each_second
 from tests.truth import Truth, differences
 
@@ -303,55 +300,40 @@ def test_what_a_frozen_broker_takes_from_a_producer_that_waits_for_no_answer_is_
 # --- a first position that is not in the log --------------------------------------------------------------------------
 
 
-def ahead(*seeks: tuple[float, str], rate: float = 5.0, skips: bool = True) -> ScenarioSpec:
-    """Broker-1 does not answer as the group joins: a seek gives it its first position, beyond the end of the log.
-
-    It reads again from 8 s on. Its application skips records of one key, which commits then pass.
-    """
-    poison = PoisonSpec("2", crashes=False) if skips else None
-    spec = ScenarioSpec(
-        title="ahead",
-        until_us=40 * SECOND_US,
-        brokers=(BrokerSpec(1), BrokerSpec(2)),
-        config={"group.initial.rebalance.delay.ms": 3_000, "offsets.topic.num.partitions": 1},
-        topics=(TopicSpec("orders", replication=1),),
-        producers=(ProducerSpec("p", ("orders",), rate_per_second=rate, keys=KeysSpec("uniform", distinct=3)),),
-        groups=(GroupSpec("g", ("orders",), config=AHEAD, application=ApplicationSpec(poison=poison)),),
-    )
-    return with_steps(spec, (2.5, "cut g-1 broker-1"), *seeks, (8.0, "heal"), (30.0, "stop p-1"))
+def test_a_first_position_beyond_the_end_counts_when_the_log_reaches_it() -> None:
+    assert false(ahead()) == []
 
 
-AHEAD: dict[str, Value] = {"auto.offset.reset": "earliest", "request.timeout.ms": 2_000, "metadata.max.age.ms": 1_000}
-SOUGHT = {
-    "refused": ahead((6.0, "seek g orders-0 to 75")),
-    "moved back before it was refused": ahead((6.0, "seek g orders-0 to 75"), (7.5, "seek g orders-0 to 5")),
-    "reached": ahead((6.0, "seek g orders-0 to 38"), skips=False),
-    "reached, then moved back": ahead((6.0, "seek g orders-0 to 38"), (15.0, "seek g orders-0 to 5")),
-    "never reached": ahead((6.0, "seek g orders-0 to 9000"), (7.5, "kill g-1")),
-}
+def test_what_is_read_of_a_first_position_beyond_the_end() -> None:
+    """Seed 4272: eight records that the application skipped, at offsets below a refused position, stayed unread."""
+    flight = flown(ahead())
+    counts = flight.document["delivery"]["by_group"]
+    readers = {name: flight.simulation.view.groups[name].readers["orders-0"] for name in counts}
+    for name, start in (("refused", 0), ("moved", 5), ("reached", 38), ("back", 38), ("never", 9_000)):
+        assert readers[name].start == start, name
+    for name in ("refused", "moved"):  # the first position in the log is another one: all behind it is read, or passed
+        assert (counts[name]["unread"], counts[name]["lost"] > 0) == (0, True)
+        assert counts[name]["skipped"] <= readers[name].start
+    assert readers["reached"].end_at_start < 38 == counts["reached"]["skipped"]
+    assert (counts["reached"]["unread"], counts["reached"]["lost"] > 0) == (0, True)
+    assert 0 < counts["back"]["skipped"] < 38  # what it read of that after all is delivered
+    assert counts["back"]["unread"] == 0
+    assert counts["never"]["unread"] == counts["never"]["acknowledged"] > 0
 
 
-@pytest.mark.parametrize("name", SOUGHT)
-def test_a_first_position_beyond_the_end_counts_when_the_log_reaches_it(name: str) -> None:
-    assert false(SOUGHT[name]) == []
+@pytest.mark.parametrize("what", ["_appended_before", "_passed"])
+def test_a_ledger_that_takes_such_a_position_at_its_word_is_caught(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivery, what, _empty)
+    assert false(ahead(), stop=True)
 
 
-def sought(name: str) -> dict[str, Any]:
-    """What is known of orders-0 and of its reader in the end."""
-    flight = flown(SOUGHT[name])
-    reader = flight.simulation.view.groups["g"].readers["orders-0"]
-    counts: dict[str, Any] = flight.document["delivery"]["by_group"]["g"]
-    return counts | {"start": reader.start, "end_at_start": reader.end_at_start}
+def test_a_ledger_that_begins_once_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it once did: the first position was the first that was given, whether or not the log reached it."""
+    begins = ledger.begins
 
+    def once(partition: PartitionView, reader: ReaderView, offset: int) -> None:
+        if reader.start == NEVER:
+            begins(partition, reader, offset)
 
-def test_a_refused_first_position_was_none() -> None:
-    """Seed 4272: eight records that the application skipped, at offsets below the refused position, stayed unread."""
-    counts = sought("refused")
-    assert (counts["start"], counts["unread"], counts["skipped"]) == (0, 0, 0)
-    assert counts["lost"] > 0
-
-
-def test_what_is_appended_below_a_first_position_is_skipped() -> None:
-    counts = sought("reached")
-    assert counts["end_at_start"] < counts["start"] == counts["skipped"] == 38
-    assert counts["unread"] == counts["lost"] == 0
+    monkeypatch.setattr(ledger, "begins", once)
+    assert false(ahead(), stop=True)

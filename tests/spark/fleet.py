@@ -12,6 +12,7 @@ from cluster.spec import ScenarioSpec
 from recordings.scenario import load
 from recordings.swarm import draw
 from tests.cluster.test_replaced_records import buffered, deposed
+from tests.delivery_flights import ahead
 from tests.mutants import MUTANTS
 
 SECOND_US = 1_000_000
@@ -101,7 +102,9 @@ def _unread() -> ScenarioSpec:
 
 UNREAD = Sortie("unread-loss", _unread, until_us=_short_us("unclean-election"))
 """A log loses acknowledged records of a topic that no group reads."""
-SINGLE = (REPLACED, TRUNCATED, UNREAD)
+AHEAD = Sortie("ahead-of-the-log", ahead, until_us=None)
+"""Groups that a seek sends beyond the end of the log before they have read anything."""
+SINGLE = (AHEAD, REPLACED, TRUNCATED, UNREAD)
 ALL: dict[str, Sortie] = {sortie.name: sortie for sortie in (*library(), *swarm(), *mutants(), *SINGLE)}
 EVERY_RUN = (*TEN, ONE_MUTANT, *(sortie.name for sortie in SINGLE))
 """What the default run flies."""

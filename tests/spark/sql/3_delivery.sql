@@ -71,12 +71,35 @@ FROM (
 WHERE fresh
 GROUP BY ALL;
 
+-- Where the log that counts ended after each change.
+CREATE TABLE log_end AS
+SELECT run_id, partition, seq, next_offset AS log_end FROM appended
+UNION ALL
+SELECT run_id, partition, seq, from_offset FROM cut;
+
 -- Where a group read a partition for the first time, and when; what is cut off the log later lies no more before it.
+-- A position that the log did not reach before the group had another one is none.
 CREATE TABLE start AS
-WITH first AS (
-    SELECT run_id, "group", one.key AS partition, arg_min(one.value, seq) AS start, min(seq) AS seq
+WITH position AS (
+    SELECT run_id, "group", one.key AS partition, one.value AS "offset", seq,
+        lead(seq) OVER (PARTITION BY run_id, "group", one.key ORDER BY seq) AS next_seq
     FROM (SELECT *, unnest(map_entries(positions)) AS one FROM positions_reset)
+), known AS (
+    SELECT position.*, coalesce(log_end, 0) >= "offset" AS reached
+    FROM position
+    ASOF LEFT JOIN log_end
+        ON log_end.run_id = position.run_id AND log_end.partition = position.partition AND log_end.seq < position.seq
+), begun AS (
+    SELECT run_id, "group", partition, "offset", seq FROM known WHERE reached
+    UNION ALL
+    SELECT known.run_id, "group", known.partition, "offset", min(log_end.seq)
+    FROM known
+    JOIN log_end ON log_end.run_id = known.run_id AND log_end.partition = known.partition
+        AND log_end.seq > known.seq AND log_end.seq < coalesce(next_seq, log_end.seq + 1) AND log_end >= "offset"
+    WHERE NOT reached
     GROUP BY ALL
+), first AS (
+    SELECT run_id, "group", partition, arg_min("offset", seq) AS start, min(seq) AS seq FROM begun GROUP BY ALL
 )
 SELECT first.run_id, "group", first.partition, first.seq, start,
     least(start, coalesce(min(from_offset), start)) AS lowest
@@ -96,7 +119,7 @@ SELECT
     record.run_id, reads."group", record.partition, producer, serial, at_offset,
     record.cut IS NULL AND start.start IS NOT NULL
         AND at_offset >= greatest(lowest, coalesce(log_start, 0)) AND at_offset < coalesce(committed, -1) AS passed,
-    start.start IS NOT NULL AND at_offset < start.start AND record.seq < start.seq
+    start.start IS NOT NULL AND at_offset < start.start AND record.seq <= start.seq
         AND (record.cut IS NULL OR record.cut.seq > start.seq) AS before_start,
     record.cut IS NULL AND at_offset < coalesce(log_start, 0) AS deleted,
     start.start, start.lowest, record.seq, record.cut
