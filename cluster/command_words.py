@@ -16,8 +16,8 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 API_NAMES = (
     "Produce", "Fetch", "ListOffsets", "Metadata", "OffsetCommit", "OffsetFetch", "FindCoordinator", "JoinGroup",
-    "Heartbeat", "LeaveGroup", "SyncGroup", "InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn",
-    "TxnOffsetCommit", "ConsumerGroupHeartbeat",
+    "Heartbeat", "LeaveGroup", "SyncGroup", "InitProducerId", "OffsetForLeaderEpoch", "AddPartitionsToTxn",
+    "AddOffsetsToTxn", "EndTxn", "TxnOffsetCommit", "ConsumerGroupHeartbeat",
 )  # fmt: skip
 """Kafka's names of the requests whose responses can be lost, in the order of their API keys."""
 

@@ -761,6 +761,25 @@ class PositionOutOfRange(Event, frozen=True, kw_only=True):
     reset: str
 
 
+class PositionTruncated(Event, frozen=True, kw_only=True):
+    """The leader of `leader_epoch` says that its log parts, at `diverging`, from what a consumer has read.
+
+    The consumer stood at `position`, behind a record of `offset_epoch`. In the leader's log the largest epoch up to
+    that one is `diverging_epoch`, and ends at `diverging`; -1 and -1: it knows none. The consumer goes on there, or
+    where `reset` (`auto.offset.reset`) says; with `none` the application is told and ends.
+    """
+
+    group: str
+    member: str
+    partition: str
+    position: int
+    offset_epoch: int
+    leader_epoch: int
+    diverging: int
+    diverging_epoch: int
+    reset: str
+
+
 class PollReturned(Event, frozen=True, kw_only=True):
     """poll() returned `records` records; `positions`: where each partition that gave some stands now.
 

@@ -72,7 +72,8 @@ def positions_reset(notes: Notes, event: e.PositionsReset) -> list[Line]:
         lines = no_offsets(notes, event.member, [name for name in known.unpositioned if name not in event.positions])
     for partition, offset in event.positions.items():
         committed = notes.committed_epochs.get((event.group, partition)) if event.reason == "committed" else None
-        known.reset_to[partition] = offset, committed
+        if event.reason != "truncated":
+            known.reset_to[partition] = offset, committed
         lines += _position(notes, event, partition, offset)
         known.unpositioned.pop(partition, None)
     return lines
@@ -94,8 +95,7 @@ def _position(notes: Notes, event: e.PositionsReset, partition: str, offset: int
         case "seek":
             return [consumer_line(notes, member, f"Seeking to offset {offset} for partition {partition}", CONSUMER)]
         case "truncated":
-            message = f"Truncation detected for partition {partition}, resetting offset to the first offset known to"
-            return [consumer_line(notes, member, f"{message} diverge {position}", SUBSCRIPTIONS)]
+            return []  # said where it was found out
         case _:
             reset = consumer_line(
                 notes, member, f"Resetting offset for partition {partition} to position {position}.", SUBSCRIPTIONS
@@ -119,8 +119,29 @@ def position_out_of_range(notes: Notes, event: e.PositionOutOfRange) -> list[Lin
     return [consumer_line(notes, event.member, message, COLLECTOR)]
 
 
+def position_truncated(notes: Notes, event: e.PositionTruncated) -> list[Line]:
+    name, strict = event.partition, event.reset == "none"
+    notes.member(event.member).reset_to[name] = event.diverging, event.diverging_epoch
+    message = (
+        f"Truncation detected for partition {name} at offset"
+        f" {_position_text(notes, name, event.position, event.offset_epoch)}"
+    )
+    if strict and event.diverging >= 0:
+        end = f"OffsetAndMetadata{{offset={event.diverging}, leaderEpoch={event.diverging_epoch}, metadata=''}}"
+        message += f" (the end offset from the broker is {end})"
+    message += ", but no reset policy is set" if strict else ", resetting offset"
+    if not strict and event.diverging >= 0:
+        diverging = _position_text(notes, name, event.diverging, event.diverging_epoch)
+        message += f" to the first offset known to diverge {diverging}"
+    return [consumer_line(notes, event.member, message, SUBSCRIPTIONS, level="WARN" if strict else "INFO")]
+
+
 def _fetch_position(notes: Notes, member: str, partition: str, offset: int) -> str:
-    known, epoch = notes.partition(partition), notes.read_epoch(member, partition, offset)
+    return _position_text(notes, partition, offset, notes.read_epoch(member, partition, offset))
+
+
+def _position_text(notes: Notes, partition: str, offset: int, epoch: int | None) -> str:
+    known = notes.partition(partition)
     offset_epoch = "Optional.empty" if epoch is None else f"Optional[{epoch}]"
     leader = f"Optional[broker-{known.leader}:9092 (id: {known.leader} rack: null)]"
     current = (

@@ -212,7 +212,9 @@ class Truth:
         poll_us = now_us if consumer.alive and consumer.in_poll else consumer.last_poll_us
         lag = 0
         if consumer.alive:
-            for name, position in consumer.fetcher.positions.items():
+            awaiting = consumer.membership.positions.validation.awaiting
+            positions = consumer.fetcher.positions | {name: each.offset for name, each in awaiting.items()}
+            for name, position in positions.items():
                 stable = consumer.config["isolation.level"] == "read_committed"
                 end = self._last_stable_offset(name) if stable else witness.leaders[name].high_watermark
                 lag += max(0, end - position)

@@ -27,6 +27,7 @@ from cluster.clients.joining import Joining
 from cluster.clients.member import Member
 from cluster.clients.membership import GroupMembership
 from cluster.clients.producer import Producer
+from cluster.clients.validation import Validation
 from cluster.connection import Call, Connection
 from cluster.coordinators import group_coordinator, group_join, group_rebalance, group_retention, group_sync
 from cluster.coordinators.decision import Draft
@@ -334,6 +335,7 @@ def watching() -> Iterator[Witness]:
         _watch_producers(patch, witness)
         _watch_fences(patch, witness)
         _watch_clients(patch, witness)
+        _watch_positions(patch, witness)
         _watch_ownership(patch, witness)
         _watch_joins(patch, witness)
         _watch_brokers(patch, witness)
@@ -391,10 +393,6 @@ def _watch_clients(patch: pytest.MonkeyPatch, witness: Witness) -> None:
             witness.given_up[consumer.name] += 1
             witness.ownership[consumer.group].changed(consumer.name, consumer.owned, (), consumer.timeline.now_us)
 
-    def positions(fetcher: Fetcher, found: dict[str, int]) -> None:
-        assert isinstance(fetcher._reader, Consumer)
-        witness._positioned(fetcher._reader, found)
-
     def collected(slices: list[Any], fetcher: Fetcher, _: int) -> None:
         assert isinstance(fetcher._reader, Consumer)
         witness._read(fetcher._reader, slices)
@@ -408,10 +406,24 @@ def _watch_clients(patch: pytest.MonkeyPatch, witness: Witness) -> None:
     _wrapped(patch, Consumer, "launch", before=launches)
     _wrapped(patch, Consumer, "subscribe", before=witness._subscribes)
     _wrapped(patch, GroupMembership, "_give_up", before=gives_up)
-    _wrapped(patch, Fetcher, "assign", before=positions)
     _wrapped(patch, Fetcher, "collect", after=collected)
     _wrapped(patch, Consumer, "moved_on", before=witness._moved_on)
     _wrapped(patch, Application, "_finished", before=finished)
+
+
+def _watch_positions(patch: pytest.MonkeyPatch, witness: Witness) -> None:
+    def positions(validation: Validation, found: dict[str, int], _: object) -> None:
+        assert isinstance(validation._consumer, Consumer)
+        witness._positioned(validation._consumer, found)
+
+    def truncated(validation: Validation, name: str, _: object, __: int, end: int) -> None:
+        consumer = validation._consumer
+        if end >= 0 and consumer.config["auto.offset.reset"] != "none":
+            known = witness.progress[consumer.group, name]
+            witness.progress[consumer.group, name] = Progress(known.start, end)
+
+    _wrapped(patch, Validation, "begin", before=positions)
+    _wrapped(patch, Validation, "_truncated", before=truncated)
 
 
 def _watch_ownership(patch: pytest.MonkeyPatch, witness: Witness) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from cluster.broker.followers import LONG_AGO_US, Follower
 from cluster.broker.following import FollowersHost, FollowingReplica
 from cluster.broker.leader_epochs import EpochEnd
+from cluster.broker.leader_fencing import end_of_epoch
 from cluster.broker.partition_log import PartitionLog
 from cluster.broker.retention import Retention, first_kept
 from cluster.events import HighWatermarkAdvanced, LeadershipTaken, LogStartAdvanced, RecordsAppended
@@ -387,9 +388,7 @@ class Replica(FollowingReplica):
             host.later(self.end_of_epoch, question)
             return
         asker, session, leader_epoch, epoch = question
-        answer = None
-        if self.is_leader and leader_epoch == self.metadata.leader_epoch:
-            answer = self.log.epochs.end_offset_for(epoch, self.log.log_end)
+        _, answer = end_of_epoch(self, leader_epoch, epoch)
         host.link_to(asker.host.id).send(asker.truncate, (session, answer))
 
     def _follow(self, metadata: PartitionMetadata) -> None:

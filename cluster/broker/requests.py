@@ -9,6 +9,8 @@ from functools import partial
 from typing import Protocol
 
 from cluster.broker.controller import PRODUCER_IDS_IN_BLOCK
+from cluster.broker.leader_epochs import UNDEFINED_EPOCH, UNDEFINED_OFFSET, EpochEnd
+from cluster.broker.leader_fencing import end_of_epoch, refusal
 from cluster.broker.producer_state import Verification
 from cluster.broker.purgatory import DelayedProduce
 from cluster.broker.replica import Replica
@@ -23,6 +25,7 @@ from cluster.protocol.record_batch import RecordBatch
 from cluster.reach import reached
 
 ALL_IN_SYNC = -1
+UNKNOWN_END = EpochEnd(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
 
 
 class Server(TransactionServer, Protocol):
@@ -46,6 +49,7 @@ class Requests:
             m.ProduceRequest: self.produce,
             m.FetchRequest: self.fetch,
             m.ListOffsetsRequest: self.list_offsets,
+            m.OffsetForLeaderEpochRequest: self.offset_for_leader_epoch,
             m.MetadataRequest: self.metadata,
             m.InitProducerIdRequest: self.init_producer_id,
             m.FindCoordinatorRequest: self.find_coordinator,
@@ -185,10 +189,10 @@ class Requests:
         found: list[m.FetchedPartition] = []
         buggify = self._server.buggify
         room = buggify.fetch_bytes(request.max_bytes) if buggify.on else request.max_bytes
-        for name, (offset, _) in request.positions.items():
+        for name, (offset, leader_epoch) in request.positions.items():
             replica = replicas.get(name)
-            if replica is None or not replica.is_leader:
-                found.append(m.FetchedPartition(name, ErrorCode.NOT_LEADER_OR_FOLLOWER))
+            if replica is None or not replica.is_leader or replica.led_epoch != leader_epoch:
+                found.append(m.FetchedPartition(name, refusal(replica, leader_epoch)))
                 continue
             end = high_watermark = replica.high_watermark
             log = replica.log
@@ -268,6 +272,15 @@ class Requests:
         if not request.latest:
             return ErrorCode.NONE, replica.log.log_start
         return (ErrorCode.OFFSET_NOT_AVAILABLE, -1) if lags else (ErrorCode.NONE, end)
+
+    def offset_for_leader_epoch(self, call: Call) -> None:
+        """OffsetForLeaderEpoch (API 23) of a consumer: where the log of this leader parts from what it has read."""
+        request: m.OffsetForLeaderEpochRequest = call.request
+        ends: dict[str, tuple[ErrorCode, int, int]] = {}
+        for name, (leader_epoch, epoch) in request.partitions.items():
+            error, end = end_of_epoch(self._server.replicas.get(name), leader_epoch, epoch)
+            ends[name] = (error, *(end or UNKNOWN_END))
+        call.reply(m.OffsetForLeaderEpochResponse(ends))
 
     def metadata(self, call: Call) -> None:
         """Metadata (API 3), as this broker has heard it; a topic's partitions are numbered from 0 without gaps."""

@@ -1,8 +1,9 @@
 """A consumer's commits: commitSync, commitAsync, the auto commits of poll(), and what it makes of the answers.
 
-A commit holds the positions: what poll() has returned, whether or not it was worked on. It is sent under the generation
-of a member that is Stable in its own eyes: between JoinGroup and the answer to SyncGroup a client refuses its own
-commits. Whatever trying again can help commitSync tries again for its time; commitAsync never does.
+A commit holds the positions: what poll() has returned, whether or not it was worked on, and the leader epoch of what
+was read last, by which whoever begins there finds out whether the log has been truncated since. It is sent under the
+generation of a member that is Stable in its own eyes: between JoinGroup and the answer to SyncGroup a client refuses
+its own commits. Whatever trying again can help commitSync tries again for its time; commitAsync never does.
 Source: `ConsumerCoordinator.sendOffsetCommitRequest`, `OffsetCommitResponseHandler`.
 """
 
@@ -31,7 +32,8 @@ class Commits:
 
     def _request(self) -> m.OffsetCommitRequest | None:
         consumer = self._consumer
-        offsets = {name: (offset, -1, "") for name, offset in consumer.fetcher.positions.items()}
+        epochs = consumer.fetcher.offset_epochs
+        offsets = {name: (offset, epochs[name], "") for name, offset in consumer.fetcher.positions.items()}
         if not offsets or consumer.coordinator < 0 or not consumer.stable:
             return None
         return m.OffsetCommitRequest(

@@ -241,6 +241,8 @@ class Consumer(Member):
         elif self._seeks:
             self.seek_back(self._seeks)
             self._seeks = {}
+        elif self.membership.positions.validation.outdated:
+            self.membership.positions.validation.look()
         elif self.wants_metadata and not self.topic_partitions:
             await self.metadata.refresh()
         elif self.membership.wants_work:

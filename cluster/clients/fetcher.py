@@ -7,7 +7,7 @@ Source: `org.apache.kafka.clients.consumer.internals.Fetcher`, `FetchCollector`.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -23,6 +23,18 @@ class Slice(NamedTuple):
     batch: RecordBatch
     first_offset: int
     next_offset: int
+
+
+class FetchPosition(NamedTuple):
+    """The next offset to read, the leader epoch of the record before it (-1: unknown), and who leads in which epoch.
+
+    Source: `SubscriptionState.FetchPosition`.
+    """
+
+    offset: int
+    offset_epoch: int
+    leader: int
+    leader_epoch: int
 
 
 class Reader(Protocol):
@@ -48,7 +60,11 @@ class Reader(Protocol):
 
 
 class Fetcher:
-    """Fetch positions and buffered batches of the partitions that a consumer holds."""
+    """Fetch positions and buffered batches of the partitions that a consumer holds.
+
+    `offset_epochs`, `leader_epochs` are what else a `FetchPosition` has: the epoch of what was read last, and that of
+    the leader for which the position is valid. No other leader is asked for more (`Validation` sees to it).
+    """
 
     def __init__(
         self,
@@ -62,9 +78,11 @@ class Fetcher:
         self._reader, self._max_wait_us, self._read_committed = reader, max_wait_us, read_committed
         self._max_bytes, self._max_partition_bytes = max_bytes, max_partition_bytes
         self.positions: dict[str, int] = {}
+        self.offset_epochs: dict[str, int] = {}
+        self.leader_epochs: dict[str, int] = {}
         self._buffer: deque[tuple[str, list[RecordBatch]]] = deque()
         self._buffered: dict[str, None] = {}
-        self._ends: dict[str, int] = {}  # of a buffered partition, when its fetch ends with what nobody gets
+        self._ends: dict[str, RecordBatch] = {}  # of a buffered partition, when its fetch ends with what nobody gets
         self._in_flight: dict[int, Call] = {}
         self._free: dict[int, None] = {}  # brokers that lead something and have no Fetch in flight
         self._by_leader: dict[int, list[str]] = {}
@@ -75,27 +93,37 @@ class Fetcher:
         """Other limits for the fetches from now on."""
         self._max_bytes, self._max_partition_bytes, self._max_wait_us = max_bytes, max_partition_bytes, max_wait_us
 
-    def assign(self, positions: dict[str, int]) -> None:
-        """Begin to fetch these partitions here, beside what is fetched already."""
-        self.positions.update(positions)
+    def assign(self, positions: dict[str, int], offset_epochs: Mapping[str, int] | None = None) -> None:
+        """Begin to fetch these partitions here, of whoever leads them now, beside what is fetched already."""
+        for name, offset in positions.items():
+            self.positions[name] = offset
+            self.offset_epochs[name] = offset_epochs.get(name, -1) if offset_epochs else -1
+            known = self._reader.partitions.get(name)
+            self.leader_epochs[name] = known.leader_epoch if known is not None else -1
+        self.route()
+
+    def resume(self, name: str, position: FetchPosition) -> None:
+        """Fetch a partition on: its position is valid for the leader that it names."""
+        self.positions[name], self.offset_epochs[name] = position.offset, position.offset_epoch
+        self.leader_epochs[name] = position.leader_epoch
         self.route()
 
     def revoke(self, partitions: tuple[str, ...]) -> None:
         """Forget these partitions and what is buffered of them."""
         for name in partitions:
-            self.positions.pop(name, None)
-            self._buffered.pop(name, None)
-            self._ends.pop(name, None)
+            for known in (self.positions, self.offset_epochs, self.leader_epochs, self._buffered, self._ends):
+                known.pop(name, None)
         self._buffer = deque(entry for entry in self._buffer if entry[0] in self.positions)
         self.route()
 
     def route(self) -> None:
         """Leaders or the assignment changed: group partitions by the broker to ask."""
         self._by_leader = {}
-        for name in self.positions:
+        for name, epoch in self.leader_epochs.items():
             metadata = self._reader.partitions.get(name)
             if metadata is not None and metadata.leader >= 0:
-                self._by_leader.setdefault(metadata.leader, []).append(name)
+                if metadata.leader_epoch == epoch:  # else it is not valid there, as far as is known
+                    self._by_leader.setdefault(metadata.leader, []).append(name)
             else:  # nobody to fetch from, as far as this client knows
                 self._reader.metadata_is_stale()
         self._free = dict.fromkeys(broker for broker in self._by_leader if broker not in self._in_flight)
@@ -112,16 +140,16 @@ class Fetcher:
         if call is None:
             return
         asked = call.request.positions.get(name)
-        if asked is None or asked[0] != self.positions[name]:
+        if asked is None or asked[0] != self.positions[name] or asked[1] != self.leader_epochs[name]:
             call.hurry()
 
     def send(self) -> None:
         """Send a Fetch to every broker that leads something wanted and has none in flight."""
         if not self._free:
             return
-        buffered, positions = self._buffered, self.positions
+        buffered, positions, epochs = self._buffered, self.positions, self.leader_epochs
         for broker in tuple(self._free):
-            wanted = {name: (positions[name], -1) for name in self._by_leader[broker] if name not in buffered}
+            wanted = {name: (positions[name], epochs[name]) for name in self._by_leader[broker] if name not in buffered}
             if not wanted:
                 continue
             del self._free[broker]
@@ -178,13 +206,13 @@ class Fetcher:
 
     def _for_readers(self, batches: list[RecordBatch], fetched: FetchedPartition) -> list[RecordBatch]:
         """Without markers and aborted records; the position passes those in front, and later those at the end."""
-        name, end = fetched.partition, batches[-1].next_offset
+        name, last = fetched.partition, batches[-1]
         returned = [batch for batch in batches if not batch.transactional or _is_for_readers(batch, fetched)]
         if not returned:
-            self.positions[name] = end
-            self._reader.moved_on(name, end)
-        elif returned[-1].next_offset != end:
-            self._ends[name] = end
+            self.positions[name], self.offset_epochs[name] = last.next_offset, last.leader_epoch
+            self._reader.moved_on(name, last.next_offset)
+        elif returned[-1] is not last:
+            self._ends[name] = last
         return returned
 
     def collect(self, max_records: int) -> list[Slice]:
@@ -208,9 +236,11 @@ class Fetcher:
                 slices.append(Slice(batch, position, end))
                 max_records -= end - position
                 position = end
-            if taken == len(batches):
-                position = self._ends.pop(name, position)
-            self.positions[name] = position
+            last = slices[-1].batch
+            if self._ends and taken == len(batches) and name in self._ends:
+                last = self._ends.pop(name)
+                position = last.next_offset
+            self.positions[name], self.offset_epochs[name] = position, last.leader_epoch
             if taken == len(batches):
                 buffer.popleft()
                 del self._buffered[name]
@@ -221,7 +251,7 @@ class Fetcher:
 
     def reset(self) -> None:
         """The process starts anew: nothing assigned, nothing in flight."""
-        self.positions, self._by_leader = {}, {}
+        self.positions, self.offset_epochs, self.leader_epochs, self._by_leader = {}, {}, {}, {}
         self._buffer.clear()
         self._buffered, self._ends, self._in_flight, self._free = {}, {}, {}, {}
 

@@ -56,12 +56,12 @@ class GroupMembership:
 
     @property
     def _may_find_positions(self) -> bool:
-        """Whether partitions want positions, and no rejoin is needed or under way.
+        """Whether partitions want positions (or theirs validated), and no rejoin is needed or under way.
 
         So what a cooperative round adds is read when the next round is over, which this one's revocation asked for.
         Source: `KafkaConsumer.updateAssignmentMetadataIfNeeded`, `ConsumerCoordinator.poll`.
         """
-        return self.joining.over and self.positions.missing
+        return self.joining.over and (self.positions.validation.due or self.positions.missing)
 
     async def work(self) -> None:
         """The next thing that poll() has to do for the group."""
@@ -71,7 +71,10 @@ class GroupMembership:
         elif joining.wants_work:
             await joining.step()
         elif self._may_find_positions:
-            await self.positions.find()
+            if self.positions.validation.due:
+                self.positions.validation.ask()
+            else:
+                await self.positions.find()
 
     # --- what others say ----------------------------------------------------------------------------------------------
 

@@ -4,18 +4,25 @@ Theory of operation. A partition is without a position after it was assigned, an
 position (OFFSET_OUT_OF_RANGE: retention or DeleteRecords passed it, or it lies beyond the end). The committed offset is
 asked for once, after an assignment; what has none is reset: `earliest` and `latest` ask for an end of the log,
 `by_duration:…` for the first record that young, `none` throws NoOffsetForPartitionException or
-OffsetOutOfRangeException out of poll(), which ends the application. Source: `SubscriptionState`,
+OffsetOutOfRangeException out of poll(), which ends the application. Whether a position still holds under another
+leader is `Validation`'s business. Source: `SubscriptionState`,
 `ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`, `OffsetFetcher`, `FetchCollector.handleInitializeErrors`.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
 from cluster import events as e
 from cluster.clients.member import Member
+from cluster.clients.validation import Validation
 from cluster.durations import parse_iso_duration
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 
 MS = 1_000
 BY_DURATION = "by_duration:"
+NO_EPOCHS: Final[Mapping[str, int]] = MappingProxyType({})
 _NOT_THERE = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
@@ -24,6 +31,7 @@ class Positions:
 
     def __init__(self, consumer: Member) -> None:
         self._consumer = consumer
+        self.validation = Validation(consumer, self._no_leader_knows)
         self.reset()
 
     def reset(self) -> None:
@@ -33,6 +41,7 @@ class Positions:
         self._out_of_range: dict[str, int] = {}  # … because the log did not reach this position
         self._otherwise: dict[str, int] = {}  # where to go on without a committed offset, instead of a reset
         self._not_before_us: dict[str, int] = {}  # what found nothing is asked again later
+        self.validation.reset()
 
     @property
     def missing(self) -> bool:
@@ -68,12 +77,18 @@ class Positions:
                 )
             )
 
+    def _no_leader_knows(self, partition: str) -> None:
+        """The log was truncated, and its leader cannot tell where: `auto.offset.reset` decides."""
+        self._unknown[partition] = self._reset_only[partition] = None
+
     def back_to_committed(self, otherwise: dict[str, int], reason: str) -> None:
         """Go on at the committed offsets of what is owned, for `reason`; where there is none, at these."""
         consumer = self._consumer
         names = [name for name in otherwise if name in consumer.owned]
         self._unknown |= dict.fromkeys(names)
         self._otherwise |= {name: otherwise[name] for name in names}
+        for name in names:
+            self.validation.forget(name)
         consumer.fetcher.revoke(tuple(names))
         consumer.tell(
             e.PositionsGivenUp(group=consumer.group, member=consumer.name, partitions=tuple(names), reason=reason)
@@ -110,7 +125,8 @@ class Positions:
             await consumer.sleep(consumer.retry_backoff_us)
             return
         committed = {name: offset for name, (_, offset, _, _) in response.offsets.items()}
-        self._position({name: offset for name, offset in committed.items() if offset >= 0}, "committed")
+        epochs = {name: epoch for name, (_, _, epoch, _) in response.offsets.items()}
+        self._position({name: offset for name, offset in committed.items() if offset >= 0}, "committed", epochs)
         without = [name for name, offset in committed.items() if offset < 0]
         self._position({name: self._otherwise[name] for name in without if name in self._otherwise}, "seek")
         self._reset_only |= dict.fromkeys(name for name in without if name in self._unknown)
@@ -173,18 +189,19 @@ class Positions:
         if names:
             consumer.timeline.call_at(again_us, consumer.want_attention)
 
-    def _position(self, found: dict[str, int], reason: str) -> None:
-        """Positions for those of the partitions that are still owned and still without one."""
+    def _position(self, found: dict[str, int], reason: str, epochs: Mapping[str, int] = NO_EPOCHS) -> None:
+        """Positions for those of the partitions that are still owned and still without one; a commit's has an epoch."""
         consumer = self._consumer
         positions = {name: offset for name, offset in found.items() if name in self._unknown}
         if not positions:
             return
         for name in positions:
             self._forget(name)
-        consumer.fetcher.assign(positions)
+        self.validation.begin(positions, epochs)
         consumer.tell(e.PositionsReset(group=consumer.group, member=consumer.name, positions=positions, reason=reason))
 
     def _forget(self, name: str) -> None:
         known_of = self._unknown, self._reset_only, self._out_of_range, self._otherwise, self._not_before_us
         for known in known_of:
             known.pop(name, None)
+        self.validation.forget(name)

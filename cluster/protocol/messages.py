@@ -49,7 +49,7 @@ class ProduceResponse(Response):
 class FetchRequest(Request):
     """Fetch (API 1): positions of the wanted partitions; parked until something can be read, for `max_wait_us`.
 
-    `positions` maps a partition to (offset, current leader epoch known to the client, -1 = unknown).
+    `positions` maps a partition to (offset, leader epoch known to the client).
     """
 
     client: str
@@ -333,6 +333,21 @@ class InitProducerIdResponse(Response):
     error: ErrorCode
     producer_id: int = -1
     epoch: int = -1
+
+
+class OffsetForLeaderEpochRequest(Request):
+    """OffsetForLeaderEpoch (API 23): partition → (leader epoch known to the client, epoch whose end is wanted)."""
+
+    partitions: dict[str, tuple[int, int]]
+
+
+class OffsetForLeaderEpochResponse(Response):
+    """OffsetForLeaderEpoch (API 23): partition → (error, the largest epoch not above the wanted one, its end offset).
+
+    -1 and -1 with an error, or when the leader does not know.
+    """
+
+    ends: dict[str, tuple[ErrorCode, int, int]]
 
 
 class DeleteGroupsRequest(Request):

@@ -191,6 +191,8 @@ def positions_reset(view: ClusterView, event: e.PositionsReset) -> None:
         reader, partition = _reader(group, name), view.partitions[name]
         if reader.start == NEVER or reader.start > partition.log_end:  # the log has not reached a first position yet
             ledger.begins(partition, reader, offset)
+        elif event.reason == "truncated":  # what was read beyond is gone: nothing there is read again
+            reader.highest_position = offset
         generation = group.given_in.pop(name, None)  # a seek or a reset of what is owned already is nobody's rebalance
         reread = max(0, reader.highest_position - offset)
         if reread and generation is not None:
@@ -216,6 +218,14 @@ def positions_given_up(view: ClusterView, event: e.PositionsGivenUp) -> None:
 def position_out_of_range(view: ClusterView, event: e.PositionOutOfRange) -> None:
     view.members[event.member].positions.pop(event.partition, None)
     words = f"position {event.position} of {event.partition} is not in the log: {event.reset} decides"
+    note(view, event.at_us, "member", event.member, f"{event.member}: {words}")
+
+
+def position_truncated(view: ClusterView, event: e.PositionTruncated) -> None:
+    if event.reset != "none" and event.diverging < 0:
+        view.members[event.member].positions.pop(event.partition, None)
+    where = f"offset {event.diverging}" if event.diverging >= 0 else "an offset that its leader does not know"
+    words = f"the log of {event.partition} diverges from what it read up to {event.position}, at {where}"
     note(view, event.at_us, "member", event.member, f"{event.member}: {words}")
 
 

@@ -1,5 +1,6 @@
 """The judges of flights, judged: each breaks one rule of the cluster on purpose and sees that a judge notices."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -179,9 +180,11 @@ def test_a_consumer_whose_parked_fetch_is_never_renewed_is_caught(monkeypatch: p
 
 def test_a_consumer_that_skips_records_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     assign = Fetcher.assign
-    monkeypatch.setattr(
-        Fetcher, "assign", lambda fetcher, found: assign(fetcher, {n: at + 3 for n, at in found.items()})
-    )
+
+    def behind(fetcher: Fetcher, found: dict[str, int], *epochs: Mapping[str, int]) -> None:
+        assign(fetcher, {name: at + 3 for name, at in found.items()}, *epochs)
+
+    monkeypatch.setattr(Fetcher, "assign", behind)
     assert caught(spec((10, "kill g-1 for 8s")), "acknowledged records of orders-0")
 
 

@@ -104,7 +104,11 @@ def fetches_only_once(patch: Patch) -> None:
 
 def begins_behind_what_was_committed(patch: Patch) -> None:
     assign = Fetcher.assign
-    patch.setattr(Fetcher, "assign", lambda fetcher, found: assign(fetcher, {n: at + 3 for n, at in found.items()}))
+
+    def behind(fetcher: Fetcher, found: dict[str, int], *epochs: Any) -> None:  # noqa: ANN401 - as they are
+        assign(fetcher, {name: at + 3 for name, at in found.items()}, *epochs)
+
+    patch.setattr(Fetcher, "assign", behind)
 
 
 def stays_where_the_log_is_not(patch: Patch) -> None:

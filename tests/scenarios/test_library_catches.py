@@ -5,7 +5,7 @@ change of a class or function of `cluster/` for the length of one flight; that a
 of `test_library`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import pytest
@@ -44,8 +44,8 @@ class Break(NamedTuple):
 def a_commit_names_the_record_read_last(patch: Patch) -> None:
     assign = Fetcher.assign
 
-    def one_back(fetcher: Fetcher, positions: dict[str, int]) -> None:
-        assign(fetcher, {name: max(0, position - 1) for name, position in positions.items()})
+    def one_back(fetcher: Fetcher, positions: dict[str, int], *epochs: Mapping[str, int]) -> None:
+        assign(fetcher, {name: max(0, position - 1) for name, position in positions.items()}, *epochs)
 
     patch.setattr(Fetcher, "assign", one_back)
 

@@ -325,6 +325,8 @@ class GroupBooks:
     def _positioned(self, event: e.PositionsReset) -> None:
         group = self.groups[event.group]
         for name, offset in event.positions.items():
+            if event.reason == "truncated":
+                group.highest[name] = offset
             generation = group.awaiting_position.pop(name, None)
             again = group.highest.get(name, offset) - offset
             group.highest.setdefault(name, offset)

@@ -151,6 +151,10 @@ class MemberBooks:
     def _out_of_range(self, event: e.PositionOutOfRange) -> None:
         self.members[event.member].positions.pop(event.partition, None)
 
+    def _truncated(self, event: e.PositionTruncated) -> None:
+        if event.diverging == -1 and event.reset != "none":
+            self.members[event.member].positions.pop(event.partition, None)  # else one follows, or the application ends
+
     def _poll_returned(self, event: e.PollReturned) -> None:
         member = self.members[event.member]
         member.busy_since_us = event.at_us
@@ -204,6 +208,7 @@ class MemberBooks:
         e.PositionsMovedOn: _positions,
         e.PositionsGivenUp: _given_up,
         e.PositionOutOfRange: _out_of_range,
+        e.PositionTruncated: _truncated,
         e.PollReturned: _poll_returned,
         e.PollStarted: _poll_started,
         e.ApplicationStalled: _stalled,

@@ -138,6 +138,14 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
         lambda m, one: isinstance(one, e.PositionOutOfRange) and (one.member, one.position) == (m[1], int(m[2])),
     ),
     (
+        r"(\S+): the log of (\S+) diverges from what it read up to (\d+), at (?:offset (\d+)|an offset .+)",
+        lambda m, one: (
+            isinstance(one, e.PositionTruncated)
+            and (one.member, one.partition, one.position) == (m[1], m[2], int(m[3]))
+            and one.diverging == int(m[4] or -1)
+        ),
+    ),
+    (
         r"(\S+) is aborted",
         lambda m, one: (
             isinstance(one, e.TransactionStateChanged) and (one.transactional_id, one.state) == (m[1], "PrepareAbort")

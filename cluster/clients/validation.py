@@ -1,0 +1,192 @@
+"""Whether a position still lies in its partition's log when another leader has taken over (KIP-320).
+
+Theory of operation. A position knows the leader epoch of the record that was read before it (`offset_epoch`), and for
+which leader it is valid. A partition that is owned is in one of Kafka's states: INITIALIZING and AWAIT_RESET have no
+position (`Positions`), FETCHING is read (`Fetcher`), AWAIT_VALIDATION is here: it is neither read nor committed, and
+what was buffered of it is dropped. When metadata names another leader epoch, a position with an offset epoch awaits
+validation, one without (a reset, a seek) is taken as it is. The leader is asked where that offset epoch ends in its log
+(OffsetForLeaderEpoch): at the position or behind it, reading goes on; before it, the logs part there, and what was read
+from there on is gone. With a reset policy reading goes on where they part (at the policy's offset if the leader cannot
+tell); with `none` poll() throws LogTruncationException. Any error is tried again, with fresh metadata.
+Source: `SubscriptionState.maybeValidatePosition`, `maybeCompleteValidation`; `OffsetFetcher.validatePositionsAsync`.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from cluster import events as e
+from cluster.clients.fetcher import FetchPosition
+from cluster.clients.member import Member
+from cluster.protocol import messages as m
+from cluster.protocol.errors import ErrorCode
+
+MS = 1_000
+UNDEFINED = -1
+
+
+class Validation:
+    """The positions that await validation. `reset` finds another one where no leader knows how to go on."""
+
+    def __init__(self, consumer: Member, reset: Callable[[str], None]) -> None:
+        self._consumer, self._reset_position = consumer, reset
+        self.reset()
+
+    def reset(self) -> None:
+        """A new process."""
+        self.awaiting: dict[str, FetchPosition] = {}
+        self._not_before_us: dict[str, int] = {}
+        self._truncations: dict[str, str] = {}  # partition → the diverging offset, for poll() to throw
+        self._seen = self._consumer.metadata_version
+
+    # --- states -----------------------------------------------------------------------------------------------------
+
+    def begin(self, positions: Mapping[str, int], offset_epochs: Mapping[str, int]) -> None:
+        """Positions that were not found by reading here: commits', whose epochs other leaders may have had.
+
+        One of the very epoch that is led now is taken as it is: a leader has what it has given (Kafka asks even so).
+        """
+        taken: dict[str, int] = {}
+        for name, offset in positions.items():
+            led, epoch = self._consumer.partitions.get(name), offset_epochs.get(name, UNDEFINED)
+            if epoch == UNDEFINED or led is None or led.leader_epoch == epoch:
+                taken[name] = offset
+            elif led.leader_epoch > epoch:
+                self.awaiting[name] = FetchPosition(offset, epoch, led.leader, led.leader_epoch)
+            else:  # whoever committed knew a newer leader than this client does: of that epoch, at least
+                self.awaiting[name] = FetchPosition(offset, epoch, UNDEFINED, epoch - 1)
+        if taken:
+            self._consumer.fetcher.assign(taken, offset_epochs)
+
+    def forget(self, name: str) -> None:
+        """The partition is gone, or gets another position."""
+        self.awaiting.pop(name, None)
+        self._not_before_us.pop(name, None)
+
+    @property
+    def outdated(self) -> bool:
+        """Whether metadata has come since the last look."""
+        return self._seen != self._consumer.metadata_version
+
+    def look(self) -> None:
+        """Metadata has come: a position whose partition has another leader epoch awaits validation."""
+        consumer, fetcher = self._consumer, self._consumer.fetcher
+        self._seen = consumer.metadata_version
+        for name, position in self.awaiting.items():
+            led = self._led_anew(name, position.leader_epoch)
+            if led is not None:
+                self.awaiting[name] = position._replace(leader=led.leader, leader_epoch=led.leader_epoch)
+                self._not_before_us.pop(name, None)
+        for name, epoch in list(fetcher.leader_epochs.items()):
+            led = self._led_anew(name, epoch)
+            if led is None:
+                continue
+            position = FetchPosition(fetcher.positions[name], fetcher.offset_epochs[name], led.leader, led.leader_epoch)
+            if position.offset_epoch == UNDEFINED:
+                fetcher.resume(name, position)
+            else:
+                fetcher.revoke((name,))
+                self.awaiting[name] = position
+
+    def _led_anew(self, name: str, epoch: int) -> m.PartitionMetadata | None:
+        """Who leads a partition, if that is another leader than the one of this epoch."""
+        led = self._consumer.partitions.get(name)
+        return led if led is not None and led.leader >= 0 and led.leader_epoch > epoch else None
+
+    # --- asking -----------------------------------------------------------------------------------------------------
+
+    @property
+    def due(self) -> bool:
+        """Whether a leader can be asked now, or poll() has something to throw."""
+        if not self.awaiting and not self._truncations:
+            return False
+        now_us = self._consumer.timeline.now_us
+        return bool(self._truncations) or any(self._not_before_us.get(name, 0) <= now_us for name in self.awaiting)
+
+    def ask(self) -> None:
+        """Ask each leader about all positions that are due; the answers come while poll() goes on."""
+        consumer = self._consumer
+        if self._truncations:
+            offsets = ", ".join(f"{name}={offset}" for name, offset in self._truncations.items() if offset)
+            self._truncations = {}
+            consumer.fail(f"LogTruncationException: Truncated partitions detected with divergent offsets {{{offsets}}}")
+            return
+        now_us = consumer.timeline.now_us
+        by_leader: dict[int, dict[str, FetchPosition]] = {}
+        for name, position in self.awaiting.items():
+            if self._not_before_us.get(name, 0) <= now_us:
+                by_leader.setdefault(position.leader, {})[name] = position
+        for leader, asked in by_leader.items():
+            if leader == UNDEFINED:
+                self._again(asked)
+                continue
+            self._not_before_us |= dict.fromkeys(asked, now_us + consumer.config["request.timeout.ms"] * MS)
+            question = {name: (position.leader_epoch, position.offset_epoch) for name, position in asked.items()}
+            request = m.OffsetForLeaderEpochRequest(question)
+            consumer.connection(leader).send(request, partial(self._answered, asked))
+
+    def _again(self, asked: dict[str, FetchPosition]) -> None:
+        """No answer, or an error: with fresh metadata after `retry.backoff.ms`, of another leader as soon as known."""
+        consumer = self._consumer
+        mine = [name for name, position in asked.items() if self.awaiting.get(name) == position]
+        if mine:
+            self._not_before_us |= dict.fromkeys(mine, consumer.timeline.now_us + consumer.retry_backoff_us)
+            consumer.metadata_is_stale()
+            consumer.after(consumer.retry_backoff_us, consumer.want_attention)
+
+    # --- answers ----------------------------------------------------------------------------------------------------
+
+    def _answered(self, asked: dict[str, FetchPosition], response: m.OffsetForLeaderEpochResponse | None) -> None:
+        ends = response.ends if response is not None else {}
+        self._again({name: position for name, position in asked.items() if not _served(ends.get(name))})
+        for name, position in asked.items():
+            answer = ends.get(name)
+            if answer is None or not _served(answer) or self.awaiting.get(name) != position:
+                continue  # another leader, another position, or none: the answer is about one that is no more
+            _, epoch, end = answer
+            if UNDEFINED in (epoch, end):
+                self._truncated(name, position, UNDEFINED, UNDEFINED)
+            elif end < position.offset:
+                self._truncated(name, position, epoch, end)
+            else:
+                self._go_on(name, position)
+        self._consumer.want_attention()
+
+    def _go_on(self, name: str, position: FetchPosition) -> None:
+        self.forget(name)
+        self._consumer.fetcher.resume(name, position)
+
+    def _truncated(self, name: str, position: FetchPosition, epoch: int, end: int) -> None:
+        """The leader's log parts from what was read at `end` (-1: it cannot tell where)."""
+        consumer = self._consumer
+        reset: str = consumer.config["auto.offset.reset"]
+        consumer.tell(
+            e.PositionTruncated(
+                group=consumer.group,
+                member=consumer.name,
+                partition=name,
+                position=position.offset,
+                offset_epoch=position.offset_epoch,
+                leader_epoch=position.leader_epoch,
+                diverging=end,
+                diverging_epoch=epoch,
+                reset=reset,
+            )
+        )
+        if reset == "none":
+            self._truncations[name] = "" if end == UNDEFINED else _offset_and_metadata(end, epoch)
+        elif end == UNDEFINED:
+            self.forget(name)
+            self._reset_position(name)
+        else:
+            self._go_on(name, position._replace(offset=end, offset_epoch=epoch))
+            consumer.tell(
+                e.PositionsReset(group=consumer.group, member=consumer.name, positions={name: end}, reason="truncated")
+            )
+
+
+def _served(answer: tuple[ErrorCode, int, int] | None) -> bool:
+    return answer is not None and answer[0] is ErrorCode.NONE
+
+
+def _offset_and_metadata(offset: int, epoch: int) -> str:
+    return f"OffsetAndMetadata{{offset={offset}, leaderEpoch={epoch}, metadata=''}}"
