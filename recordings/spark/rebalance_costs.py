@@ -16,6 +16,7 @@ SUMS = ("moved", "stopped_partition_us", "orphaned_partition_us", "after_partiti
 COUNTS = ("stopped_partitions", "orphaned_partitions", "after_partitions")  # distinct ones: a partition may stop twice
 COSTS = (*SUMS, *COUNTS)
 END_OF_TIME = 2**62
+EARLIER_ROWS = (Window.unboundedPreceding, -1)
 
 
 def costs(tables: Tables, spans: DataFrame) -> DataFrame:
@@ -114,16 +115,21 @@ def rereads(tables: Tables) -> DataFrame:
     """Each time a partition that a rebalance gave is read from behind what the group had read.
 
     `GROUP`, `seq`, `partition`, `reread` (count). A seek, an offset out of range or a static member's return within its
-    generation is not a rebalance's doing.
+    generation is not a rebalance's doing. What a truncation took cannot be read again: it begins anew where that ends.
     """
     key = (*GROUP, "seq")
     reset = tables["positions_reset"].select(
-        *key, "member", sf.explode("positions").alias("partition", "reset"), sf.lit(False).alias("given")
+        *key, "member", "reason", sf.explode("positions").alias("partition", "reset"), sf.lit(False).alias("given")
     )
     read = tables["poll_returned"].select(*key, sf.explode("positions").alias("partition", "position"))
     rows = reset.unionByName(read, allowMissingColumns=True).unionByName(_given(tables), allowMissingColumns=True)
-    earlier = Window.partitionBy(*GROUP, "partition").orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
-    reached = sf.greatest(sf.max("position").over(earlier), sf.first("reset", ignorenulls=True).over(earlier))
+    in_order = Window.partitionBy(*GROUP, "partition").orderBy("seq")
+    earlier = since_cut = in_order.rowsBetween(*EARLIER_ROWS)
+    if not tables["position_truncated"].isEmpty():  # else a plan would cost more than it finds
+        cut = (sf.col("reason") == "truncated").cast("int")
+        rows = rows.withColumn("cuts", sf.coalesce(sf.sum(cut).over(in_order), sf.lit(0)))
+        since_cut = Window.partitionBy(*GROUP, "partition", "cuts").orderBy("seq").rowsBetween(*EARLIER_ROWS)
+    reached = sf.greatest(sf.max("position").over(since_cut), sf.first("reset", ignorenulls=True).over(since_cut))
     return (
         rows.withColumns(
             {"reread": reached - sf.col("reset"), "fresh": sf.last("given", ignorenulls=True).over(earlier)}
