@@ -55,6 +55,14 @@ def test_a_member_that_begins_at_a_commit_behind_the_truncation_goes_back_as_wel
     assert (counts["duplicated"], counts["skipped"], counts["unread"]) == (0, 0, 0)
 
 
+def test_a_rebalance_after_a_truncation_is_not_blamed_for_what_is_gone() -> None:
+    steps = ((26, "stop p-1"), *UNCLEAN, (69, "start p-1"), (71.9, "kill g-1 for 1s"))
+    flight = flown(cluster(*steps, until_s=95, replication=2))  # beside the truth, at each second
+    (found,) = flight.all(e.PositionTruncated)
+    *_, last = flight.simulation.view.groups["g"].rebalances
+    assert 0 < last.reread <= 25 < found.position - found.diverging
+
+
 def test_a_leader_that_has_everything_lets_reading_go_on() -> None:
     asked: list[m.Request] = []
     with pytest.MonkeyPatch.context() as patch:

@@ -12,7 +12,8 @@ import pytest
 from cluster import events as e
 from cluster.events import Event
 from cluster.protocol import reasons
-from recordings.kafka_log import KafkaLog
+from recordings.kafka_log import RENDERERS, KafkaLog
+from recordings.kafka_log_notes import Notes
 
 ID = "billing-1-00000000-0000-0000-0000-000000000001"
 OTHER = "billing-2-00000000-0000-0000-0000-000000000002"
@@ -383,6 +384,45 @@ def test_leaving_is_said_before_the_coordinator_hears_of_it() -> None:
     static = lines_of(state("Left", "", member_id=""), instance="one")
     assert not any("LeaveGroup" in line for line in static)
     assert static[0].startswith("[Consumer instanceId=one, clientId=billing-1, groupId=billing] Resetting")
+
+
+@pytest.mark.parametrize(
+    ("reset", "diverging", "line"),
+    [
+        ("latest", 3, "INFO resetting offset to the first offset known to diverge {diverging}"),
+        ("latest", -1, "INFO resetting offset"),
+        ("none", -1, "WARN but no reset policy is set"),
+    ],
+)
+def test_a_truncation_under_a_consumer(reset: str, diverging: int, line: str) -> None:
+    found = e.PositionTruncated(
+        group="billing", member="billing-1", partition="orders-0", position=5, offset_epoch=2, leader_epoch=0,
+        diverging=diverging, diverging_epoch=min(diverging, 1), reset=reset,
+    )  # fmt: skip
+    level, _, rest = line.format(diverging=fetch_position(3, 1)).partition(" ")
+    begin = f"{CLIENT}Truncation detected for partition orders-0 at offset {fetch_position(5, 2)}, "
+    assert lines_of(found) == [begin + rest]
+    (renderer,) = RENDERERS[e.PositionTruncated]
+    (written,) = renderer(Notes(), found)
+    assert written.level == level
+    assert written.logger.endswith(".SubscriptionState")
+    follows = e.PositionsReset(group="billing", member="billing-1", positions={"orders-0": 3}, reason="truncated")
+    assert lines_of(found, follows) == lines_of(found)
+
+
+def test_a_truncation_without_a_policy_names_the_end_offset() -> None:
+    found = e.PositionTruncated(
+        group="billing", member="billing-1", partition="orders-0", position=5, offset_epoch=2, leader_epoch=0,
+        diverging=3, diverging_epoch=1, reset="none",
+    )  # fmt: skip
+    end = "OffsetAndMetadata{offset=3, leaderEpoch=1, metadata=''}"
+    where = f"orders-0 at offset {fetch_position(5, 2)} (the end offset from the broker is {end})"
+    assert lines_of(found) == [f"{CLIENT}Truncation detected for partition {where}, but no reset policy is set"]
+
+
+def fetch_position(offset: int, epoch: int) -> str:
+    leader = "LeaderAndEpoch{leader=Optional[broker-1:9092 (id: 1 rack: null)], epoch=0}"
+    return f"FetchPosition{{offset={offset}, offsetEpoch=Optional[{epoch}], currentLeader={leader}}}"
 
 
 def test_where_reading_begins() -> None:

@@ -3,14 +3,16 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 import pytest
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from recordings.reader import Recording
 from recordings.spark.instants import every_second, last_before
 from recordings.spark.lag import lag_by_partition
 from recordings.spark.lag_measures import BASELINE_SECONDS, incidents, lag_by_group, lag_measures, recoveries
+from recordings.spark.rebalance_costs import rereads
 from recordings.spark.rebalances import attendance, rebalances, storms
 from recordings.spark.tables import Tables
 from tests.spark.folded import SECOND_US, Folded
@@ -136,6 +138,34 @@ def test_storms_are_rebalances_one_upon_the_other(spark: SparkSession) -> None:
     assert (storm["from_us"], storm["until_us"]) == (0, 100 * SECOND_US + 5)
     assert storm["causes"] == ["member joined", "member joined", "member left"]
     assert (storm["stopped_partition_us"], storm["reread"]) == (30, 3)
+
+
+def test_what_a_truncation_took_is_not_read_again(spark: SparkSession) -> None:
+    """Read up to 600, truncated to 300, read up to 350; a rebalance gives the partition, committed are 340."""
+
+    def rows(kind: str, *values: tuple[object, ...]) -> DataFrame:
+        fields = {
+            "positions_reset": "member string, positions map<string, long>, reason string",
+            "poll_returned": "positions map<string, long>",
+            "partitions_assigned": "member string, generation int, partitions array<string>",
+            "position_truncated": "partition string",
+        }
+        made = [("run", "g", *value) for value in values]
+        return spark.createDataFrame(made, f"run_id string, group string, seq long, {fields[kind]}")
+
+    tables = {
+        "partitions_assigned": rows("partitions_assigned", (1, "a", 1, ["t-0"]), (8, "b", 2, ["t-0"])),
+        "positions_reset": rows(
+            "positions_reset",
+            (2, "a", {"t-0": 0}, "earliest"), (5, "a", {"t-0": 300}, "truncated"), (9, "b", {"t-0": 340}, "committed"),
+        ),
+        "poll_returned": rows("poll_returned", (3, {"t-0": 600}), (6, {"t-0": 350})),
+        "position_truncated": rows("position_truncated", (4, "t-0")),
+    }  # fmt: skip
+    [again] = rereads(cast(Tables, tables)).collect()
+    assert (again["seq"], again["partition"], again["reread"]) == (9, "t-0", 10)
+    [overlooked] = rereads(cast(Tables, tables | {"position_truncated": rows("position_truncated")})).collect()
+    assert overlooked["reread"] == 600 - 340
 
 
 def test_what_stands_at_a_second_includes_its_own_instant(spark: SparkSession) -> None:
