@@ -8,6 +8,7 @@ import pytest
 from cluster import events as e
 from cluster.broker.requests import Requests
 from cluster.clients.validation import Validation
+from cluster.connection import Call
 from cluster.protocol import messages as m
 from tests.cluster.broker_flights import SECOND_US, cluster, flown
 
@@ -67,9 +68,12 @@ def test_a_leader_that_has_everything_lets_reading_go_on() -> None:
     asked: list[m.Request] = []
     with pytest.MonkeyPatch.context() as patch:
         serve = Requests.offset_for_leader_epoch
-        patch.setattr(
-            Requests, "offset_for_leader_epoch", lambda its, call: (asked.append(call.request), serve(its, call))
-        )
+
+        def served(requests: Requests, call: Call) -> None:
+            asked.append(call.request)
+            serve(requests, call)
+
+        patch.setattr(Requests, "offset_for_leader_epoch", served)
         flight = flown(cluster((10, "kill broker-1 for 12s"), (40, "elect preferred orders-0"), until_s=60))
     assert [one.partitions["orders-0"] for one in asked if isinstance(one, m.OffsetForLeaderEpochRequest)] == [
         (1, 0),

@@ -76,6 +76,15 @@ class Consumer:
         """The answer to a question of this consumer comes; None: its connection breaks."""
         self.asked[which][2](None if answer is None else m.OffsetForLeaderEpochResponse({P: answer}))
 
+    def due(self) -> bool:
+        """Whether poll() has something to ask or to throw now."""
+        return self.validation.due
+
+    def loses_it(self) -> None:
+        """A rebalance takes the partition away."""
+        self.fetcher.revoke((P,))
+        self.positions.revoked((P,))
+
     def refused(self, error: ErrorCode) -> None:
         """A fetch of the position is answered with an error."""
         self.fetcher._answered(1, m.FetchResponse([m.FetchedPartition(P, error)]))
@@ -106,8 +115,7 @@ def begun(policy: str = "earliest") -> Consumer:
 
 
 def again(made: Consumer) -> None:
-    made.positions.revoked((P,))
-    made.fetcher.revoke((P,))
+    made.loses_it()
     made.positions.assigned((P,))
 
 
@@ -129,7 +137,7 @@ EVENTS: dict[str, Callable[[Consumer], object]] = {
     "error": lambda made: made.answered((ErrorCode.FENCED_LEADER_EPOCH, -1, -1)),
     "no answer": lambda made: made.answered(None),
     "seek": lambda made: made.positions.seek(P, 7),
-    "revoked": lambda made: (made.positions.revoked((P,)), made.fetcher.revoke((P,))),
+    "revoked": lambda made: made.loses_it(),
     "out of range": lambda made: made.refused(ErrorCode.OFFSET_OUT_OF_RANGE),
     "fetch fenced": lambda made: made.refused(ErrorCode.FENCED_LEADER_EPOCH),
 }
@@ -180,14 +188,14 @@ def test_a_position_without_an_epoch_goes_on_with_the_new_leader_unasked() -> No
     made.positions.seek(P, 5)
     made.led_by(3, 2)
     assert (made.fetcher.leader_epochs, made.fetcher._by_leader) == ({P: 2}, {3: [P]})
-    assert not made.validation.due
+    assert not made.due()
 
 
 def test_another_leader_is_asked_at_once_and_the_former_ones_answer_is_ignored() -> None:
     made = begun()
-    assert not made.validation.due
+    assert not made.due()
     made.led_by(3, 2)
-    assert made.validation.due
+    assert made.due()
     made.validation.ask()
     assert made.asked[1][:2] == (3, m.OffsetForLeaderEpochRequest({P: (2, 0)}))
     made.answered(DIVERGES, 0)
@@ -214,9 +222,9 @@ def test_an_error_is_tried_again_after_the_backoff_with_fresh_metadata(error: Er
     made.answered(None if error is None else (error, -1, -1))
     assert made.stale == 1
     made.timeline.now_us = BACKOFF_US - 1
-    assert not made.validation.due
+    assert not made.due()
     made.timeline.now_us = BACKOFF_US
-    assert made.validation.due
+    assert made.due()
     made.validation.ask()
     assert [broker for broker, *_ in made.asked] == [2, 2]
     made.answered(VALID, 1)
@@ -226,16 +234,16 @@ def test_an_error_is_tried_again_after_the_backoff_with_fresh_metadata(error: Er
 def test_a_leader_that_does_not_answer_is_asked_again_after_the_request_timeout() -> None:
     made = begun()
     made.timeline.now_us = TIMEOUT_US - 1
-    assert not made.validation.due
+    assert not made.due()
     made.timeline.now_us = TIMEOUT_US
-    assert made.validation.due
+    assert made.due()
 
 
 def test_without_a_policy_the_next_poll_throws_with_where_the_logs_part() -> None:
     made = begun("none")
     made.answered(DIVERGES)
     assert (made.failures, made.state) == ([], ("AWAIT_VALIDATION", 600))
-    assert made.validation.due
+    assert made.due()
     made.validation.ask()
     where = "{t-0=OffsetAndMetadata{offset=300, leaderEpoch=0, metadata=''}}"
     assert made.failures == [f"LogTruncationException: Truncated partitions detected with divergent offsets {where}"]
