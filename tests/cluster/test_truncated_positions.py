@@ -6,10 +6,15 @@ from typing import Any
 import pytest
 
 from cluster import events as e
+from cluster.broker import requests
+from cluster.broker.leader_epochs import EpochEnd
 from cluster.broker.requests import Requests
 from cluster.clients.validation import Validation
 from cluster.connection import Call
 from cluster.protocol import messages as m
+from cluster.protocol.errors import ErrorCode
+from recordings.flight import fly, make_plan
+from recordings.scenario import load
 from tests.cluster.broker_flights import SECOND_US, cluster, flown
 
 UNCLEAN = (
@@ -69,9 +74,9 @@ def test_a_leader_that_has_everything_lets_reading_go_on() -> None:
     with pytest.MonkeyPatch.context() as patch:
         serve = Requests.offset_for_leader_epoch
 
-        def served(requests: Requests, call: Call) -> None:
+        def served(broker: Requests, call: Call) -> None:
             asked.append(call.request)
-            serve(requests, call)
+            serve(broker, call)
 
         patch.setattr(Requests, "offset_for_leader_epoch", served)
         flight = flown(cluster((10, "kill broker-1 for 12s"), (40, "elect preferred orders-0"), until_s=60))
@@ -112,3 +117,26 @@ def test_a_consumer_that_ignores_the_answer_reads_again_or_misses_records(
     late = flown(cluster((66, "stall g-1 for 30s"), *UNCLEAN, until_s=130, replication=2))
     counts = late.document["delivery"]["by_group"]["g"]
     assert counts["lost"] + counts["skipped"] > 0
+
+
+def nothing_parts(*_: object) -> tuple[ErrorCode, EpochEnd]:
+    """A leader that says of every epoch that it has all of it."""
+    return ErrorCode.NONE, EpochEnd(0, 1 << 40)
+
+
+BROKEN: list[tuple[object, str, Callable[..., object]]] = [
+    (Validation, "_answered", believes_every_position),
+    (Validation, "look", asks_nobody),
+    (requests, "end_of_epoch", nothing_parts),
+]
+
+
+@pytest.mark.parametrize(("owner", "name", "broken"), BROKEN)
+def test_the_library_notices(
+    monkeypatch: pytest.MonkeyPatch, owner: object, name: str, broken: Callable[..., object]
+) -> None:
+    plan = make_plan(load("unclean-election"), invariants=False)
+    monkeypatch.setattr(owner, name, broken)
+    failed = [str(each) for each in fly(plan).expectations if each["ok"] is False]
+    assert any("position_truncated" in words for words in failed), failed
+    assert any("delivery.by_group.billing.lost" in words for words in failed), failed
