@@ -13,6 +13,7 @@ from typing import Any
 
 from cluster.events import EVENT_KINDS, Event
 from recordings import (
+    kafka_log_assignments,
     kafka_log_consumers,
     kafka_log_groups,
     kafka_log_heartbeats,
@@ -26,6 +27,7 @@ Renderer = Callable[[Notes, Any], list[Line]]
 
 WRITERS = (
     kafka_log_consumers,
+    kafka_log_assignments,
     kafka_log_heartbeats,
     kafka_log_offsets,
     kafka_log_producers,

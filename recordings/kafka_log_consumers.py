@@ -11,7 +11,6 @@ from recordings.kafka_log_notes import Line, MemberNotes, Notes
 COORDINATOR = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
 INVOKER = "org.apache.kafka.clients.consumer.internals.ConsumerRebalanceListenerInvoker"
 CONSUMER = "org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer"
-STICKY = "org.apache.kafka.clients.consumer.internals.AbstractStickyAssignor"
 
 POLL_TIMEOUT = (
     "consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer than the"
@@ -72,6 +71,11 @@ def generation_of(notes: Notes, known: MemberNotes, generation: int, member_id: 
 def _own_generation(notes: Notes, known: MemberNotes) -> str:
     """The generation as the member knows it."""
     return generation_of(notes, known, known.generation, known.member_id)
+
+
+def assignment_text(partitions: tuple[str, ...]) -> str:
+    """An assignment as Java prints it."""
+    return f"Assignment(partitions=[{', '.join(partitions)}])"
 
 
 def optional(text: str) -> str:
@@ -164,6 +168,7 @@ def member_state_changed(notes: Notes, event: e.MemberStateChanged) -> list[Line
             lines = _put_off(notes, event, known, before)
             lines += [*_asks(notes, event, known), consumer_line(notes, member, "(Re-)joining group")]
             known.asked, known.joined_topics, known.join_arrived = "", known.topics, False
+            known.claimed = known.generation, tuple(known.owned)
         case "Revoking" if not known.hands_over:  # else it asks once it has given them up
             lines += _asks(notes, event, known)
         case "Syncing":
@@ -329,36 +334,6 @@ def subscription_changed(notes: Notes, event: e.SubscriptionChanged) -> list[Lin
     return [subscribed(notes, event.member)]
 
 
-def assignment_made(notes: Notes, event: e.AssignmentMade) -> list[Line]:
-    known, group = notes.member(event.member), notes.group(event.group)
-    known.counts = {topic: notes.partition_counts.get(topic, 0) for topic in notes.topics_of(event.group)}
-    lines = _final(event) if group.protocol == "sticky" else []
-    shares = ", ".join(f"{member_id}={_assignment(given)}" for member_id, given in event.assignments.items())
-    message = f"Finished assignment for group at generation {event.generation}: {{{shares}}}"
-    return [*lines, consumer_line(notes, event.member, message)]
-
-
-def sync_received(notes: Notes, event: e.SyncReceived) -> list[Line]:
-    """What a leader that is back in a Stable group wrote before it sent its SyncGroup: it assigns nothing."""
-    if not event.leader or notes.group(event.group).state != "Stable":
-        return []
-    message = (
-        f"Skipped assignment for returning static leader at generation {notes.member(event.member).generation}. The"
-        " static leader will continue with its existing assignment."
-    )
-    return [consumer_line(notes, event.member, message)]
-
-
-def _final(event: e.AssignmentMade) -> list[Line]:
-    """What the sticky assignor says itself; the cooperative one says it before it holds back what changes hands."""
-    shares = ", ".join(f"{member_id}=[{', '.join(given)}]" for member_id, given in event.assignments.items())
-    return [Line("INFO", "", f"Final assignment of partitions to consumers: \n{{{shares}}}", STICKY)]
-
-
-def _assignment(partitions: tuple[str, ...]) -> str:
-    return f"Assignment(partitions=[{', '.join(partitions)}])"
-
-
 # --- partitions -------------------------------------------------------------------------------------------------------
 
 
@@ -369,7 +344,7 @@ def partitions_assigned(notes: Notes, event: e.PartitionsAssigned) -> list[Line]
     given = notes.group(event.group).assignment.get(known.member_id, event.partitions)
     added = f"Adding newly assigned partitions: {', '.join(event.partitions)}"
     return [
-        consumer_line(notes, event.member, f"Notifying assignor about the new {_assignment(given)}"),
+        consumer_line(notes, event.member, f"Notifying assignor about the new {assignment_text(given)}"),
         consumer_line(notes, event.member, added, INVOKER),
     ]
 

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from cluster.assignors import Subscription
 from cluster.events import RebalanceStarted
 
 
@@ -20,7 +21,7 @@ class GroupNotes(msgspec.Struct):
     """What a coordinator's lines say of a group beyond the event itself.
 
     `told_joined`: the newcomer whose line came before the rebalance that it set off. `absent`: member ids that the
-    barrier closed without.
+    barrier closed without. `subscriptions`: by generation, what its members said, until its leader has assigned.
     """
 
     partition: str
@@ -33,6 +34,7 @@ class GroupNotes(msgspec.Struct):
     absent: list[str] = []
     cooperative: bool = False
     assignment: dict[str, tuple[str, ...]] = {}
+    subscriptions: dict[int, dict[str, Subscription]] = {}
 
 
 class PartitionNotes(msgspec.Struct):
@@ -59,8 +61,9 @@ class MemberNotes(msgspec.Struct):
     `asked`: the reason that it has given last for a rejoin; `hands_over`: it gives up what its assignment does not have
     any more (KIP-429); `unpositioned`: partitions that it was just given; `reset_to`: where it began to read them, and
     the leader epoch that came with that. `joined_topics`: what it subscribed to at its
-    last JoinGroup; `counts`: how many partitions each topic had that it assigned as a leader. `commits_in_hand`: its
-    coordinator (`found` last) has not answered them; `unheard`: nor will those be heard, for the connection is gone.
+    last JoinGroup; `claimed`: the generation and the partitions that it said there it had; `counts`: how many
+    partitions each topic had that it assigned as a leader. `commits_in_hand`: its coordinator (`found` last) has not
+    answered them; `unheard`: nor will those be heard, for the connection is gone.
     `beat_refused`: the error of a heartbeat that was refused, of which it does not know yet. `join_arrived`: its
     coordinator has seen its JoinGroup.
     """
@@ -83,6 +86,7 @@ class MemberNotes(msgspec.Struct):
     fenced_by_commit: bool = False
     former: str = ""
     joined_topics: tuple[str, ...] = ()
+    claimed: tuple[int, tuple[str, ...]] = (-1, ())
     counts: dict[str, int] = {}
     owned: dict[str, None] = {}
     unpositioned: dict[str, None] = {}

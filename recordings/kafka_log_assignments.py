@@ -1,0 +1,82 @@
+"""What the leader of a group writes when it assigns the partitions. One function a kind of event, by its name."""
+
+# ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
+
+from collections.abc import Mapping, Sequence
+
+from cluster import events as e
+from cluster.assignors import Subscription, TopicPartition
+from cluster.assignors.sticky import assign_sticky
+from recordings.kafka_log_consumers import assignment_text, consumer_line
+from recordings.kafka_log_notes import Line, Notes
+
+STICKY = "org.apache.kafka.clients.consumer.internals.AbstractStickyAssignor"
+
+
+COOPERATIVE = "cooperative-sticky"
+
+
+def join_barrier_completed(notes: Notes, event: e.JoinBarrierCompleted) -> list[Line]:
+    """What the members said in their JoinGroups is what the leader assigns by, also if it is late."""
+    if event.protocol == COOPERATIVE:
+        said = {member_id: _subscription(notes, client) for member_id, client in event.members.items()}
+        notes.group(event.group).subscriptions[event.generation] = said
+    return []
+
+
+def assignment_made(notes: Notes, event: e.AssignmentMade) -> list[Line]:
+    known, group = notes.member(event.member), notes.group(event.group)
+    known.counts = {topic: notes.partition_counts.get(topic, 0) for topic in notes.topics_of(event.group)}
+    lines = []
+    if event.generation in group.subscriptions:
+        lines.append(_final(before_holding_back(group.subscriptions[event.generation], event.assignments)))
+        group.subscriptions = {
+            number: said for number, said in group.subscriptions.items() if number > event.generation
+        }
+    elif group.protocol == "sticky":
+        lines.append(_final(event.assignments))
+    shares = ", ".join(f"{member_id}={assignment_text(given)}" for member_id, given in event.assignments.items())
+    message = f"Finished assignment for group at generation {event.generation}: {{{shares}}}"
+    return [*lines, consumer_line(notes, event.member, message)]
+
+
+def sync_received(notes: Notes, event: e.SyncReceived) -> list[Line]:
+    """What a leader that is back in a Stable group wrote before it sent its SyncGroup: it assigns nothing."""
+    if not event.leader or notes.group(event.group).state != "Stable":
+        return []
+    message = (
+        f"Skipped assignment for returning static leader at generation {notes.member(event.member).generation}. The"
+        " static leader will continue with its existing assignment."
+    )
+    return [consumer_line(notes, event.member, message)]
+
+
+def _final(assignments: Mapping[str, Sequence[object]]) -> Line:
+    """What both sticky assignors write themselves, by a logger that knows no client."""
+    shares = ", ".join(f"{member_id}=[{', '.join(map(str, given))}]" for member_id, given in assignments.items())
+    return Line("INFO", "", f"Final assignment of partitions to consumers: \n{{{shares}}}", STICKY)
+
+
+def _subscription(notes: Notes, member: str) -> Subscription:
+    """What a member said in its last JoinGroup."""
+    known = notes.member(member)
+    generation, claimed = known.claimed
+    owned = tuple(map(TopicPartition.parse, claimed))
+    return Subscription(known.joined_topics, owned, generation, known.instance_id or None)
+
+
+def before_holding_back(
+    subscriptions: Mapping[str, Subscription], assignments: Mapping[str, Sequence[str]]
+) -> Mapping[str, Sequence[object]]:
+    """The assignment that the cooperative assignor writes: with what it then holds back, because it changes hands.
+
+    It holds back only what a member owns: so the leader's partitions are those that it assigned and those owned.
+    """
+    given = {TopicPartition.parse(name) for names in assignments.values() for name in names}
+    owned = {name for subscription in subscriptions.values() for name in subscription.owned_partitions}
+    if owned <= given:
+        return assignments
+    counts: dict[str, int] = {}
+    for topic, number in given | owned:
+        counts[topic] = max(counts.get(topic, 0), number + 1)
+    return assign_sticky(counts, subscriptions).assignment
