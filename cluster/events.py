@@ -298,6 +298,14 @@ class ProducerIdAssigned(Event, frozen=True, kw_only=True):
     epoch: int
 
 
+class ProducerCoordinatorFound(Event, frozen=True, kw_only=True):
+    """FindCoordinator was answered with a broker. `of`: "transaction", or "group" for offsets of a transaction."""
+
+    producer: str
+    of: str
+    broker: int
+
+
 class BatchOpened(Event, frozen=True, kw_only=True):
     """The accumulator took `bytes` of `buffer.memory` for a new batch of this partition."""
 
@@ -573,6 +581,22 @@ class OffsetCommitRefused(Event, frozen=True, kw_only=True):
     session_deadline_us: int = -1
     member_id: str = ""
     offsets: dict[str, int] = {}
+
+
+class AutoCommitFailed(Event, frozen=True, kw_only=True):
+    """A commit of the consumer's own (partition → next offset) failed for good, and it goes on.
+
+    `during`: `poll` (`auto.commit.interval.ms`), `rejoin` (before it gives up partitions) or `close`.
+
+    `error`: of the answer; CommitFailedException or RebalanceInProgressException when it sent none, being in no group
+    (any more), or in none yet. A retriable one: no answer came in the time that it has before it must rejoin.
+    """
+
+    group: str
+    member: str
+    during: str
+    error: str
+    offsets: dict[str, int]
 
 
 class OffsetsExpired(Event, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ Source: `java.util.HashMap` (16 buckets that double when they are three quarters
 
 from collections.abc import Iterable
 
-from cluster.protocol.names import TopicPartition, java_string_hash
+from cluster.protocol.names import TopicPartition, java_string_hash, topic_of
 
 MASK_32 = 0xFFFF_FFFF
 
@@ -19,17 +19,22 @@ def hash_map_order(keys: Iterable[str], hash_of: dict[str, int]) -> list[str]:
     return sorted(known, key=lambda key: (hash_of[key] ^ hash_of[key] >> 16) & (buckets - 1))
 
 
+def consumed_order(partitions: Iterable[str]) -> list[str]:
+    """The partitions of a map of positions, such as `SubscriptionState.allConsumed` fills."""
+    found = {name: TopicPartition.parse(name) for name in partitions}
+    hashes = {
+        name: (31 * (31 + each.partition) + java_string_hash(each.topic)) & MASK_32 for name, each in found.items()
+    }
+    return hash_map_order(found, hashes)
+
+
 def commit_order(partitions: Iterable[str]) -> list[str]:
     """The partitions of an OffsetCommit: topics in a map by name, the partitions of each as a map of all had them.
 
     Source: `SubscriptionState.allConsumed`, `ConsumerCoordinator.sendOffsetCommitRequest`, `TopicPartition.hashCode`.
     """
-    found = {name: TopicPartition.parse(name) for name in partitions}
     by_topic: dict[str, list[str]] = {}
-    hashes = {
-        name: (31 * (31 + each.partition) + java_string_hash(each.topic)) & MASK_32 for name, each in found.items()
-    }
-    for name in hash_map_order(found, hashes):
-        by_topic.setdefault(found[name].topic, []).append(name)
+    for name in consumed_order(partitions):
+        by_topic.setdefault(topic_of(name), []).append(name)
     topics = hash_map_order(by_topic, {topic: java_string_hash(topic) & MASK_32 for topic in by_topic})
     return [name for topic in topics for name in by_topic[topic]]

@@ -83,9 +83,14 @@ def optional(text: str) -> str:
     return f"Optional[{text}]" if text else "Optional.empty"
 
 
-def _node(broker: int) -> str:
+def coordinator_node(broker: int) -> str:
     """A coordinator as a client prints it: ids count down from Integer.MAX_VALUE, for a connection of their own."""
-    return f"broker-{broker}:9092 (id: {2**31 - 1 - broker} rack: null)"
+    return node(broker, 2**31 - 1 - broker)
+
+
+def node(broker: int, number: int = -1) -> str:
+    """A broker as a client prints it, by its id unless another one is given."""
+    return f"broker-{broker}:9092 (id: {number if number >= 0 else broker} rack: null isFenced: false)"
 
 
 def member_declared(notes: Notes, event: e.MemberDeclared) -> list[Line]:
@@ -99,6 +104,7 @@ def member_started(notes: Notes, event: e.MemberStarted) -> list[Line]:
     known.running, known.generation, known.member_id, known.coordinator, known.asked = True, -1, "", -1, ""
     known.owned, known.unpositioned, known.fenced_by_commit = {}, {}, False
     known.commits_in_hand, known.beat_refused = 0, ""
+    known.ended_commits, known.joined, known.unread = [], False, []
     if event.member in notes.transactional_ids:
         known.subscribes_later = True  # when initTransactions() has returned
         return []
@@ -121,7 +127,7 @@ def coordinator_found(notes: Notes, event: e.CoordinatorFound) -> list[Line]:
     if event.broker != known.found:
         known.found, known.unheard = event.broker, 0  # what another one has in hand it does not tell any more
     known.coordinator = event.broker
-    return [consumer_line(notes, event.member, f"Discovered group coordinator {_node(event.broker)}")]
+    return [consumer_line(notes, event.member, f"Discovered group coordinator {coordinator_node(event.broker)}")]
 
 
 def coordinator_lost(notes: Notes, event: e.CoordinatorLost) -> list[Line]:
@@ -130,14 +136,14 @@ def coordinator_lost(notes: Notes, event: e.CoordinatorLost) -> list[Line]:
     known.coordinator = -1
     known.unheard += known.commits_in_hand
     known.commits_in_hand = 0
-    node, gone = _node(event.broker), str(event.disconnected).lower()
+    where, gone = coordinator_node(event.broker), str(event.disconnected).lower()
     message = (
-        f"Group coordinator {node} is unavailable or invalid due to cause: {event.cause}. isDisconnected: {gone}."
+        f"Group coordinator {where} is unavailable or invalid due to cause: {event.cause}. isDisconnected: {gone}."
         " Rediscovery will be attempted."
     )
     lines = [consumer_line(notes, event.member, message)]
     if not event.disconnected:
-        lines.append(consumer_line(notes, event.member, f"Requesting disconnect from last known coordinator {node}"))
+        lines.append(consumer_line(notes, event.member, f"Requesting disconnect from last known coordinator {where}"))
     api = JOINS.get(known.state)
     error = event.cause.removeprefix("error response ")
     if api and error in ERRORS:
@@ -166,8 +172,10 @@ def member_state_changed(notes: Notes, event: e.MemberStateChanged) -> list[Line
     match event.state:
         case "Joining" if not lines:
             lines = _put_off(notes, event, known, before)
-            lines += [*_asks(notes, event, known), consumer_line(notes, member, "(Re-)joining group")]
+            lines += [*_asks(notes, event, known), *(ended_commits(notes, member) if known.joined else ())]
+            lines += [consumer_line(notes, member, "(Re-)joining group"), *read_next(known)]
             known.asked, known.joined_topics, known.join_arrived = "", known.topics, False
+            known.joined = bool(known.ended_commits)
             known.claimed = known.generation, tuple(known.owned)
         case "Revoking" if not known.hands_over:  # else it asks once it has given them up
             lines += _asks(notes, event, known)
@@ -177,10 +185,23 @@ def member_state_changed(notes: Notes, event: e.MemberStateChanged) -> list[Line
             lines.append(consumer_line(notes, member, f"Successfully synced group in generation {now}"))
             lines += _update(notes, member, known)
         case "Left":
+            lines += ended_commits(notes, member) if event.reason == reasons.CLOSED else []
             lines += _left(notes, event, known)
         case _:
             pass
     return lines
+
+
+def join_received(notes: Notes, event: e.JoinReceived) -> list[Line]:
+    """By the time that its JoinGroup has arrived, a member is in its next poll()."""
+    return ended_commits(notes, event.member) if notes.member(event.member).joined else []
+
+
+def ended_commits(notes: Notes, member: str) -> list[Line]:
+    """What poll() says at its beginning of auto commits that have ended since: their callbacks are invoked there."""
+    known = notes.member(member)
+    messages, known.ended_commits, known.joined = known.ended_commits, [], False
+    return [consumer_line(notes, member, message, level="WARN") for message in messages]
 
 
 def _put_off(notes: Notes, event: e.MemberStateChanged, known: MemberNotes, before: str) -> list[Line]:
@@ -189,7 +210,7 @@ def _put_off(notes: Notes, event: e.MemberStateChanged, known: MemberNotes, befo
         message = "SyncGroup failed: The group began another rebalance. Need to re-join the group. Sent generation was"
         return [consumer_line(notes, event.member, f"{message} {_own_generation(notes, known)}")]
     if before == "Joining" and event.reason == reasons.rebalance_failed("COORDINATOR_LOAD_IN_PROGRESS"):
-        message = f"JoinGroup failed: Coordinator {_node(known.coordinator)} is loading the group."
+        message = f"JoinGroup failed: Coordinator {coordinator_node(known.coordinator)} is loading the group."
         return [consumer_line(notes, event.member, message)]
     return []
 
@@ -267,7 +288,13 @@ def _refused(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> l
     known.asked = event.reason
     beat, known.beat_refused = known.beat_refused, ""
     if beat and api != "HEARTBEAT":
-        lines.append(stale_heartbeat(notes, event.member, sent, beat))
+        known.unread.append(stale_heartbeat(notes, event.member, sent, beat))
+    return lines
+
+
+def read_next(known: MemberNotes) -> list[Line]:
+    """What a client says of answers that lie behind the last in its socket, when it looks into that again."""
+    lines, known.unread = known.unread, []
     return lines
 
 
@@ -293,7 +320,7 @@ def _left(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> list
     lines = [consumer_line(notes, member, POLL_TIMEOUT, level="WARN")] if slow else []
     if not known.instance_id and member_id and known.coordinator >= 0:
         due = reasons.POLL_TIMEOUT if slow else reasons.CLOSED
-        coordinator = _node(known.coordinator)
+        coordinator = coordinator_node(known.coordinator)
         message = f"Member {member_id} sending LeaveGroup request to coordinator {coordinator} due to {due}"
         lines.append(consumer_line(notes, member, message))
     known.generation, known.member_id, known.asked = -1, "", LEAVING

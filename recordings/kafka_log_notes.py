@@ -60,12 +60,13 @@ class MemberNotes(msgspec.Struct):
 
     `asked`: the reason that it has given last for a rejoin; `hands_over`: it gives up what its assignment does not have
     any more (KIP-429); `unpositioned`: partitions that it was just given; `reset_to`: where it began to read them, and
-    the leader epoch that came with that. `joined_topics`: what it subscribed to at its
-    last JoinGroup; `claimed`: the generation and the partitions that it said there it had; `counts`: how many
-    partitions each topic had that it assigned as a leader. `commits_in_hand`: its coordinator (`found` last) has not
-    answered them; `unheard`: nor will those be heard, for the connection is gone.
-    `beat_refused`: the error of a heartbeat that was refused, of which it does not know yet. `join_arrived`: its
-    coordinator has seen its JoinGroup.
+    the leader epoch that came with that. `joined_topics`: what it subscribed to at its last JoinGroup; `claimed`: the
+    generation and the partitions that it said there it had; `counts`: how many partitions each topic had that it
+    assigned as a leader. `commits_in_hand`: its coordinator (`found` last) has not answered them; `unheard`: nor will
+    those be heard, for the connection is gone; `ended_commits`: what its next poll() says of them, which has begun when
+    something happens after it has `joined`. `unread`: what it says of answers that it has not read yet. `beat_refused`:
+    the error of a heartbeat that was refused, of which it does not know yet. `join_arrived`: its coordinator has seen
+    its JoinGroup.
     """
 
     group: str = ""
@@ -77,6 +78,9 @@ class MemberNotes(msgspec.Struct):
     found: int = -1
     commits_in_hand: int = 0
     unheard: int = 0
+    ended_commits: list[str] = []
+    joined: bool = False
+    unread: list[Line] = []
     beat_refused: str = ""
     running: bool = False
     asked: str = ""

@@ -3,8 +3,17 @@
 # ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
 
 from cluster import events as e
-from recordings.java_maps import commit_order
-from recordings.kafka_log_consumers import CONSUMER, ERRORS, consumer_line, generation_of, optional
+from recordings.java_maps import commit_order, consumed_order
+from recordings.kafka_log_consumers import (
+    CONSUMER,
+    ERRORS,
+    consumer_line,
+    ended_commits,
+    generation_of,
+    node,
+    optional,
+    read_next,
+)
 from recordings.kafka_log_notes import Line, MemberNotes, Notes
 
 UTILS = "org.apache.kafka.clients.consumer.internals.ConsumerUtils"
@@ -12,6 +21,41 @@ SUBSCRIPTIONS = "org.apache.kafka.clients.consumer.internals.SubscriptionState"
 COLLECTOR = "org.apache.kafka.clients.consumer.internals.FetchCollector"
 
 RETRIABLE = {"REQUEST_TIMED_OUT", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
+
+UNSENT = {
+    "CommitFailedException": (
+        "Offset commit cannot be completed since the consumer is not part of an active group for auto partition"
+        " assignment; it is likely that the consumer was kicked out of the group."
+    ),
+    "RebalanceInProgressException": (
+        "Offset commit cannot be completed since the consumer is undergoing a rebalance for auto partition assignment."
+        " You can try completing the rebalance by calling poll() and then retry the operation."
+    ),
+}
+"""What a client's own exceptions say, when it does not send a commit."""
+
+_GONE = (
+    "Commit cannot be completed since the group has already rebalanced and assigned the partitions to another member."
+    " This means that the time between subsequent calls to poll() was longer than the configured max.poll.interval.ms,"
+    " which typically implies that the poll loop is spending too much time message processing. You can address this"
+    " either by increasing max.poll.interval.ms or by reducing the maximum size of batches returned in poll() with"
+    " max.poll.records."
+)
+FAILED = {
+    "UNKNOWN_MEMBER_ID": _GONE,
+    "ILLEGAL_GENERATION": _GONE,
+    "REBALANCE_IN_PROGRESS": (
+        "Offset commit cannot be completed since the consumer group is executing a rebalance at the moment. You can try"
+        " completing the rebalance by calling poll() and then retry commit again"
+    ),
+}
+"""What the exception of a refused commit says, where it is not the error's own text."""
+
+STALE = (
+    "Offset commit cannot be completed since the consumer member's generation is already stale, meaning it has already"
+    " participated another rebalance and got a new generation. You can try completing the rebalance by calling poll()"
+    " and then retry commit again"
+)
 
 
 def offset_commit_refused(notes: Notes, event: e.OffsetCommitRefused) -> list[Line]:
@@ -38,6 +82,43 @@ def offset_commit_refused(notes: Notes, event: e.OffsetCommitRefused) -> list[Li
         message = f"OffsetCommit failed with {sent} due to group instance id {instance} fenced"
         lines.append(consumer_line(notes, event.member, message))
     return lines
+
+
+def auto_commit_failed(notes: Notes, event: e.AutoCommitFailed) -> list[Line]:
+    """The callback of an asynchronous one waits for the next poll(), where rejoining does not."""
+    known, said = notes.member(event.member), _exception(notes, event)
+    lines = []
+    if event.error in UNSENT:
+        message = "Failing OffsetCommit request since the consumer is not part of an active group"
+        lines.append(consumer_line(notes, event.member, message))
+    offsets = ", ".join(f"{name}={_offset(notes, event, name)}" for name in consumed_order(event.offsets))
+    if event.during == "close":
+        message = f"Synchronous auto-commit of offsets {{{offsets}}} failed: {said}"
+        return [*ended_commits(notes, event.member), *lines, consumer_line(notes, event.member, message, level="WARN")]
+    if event.during == "rejoin":
+        lines += read_next(known)
+        why = "joinPrepare timeout. Will" if event.error in RETRIABLE else f"{said}. Will"
+        message = f"Asynchronous auto-commit of offsets failed: {why} continue to join group"
+        message += "" if event.error in RETRIABLE else "."
+        lines.append(consumer_line(notes, event.member, message, level="ERROR"))
+    if event.error in RETRIABLE or event.error == "FENCED_INSTANCE_ID":
+        return lines  # the one is said at level DEBUG, of the other poll() throws
+    known.ended_commits.append(f"Asynchronous auto-commit of offsets {{{offsets}}} failed: {said}")
+    return lines if event.during == "rejoin" else [*lines, *ended_commits(notes, event.member)]
+
+
+def _exception(notes: Notes, event: e.AutoCommitFailed) -> str:
+    """What the exception of a commit that failed for good says."""
+    known = notes.member(event.member)
+    if event.error in {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"} and known.state == "Joining" and not known.asked:
+        return STALE  # it has joined again since it sent the commit
+    return UNSENT.get(event.error) or FAILED.get(event.error) or ERRORS.get(event.error, event.error)
+
+
+def _offset(notes: Notes, event: e.AutoCommitFailed, partition: str) -> str:
+    offset = event.offsets[partition]
+    epoch = notes.read_epoch(event.member, partition, offset)
+    return f"OffsetAndMetadata{{offset={offset}, leaderEpoch={'null' if epoch is None else epoch}, metadata=''}}"
 
 
 def session_renewed(notes: Notes, event: e.SessionRenewed) -> list[Line]:
@@ -143,7 +224,7 @@ def _fetch_position(notes: Notes, member: str, partition: str, offset: int) -> s
 def _position_text(notes: Notes, partition: str, offset: int, epoch: int | None) -> str:
     known = notes.partition(partition)
     offset_epoch = "Optional.empty" if epoch is None else f"Optional[{epoch}]"
-    leader = f"Optional[broker-{known.leader}:9092 (id: {known.leader} rack: null)]"
+    leader = f"Optional[{node(known.leader)}]"
     current = (
         f"LeaderAndEpoch{{leader={leader if known.leader >= 0 else 'Optional.empty'}, epoch={known.leader_epoch}}}"
     )

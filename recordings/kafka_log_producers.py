@@ -3,7 +3,7 @@
 # ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
 
 from cluster import events as e
-from recordings.kafka_log_consumers import subscribed
+from recordings.kafka_log_consumers import node, subscribed
 from recordings.kafka_log_notes import Line, Notes
 
 SENDER = "org.apache.kafka.clients.producer.internals.Sender"
@@ -65,6 +65,11 @@ def producer_id_assigned(notes: Notes, event: e.ProducerIdAssigned) -> list[Line
         notes.member(event.producer).subscribes_later = False
         lines.append(subscribed(notes, event.producer))
     return lines
+
+
+def producer_coordinator_found(notes: Notes, event: e.ProducerCoordinatorFound) -> list[Line]:
+    message = f"Discovered {event.of} coordinator {node(event.broker)}"
+    return [_producer(notes, event.producer, message, TRANSACTIONS)]
 
 
 def batch_retried(notes: Notes, event: e.BatchRetried) -> list[Line]:

@@ -7,13 +7,16 @@ its own commits. Whatever trying again can help commitSync tries again for its t
 Source: `ConsumerCoordinator.sendOffsetCommitRequest`, `OffsetCommitResponseHandler`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from cluster import events as e
 from cluster.clients.member import Identity, Member
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
+
+IN_NO_GROUP, REBALANCING = "CommitFailedException", "RebalanceInProgressException"
+"""What a commit fails with that its own client does not send."""
 
 Ended = Callable[[ErrorCode], object]
 """What is done when a commit has ended, with its error."""
@@ -40,15 +43,19 @@ class Commits:
             consumer.group, consumer.generation, consumer.member_id, consumer.instance_id, offsets, consumer.name
         )
 
-    def send(self, ended: Ended | None = None) -> bool:
-        """commitAsync, or the auto commit of a poll(); false when there is nothing to send, or nobody to send it to."""
+    def send(self, ended: Ended | None = None, *, during: str = "") -> bool:
+        """commitAsync, or an auto commit; false when there is nothing to send, or nobody to send it to.
+
+        `during`: of an auto commit, as in `AutoCommitFailed`.
+        """
         request = self._request()
         if request is None:
             return False
-        self._consumer.send_to_coordinator(request, partial(self._answered, self._consumer.identity, ended))
+        answered = partial(self._answered, self._consumer.identity, request, ended, during)
+        self._consumer.send_to_coordinator(request, answered)
         return True
 
-    async def once(self) -> bool:
+    async def once(self, during: str = "") -> bool:
         """Send the positions and wait for the answer: true when they are stored, or when there is nothing to store."""
         consumer = self._consumer
         request = self._request()
@@ -58,7 +65,7 @@ class Commits:
                 self._not_a_member()
             return not consumer.fetcher.positions
         sent_as = consumer.identity
-        return self._answered(sent_as, None, await consumer.ask_coordinator(request))
+        return self._answered(sent_as, request, None, during, await consumer.ask_coordinator(request))
 
     def _not_a_member(self) -> None:
         """CommitFailedException without a request: the consumer was thrown out, or left for a slow poll()."""
@@ -68,13 +75,33 @@ class Commits:
                 group=consumer.group,
                 member=consumer.name,
                 generation=consumer.generation,
-                error="CommitFailedException",
+                error=IN_NO_GROUP,
                 member_id=consumer.member_id,
                 offsets=dict(consumer.fetcher.positions),
             )
         )
 
-    def _answered(self, sent_as: Identity, ended: Ended | None, response: m.OffsetCommitResponse | None) -> bool:
+    def auto_refused(self, during: str, error: str) -> None:
+        """An auto commit that cannot be sent: the consumer is in no group."""
+        if self._consumer.fetcher.positions:
+            self.auto_failed(during, error, self._consumer.fetcher.positions)
+
+    def auto_failed(self, during: str, error: str, offsets: Mapping[str, int]) -> None:
+        """An auto commit that has failed for good: nobody is told but who reads the log."""
+        consumer = self._consumer
+        failed = e.AutoCommitFailed(
+            group=consumer.group, member=consumer.name, during=during, error=error, offsets=dict(offsets)
+        )
+        consumer.tell(failed)
+
+    def _answered(
+        self,
+        sent_as: Identity,
+        request: m.OffsetCommitRequest,
+        ended: Ended | None,
+        during: str,
+        response: m.OffsetCommitResponse | None,
+    ) -> bool:
         """An OffsetCommit ended: true when all of it is stored."""
         if response is None:
             self.error = ErrorCode.NETWORK_EXCEPTION
@@ -83,6 +110,8 @@ class Commits:
             self.error = next(errors, ErrorCode.NONE)
             if self.error is not ErrorCode.NONE:
                 self._refused(self.error, sent_as)
+            if during and self.error is not ErrorCode.NONE and not self.error.retriable:
+                self.auto_failed(during, self.error.name, {name: sent[0] for name, sent in request.offsets.items()})
         if ended is not None:
             ended(self.error)
         return self.error is ErrorCode.NONE

@@ -205,7 +205,8 @@ class Consumer(Member):
 
     def _auto_commit(self) -> None:
         """The auto commit of a poll(): without a coordinator it leaves when one is found."""
-        if self.membership.commits.send(self._auto_commit_ended) or self.coordinator >= 0 or not self.stable:
+        sent = self.membership.commits.send(self._auto_commit_ended, during="poll")
+        if sent or self.coordinator >= 0 or not self.stable:
             self.schedule_auto_commit()
 
     def _auto_commit_ended(self, error: ErrorCode) -> None:

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from cluster import events as e
-from cluster.clients.commits import Commits
+from cluster.clients.commits import IN_NO_GROUP, Commits
 from cluster.clients.dealing import AssignorFailed, deal, metadata_of
 from cluster.clients.member import MS, Identity, Member
 from cluster.clients.positions import Positions
@@ -77,6 +77,11 @@ class Joining:
     def over(self) -> bool:
         """Whether it is neither needed nor under way (`rejoinNeededOrPending`)."""
         return not self.needed and self.phase is Phase.IDLE and self._answer is None
+
+    @property
+    def under_way(self) -> bool:
+        """Whether JoinGroup or SyncGroup is: the group rebalances, and no commit is sent."""
+        return self.phase in (Phase.JOINING, Phase.SYNCING)
 
     @property
     def has_answer(self) -> bool:
@@ -147,10 +152,13 @@ class Joining:
         consumer = self._consumer
         if self._prepare_until_us is None:
             self._prepare_until_us = consumer.timeline.now_us + consumer.max_poll_interval_us
-        if consumer.auto_commit and consumer.stable and not self._committed and self._commits.send(self._commit_ended):
-            self.phase = Phase.PREPARING
-            consumer.held_back = not consumer.cooperative  # eager: pending revocation, poll() returns none of them
-            return
+        if consumer.auto_commit and not self._committed:
+            if consumer.stable and self._commits.send(self._commit_ended, during="rejoin"):
+                self.phase = Phase.PREPARING
+                consumer.held_back = not consumer.cooperative  # eager: pending revocation, poll() returns none of them
+                return
+            if consumer.generation < 0:
+                self._commits.auto_refused("rejoin", IN_NO_GROUP)
         self._prepared, self._committed, self._prepare_until_us = True, False, None
         consumer.held_back = False
         lost = consumer.generation < 0 or not consumer.member_id
@@ -168,6 +176,8 @@ class Joining:
             self._rest()
         else:
             self._committed = True
+            if error.retriable:
+                self._commits.auto_failed("rejoin", error.name, {})
         self._consumer.want_attention()
 
     def drop(self, partitions: tuple[str, ...], *, lost: bool) -> None:

@@ -7,7 +7,7 @@ Source: `AbstractCoordinator`, `ConsumerCoordinator`.
 """
 
 from cluster import events as e
-from cluster.clients.commits import Commits
+from cluster.clients.commits import IN_NO_GROUP, REBALANCING, Commits
 from cluster.clients.coordinator_lookup import CoordinatorLookup
 from cluster.clients.joining import Joining
 from cluster.clients.member import Identity, Member
@@ -141,14 +141,14 @@ class GroupMembership:
 
     # --- commits ------------------------------------------------------------------------------------------------------
 
-    async def commit_sync(self, timeout_us: int) -> bool:
+    async def commit_sync(self, timeout_us: int, *, during: str = "") -> bool:
         """commitSync: true when the offsets are stored, or when there is nothing to store.
 
         Whatever trying again can help is tried again until time is up, with another coordinator if need be.
         """
         consumer, commits = self._consumer, self.commits
         deadline_us = consumer.timeline.now_us + timeout_us
-        while not await commits.once():
+        while not await commits.once(during):
             if not consumer.stable or consumer.timeline.now_us >= deadline_us:
                 return False
             if consumer.coordinator >= 0 and not commits.error.retriable:
@@ -167,8 +167,8 @@ class GroupMembership:
         consumer = self._consumer
         until_us = consumer.timeline.now_us + CLOSE_TIMEOUT_US
         if consumer.owned:
-            if consumer.auto_commit and consumer.stable:
-                await self.commit_sync(CLOSE_TIMEOUT_US)
+            if consumer.auto_commit:
+                await self._commit_at_close()
             if consumer.owned:
                 self.joining.drop(consumer.owned, lost=not consumer.stable)
         consumer.heartbeats_off()
@@ -177,6 +177,13 @@ class GroupMembership:
             consumer.set_state("Left", reasons.CLOSED)
             consumer.send_to_coordinator(m.LeaveGroupRequest(consumer.group, (leaving,)), _ignore)
         await consumer.coordinator_answers(until_us)
+
+    async def _commit_at_close(self) -> None:
+        """The last auto commit: a consumer that is in no group, or in none yet, does not send it."""
+        if self._consumer.stable:
+            await self.commit_sync(CLOSE_TIMEOUT_US, during="close")
+        elif self._consumer.coordinator >= 0:
+            self.commits.auto_refused("close", REBALANCING if self.joining.under_way else IN_NO_GROUP)
 
 
 def _ignore(_: object) -> None:

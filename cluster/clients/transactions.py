@@ -127,6 +127,7 @@ class Coordinator:
             response: m.FindCoordinatorResponse | None = await host.ask(host.any_broker(), request)
             if response is not None and response.error is ErrorCode.NONE:
                 self._broker, self._found = response.broker, True
+                host.tell(e.ProducerCoordinatorFound(producer=host.name, of=self._kind, broker=response.broker))
             else:
                 host.try_another_broker()
                 await host.sleep(host.retry_backoff_us)

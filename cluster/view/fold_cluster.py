@@ -266,6 +266,10 @@ def producer_id_assigned(view: ClusterView, event: e.ProducerIdAssigned) -> None
     producer.producer_id, producer.epoch = event.producer_id, event.epoch
 
 
+def producer_coordinator_found(view: ClusterView, event: e.ProducerCoordinatorFound) -> None:
+    """Where a transaction is coordinated is known from its partition's leader."""
+
+
 def batch_opened(view: ClusterView, event: e.BatchOpened) -> None:
     view.producers[event.producer].buffered_bytes += event.bytes
 

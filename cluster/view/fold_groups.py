@@ -252,6 +252,10 @@ def _forget_append_times(view: ClusterView, name: str, before_us: int) -> None:
         del times_us[:done]
 
 
+def auto_commit_failed(view: ClusterView, event: e.AutoCommitFailed) -> None:
+    """What is committed is what it was."""
+
+
 def offset_commit_refused(view: ClusterView, event: e.OffsetCommitRefused) -> None:
     if event.session_deadline_us >= 0:
         view.groups[event.group].session_deadlines_us[event.member_id] = event.session_deadline_us

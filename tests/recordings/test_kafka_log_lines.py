@@ -339,7 +339,7 @@ def test_a_coordinator_that_is_lost() -> None:
     def lost(cause: str, *, disconnected: bool) -> Event:
         return e.CoordinatorLost(group="billing", member="billing-1", broker=2, cause=cause, disconnected=disconnected)
 
-    node = "broker-2:9092 (id: 2147483645 rack: null)"
+    node = "broker-2:9092 (id: 2147483645 rack: null isFenced: false)"
     assert lines_of(lost("error response NOT_COORDINATOR", disconnected=False)) == [
         (
             f"{CLIENT}Group coordinator {node} is unavailable or invalid due to cause: error response NOT_COORDINATOR."
@@ -375,7 +375,7 @@ def test_leaving_is_said_before_the_coordinator_hears_of_it() -> None:
             " size of batches returned in poll() with max.poll.records."
         ),
         (
-            f"{CLIENT}Member {ID} sending LeaveGroup request to coordinator broker-2:9092 (id: 2147483645 rack: null) due to"
+            f"{CLIENT}Member {ID} sending LeaveGroup request to coordinator broker-2:9092 (id: 2147483645 rack: null isFenced: false) due to"
             " consumer poll timeout has expired."
         ),
         f"{CLIENT}Resetting generation and member id due to: consumer pro-actively leaving the group",
@@ -431,7 +431,7 @@ def test_where_reading_begins() -> None:
     committed = e.PositionsReset(group="billing", member="billing-1", positions={"orders-0": 4}, reason="committed")
     position = (
         "FetchPosition{offset=5, offsetEpoch=Optional.empty, currentLeader=LeaderAndEpoch{leader=Optional[broker-1:9092"
-        " (id: 1 rack: null)], epoch=0}}"
+        " (id: 1 rack: null isFenced: false)], epoch=0}}"
     )
     gone = e.PositionOutOfRange(group="billing", member="billing-1", partition="orders-0", position=5, reset="latest")
     assert lines_of(given, reset, gone, reset) == [

@@ -121,6 +121,17 @@ def test_the_replica_that_comes_back_is_the_last_of_the_isr() -> None:
     assert lines_of(away, back)[-1].startswith("[Partition orders-0 broker=1] ISR updated to 2,3,1 ")
 
 
+@pytest.mark.parametrize("of", ["transaction", "group"])
+def test_a_transactional_producer_says_which_coordinators_it_has_found(of: str) -> None:
+    declared = e.ProducerDeclared(producer="pay-1", topics=("orders",), rate_per_second=1.0, transactional_id="pay")
+    assert lines_of(declared, e.ProducerCoordinatorFound(producer="pay-1", of=of, broker=2)) == [
+        (
+            f"[Producer clientId=pay-1, transactionalId=pay] Discovered {of} coordinator broker-2:9092 (id: 2 rack: null"
+            " isFenced: false)"
+        )
+    ]
+
+
 def test_a_transactional_producer_says_its_id_once_and_why_it_cannot_go_on() -> None:
     client = "[Producer clientId=pay-1, transactionalId=pay] "
     declared = e.ProducerDeclared(producer="pay-1", topics=("orders",), rate_per_second=1.0, transactional_id="pay")

@@ -235,5 +235,7 @@ _COMMON = (
     e.HeartbeatAnswered,
     e.SessionRenewed,
     e.AssignmentMade,
+    e.AutoCommitFailed,
+    e.ProducerCoordinatorFound,
 )
 """Events of which no line of the log of events is made."""
