@@ -306,6 +306,18 @@ class ProducerCoordinatorFound(Event, frozen=True, kw_only=True):
     broker: int
 
 
+class SequenceInDoubt(Event, frozen=True, kw_only=True):
+    """Nothing of a partition is in flight, and a batch that was given up may be missing: the epoch is to be raised.
+
+    `acknowledged`: the last sequence number that is in the log for certain, -1 for none; `following`: the next one.
+    """
+
+    producer: str
+    partition: str
+    acknowledged: int
+    following: int
+
+
 class BatchOpened(Event, frozen=True, kw_only=True):
     """The accumulator took `bytes` of `buffer.memory` for a new batch of this partition."""
 

@@ -128,6 +128,7 @@ class Notes:
         self.controller = -1
         self.starting: dict[int, None] = {}  # brokers that take no connections yet
         self.stopping: dict[int, StopNotes] = {}  # brokers that were asked to stop
+        self.away: dict[int, None] = {}  # brokers whose process has ended
         self.coordinating: dict[str, None] = {}  # internal partitions that some group of the scenario depends on
 
     def group(self, name: str) -> GroupNotes:

@@ -72,6 +72,14 @@ def producer_coordinator_found(notes: Notes, event: e.ProducerCoordinatorFound) 
     return [_producer(notes, event.producer, message, TRANSACTIONS)]
 
 
+def sequence_in_doubt(notes: Notes, event: e.SequenceInDoubt) -> list[Line]:
+    message = (
+        f"No inflight batches remaining for {event.partition}, last ack'd sequence for partition is"
+        f" {event.acknowledged}, next sequence is {event.following}. Going to bump epoch and reset sequence numbers."
+    )
+    return [_producer(notes, event.producer, message, TRANSACTIONS)]
+
+
 def batch_retried(notes: Notes, event: e.BatchRetried) -> list[Line]:
     message = f"Got error produce response on topic-partition {event.partition}, retrying. Error: {event.error}"
     lines = [_producer(notes, event.producer, message, SENDER, "WARN")]

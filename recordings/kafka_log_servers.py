@@ -42,7 +42,7 @@ def _java(value: object) -> str:
 def broker_started(notes: Notes, event: e.BrokerStarted) -> list[Line]:
     notes.stopping.pop(event.broker, None)
     if event.serves:
-        return _serves(event.broker)
+        return [*_serves(event.broker), *_follows_again(notes, event.broker)]
     notes.starting[event.broker] = None
     return [_transition(event.broker, "SHUTDOWN", "STARTING")]
 
@@ -63,7 +63,8 @@ def _server(broker: int, message: str, level: str = "INFO") -> Line:
 def broker_state_changed(notes: Notes, event: e.BrokerStateChanged) -> list[Line]:
     if event.state == "Running":
         notes.starting.pop(event.broker, None)
-        return [_transition(event.broker, "STARTING", "STARTED"), *_serves(event.broker)]
+        lines = [_transition(event.broker, "STARTING", "STARTED"), *_serves(event.broker)]
+        return [*lines, *_follows_again(notes, event.broker)]
     notes.stopping[event.broker] = StopNotes(event.at_us)
     return _shutting_down(event.broker)
 
@@ -72,10 +73,20 @@ def _shutting_down(broker: int) -> list[Line]:
     return [_transition(broker, "STARTED", "SHUTTING_DOWN"), _server(broker, "shutting down")]
 
 
+def _follows_again(notes: Notes, broker: int) -> list[Line]:
+    """A broker that was away learns whom to follow."""
+    if broker not in notes.away:
+        return []
+    del notes.away[broker]
+    empty = [name for name, known in notes.partitions.items() if broker in known.replicas and _is_empty(known)]
+    return [line for name in empty if notes.concerns_the_scenario(name) for line in _begins_empty(notes, name, broker)]
+
+
 def broker_stopped(notes: Notes, event: e.BrokerStopped) -> list[Line]:
     stop, broker = notes.stopping.get(event.broker), event.broker
     starting = broker in notes.starting
     notes.starting.pop(broker, None)
+    notes.away[broker] = None
     if event.how != "stop" or starting:  # `BrokerServer.shutdown` returns at once unless it is STARTED
         return []
     completed = [_server(broker, "shut down completed"), _transition(broker, "SHUTTING_DOWN", "SHUTDOWN")]
@@ -206,7 +217,25 @@ def leadership_taken(notes: Notes, event: e.LeadershipTaken) -> list[Line]:
         f" adding replicas [] and removing replicas [] {under}. Previous leader Some({partition.previous_leader}) and"
         f" previous leader epoch was {partition.previous_epoch}."
     )
-    return [Line("INFO", f"[Broker id={event.broker}] ", message, STATE_CHANGE)]
+    lines = [Line("INFO", f"[Broker id={event.broker}] ", message, STATE_CHANGE)]
+    if _is_empty(partition):
+        followers = [one for one in partition.replicas if one not in notes.away]
+        lines += [line for one in followers for line in _begins_empty(notes, event.partition, one)]
+    return lines
+
+
+def _is_empty(partition: PartitionNotes) -> bool:
+    """Whether a log has never had a record."""
+    return not partition.epochs and partition.log_end == 0
+
+
+def _begins_empty(notes: Notes, name: str, follower: int) -> list[Line]:
+    """A follower without a leader epoch of its own truncates to its high watermark; others ask where to cut."""
+    partition = notes.partition(name)
+    if partition.leader in {-1, follower}:
+        return []
+    offset, last = partition.high_watermark, partition.log_end - 1
+    return _log(name, follower, f"Truncating to {offset} has no effect as the largest offset in the log is {last}")
 
 
 def isr_changed(notes: Notes, event: e.IsrChanged) -> list[Line]:

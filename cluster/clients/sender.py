@@ -176,9 +176,10 @@ class Sender(SenderBooks):
         self._host.pull()
         self._expire(now_us)
         self._draining = False
-        self._sequences.resolve(self._settled)
+        in_doubt = self._sequences.resolve(self._settled)
         if self._sequences.to_rewrite:
             if self._host.transactions is None:
+                self._tell_in_doubt(in_doubt)
                 self._begin_epoch()
             else:
                 self._host.transactions.must_bump = True

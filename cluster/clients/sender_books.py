@@ -11,7 +11,7 @@ from typing import Any
 from cluster import events as e
 from cluster.clients.accumulator import UNSENT, Accumulator, ProducerBatch
 from cluster.clients.sender_host import SenderHost
-from cluster.clients.sequences import Sequences
+from cluster.clients.sequences import Sequence, Sequences
 from cluster.protocol.errors import ErrorCode
 
 MS = 1_000
@@ -91,6 +91,17 @@ class SenderBooks:
             )
         )
         self._host.memory_is_free()
+
+    def _tell_in_doubt(self, sequences: list[tuple[str, Sequence]]) -> None:
+        for partition, sequence in sequences:
+            self._host.tell(
+                e.SequenceInDoubt(
+                    producer=self._host.name,
+                    partition=partition,
+                    acknowledged=sequence.acknowledged - 1,
+                    following=sequence.following,
+                )
+            )
 
     def _landed(self, batch: ProducerBatch) -> None:
         """A batch is not in flight any more."""

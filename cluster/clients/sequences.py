@@ -76,16 +76,20 @@ class Sequences:
             self.to_rewrite[batch.partition] = None
         return first or batch.partition in self.unresolved
 
-    def resolve(self, settled: Callable[[str], bool]) -> None:
+    def resolve(self, settled: Callable[[str], bool]) -> list[tuple[str, Sequence]]:
         """Of partitions of which nothing is under way any more: was the batch that was given up appended?
 
-        If so, a later one was acknowledged and the sequence goes on. Source: `maybeResolveSequences`.
+        If so, a later one was acknowledged and the sequence goes on; the others are returned.
+        Source: `maybeResolveSequences`.
         """
+        in_doubt = []
         for name in [name for name in self.unresolved if settled(name)]:
             del self.unresolved[name]
             sequence = self._of[name]
             if sequence.acknowledged != sequence.following:
                 self.to_rewrite[name] = None
+                in_doubt.append((name, sequence))
+        return in_doubt
 
     def begin_epoch(self, epoch: int, partitions: list[str]) -> None:
         """These begin anew at 0; nothing of theirs is in flight."""

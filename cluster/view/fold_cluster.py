@@ -270,6 +270,10 @@ def producer_coordinator_found(view: ClusterView, event: e.ProducerCoordinatorFo
     """Where a transaction is coordinated is known from its partition's leader."""
 
 
+def sequence_in_doubt(view: ClusterView, event: e.SequenceInDoubt) -> None:
+    """The epoch is raised by an event of its own."""
+
+
 def batch_opened(view: ClusterView, event: e.BatchOpened) -> None:
     view.producers[event.producer].buffered_bytes += event.bytes
 

@@ -157,3 +157,16 @@ def test_who_searches_passes_over_brokers_that_are_gone() -> None:
     assert (loaded.broker, set(found)) == (2, {"g-1", "g-2", "g-3", "g-4"})
     assert max(found.values()) < loaded.at_us + 3 * SECOND_US
     assert not flight.all(e.MemberRemoved, 45 * SECOND_US)
+
+
+@pytest.mark.parametrize(("in_flight", "cause"), [(False, "coordinator unavailable"), (True, "null")])
+def test_what_a_member_says_of_a_coordinator_that_died(in_flight: bool, cause: str) -> None:
+    """A request that was in flight ends with a DisconnectException; else the broken connection is found."""
+    steps = [(20.4, "scale g to 3")] if in_flight else []
+    first = flown(spec(*steps, until_s=30, members=2))
+    killed_us = 20_500 * MS
+    if in_flight:  # g-3 waits at the barrier that it has opened
+        killed_us = first.all(e.RebalanceStarted)[-1].at_us + 2 * MS
+    flight = flown(spec(*steps, (killed_us / SECOND_US, "kill broker-2"), until_s=40, members=2))
+    lost = flight.all(e.CoordinatorLost, killed_us, member="g-3" if in_flight else "g-1")[0]
+    assert (lost.cause, lost.disconnected) == (cause, True)

@@ -289,8 +289,50 @@ def test_a_coordinator_that_still_loads_fails_a_join() -> None:
     loads = state("Joining", reasons.rebalance_failed("COORDINATOR_LOAD_IN_PROGRESS"))
     found = e.CoordinatorFound(group="billing", member="billing-1", broker=2)
     lines = lines_of(found, state("Joining"), loads)
-    assert (
-        lines[-3]
-        == f"{CLIENT}JoinGroup failed: Coordinator broker-2:9092 (id: 2147483645 rack: null) is loading the group."
-    )
+    node = "broker-2:9092 (id: 2147483645 rack: null isFenced: false)"
+    assert lines[-3] == f"{CLIENT}JoinGroup failed: Coordinator {node} is loading the group."
     assert "CoordinatorLoadInProgressException" in lines[-2]
+
+
+def test_a_follower_of_an_empty_log_says_that_it_cuts_nothing() -> None:
+    """Without a leader epoch of its own it truncates to its high watermark; one that has records asks its leader."""
+    said = "Truncating to 0 has no effect as the largest offset in the log is -1"
+
+    def elected(at_us: int, leader: int) -> list[Event]:
+        isr = tuple(one for one in (1, 2, 3) if one >= leader)
+        epoch = leader - 1
+        return [
+            e.LeaderElected(
+                partition="orders-0", leader=leader, leader_epoch=epoch, replicas=(1, 2, 3), isr=isr,
+                reason="broker fenced", at_us=at_us,
+            ),
+            e.LeadershipTaken(
+                partition="orders-0", broker=leader, leader_epoch=epoch, log_start=0, high_watermark=0, log_end=0, bytes=0,
+                at_us=at_us,
+            ),
+        ]  # fmt: skip
+
+    def cut(*events: Event) -> list[str]:
+        return [line for line in lines_of(*events) if "UnifiedLog" in line]
+
+    gone = e.BrokerStopped(broker=1, how="kill")
+    back = e.BrokerStateChanged(broker=1, state="Running")
+    follows = [f"[UnifiedLog partition=orders-0, dir=/broker-{one}] {said}" for one in (3, 1)]
+    assert cut(*elected(0, 2)) == []
+    assert cut(gone, *elected(5, 2)) == follows[:1]
+    assert cut(gone, *elected(5, 2), back, back) == follows
+    filled = e.RecordsAppended(
+        partition="orders-0", leader_epoch=1, base_offset=0, count=1, bytes=1, producer="p-1", epoch=-1, producer_id=-1,
+        base_sequence=-1, first_serial=0,
+    )  # fmt: skip
+    assert cut(gone, filled, *elected(5, 2), back) == []
+
+
+def test_an_idempotent_producer_says_that_it_raises_its_epoch() -> None:
+    doubt = e.SequenceInDoubt(producer="orders-producer-1", partition="orders-0", acknowledged=41, following=47)
+    assert lines_of(doubt) == [
+        (
+            "[Producer clientId=orders-producer-1] No inflight batches remaining for orders-0, last ack'd sequence for partition"
+            " is 41, next sequence is 47. Going to bump epoch and reset sequence numbers."
+        )
+    ]

@@ -237,5 +237,6 @@ _COMMON = (
     e.AssignmentMade,
     e.AutoCommitFailed,
     e.ProducerCoordinatorFound,
+    e.SequenceInDoubt,
 )
 """Events of which no line of the log of events is made."""
