@@ -158,6 +158,7 @@ class Connection:
     `ready`: requests go out. `broken`: it is over. `accepted`: the broker's process knows it. `hidden`: nothing the
     broker says can be heard now. `in_order`: the broker serves one request after the other. `half_closed`: it knows
     that the client is gone, and still serves what had come before; `refused`: an answer found nobody there.
+    `timed_out`: the client broke it, for a request was not answered in time.
     """
 
     def __init__(
@@ -176,7 +177,7 @@ class Connection:
         self.inbound: Link = network.link(broker.name, owner.name)
         self.attempts = attempts
         self.ready = self.broken = self.accepted = self.hidden = self.half_closed = self.refused = False
-        self.in_order = in_order
+        self.in_order, self.timed_out = in_order, False
         self.serving: Call | None = None
         self.unread: deque[Call] = deque()
         self._in_flight: dict[Call, None] = {}
@@ -363,5 +364,6 @@ class Connection:
             return at_us
         self._watched = False
         if at_us is not None:
+            self.timed_out = True
             self.reset()
         return None

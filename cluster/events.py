@@ -354,13 +354,18 @@ class BatchAcknowledged(Event, frozen=True, kw_only=True):
 
 
 class BatchRetried(Event, frozen=True, kw_only=True):
-    """A batch failed with a retriable error and will be sent again after its backoff."""
+    """A batch failed with a retriable error and will be sent again after its backoff.
+
+    `disconnected_from`: the broker whose connection ended before it answered (NETWORK_EXCEPTION), or because it did not
+    answer in time (REQUEST_TIMED_OUT); -1 when it answered.
+    """
 
     producer: str
     partition: str
     records: int
     error: str
     attempt: int
+    disconnected_from: int = -1
 
 
 class BatchSplit(Event, frozen=True, kw_only=True):

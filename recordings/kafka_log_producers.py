@@ -39,6 +39,9 @@ STALE = {
 }
 """Errors after which a producer asks for metadata, as Java prints their exceptions."""
 
+NETWORK_EXCEPTION = "org.apache.kafka.common.errors.NetworkException"
+"""The exception of a connection that broke, after which it asks for metadata as well."""
+
 
 def _producer(notes: Notes, producer: str, message: str, logger: str, level: str = "INFO") -> Line:
     transactional = notes.transactional_ids.get(producer, "")
@@ -81,15 +84,26 @@ def sequence_in_doubt(notes: Notes, event: e.SequenceInDoubt) -> list[Line]:
 
 
 def batch_retried(notes: Notes, event: e.BatchRetried) -> list[Line]:
-    message = f"Got error produce response on topic-partition {event.partition}, retrying. Error: {event.error}"
+    why = _disconnected(event)
+    error = f"{event.error}. Error Message: {why}" if why else event.error
+    message = f"Got error produce response on topic-partition {event.partition}, retrying. Error: {error}"
     lines = [_producer(notes, event.producer, message, SENDER, "WARN")]
-    if event.error in STALE:
+    exception = f"{NETWORK_EXCEPTION}: {why}" if event.error == "NETWORK_EXCEPTION" else STALE.get(event.error)
+    if exception is not None:
         message = (
             f"Received invalid metadata error in produce request on partition {event.partition} due to"
-            f" {STALE[event.error]} Going to request metadata update now"
+            f" {exception} Going to request metadata update now"
         )
         lines.append(_producer(notes, event.producer, message, SENDER, "WARN"))
     return lines
+
+
+def _disconnected(event: e.BatchRetried) -> str:
+    """What the client says of a connection that has ended before an answer came."""
+    if event.disconnected_from < 0:
+        return ""
+    due = " due to timeout" if event.error == "REQUEST_TIMED_OUT" else ""
+    return f"Disconnected from node {event.disconnected_from}{due}"
 
 
 def batch_split(notes: Notes, event: e.BatchSplit) -> list[Line]:

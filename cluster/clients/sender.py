@@ -21,6 +21,7 @@ from cluster.clients.sender_books import LOOK_ELSEWHERE, SenderBooks
 from cluster.clients.sender_host import SenderHost
 from cluster.clients.sequences import Sequences
 from cluster.clients.workload import NEVER_US
+from cluster.connection import Connection
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
     InitProducerIdRequest,
@@ -32,6 +33,7 @@ from cluster.protocol.messages import (
 from cluster.timeline import Timer, Waiter
 
 _BROKEN = ProduceResult("", ErrorCode.NETWORK_EXCEPTION)
+_TIMED_OUT = ProduceResult("", ErrorCode.REQUEST_TIMED_OUT)
 
 
 class Sender(SenderBooks):
@@ -283,7 +285,7 @@ class Sender(SenderBooks):
         written: ProduceResponse | None = None
         if self._acks == 0:
             written = ProduceResponse([ProduceResult(batch.partition, ErrorCode.NONE) for batch in wire])
-        connection.send(request, partial(self._answered, leader, batches), unanswered=written)
+        connection.send(request, partial(self._answered, connection, leader, batches), unanswered=written)
 
     def _expire_in_flight(self, batch: ProducerBatch) -> None:
         """The time of a batch that was sent late is up: whatever is answered now comes too late.
@@ -299,15 +301,18 @@ class Sender(SenderBooks):
 
     # --- answers ------------------------------------------------------------------------------------------------------
 
-    def _answered(self, leader: int, batches: list[ProducerBatch], response: ProduceResponse | None) -> None:
+    def _answered(
+        self, connection: Connection, leader: int, batches: list[ProducerBatch], response: ProduceResponse | None
+    ) -> None:
         self._in_flight[leader] -= 1
+        unanswered = _TIMED_OUT if connection.timed_out else _BROKEN
         again: list[tuple[ProducerBatch, ErrorCode]] = []
         self._draining, self._asked = True, False
         for place, batch in enumerate(batches):
             if batch.over:  # its time was up before
                 continue
             self._landed(batch)
-            result = response.results[place] if response is not None else _BROKEN
+            result = response.results[place] if response is not None else unanswered
             if result.error is ErrorCode.NONE:
                 self._acknowledged(batch, result.base_offset, result.duplicate)
             elif result.error is ErrorCode.MESSAGE_TOO_LARGE and batch.count > 1:
@@ -319,7 +324,7 @@ class Sender(SenderBooks):
                 self._stale = self._stale or result.error in LOOK_ELSEWHERE
                 self._failed(batch, result.error.name)
         for batch, error in again:
-            self._retry(batch, error, leader)
+            self._retry(batch, error, leader, answered=response is not None)
         self._draining = False
         if self._host.transactions is not None:
             self._host.transaction_moved()

@@ -143,7 +143,7 @@ class SenderBooks:
             e.SendRefused(producer=self._host.name, topic=topic, records=1, waited_for=waited_for, error=error)
         )
 
-    def _retry(self, batch: ProducerBatch, error: ErrorCode, leader: int) -> None:
+    def _retry(self, batch: ProducerBatch, error: ErrorCode, leader: int, *, answered: bool) -> None:
         """Back into the queue, before everything with a later sequence: after a backoff, or at once to a new leader."""
         batch.attempts += 1
         batch.refused_by = leader
@@ -160,6 +160,7 @@ class SenderBooks:
                 records=batch.count,
                 error=error.name,
                 attempt=batch.attempts,
+                disconnected_from=UNSENT if answered else leader,
             )
         )
 

@@ -86,7 +86,7 @@ def test_retries_0_gives_up_at_the_first_error() -> None:
     steps = [(10.5, "cut broker-1 -> p-1 for 3s")]
     flight = flown(cluster(*steps, until_s=20, producer={"retries": 0}, reads=False))
     assert not flight.all(e.BatchRetried)
-    assert {event.error for event in flight.all(e.BatchFailed)} == {"NETWORK_EXCEPTION"}
+    assert {event.error for event in flight.all(e.BatchFailed)} == {"REQUEST_TIMED_OUT"}
 
 
 def test_idempotence_goes_off_with_acks_1_and_contradicts_it_when_asked_for() -> None:

@@ -336,3 +336,25 @@ def test_an_idempotent_producer_says_that_it_raises_its_epoch() -> None:
             " is 41, next sequence is 47. Going to bump epoch and reset sequence numbers."
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("error", "broker", "said"),
+    [
+        ("REQUEST_TIMED_OUT", 1, "REQUEST_TIMED_OUT. Error Message: Disconnected from node 1 due to timeout"),
+        ("REQUEST_TIMED_OUT", -1, "REQUEST_TIMED_OUT"),
+        ("NOT_ENOUGH_REPLICAS", -1, "NOT_ENOUGH_REPLICAS"),
+        ("NETWORK_EXCEPTION", 1, "NETWORK_EXCEPTION. Error Message: Disconnected from node 1"),
+    ],
+)
+def test_why_a_batch_is_sent_again(error: str, broker: int, said: str) -> None:
+    retried = e.BatchRetried(
+        producer="pay-1", partition="orders-0", records=1, error=error, attempt=1, disconnected_from=broker
+    )
+    client = "[Producer clientId=pay-1] "
+    again = f"{client}Got error produce response on topic-partition orders-0, retrying. Error: {said}"
+    metadata = (
+        f"{client}Received invalid metadata error in produce request on partition orders-0 due to"
+        " org.apache.kafka.common.errors.NetworkException: Disconnected from node 1 Going to request metadata update now"
+    )
+    assert lines_of(retried) == [again, metadata][: 1 + (error == "NETWORK_EXCEPTION")]
