@@ -57,7 +57,8 @@ def test_the_cooperative_assignor_says_what_it_then_holds_back() -> None:
 @pytest.mark.parametrize("file", SCENARIOS)
 def test_what_was_held_back_is_the_only_difference(file: str) -> None:
     """The line is computed from what the members said when they joined: held back again, it is what was assigned."""
-    notes, held_back = Notes(), []
+    notes = Notes()
+    held_back: list[TopicPartition] = []
 
     def log(event: Event) -> None:
         if isinstance(event, e.AssignmentMade) and event.generation in notes.group(event.group).subscriptions:
