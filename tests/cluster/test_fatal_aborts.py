@@ -8,6 +8,7 @@ import pytest
 
 from cluster.clients.transactional_writing import TransactionalWriter
 from cluster.clients.transactions import ProducerTransactionState, Refused, Transactions
+from cluster.events import Event
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
@@ -32,6 +33,8 @@ class Writer(TransactionalWriter):
         self.sender: Any = SimpleNamespace(idle=True, wake=lambda: None, abandon=lambda *_, **__: None)
         self.transactions = Transactions(self, "g-1", 60_000, 1)
         self.asked: list[str] = []
+        self.told: list[Event] = []
+        self.tell = self.told.append
         self._application = None
         self._forget()
 
