@@ -216,6 +216,15 @@ def test_the_rebalance_under_way_stands_on_top() -> None:
     assert "billing-3" in plain(listing.rows(NOW)[0])
 
 
+def test_a_rebalance_that_ends_between_two_draws_can_still_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = flown(20.0)
+    group = view.groups["billing"]
+    listing = RebalancesListing(view, group, us(20.0), 120)
+    assert listing.row_keys()[0] == NOW
+    monkeypatch.setattr(group, "barrier", None)
+    assert "↻ member joined" in plain(listing.rows(NOW)[0])
+
+
 def test_a_case_file_tells_cause_chain_wait_and_cost() -> None:
     view = flown(90.0)
     group = view.groups["billing"]
