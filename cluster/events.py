@@ -383,7 +383,10 @@ class BatchSplit(Event, frozen=True, kw_only=True):
 
 
 class BatchFailed(Event, frozen=True, kw_only=True):
-    """The application was told that a batch failed for good; `sent`: it had been on the wire at least once."""
+    """The application was told that a batch failed for good; `sent`: it had been on the wire at least once.
+
+    `disconnected_from`: as of `batch_retried`.
+    """
 
     producer: str
     partition: str
@@ -391,6 +394,7 @@ class BatchFailed(Event, frozen=True, kw_only=True):
     freed_bytes: int
     error: str
     sent: bool
+    disconnected_from: int = -1
 
 
 class SendRefused(Event, frozen=True, kw_only=True):

@@ -87,23 +87,28 @@ def batch_retried(notes: Notes, event: e.BatchRetried) -> list[Line]:
     why = _disconnected(event)
     error = f"{event.error}. Error Message: {why}" if why else event.error
     message = f"Got error produce response on topic-partition {event.partition}, retrying. Error: {error}"
-    lines = [_producer(notes, event.producer, message, SENDER, "WARN")]
-    exception = f"{NETWORK_EXCEPTION}: {why}" if event.error == "NETWORK_EXCEPTION" else STALE.get(event.error)
-    if exception is not None:
-        message = (
-            f"Received invalid metadata error in produce request on partition {event.partition} due to"
-            f" {exception} Going to request metadata update now"
-        )
-        lines.append(_producer(notes, event.producer, message, SENDER, "WARN"))
-    return lines
+    return [_producer(notes, event.producer, message, SENDER, "WARN"), *_metadata_is_wrong(notes, event)]
 
 
-def _disconnected(event: e.BatchRetried) -> str:
+def _disconnected(event: e.BatchRetried | e.BatchFailed) -> str:
     """What the client says of a connection that has ended before an answer came."""
     if event.disconnected_from < 0:
         return ""
     due = " due to timeout" if event.error == "REQUEST_TIMED_OUT" else ""
     return f"Disconnected from node {event.disconnected_from}{due}"
+
+
+def _metadata_is_wrong(notes: Notes, event: e.BatchRetried | e.BatchFailed) -> list[Line]:
+    """After an error that says so (`InvalidMetadataException`), whether the batch is sent again or given up."""
+    exception = f"{NETWORK_EXCEPTION}: {_disconnected(event)}" if event.disconnected_from >= 0 else ""
+    exception = exception if event.error == "NETWORK_EXCEPTION" else STALE.get(event.error, "")
+    if not exception:
+        return []
+    message = (
+        f"Received invalid metadata error in produce request on partition {event.partition} due to {exception} Going"
+        " to request metadata update now"
+    )
+    return [_producer(notes, event.producer, message, SENDER, "WARN")]
 
 
 def batch_split(notes: Notes, event: e.BatchSplit) -> list[Line]:
@@ -114,10 +119,10 @@ def batch_split(notes: Notes, event: e.BatchSplit) -> list[Line]:
 
 
 def batch_failed(notes: Notes, event: e.BatchFailed) -> list[Line]:
-    """The producer hands the error to its application without a word; its transaction it says can only be aborted."""
+    """The producer hands the error to its application without a word; what follows from it for itself it says."""
     exception = ABORTABLE.get(event.error)
     if exception is None or event.producer not in notes.transactional_ids or not event.sent:
-        return []
+        return _metadata_is_wrong(notes, event)
     return [_abortable(notes, event.producer, exception)]
 
 

@@ -169,11 +169,15 @@ class Sender(SenderBooks):
         self._sequences.epoch = epoch
         self._host.tell(e.ProducerIdAssigned(producer=self._host.name, producer_id=producer_id, epoch=epoch))
 
-    def _drain_ready(self, now_us: int) -> int:
-        """Send what is ready; returns when to look again (NEVER_US: when somebody wakes the sender)."""
-        if now_us >= self._refresh_us:  # too old: asked of any broker, which need not be the one that was asked last
+    def _refresh_when_old(self, now_us: int) -> None:
+        """Metadata that is too old is asked of any broker, which need not be the one that was asked last."""
+        if now_us >= self._refresh_us:
             self._refresh_us, self._stale = NEVER_US, True
             self._host.try_another_broker()
+
+    def _drain_ready(self, now_us: int) -> int:
+        """Send what is ready; returns when to look again (NEVER_US: when somebody wakes the sender)."""
+        self._refresh_when_old(now_us)
         self._draining = True
         self._host.pull()
         self._expire(now_us)
@@ -203,18 +207,24 @@ class Sender(SenderBooks):
                     self._held_back = True
                     self._wants(leader, now_us, takes=False)
             elif ready_us < next_us:
-                next_us = ready_us
+                next_us = min(ready_us, batch.created_us + self._delivery_us)  # it may expire while it backs off
         for leader in ready:
             ready_us = self._host.connection_ready_us(leader)
             self._wants(leader, now_us, takes=ready_us <= now_us)
             if ready_us <= now_us:
                 self._drain(leader, now_us)
-            else:  # its batches stay in the accumulator, and may expire there
-                oldest_us = min(queue[0].created_us for queue in self._accumulator.queues.values())
-                next_us = min(next_us, ready_us, oldest_us + self._delivery_us)
+            else:
+                next_us = min(next_us, ready_us, self._expiry_us())
+        if self._held_back:
+            next_us = min(next_us, self._expiry_us())
         if self._drained_open:
             self._host.look_ahead()  # the next record opens a new batch
         return min(next_us, self._left_us)
+
+    def _expiry_us(self) -> int:
+        """When the first of the batches that stay in the accumulator expires (`RecordAccumulator.nextExpiryTimeMs`)."""
+        oldest_us = min((queue[0].created_us for queue in self._accumulator.queues.values()), default=NEVER_US)
+        return oldest_us + self._delivery_us
 
     def _drain(self, leader: int, now_us: int) -> None:
         """One request to a broker: the first batch of each of its partitions, ready or not, that may go."""
@@ -322,7 +332,7 @@ class Sender(SenderBooks):
                 again.append((batch, result.error))
             else:
                 self._stale = self._stale or result.error in LOOK_ELSEWHERE
-                self._failed(batch, result.error.name)
+                self._failed(batch, result.error.name, disconnected_from=UNSENT if response is not None else leader)
         for batch, error in again:
             self._retry(batch, error, leader, answered=response is not None)
         self._draining = False

@@ -111,7 +111,9 @@ class SenderBooks:
         else:
             self._in_flight_to[batch.partition] = (broker, count - 1)
 
-    def _failed(self, batch: ProducerBatch, error: str, *, in_doubt: bool = True) -> None:
+    def _failed(
+        self, batch: ProducerBatch, error: str, *, in_doubt: bool = True, disconnected_from: int = UNSENT
+    ) -> None:
         """A batch is given up. `in_doubt`: if it was sent, nobody knows what became of its sequence."""
         self._accumulator.release(batch)
         self.counters["failed"] += batch.count
@@ -127,6 +129,7 @@ class SenderBooks:
                 freed_bytes=batch.reserved,
                 error=error,
                 sent=sent,
+                disconnected_from=disconnected_from,
             )
         )
         if self._host.transactions is not None:

@@ -36,6 +36,29 @@ def test_a_batch_in_flight_fails_when_its_delivery_timeout_is_over() -> None:
     assert flight.document["producers"]["p-1"]["buffered_bytes"] == 0
 
 
+def test_a_batch_that_backs_off_fails_when_its_delivery_timeout_is_over() -> None:
+    """Not when its backoff is. Source: `RecordAccumulator.nextExpiryTimeMs`."""
+    config: dict[str, Value] = {"request.timeout.ms": 4_000, "delivery.timeout.ms": 6_000}
+    config |= {"retry.backoff.ms": 5_000, "retry.backoff.max.ms": 5_000}
+    flight = flown(cluster((6.0, "pause broker-1 for 5s"), until_s=20, rate=5.0, producer=config, reads=False))
+    retried = flight.all(e.BatchRetried, error="REQUEST_TIMED_OUT")
+    assert [one.at_us for one in retried] == [10 * SECOND_US] * 5
+    opened = flight.all(e.BatchOpened, 6 * SECOND_US)
+    assert [one.at_us for one in flight.all(e.BatchFailed)] == [one.at_us + 6 * SECOND_US for one in opened[:5]]
+
+
+def test_a_batch_behind_too_many_in_flight_fails_when_its_delivery_timeout_is_over() -> None:
+    config: dict[str, Value] = {"request.timeout.ms": 4_000, "delivery.timeout.ms": 6_100, "batch.size": 0}
+    config |= {"acks": "1", "max.in.flight.requests.per.connection": 1}
+    flight = flown(
+        cluster((6.0, "slow disk of broker-1 to 3900ms for 9s"), until_s=30, rate=5.0, producer=config, reads=False)
+    )
+    waited = [one.at_us for one in flight.all(e.BatchFailed) if not one.sent]
+    opened = [one.at_us + 6_100_000 for one in flight.all(e.BatchOpened, 6 * SECOND_US)]
+    assert len(waited) > 5
+    assert set(waited) <= set(opened)
+
+
 def numbered(sequences: Sequences, counts: list[int]) -> list[ProducerBatch]:
     kept = Accumulator(1_000, 100_000, 5_000, 100)
     batches = []
