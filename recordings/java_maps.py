@@ -1,6 +1,8 @@
-"""In which order Java's HashMap gives its entries: some log lines name the first of several partitions.
+"""In which order Java's and Scala's collections give their entries: log lines list them, or name the first.
 
-Source: `java.util.HashMap` (16 buckets that double when they are three quarters full; `hash ^ hash >>> 16`).
+Source: `java.util.HashMap` (16 buckets that double when they are three quarters full; `hash ^ hash >>> 16`),
+`scala.collection.mutable.HashSet` (the same hash; it doubles when it comes to three quarters, and keeps each bucket in
+the order of hashes), `java.util.TreeSet` with `TopicPartitionComparator`.
 """
 
 from collections.abc import Iterable
@@ -8,6 +10,7 @@ from collections.abc import Iterable
 from cluster.protocol.names import TopicPartition, java_string_hash, topic_of
 
 MASK_32 = 0xFFFF_FFFF
+SIGN_32 = 0x8000_0000
 
 
 def hash_map_order(keys: Iterable[str], hash_of: dict[str, int]) -> list[str]:
@@ -19,13 +22,30 @@ def hash_map_order(keys: Iterable[str], hash_of: dict[str, int]) -> list[str]:
     return sorted(known, key=lambda key: (hash_of[key] ^ hash_of[key] >> 16) & (buckets - 1))
 
 
+def _hashes(partitions: Iterable[str]) -> dict[str, int]:
+    """`TopicPartition.hashCode` of each."""
+    found = {name: TopicPartition.parse(name) for name in partitions}
+    return {name: (31 * (31 + each.partition) + java_string_hash(each.topic)) & MASK_32 for name, each in found.items()}
+
+
+def hash_set_order(partitions: Iterable[str]) -> list[str]:
+    """The partitions of a mutable HashSet of Scala's."""
+    hashes = {name: number ^ number >> 16 for name, number in _hashes(partitions).items()}
+    buckets = 16
+    while 4 * len(hashes) >= 3 * buckets:
+        buckets *= 2
+    return sorted(hashes, key=lambda name: (hashes[name] & (buckets - 1), hashes[name] ^ SIGN_32))
+
+
+def tree_set(partitions: Iterable[str]) -> str:
+    """The partitions of a TreeSet as a log line has them: `[orders-2, orders-10]`."""
+    return f"[{', '.join(sorted(partitions, key=TopicPartition.parse))}]"
+
+
 def consumed_order(partitions: Iterable[str]) -> list[str]:
     """The partitions of a map of positions, such as `SubscriptionState.allConsumed` fills."""
-    found = {name: TopicPartition.parse(name) for name in partitions}
-    hashes = {
-        name: (31 * (31 + each.partition) + java_string_hash(each.topic)) & MASK_32 for name, each in found.items()
-    }
-    return hash_map_order(found, hashes)
+    hashes = _hashes(partitions)
+    return hash_map_order(hashes, hashes)
 
 
 def commit_order(partitions: Iterable[str]) -> list[str]:

@@ -15,6 +15,7 @@ from cluster.events import EVENT_KINDS, Event
 from recordings import (
     kafka_log_assignments,
     kafka_log_consumers,
+    kafka_log_followers,
     kafka_log_groups,
     kafka_log_heartbeats,
     kafka_log_offsets,
@@ -33,6 +34,7 @@ WRITERS = (
     kafka_log_producers,
     kafka_log_groups,
     kafka_log_servers,
+    kafka_log_followers,
 )
 """Whoever writes a log, clients first: what several write of one event was caused by a client."""
 

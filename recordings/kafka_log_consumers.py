@@ -6,6 +6,7 @@ import re
 
 from cluster import events as e
 from cluster.protocol import reasons
+from recordings.java_maps import tree_set
 from recordings.kafka_log_notes import Line, MemberNotes, Notes
 
 COORDINATOR = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
@@ -261,7 +262,7 @@ def _update(notes: Notes, member: str, known: MemberNotes) -> list[Line]:
         "Added partitions (assigned - owned):": added,
         "Revoked partitions (owned - assigned):": revoked,
     }
-    table = "".join(f"\n\t{title:<43}[{', '.join(names)}]" for title, names in rows.items())
+    table = "".join(f"\n\t{title:<43}{tree_set(names)}" for title, names in rows.items())
     return [consumer_line(notes, member, f"Updating assignment with{table}\n")]
 
 
@@ -369,7 +370,7 @@ def partitions_assigned(notes: Notes, event: e.PartitionsAssigned) -> list[Line]
     known.unpositioned |= dict.fromkeys(event.partitions)
     known.owned |= dict.fromkeys(event.partitions)
     given = notes.group(event.group).assignment.get(known.member_id, event.partitions)
-    added = f"Adding newly assigned partitions: {', '.join(event.partitions)}"
+    added = f"Adding newly assigned partitions: {tree_set(event.partitions)}"
     return [
         consumer_line(notes, event.member, f"Notifying assignor about the new {assignment_text(given)}"),
         consumer_line(notes, event.member, added, INVOKER),
@@ -381,12 +382,12 @@ def partitions_revoked(notes: Notes, event: e.PartitionsRevoked) -> list[Line]:
     for partition in event.partitions:
         known.unpositioned.pop(partition, None)
         known.owned.pop(partition, None)
-    names = ", ".join(event.partitions)
+    names = tree_set(event.partitions)
     if not event.lost:
         lines = [consumer_line(notes, event.member, f"Revoke previously assigned partitions {names}", INVOKER)]
         if known.hands_over:
             known.asked = reasons.REVOKED
-            full = f"need to revoke partitions [{names}] as indicated by the current assignment and re-join"
+            full = f"need to revoke partitions {names} as indicated by the current assignment and re-join"
             lines.append(consumer_line(notes, event.member, f"Request joining group due to: {full}"))
         return lines
     message = (

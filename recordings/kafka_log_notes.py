@@ -129,6 +129,8 @@ class Notes:
         self.starting: dict[int, None] = {}  # brokers that take no connections yet
         self.stopping: dict[int, StopNotes] = {}  # brokers that were asked to stop
         self.away: dict[int, None] = {}  # brokers whose process has ended
+        self.to_lead: dict[int, dict[str, None]] = {}  # broker → partitions that it is to lead and does not yet
+        self.just_led: dict[int, dict[str, None]] = {}  # broker → those of the same change that it has begun to lead
         self.coordinating: dict[str, None] = {}  # internal partitions that some group of the scenario depends on
 
     def group(self, name: str) -> GroupNotes:

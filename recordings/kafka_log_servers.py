@@ -6,13 +6,13 @@ import re
 
 from cluster import events as e
 from cluster.protocol.names import coordinator_partition
+from recordings.kafka_log_followers import follows_again, log_line
 from recordings.kafka_log_notes import Line, Notes, PartitionNotes, StopNotes
 
 CONTROLLER = "org.apache.kafka.controller.QuorumController"
 REPLICATION = "org.apache.kafka.controller.ReplicationControlManager"
 HEARTBEATS = "org.apache.kafka.controller.BrokerHeartbeatManager"
 PARTITION = "kafka.cluster.Partition"
-UNIFIED_LOG = "kafka.log.UnifiedLog"
 STATE_CHANGE = "state.change.logger"
 BROKER_SERVER = "kafka.server.BrokerServer"
 CONTROLLED_SHUTDOWN, IMMEDIATE_SHUTDOWN = "controlled shutdown", "an immediate shutdown"
@@ -42,7 +42,7 @@ def _java(value: object) -> str:
 def broker_started(notes: Notes, event: e.BrokerStarted) -> list[Line]:
     notes.stopping.pop(event.broker, None)
     if event.serves:
-        return [*_serves(event.broker), *_follows_again(notes, event.broker)]
+        return [*_serves(event.broker), *follows_again(notes, event.broker)]
     notes.starting[event.broker] = None
     return [_transition(event.broker, "SHUTDOWN", "STARTING")]
 
@@ -64,22 +64,13 @@ def broker_state_changed(notes: Notes, event: e.BrokerStateChanged) -> list[Line
     if event.state == "Running":
         notes.starting.pop(event.broker, None)
         lines = [_transition(event.broker, "STARTING", "STARTED"), *_serves(event.broker)]
-        return [*lines, *_follows_again(notes, event.broker)]
+        return [*lines, *follows_again(notes, event.broker)]
     notes.stopping[event.broker] = StopNotes(event.at_us)
     return _shutting_down(event.broker)
 
 
 def _shutting_down(broker: int) -> list[Line]:
     return [_transition(broker, "STARTED", "SHUTTING_DOWN"), _server(broker, "shutting down")]
-
-
-def _follows_again(notes: Notes, broker: int) -> list[Line]:
-    """A broker that was away learns whom to follow."""
-    if broker not in notes.away:
-        return []
-    del notes.away[broker]
-    empty = [name for name, known in notes.partitions.items() if broker in known.replicas and _is_empty(known)]
-    return [line for name in empty if notes.concerns_the_scenario(name) for line in _begins_empty(notes, name, broker)]
 
 
 def broker_stopped(notes: Notes, event: e.BrokerStopped) -> list[Line]:
@@ -217,25 +208,7 @@ def leadership_taken(notes: Notes, event: e.LeadershipTaken) -> list[Line]:
         f" adding replicas [] and removing replicas [] {under}. Previous leader Some({partition.previous_leader}) and"
         f" previous leader epoch was {partition.previous_epoch}."
     )
-    lines = [Line("INFO", f"[Broker id={event.broker}] ", message, STATE_CHANGE)]
-    if _is_empty(partition):
-        followers = [one for one in partition.replicas if one not in notes.away]
-        lines += [line for one in followers for line in _begins_empty(notes, event.partition, one)]
-    return lines
-
-
-def _is_empty(partition: PartitionNotes) -> bool:
-    """Whether a log has never had a record."""
-    return not partition.epochs and partition.log_end == 0
-
-
-def _begins_empty(notes: Notes, name: str, follower: int) -> list[Line]:
-    """A follower without a leader epoch of its own truncates to its high watermark; others ask where to cut."""
-    partition = notes.partition(name)
-    if partition.leader in {-1, follower}:
-        return []
-    offset, last = partition.high_watermark, partition.log_end - 1
-    return _log(name, follower, f"Truncating to {offset} has no effect as the largest offset in the log is {last}")
+    return [Line("INFO", f"[Broker id={event.broker}] ", message, STATE_CHANGE)]
 
 
 def isr_changed(notes: Notes, event: e.IsrChanged) -> list[Line]:
@@ -302,16 +275,13 @@ def log_truncated(_notes: Notes, event: e.LogTruncated) -> list[Line]:
         message = f"Truncating to offset {event.offset}"
     else:
         message = f"Truncating to {event.offset} has no effect as the largest offset in the log is {event.log_end - 1}"
-    return _log(event.partition, event.broker, message)
-
-
-def _log(partition: str, broker: int, message: str) -> list[Line]:
-    return [Line("INFO", f"[UnifiedLog partition={partition}, dir=/broker-{broker}] ", message, UNIFIED_LOG)]
+    return [log_line(event.partition, event.broker, message)]
 
 
 def log_start_advanced(_notes: Notes, event: e.LogStartAdvanced) -> list[Line]:
     why = "segment deletion" if event.reason == "retention" else "client delete records request"
-    return _log(event.partition, event.broker, f"Incremented log start offset to {event.log_start} due to {why}")
+    message = f"Incremented log start offset to {event.log_start} due to {why}"
+    return [log_line(event.partition, event.broker, message)]
 
 
 # --- of which Kafka knows nothing ----------------------------------------------------------------------------------

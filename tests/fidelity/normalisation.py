@@ -87,10 +87,9 @@ PER_PARTITION = (
     re.compile(r"(Found no committed offset for partition )(\S+)()$"),
     re.compile(r"(Resetting offset for partition )(\S+)( to position .*)$"),
     re.compile(r"(Setting offset for partition )(\S+)( to the committed offset .*)$"),
-    re.compile(
-        r"((?:Adding newly|Revoke previously|Lost previously) assigned partitions:? )\[?([^\[\]]*)\]?()$",
-    ),
+    re.compile(r"((?:Adding newly|Revoke previously|Lost previously) assigned partitions:? \[)([^\[\]]*)(\])$"),
 )
+FORMER_LIST = re.compile(r"((?:Adding newly|Revoke previously|Lost previously) assigned partitions:?) ?([^\[\]]*)$")
 GATHERED_WITHIN_MS = 150
 LOOKUP = re.compile(
     r"(?:Discovered (?:group|transaction) coordinator|Group coordinator|Requesting disconnect from last known)"
@@ -191,8 +190,14 @@ def _fact(row: Row, ids: Ids) -> Fact:
     return Fact(round(row.at_ms), actor, row.level, logger, normal(ids(text, actor)))
 
 
+def in_present_words(text: str) -> str:
+    """What 4.1.0 writes otherwise than 4.3.1: partitions that come and go have no brackets there."""
+    return FORMER_LIST.sub(r"\1 [\2]", text.rstrip())
+
+
 def normal(text: str) -> str:
     """A text without addresses, offsets and correlation ids; lists and the members of an assignment are in order."""
+    text = in_present_words(text)
     text = NODE.sub(lambda found: f"NODE {found[1]}", text)
     text = NUMBERS.sub("", OFFSET.sub(lambda found: f"{found[1] or found[2]}N", text))
     text = ISR.sub(lambda found: ",".join(sorted(found[0].split(","))), text)

@@ -1,6 +1,8 @@
 """Two runs that did the same have the same facts."""
 
-from tests.fidelity.normalisation import Row, facts
+import pytest
+
+from tests.fidelity.normalisation import Row, facts, in_present_words
 
 COORDINATOR = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
 GROUPS = "org.apache.kafka.coordinator.group.GroupMetadataManager"
@@ -41,6 +43,19 @@ def test_a_line_without_context_belongs_to_the_client_that_wrote_it() -> None:
     utils = COORDINATOR.replace("ConsumerCoordinator", "ConsumerUtils")
     (fact,) = facts([row("Setting offset for nothing", logger=utils, writer="g-1")], ())
     assert (fact.actor, fact.text) == ("g-1", "(without context) Setting offset for nothing")
+
+
+@pytest.mark.parametrize("words", ["Adding newly assigned partitions:", "Lost previously assigned partitions"])
+def test_partitions_without_brackets_are_what_an_older_release_writes(words: str) -> None:
+    invoker = COORDINATOR.replace("ConsumerCoordinator", "ConsumerRebalanceListenerInvoker")
+    lists = {1: "[t-10, t-2]", 999: "t-2, t-10", 2_000: "[]", 3_000: ""}
+    said = [row(f"{CONTEXT}{words} {names}", at, invoker) for at, names in lists.items()]
+    assert texts(*said) == [f"{words} {names}" for names in ("[t-10, t-2]", "[t-10, t-2]", "[]", "[]")]
+
+
+def test_only_lists_of_partitions_get_brackets() -> None:
+    for text in ("Adding newly assigned partitions: [t-1]", "Setting offset for partition t-1", "assigned partitions"):
+        assert in_present_words(text) == text
 
 
 def test_nodes_are_named_by_id_in_every_release() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from tests.fidelity.normalisation import Fact
+from tests.fidelity.normalisation import Fact, in_present_words
 
 HERE = Path(__file__).parent
 SCENARIOS = HERE / "scenarios"
@@ -65,10 +65,14 @@ def trace_files() -> list[Path]:
 
 
 def read_trace(path: Path) -> Trace:
-    """Read a trace; raises msgspec.ValidationError for what is none."""
+    """Read a trace, whose lists may stand in former words; raises msgspec.ValidationError for what is none."""
     document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    lines = document.pop("facts")
-    return Trace(msgspec.convert(document, Head), tuple(msgspec.convert(lines, list[Fact])))
+    facts = msgspec.convert(document.pop("facts"), list[Fact])
+    head = msgspec.convert(document, Head)
+    return Trace(
+        msgspec.structs.replace(head, races=tuple(map(in_present_words, head.races))),
+        tuple(fact._replace(text=in_present_words(fact.text)) for fact in facts),
+    )
 
 
 def write_trace(path: Path, trace: Trace) -> None:

@@ -103,12 +103,12 @@ STORY: list[tuple[type[Event], str, Callable[[Any], tuple[str, ...] | None]]] = 
     ),
     (
         e.PartitionsAssigned,
-        CONSUMER + r"Adding newly assigned partitions: (.*) \(",
+        CONSUMER + r"Adding newly assigned partitions: \[(.*)\] \(",
         lambda it: (it.member, it.group, ", ".join(it.partitions)),
     ),
     (
         e.PartitionsRevoked,
-        CONSUMER + r"(?:Revoke|Lost) previously assigned partitions (.*) \(",
+        CONSUMER + r"(?:Revoke|Lost) previously assigned partitions \[(.*)\] \(",
         lambda it: (it.member, it.group, ", ".join(it.partitions)),
     ),
     (

@@ -326,7 +326,7 @@ def test_a_cooperative_member_hands_over_and_asks_for_the_next_round() -> None:
             "\tAdded partitions (assigned - owned):       []\n"
             "\tRevoked partitions (owned - assigned):     [orders-0]\n"
         ),
-        f"{CLIENT}Revoke previously assigned partitions orders-0",
+        f"{CLIENT}Revoke previously assigned partitions [orders-0]",
         (
             f"{CLIENT}Request joining group due to: need to revoke partitions [orders-0] as indicated by the current"
             " assignment and re-join"
@@ -436,7 +436,7 @@ def test_where_reading_begins() -> None:
     gone = e.PositionOutOfRange(group="billing", member="billing-1", partition="orders-0", position=5, reset="latest")
     assert lines_of(given, reset, gone, reset) == [
         f"{CLIENT}Notifying assignor about the new Assignment(partitions=[orders-0])",
-        f"{CLIENT}Adding newly assigned partitions: orders-0",
+        f"{CLIENT}Adding newly assigned partitions: [orders-0]",
         f"{CLIENT}Found no committed offset for partition orders-0",
         f"{CLIENT}Resetting offset for partition orders-0 to position {position}.",
         f"{CLIENT}Fetch position {position} is out of range for partition orders-0, resetting offset",

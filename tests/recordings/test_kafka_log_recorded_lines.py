@@ -243,7 +243,7 @@ def test_a_full_group_and_the_close_of_a_fenced_member() -> None:
     assert lines_of(lost)[0].startswith(f"{CLIENT}Giving away all")
     assert (
         lines_of(state("Fenced", "FENCED_INSTANCE_ID"), lost)[-1]
-        == f"{CLIENT}Lost previously assigned partitions orders-0"
+        == f"{CLIENT}Lost previously assigned partitions [orders-0]"
     )
     assert not any("Giving away" in line for line in lines_of(state("Fenced", "FENCED_INSTANCE_ID"), lost))
 

@@ -1,0 +1,73 @@
+"""What followers write when they begin to follow a leader. One function a kind of event, by its name.
+
+A follower without a leader epoch of its own truncates to its high watermark; others ask their leader where to cut.
+Source: `ReplicaManager.applyLocalFollowersDelta`, `AbstractFetcherThread.truncateToHighWatermark`, which goes through a
+HashSet of the partitions that it fetches from one leader, internal ones among them.
+"""
+
+# ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
+
+from collections.abc import Iterable
+
+from cluster import events as e
+from recordings.java_maps import hash_set_order
+from recordings.kafka_log_notes import Line, Notes
+
+UNIFIED_LOG = "org.apache.kafka.storage.internals.log.UnifiedLog"
+
+
+def log_line(partition: str, broker: int, message: str) -> Line:
+    """A line of a broker's log of a partition."""
+    return Line("INFO", f"[UnifiedLog partition={partition}, dir=/broker-{broker}] ", message, UNIFIED_LOG)
+
+
+def leader_elected(notes: Notes, event: e.LeaderElected) -> list[Line]:
+    for waits in notes.to_lead.values():
+        waits.pop(event.partition, None)
+    notes.to_lead.setdefault(event.leader, {})[event.partition] = None
+    return []
+
+
+def leadership_taken(notes: Notes, event: e.LeadershipTaken) -> list[Line]:
+    """Its followers begin when it leads all that one change of the metadata has given it."""
+    waits, led = notes.to_lead.get(event.broker, {}), notes.just_led.setdefault(event.broker, {})
+    waits.pop(event.partition, None)
+    led[event.partition] = None
+    if waits:
+        return []
+    del notes.just_led[event.broker]
+    if event.at_us == 0:
+        return []
+    followers = dict.fromkeys(one for name in led for one in notes.partition(name).replicas if one not in notes.away)
+    return [line for one in followers for line in _begins(notes, one, led)]
+
+
+def follows_again(notes: Notes, broker: int) -> list[Line]:
+    """A broker that was away learns whom to follow."""
+    if broker not in notes.away:
+        return []
+    del notes.away[broker]
+    by_leader: dict[int, list[str]] = {}
+    for name, known in notes.partitions.items():
+        by_leader.setdefault(known.leader, []).append(name)
+    return [line for names in by_leader.values() for line in _begins(notes, broker, names)]
+
+
+def _begins(notes: Notes, follower: int, names: Iterable[str]) -> list[Line]:
+    """A follower truncates those logs of one leader's partitions that have never had a record."""
+    known = {name: notes.partition(name) for name in names}
+    empty = [
+        name
+        for name, one in known.items()
+        if follower in one.replicas and one.leader not in {-1, follower} and not one.epochs and one.log_end == 0
+    ]
+    return [
+        log_line(
+            name,
+            follower,
+            f"Truncating to {known[name].high_watermark} has no effect as the largest offset in the log is"
+            f" {known[name].log_end - 1}",
+        )
+        for name in hash_set_order(empty)
+        if notes.concerns_the_scenario(name)
+    ]
