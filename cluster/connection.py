@@ -277,6 +277,10 @@ class Connection:
         """How many requests are in flight on it."""
         return len(self._in_flight)
 
+    def waits_only_for(self, *kinds: type) -> bool:
+        """Whether it is made, and every request in flight is of one of these kinds."""
+        return self.ready and all(isinstance(call.request, kinds) for call in self._in_flight)
+
     # --- its end --------------------------------------------------------------------------------------------------
 
     def reset(self, _: object = None) -> None:

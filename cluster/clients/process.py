@@ -54,6 +54,8 @@ class Surroundings(msgspec.Struct):
 class Process:
     """A client's process; `number` is its place among the clients (it spreads first contacts over the brokers)."""
 
+    timed_out_after_us = 0  # from when its timeout is over until a request counts as timed out
+
     def __init__(self, around: Surroundings, name: str, number: int, config: Mapping[str, Any]) -> None:
         self.around, self.name, self.number = around, name, number
         self.timeline, self.tell = around.timeline, around.tell
@@ -79,7 +81,7 @@ class Process:
 
     def read_timeouts(self, config: Mapping[str, Any]) -> None:
         """Read what every client's configuration has; a request under way is looked at when its old timeout is over."""
-        self._request_timeout_us: int = config["request.timeout.ms"] * MS
+        self._request_timeout_us: int = config["request.timeout.ms"] * MS + self.timed_out_after_us
         self.retry_backoff_us: int = max(1, config["retry.backoff.ms"]) * MS  # else time would stand still
         self.retry_backoff_max_us: int = config["retry.backoff.max.ms"] * MS
         for connection in self._connections.values():

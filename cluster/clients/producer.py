@@ -17,6 +17,7 @@ from cluster.clients.transaction_habit import TransactionHabit
 from cluster.clients.transactions import Transactions
 from cluster.config import in_flight_keys
 from cluster.connection import Connection
+from cluster.protocol.messages import MetadataRequest, ProduceRequest
 from cluster.protocol.record_batch import RECORD_OVERHEAD_BYTES
 from cluster.randomness import random_stream
 from cluster.spec import ProducerSpec
@@ -26,6 +27,8 @@ MS = 1_000
 
 class Producer(Process):
     """One producer instance. `config` has every producer key of Kafka."""
+
+    timed_out_after_us = MS  # more than its timeout must have passed, in whole milliseconds
 
     def __init__(
         self, around: Surroundings, spec: ProducerSpec, name: str, number: int, config: dict[str, Any]
@@ -51,6 +54,7 @@ class Producer(Process):
             luck = random_stream(around.seed, f"transactions/{name}")
             self.habit = TransactionHabit(self, spec.transactions, self.transactions, luck)
         self.sender = Sender(self, config, self.accumulator)
+        self.overdue = False  # a request has timed out, which its thread does not know yet
 
     # --- the process ------------------------------------------------------------------------------------------------
 
@@ -158,6 +162,28 @@ class Producer(Process):
     def disconnected(self, _: Connection) -> None:
         """Metadata may be out of date."""
         self.sender.disconnected()
+
+    def _check_timeouts(self, _: None) -> None:
+        """The thread finds requests that have timed out when poll() returns, which lasts request.timeout.ms at most.
+
+        While it waits for other answers it looks all the time. Source: `NetworkClient.poll`,
+        `Sender.maybeSendAndPollTransactionalRequest`.
+        """
+        returns_us = self.sender.polls_since_us + self._request_timeout_us
+        asleep = self.running and self.timeline.now_us < returns_us
+        if asleep and all(one.waits_only_for(ProduceRequest, MetadataRequest) for one in self._watched):
+            self.overdue = True
+            self._timeouts = self.timeline.call_at(returns_us, self._check_timeouts, None)
+            return
+        self.overdue, self.sender.polls_since_us = False, self.timeline.now_us
+        super()._check_timeouts(None)
+
+    def poll_returned(self) -> None:
+        """Something has woken its thread, which now knows of requests that have timed out."""
+        self.overdue = False
+        if self._timeouts is not None:
+            self._timeouts.cancel()
+        super()._check_timeouts(None)
 
     # --- between the application and the sender -----------------------------------------------------------------------
 

@@ -50,6 +50,7 @@ class Sender(SenderBooks):
         self._refreshing = self._began = self.closing = False
         self._draining = self._asked = False  # a look now would disturb it … and somebody asked for one
         self._drained_open = False  # a batch went that still took records
+        self.polls_since_us = self._host.timeline.now_us  # when it last had nothing more to do than to wait
         self._held_back = False  # something was ready, but too many requests were in flight
         self._left_us = NEVER_US  # when the next batch behind one that was just drained is ready
         self._waiter: Waiter | None = None
@@ -169,15 +170,18 @@ class Sender(SenderBooks):
         self._sequences.epoch = epoch
         self._host.tell(e.ProducerIdAssigned(producer=self._host.name, producer_id=producer_id, epoch=epoch))
 
-    def _refresh_when_old(self, now_us: int) -> None:
-        """Metadata that is too old is asked of any broker, which need not be the one that was asked last."""
-        if now_us >= self._refresh_us:
+    def _poll_returned(self, now_us: int) -> None:
+        """What the thread finds when it wakes: requests that have timed out, metadata that is too old."""
+        if self._host.overdue:
+            self._host.poll_returned()
+        self.polls_since_us = now_us
+        if now_us >= self._refresh_us:  # asked of any broker, which need not be the one that was asked last
             self._refresh_us, self._stale = NEVER_US, True
             self._host.try_another_broker()
 
     def _drain_ready(self, now_us: int) -> int:
         """Send what is ready; returns when to look again (NEVER_US: when somebody wakes the sender)."""
-        self._refresh_when_old(now_us)
+        self._poll_returned(now_us)
         self._draining = True
         self._host.pull()
         self._expire(now_us)
@@ -302,6 +306,8 @@ class Sender(SenderBooks):
 
         Its sequence is in doubt only if it had been sent before (`ProducerBatch.inRetry`).
         """
+        if self._host.overdue:
+            self._host.poll_returned()
         if batch.over or batch in self._accumulator.queues.get(batch.partition, ()):
             return
         self._landed(batch)
@@ -342,6 +348,7 @@ class Sender(SenderBooks):
             self._asked
             or again
             or self._held_back
+            or self._host.overdue
             or self._sequences.unresolved
             or self._sequences.to_rewrite
             or self.closing

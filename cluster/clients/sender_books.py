@@ -50,8 +50,8 @@ class SenderBooks:
         self._request_timeout_ms: int = config["request.timeout.ms"]
         self._delivery_us: int = config["delivery.timeout.ms"] * MS
         # A batch this old when it is sent may still be in flight when its time is up: younger ones are answered, or
-        # their request has timed out, before.
-        self._old_us = self._delivery_us - self._request_timeout_ms * MS
+        # the thread has found that their request has timed out, before (it may sleep that long once more).
+        self._old_us = self._delivery_us - 2 * self._request_timeout_ms * MS
         self._max_in_flight: int = config["max.in.flight.requests.per.connection"]
         self._max_request_size: int = config["max.request.size"]
         self._patience_us: int = config["partitioner.availability.timeout.ms"] * MS

@@ -15,6 +15,7 @@ class SenderHost(Protocol):
 
     name: str
     running: bool
+    overdue: bool
     retry_backoff_us: int
     retry_backoff_max_us: int
     topics: tuple[str, ...]
@@ -33,6 +34,9 @@ class SenderHost(Protocol):
 
         Begins to connect when it may.
         """
+
+    def poll_returned(self) -> None:
+        """Something has woken the thread, which looks for requests that have timed out (`overdue`)."""
 
     def any_broker(self) -> int:
         """Whom to ask when nobody in particular is to be asked."""

@@ -42,7 +42,7 @@ def test_a_batch_that_backs_off_fails_when_its_delivery_timeout_is_over() -> Non
     config |= {"retry.backoff.ms": 5_000, "retry.backoff.max.ms": 5_000}
     flight = flown(cluster((6.0, "pause broker-1 for 5s"), until_s=20, rate=5.0, producer=config, reads=False))
     retried = flight.all(e.BatchRetried, error="REQUEST_TIMED_OUT")
-    assert [one.at_us for one in retried] == [10 * SECOND_US] * 5
+    assert [one.at_us // SECOND_US for one in retried] == [10] * 5
     opened = flight.all(e.BatchOpened, 6 * SECOND_US)
     assert [one.at_us for one in flight.all(e.BatchFailed)] == [one.at_us + 6 * SECOND_US for one in opened[:5]]
 
