@@ -28,13 +28,14 @@ def certificate() -> str:
 def _opening() -> Iterator[str]:
     agreeing = sum(sum(comparison(name).agreeing.values()) for name in traces())
     situations = {trace.head.scenario for trace in traces().values()}
-    yield "# Certificate"
+    yield f"# Certificate for Apache Kafka {_releases_newest_first()[0]}"
     yield ""
     yield "Written by `python -m tests.fidelity.certificate`; a test fails when it is out of date."
     yield ""
     yield (
-        f"Apache Kafka with its Java clients flew {len(situations)} situations, Flightdeck flies the same scenario"
-        f" files: **{agreeing:,} facts agree**, {_differing():,} differ, each of them listed below with its reason."
+        f"Apache Kafka {' and '.join(_releases_newest_first())} with Java clients flew {len(situations)} situations,"
+        f" Flightdeck flies the same scenario files: **{agreeing:,} facts agree**, {_differing():,} differ, each of"
+        " them listed below with its reason."
     )
     yield ""
     yield (
@@ -48,6 +49,12 @@ def _opening() -> Iterator[str]:
     yield ""
 
 
+def _releases_newest_first() -> list[str]:
+    """By their numbers: 4.10.0 is newer than 4.3.1."""
+    releases = {trace.head.release for trace in traces().values()}
+    return sorted(releases, key=lambda release: [int(number) for number in release.split(".")], reverse=True)
+
+
 def _differing() -> int:
     return sum(len(comparison(name).differences) for name in traces())
 
@@ -55,7 +62,7 @@ def _differing() -> int:
 def _releases() -> Iterator[str]:
     yield "| release | recorded | traces | machine's load | passes | facts that agree | that differ |"
     yield "|---|---|---|---|---|---|---|"
-    for release in sorted({trace.head.release for trace in traces().values()}, reverse=True):
+    for release in _releases_newest_first():
         of_it = [trace for trace in traces().values() if trace.head.release == release]
         found = [comparison(trace.name) for trace in of_it]
         yield (

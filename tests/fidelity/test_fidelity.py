@@ -42,6 +42,13 @@ def test_a_stated_difference_rests_on_a_row_of_fidelity_md() -> None:
         assert not entry.row or entry.row in rows, f"{entry.id}: FIDELITY.md has no row {entry.row!r}"
 
 
+def test_no_cell_of_fidelity_md_is_longer_than_forty_words() -> None:
+    lines = [line for line in FIDELITY.read_text(encoding="utf-8").splitlines() if line[:1] == "|"]
+    cells = [cell.strip() for line in lines for cell in line.split("|")[1:-1]]
+    assert len(cells) > 200
+    assert [cell for cell in cells if len(cell.split()) > 40] == []
+
+
 def test_a_reason_that_is_that_of_another_entry_names_one_that_is_there() -> None:
     """`--recount` leaves entries out: a reason must not go with them."""
     entries = {entry.id for entry in read_entries()}
@@ -66,6 +73,12 @@ def test_every_scenario_can_be_flown_and_was_recorded() -> None:
     for path in SCENARIOS.glob("*.toml"):
         assert load(str(path)).spec.until_us > 0
         assert path.stem in recorded, f"{path.stem} has no trace"
+
+
+def test_the_title_of_the_certificate_names_the_release_that_is_simulated() -> None:
+    simulated = re.search(r'"Kafka" is release ([\d.]+\d)', FIDELITY.read_text(encoding="utf-8"))
+    assert simulated
+    assert CERTIFICATE.read_text(encoding="utf-8").splitlines()[0] == f"# Certificate for Apache Kafka {simulated[1]}"
 
 
 def test_the_certificate_is_up_to_date() -> None:
