@@ -1,0 +1,44 @@
+"""What the normalisation hides between two releases is held here: the very words of the kept logs of 4.3.1."""
+
+import re
+from collections import defaultdict
+
+import pytest
+
+from recordings.flight import fly, make_plan
+from recordings.kafka_log import WRITERS, KafkaLog
+from recordings.scenario import load
+from tests.fidelity.normalisation import COMPARED, simple_name
+from tests.fidelity.recorder.raw import LINE, raw_of, read_run
+from tests.fidelity.traces import SCENARIOS
+
+RELEASE = "4.3.1"
+COME_AND_GO = re.compile(
+    r"clientId=([\w-]+), .*?\] ((?:Adding newly|Revoke previously|Lost previously) assigned partitions:? \[[^\]]*\])"
+)
+
+
+@pytest.mark.parametrize("scenario", ["s09-cooperative", "s23-cooperative-faults"])
+def test_partitions_that_come_and_go_are_written_word_for_word(scenario: str) -> None:
+    real, simulated = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    lines: list[str] = []
+    fly(make_plan(load(str(SCENARIOS / f"{scenario}.toml"))), log=KafkaLog(lines.append))
+    for source, words in ((read_run(raw_of(scenario, RELEASE)).lines, real), (lines, simulated)):
+        for found in filter(None, map(COME_AND_GO.search, source)):
+            words[found[1]] += [found[2]] * ("warm" not in found[1])
+    told = {member: words for member, words in real.items() if words}
+    assert len(told) >= 3
+    assert any("[]" in each for each in told["g09-1" if "s09" in scenario else "g23-1"])
+    assert dict(simulated) == told
+
+
+def test_a_line_has_the_whole_name_of_its_logger() -> None:
+    runs = [
+        read_run(raw_of(name, RELEASE)) for name in ("s30-broker-dies", "s41-exactly-once", "s61-reset-by-duration")
+    ]
+    real = {found[3].partition("$")[0] for run in runs for found in filter(None, map(LINE.match, run.lines))}
+    names = {value for writer in WRITERS for value in vars(writer).values() if isinstance(value, str)}
+    loggers = {value for value in names if re.fullmatch(r"[\w.]+\.[A-Z]\w+", value) and simple_name(value) in COMPARED}
+    seen = {simple_name(one) for one in real}
+    assert len({one for one in loggers if simple_name(one) in seen}) > 10
+    assert {one for one in loggers if simple_name(one) in seen} <= real
