@@ -19,13 +19,11 @@ from tests.fidelity.comparing import Difference, Side
 from tests.fidelity.traces import HERE
 
 FILE = HERE / "differences.toml"
-Kind = Literal["stated", "version", "race", "open", "recording"]
+Kind = Literal["stated", "version", "race"]
 KINDS: Mapping[Kind, str] = {
     "stated": "a simplification, stated in FIDELITY.md",
     "version": "another release words or does it so",
     "race": "what happens at one instant, or is discovered by periodic work, goes either way",
-    "open": "Flightdeck is wrong here, and is to be corrected",
-    "recording": "the recording differs from its scenario: a late step, a busy machine, the driver",
 }
 
 

@@ -100,7 +100,7 @@ def test_instants_that_are_all_late_are_no_difference() -> None:
 # --- differences.toml ----------------------------------------------------------------------------------------------
 
 ONE = Difference("logs", "real", Fact(1, "g-1", "INFO", "ConsumerCoordinator", "Skipped assignment"))
-ENTRY = Entry("L2", "open", "real", "Skipped assignment", "why", {"4.1.0/a": 1})
+ENTRY = Entry("L2", "race", "real", "Skipped assignment", "why", {"4.1.0/a": 1})
 
 
 def test_a_listed_difference_is_permitted() -> None:
@@ -127,6 +127,6 @@ def test_the_other_side_is_another_difference() -> None:
 
 
 def test_recounting_leaves_out_what_does_not_occur() -> None:
-    gone = Entry("L3", "open", "real", "Failing OffsetCommit", "why", {"4.1.0/a": 7})
+    gone = Entry("L3", "race", "real", "Failing OffsetCommit", "why", {"4.1.0/a": 7})
     again = recounted([ENTRY, gone], {"4.1.0/a": [ONE], "4.3.1/a": [ONE, ONE]})
     assert [(entry.id, entry.counts) for entry in again] == [("L2", {"4.1.0/a": 1, "4.3.1/a": 2})]
