@@ -420,7 +420,7 @@ def _watch_positions(patch: pytest.MonkeyPatch, witness: Witness) -> None:
         consumer = validation._consumer
         if end >= 0 and consumer.config["auto.offset.reset"] != "none":
             known = witness.progress[consumer.group, name]
-            witness.progress[consumer.group, name] = Progress(known.start, end)
+            witness.progress[consumer.group, name] = known._replace(highest=end)
 
     _wrapped(patch, Validation, "begin", before=positions)
     _wrapped(patch, Validation, "_truncated", before=truncated)
