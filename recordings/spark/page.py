@@ -70,8 +70,9 @@ def _followed(flight: Flight, place: int) -> list[Rebalance]:
 
 
 def _errors(counts: dict[str, int]) -> str:
-    """`NOT_LEADER_OR_FOLLOWER 3, NETWORK_EXCEPTION 1`."""
-    return ", ".join(f"{error} {figures.count(number)}" for error, number in counts.items())
+    """`NOT_LEADER_OR_FOLLOWER 3, NETWORK_EXCEPTION 1`: a map of Spark's has no order."""
+    worst = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    return ", ".join(f"{error} {figures.count(number)}" for error, number in worst)
 
 
 def _text(name: str) -> str:

@@ -206,14 +206,15 @@ def _producers(flight: Flight) -> Iterator[str]:
     for each in flight.producers:
         retried.update(each.retried)
     if retried:
-        errors = [f"{error} {_times(times)}" for error, times in retried.most_common(SHOWN)]
+        worst = sorted(retried.items(), key=lambda each: (-each[1], each[0]))
+        errors = [f"{error} {_times(times)}" for error, times in worst[:SHOWN]]
         yield f"Producers retried {many(sum(retried.values()), 'batch', 'batches')}: {listed(errors)}."
 
 
 def _producer(producer: Producer) -> str:
     happened = []
     if producer.failed:
-        errors = listed(list(producer.failures))
+        errors = listed(sorted(producer.failures, key=lambda error: (-producer.failures[error], error)))
         happened.append(f"{many(producer.failed, 'record')} failed to send ({errors})")
     if producer.fenced:
         happened.append("was fenced" if producer.fenced == 1 else f"was fenced {_times(producer.fenced)}")

@@ -158,6 +158,18 @@ def test_a_flight_in_which_sends_failed_is_never_calm() -> None:
     ]
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_errors_of_a_producer_stand_worst_first_whatever_the_order_of_a_map(turned: bool) -> None:
+    errors = {"NETWORK_EXCEPTION": 1, "REQUEST_TIMED_OUT": 5, "NOT_ENOUGH_REPLICAS": 1}
+    counts = dict(reversed(errors.items())) if turned else errors
+    failing = replace(PRODUCER, failed=7, failures=counts, retried=counts, retries=7)
+    judged = verdict(replace(CALM, producers=[failing]))
+    assert judged.sentences[1:] == [
+        "checkout-1: 7 records failed to send (REQUEST_TIMED_OUT, NETWORK_EXCEPTION and NOT_ENOUGH_REPLICAS).",
+        "Producers retried 7 batches: REQUEST_TIMED_OUT 5 times, NETWORK_EXCEPTION once and NOT_ENOUGH_REPLICAS once.",
+    ]
+
+
 def test_a_fenced_producer_is_named() -> None:
     judged = verdict(replace(CALM, producers=[replace(PRODUCER, fenced=1)]))
     assert judged.level == "eventful"
