@@ -421,6 +421,7 @@ def _watch_positions(patch: pytest.MonkeyPatch, witness: Witness) -> None:
         if end >= 0 and consumer.config["auto.offset.reset"] != "none":
             known = witness.progress[consumer.group, name]
             witness.progress[consumer.group, name] = known._replace(highest=end)
+            witness._positioned(consumer, {name: end})
 
     _wrapped(patch, Validation, "begin", before=positions)
     _wrapped(patch, Validation, "_truncated", before=truncated)
