@@ -418,6 +418,7 @@ def _watch_positions(patch: pytest.MonkeyPatch, witness: Witness) -> None:
 
     def truncated(validation: Validation, name: str, _: object, __: int, end: int) -> None:
         consumer = validation._consumer
+        assert isinstance(consumer, Consumer)
         if end >= 0 and consumer.config["auto.offset.reset"] != "none":
             known = witness.progress[consumer.group, name]
             witness.progress[consumer.group, name] = known._replace(highest=end)
