@@ -304,8 +304,12 @@ def _exactly_once(spec: ScenarioSpec) -> Iterator[str]:
 
 
 def _returns_to_what_failed(spec: ScenarioSpec, writer: GroupSpec) -> bool:
-    """Whether a poll whose transaction or write failed is read again: not in a topic that the group left since."""
-    return _learns_of_subscriptions(spec, writer) and not _reads_elsewhere(spec, writer)
+    """Whether a poll whose transaction or write failed is read again.
+
+    Not in a topic that the group left since, and not records that were deleted meanwhile (seed 40312).
+    """
+    deleted = any(command.topic in _topics(spec, writer) for command in commands_of(spec, DeleteRecords))
+    return _learns_of_subscriptions(spec, writer) and not (deleted or _reads_elsewhere(spec, writer))
 
 
 # --- what there is ----------------------------------------------------------------------------------------------------

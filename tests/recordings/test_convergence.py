@@ -313,6 +313,15 @@ def test_what_a_group_finished_of_a_topic_that_it_left_may_be_unwritten() -> Non
     assert converges(expiring, f"{AUDITED} < {WRITTEN}")
 
 
+def test_what_a_group_finished_of_records_that_were_deleted_may_be_unwritten() -> None:
+    """Seed 40312: it was killed in a transaction, and the inputs were deleted before it came back."""
+    deleting = leaving("kill g-1", "delete records read-0 before 3")
+    assert f"{AUDITED} == {WRITTEN}" not in converged(deleting)
+    assert f"{AUDITED} <= {WRITTEN}" in converged(deleting)
+    elsewhere = leaving("kill g-1", "delete records other-0 before 3")
+    assert f"{AUDITED} == {WRITTEN}" in converged(elsewhere)
+
+
 @pytest.mark.parametrize("broken", ["g", "audit"])
 def test_a_count_of_a_group_that_left_a_topic_is_still_caught(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """More read than written, or less read than stands there."""
