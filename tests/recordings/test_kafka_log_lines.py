@@ -421,7 +421,7 @@ def test_a_truncation_without_a_policy_names_the_end_offset() -> None:
 
 
 def fetch_position(offset: int, epoch: int) -> str:
-    leader = "LeaderAndEpoch{leader=Optional[broker-1:9092 (id: 1 rack: null)], epoch=0}"
+    leader = "LeaderAndEpoch{leader=Optional[broker-1:9092 (id: 1 rack: null isFenced: false)], epoch=0}"
     return f"FetchPosition{{offset={offset}, offsetEpoch=Optional[{epoch}], currentLeader={leader}}}"
 
 
