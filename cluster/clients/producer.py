@@ -17,7 +17,7 @@ from cluster.clients.transaction_habit import TransactionHabit
 from cluster.clients.transactions import Transactions
 from cluster.config import in_flight_keys
 from cluster.connection import Connection
-from cluster.protocol.messages import MetadataRequest, ProduceRequest
+from cluster.protocol.messages import MetadataRequest, ProduceRequest, Request
 from cluster.protocol.record_batch import RECORD_OVERHEAD_BYTES
 from cluster.randomness import random_stream
 from cluster.spec import ProducerSpec
@@ -184,6 +184,18 @@ class Producer(Process):
         if self._timeouts is not None:
             self._timeouts.cancel()
         super()._check_timeouts(None)
+
+    async def ask(self, broker: int, request: Request, *, long_poll: bool = False) -> Any:  # noqa: ANN401 - its response
+        """Send a request and wait for its response; both wake the thread, which then finds what has timed out."""
+        self._woken()
+        response = await super().ask(broker, request, long_poll=long_poll)
+        self._woken()
+        return response
+
+    def _woken(self) -> None:
+        self.sender.polls_since_us = self.timeline.now_us
+        if self.overdue:
+            self.poll_returned()
 
     # --- between the application and the sender -----------------------------------------------------------------------
 

@@ -2,6 +2,8 @@
 
 from cluster import events as e
 from cluster.config import Value
+from recordings.seeds import fly_once
+from recordings.swarm import draw
 from tests.cluster.broker_flights import SECOND_US, cluster, flown
 
 PAUSE = (6.0, "pause broker-1 for 15s")  # five batches are sent: at 6.0, 6.2 … 6.8 s
@@ -32,6 +34,12 @@ def test_an_expiry_wakes_it() -> None:
     flight = flown(cluster(PAUSE, until_s=12, rate=5.0, producer=config, reads=False))
     assert flight.all(e.BatchFailed)[0].at_us == 6_000_000 + 2_600_000
     assert flight.all(e.BatchRetried, error="REQUEST_TIMED_OUT")[0].at_us <= 8_600_000
+
+
+def test_a_transactional_request_and_its_answer_wake_it() -> None:
+    """Seed 2029: a host crashed with a batch; offsets were sent meanwhile, and the abort waited for it 30 s more."""
+    drawn = draw(2029, 60 * SECOND_US, ("pause heartbeats",))
+    assert fly_once(drawn.spec).invariant == ""
 
 
 def test_it_counts_whole_milliseconds() -> None:
