@@ -2,7 +2,7 @@
 
 Events are the only way out of the simulation: the view, the journal, Spark's tables and Kafka-phrased log lines
 derive from these structs, and nothing else. An event is created by whoever knows the fact, without a stamp; the
-pipeline (`cluster.telling`) gives it `seq` and `at_us` once, and from then on it is shared and never changed.
+pipeline (`cluster.event_pipeline`) gives it `seq` and `at_us` once, and from then on it is shared and never changed.
 
 Conventions: a partition is named as Kafka prints it (`orders-0`); a broker is its id; members and producers are
 named by their client id (`billing-1`); `member_id` is the coordinator's id of a member. Instants and durations are

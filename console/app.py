@@ -5,17 +5,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.command import CommandPalette
 
-from cluster.command_grammar import CommandError
-from console import clock, command_text
+from cluster.commands import CommandError
+from console import command_line as command_text
+from console import flight_clock as clock
+from console.control_commands import carry_out
 from console.flight import ONLY_RECORDED
-from console.instants import At
-from console.presenters.blast import BROKER_SESSION_US, preview
-from console.presenters.faults import faults_of
-from console.presenters.numbers import speed as speed_words
-from console.presenters.text import Line
-from console.screens.frame import FlightScreen
+from console.presenters.fault_menu import faults_of
+from console.presenters.formatting import speed as speed_words
+from console.presenters.impact import BROKER_SESSION_US, preview
+from console.presenters.styled_text import Line
+from console.screens.flight_screen import FlightScreen
 from console.screens.overlays import Chosen, FaultMenu, HelpScreen, Overlay
-from console.steering import carry_out
+from console.time_input import At
 from console.travel import Travel
 from console.widgets.command_line import CommandLine, Complaint, Helper
 from console.widgets.panel import Panel

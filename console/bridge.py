@@ -13,23 +13,22 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cluster.commands import Command
+from cluster.commands import Command, Names
 from cluster.events import EVENT_KINDS, Event
-from cluster.names import Names
 from cluster.view import ClusterView, fold
-from console.clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, Clock
-from console.collecting import collect_frames
 from console.flight import BROKEN
-from console.traces import Traces
-from console.wanted import Setting, Wanted
+from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, Clock
+from console.garbage_collection import collect_frames
+from console.live_flight import Setting, Wanted
+from console.refused_commands import Traces
 
 if TYPE_CHECKING:
     import trio
 
     from cluster.simulation import Simulation
-    from recordings.flight import CommandNote, Plan
-    from recordings.journal import Recorder
-    from recordings.own_code import Leave
+    from recordings.flights.runner import CommandNote, Plan
+    from recordings.journal.writer import Recorder
+    from recordings.scenarios.custom_code import Leave
 
 QUEUED = 20_000  # events that may wait for the console before the simulation waits for it
 CHUNK = 250  # events folded between two looks at the time
@@ -148,8 +147,8 @@ class Bridge:
 
     def run_until(self, expression: str) -> str:
         """Go on until an expression over the view document holds; why that cannot be, or nothing."""
-        from console.watch import Watch  # noqa: PLC0415 - CEL is not needed to start
-        from recordings.predicates import PredicateError  # noqa: PLC0415
+        from console.run_until import Watch  # noqa: PLC0415 - CEL is not needed to start
+        from recordings.scenarios.predicates import PredicateError  # noqa: PLC0415
 
         simulation, plan = self._simulation, self._plan
         if simulation is None or plan is None:
@@ -170,7 +169,7 @@ class Bridge:
         simulation, plan = self._simulation, self._plan
         if simulation is None or plan is None or self.clock.phase in {BUILDING, FAILED}:
             return "there is no flight to record"
-        from recordings.format import RecordingError  # noqa: PLC0415
+        from recordings.journal.format import RecordingError  # noqa: PLC0415
 
         try:
             recorder = self._wanted._replace(record=path).recorder(plan)
@@ -318,7 +317,7 @@ class Bridge:
         self.clock = Clock(timeline.position_us, timeline.speed, timeline.actual_speed, phase, until_us)
 
     def _note_command(self, command: Command, source: str, turn: int, at_us: int, after_seq: int) -> None:
-        from recordings.flight import journal_command  # noqa: PLC0415 - there already: this thread has loaded it
+        from recordings.flights.runner import journal_command  # noqa: PLC0415 - there already: this thread has loaded it
 
         self._commands.append((command, source, turn, at_us, after_seq))
         if self._recorder is not None:
@@ -338,7 +337,7 @@ class Bridge:
         threading.Thread(target=self._copy, args=past, name="recording", daemon=True).start()
 
     def _copy(self, plan: "Plan", recorder: "Recorder", seq: int, commands: "list[CommandNote]") -> None:
-        from recordings.flight import fly_again, journal_command  # noqa: PLC0415
+        from recordings.flights.runner import fly_again, journal_command  # noqa: PLC0415
 
         try:
             journaled = fly_again(plan, recorder, seq, commands)
@@ -367,7 +366,7 @@ class Bridge:
         simulation, plan = self._simulation, self._plan
         if simulation is not None and plan is not None:
             from cluster.invariants import InvariantViolated  # noqa: PLC0415
-            from recordings.flight import FlightError  # noqa: PLC0415
+            from recordings.flights.runner import FlightError  # noqa: PLC0415
 
             timeline = simulation.timeline
             self.clock = self.clock._replace(now_us=timeline.now_us, phase=FAILED, actual_speed=0.0)
@@ -383,8 +382,8 @@ class Bridge:
 
     def _keep(self, simulation: "Simulation", plan: "Plan") -> None:
         """See to it that there is a recording of what broke an invariant, and say where."""
-        from recordings.flight import keep_violation  # noqa: PLC0415
-        from recordings.format import RecordingError  # noqa: PLC0415
+        from recordings.flights.runner import keep_violation  # noqa: PLC0415
+        from recordings.journal.format import RecordingError  # noqa: PLC0415
 
         try:
             path = self._recorder.path if self._recorder is not None else None

@@ -12,22 +12,22 @@ from textual.binding import BindingType
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
+from console.actions import ACTIONS, bindings
 from console.bridge import Bridge
-from console.commands import ACTIONS, bindings
 from console.flight import Flight, Source
-from console.leaving import WayOut
-from console.presenters.faults import Thing
-from console.screens.frame import FlightScreen
+from console.live_flight import Setting
+from console.presenters.fault_menu import Thing
+from console.screens.flight_screen import FlightScreen
 from console.screens.group import GroupScreen
 from console.screens.overlays import FailureScreen, Overlay
 from console.screens.overview import OverviewScreen
 from console.screens.transactions import TransactionsScreen
-from console.terminal import leaving, size_of_terminal
+from console.shutdown import WayOut
+from console.terminal_output import leaving, size_of_terminal
 from console.themes import DARK, DESCRIPTIONS, MONO, THEMES, Styles, styles_of
 from console.visible import visible
-from console.wanted import Setting
 from console.widgets.panel import Panel
-from recordings import interruption
+from recordings.flights import interruption
 
 FRAME_SECONDS = 0.1
 BEATS = 2  # a frame's worth of folding is done in so many parts, so that a key waits for one of them only
@@ -165,7 +165,7 @@ class Deck(App[None]):
                 break
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
-        """Write what Textual drew, but no more of it than has changed (see `console.terminal`)."""
+        """Write what Textual drew, but no more of it than has changed (see `console.terminal_output`)."""
         super()._display(screen, leaving(renderable))
 
     def notify(

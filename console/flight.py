@@ -3,12 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
-from cluster.commands import Command
-from cluster.names import Names
+from cluster.commands import Command, Names
 from cluster.view import ClusterView
 from cluster.view.state import Moment
-from console.clock import BUILDING, ENDED, FAILED, PAUSED, Clock
-from console.traces import Traces
+from console.flight_clock import BUILDING, ENDED, FAILED, PAUSED, Clock
+from console.refused_commands import Traces
 
 NO_INJURY = "a recording cannot be injured (forking it comes later)"
 BROKEN = "an invariant does not hold"  # how trouble begins when what must always hold did not

@@ -7,10 +7,10 @@ from typing import NamedTuple, cast
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from cluster.commands import COMMANDS, is_built
-from console import command_text
-from console.cockpit import Cockpit
-from console.commands import ACTIONS
-from console.presenters.faults import faults_of
+from console import command_line as command_text
+from console.actions import ACTIONS
+from console.app_interface import Cockpit
+from console.presenters.fault_menu import faults_of
 from console.themes import DESCRIPTIONS
 
 

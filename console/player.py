@@ -13,21 +13,20 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from cluster.commands import Command
+from cluster.commands import Command, Names
 from cluster.events import EVENT_KINDS, Event
-from cluster.names import Names
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 from cluster.view.state import Moment
-from console.clock import ENDED, LIVE, PAUSED, Clock
 from console.flight import NO_INJURY
-from console.presenters.numbers import clock
-from console.traces import Traces
-from recordings.format import Header, RecordingError
-from recordings.keyframes import Keyframes
-from recordings.playback import FASTEST, SLOWEST, Playback
-from recordings.reader import Recording
-from recordings.scenario import ScenarioErrors, SettingError, apply_settings, parse_scenario
+from console.flight_clock import ENDED, LIVE, PAUSED, Clock
+from console.presenters.formatting import clock
+from console.refused_commands import Traces
+from recordings.journal.format import Header, RecordingError
+from recordings.journal.keyframes import Keyframes
+from recordings.journal.playback import FASTEST, SLOWEST, Playback
+from recordings.journal.reader import Recording
+from recordings.scenarios.loader import ScenarioErrors, SettingError, apply_settings, parse_scenario
 
 FRAME_BUDGET_SECONDS = 0.05  # of wall time that playing may take in a frame: nothing else runs beside it
 LOOK_EVENTS = 64  # between two looks at the wall time
@@ -170,8 +169,8 @@ class Player:
 
     def run_until(self, expression: str) -> str:
         """Search onwards until an expression over the view document holds; why that cannot be, or nothing."""
-        from console.watch import Watch  # noqa: PLC0415 - CEL is not needed to start
-        from recordings.predicates import PredicateError  # noqa: PLC0415
+        from console.run_until import Watch  # noqa: PLC0415 - CEL is not needed to start
+        from recordings.scenarios.predicates import PredicateError  # noqa: PLC0415
 
         try:
             return self._begin_search(Watch(expression, self.playback.view, self, self._spec))

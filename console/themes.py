@@ -13,7 +13,7 @@ from textual.color import Color
 from textual.filter import LineFilter
 from textual.theme import Theme
 
-from console.presenters.text import (
+from console.presenters.styled_text import (
     ACCENT,
     BANNER,
     ERROR,

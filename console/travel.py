@@ -5,9 +5,9 @@ from pathlib import Path
 from console.bridge import Bridge
 from console.deck import Deck
 from console.flight import ONLY_RECORDED, Flight, Source
-from console.instants import At
-from console.presenters.frame import instant_under
-from console.screens.hangar import HangarScreen
+from console.presenters.chrome import instant_under
+from console.screens.library import HangarScreen
+from console.time_input import At
 
 HANGAR = "hangar"
 
@@ -75,7 +75,7 @@ class Travel(Deck):
     def play_recording(self, path: Path) -> None:
         """Leave this flight, and play a recording; one that cannot be opened is said, and this flight stays."""
         from console.player import Player  # noqa: PLC0415 - a live flight needs no reader
-        from recordings.format import RecordingError  # noqa: PLC0415
+        from recordings.journal.format import RecordingError  # noqa: PLC0415
 
         try:
             player = Player(path)

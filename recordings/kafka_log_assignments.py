@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from cluster import events as e
 from cluster.assignors import Subscription, TopicPartition
 from cluster.assignors.sticky import assign_sticky
-from recordings.kafka_log_consumers import assignment_text, consumer_line
-from recordings.kafka_log_notes import Line, Notes
+from recordings.kafka_log.consumers import assignment_text, consumer_line
+from recordings.kafka_log.state import Line, Notes
 
 STICKY = "org.apache.kafka.clients.consumer.internals.AbstractStickyAssignor"
 

@@ -10,8 +10,8 @@ HashSet of the partitions that it fetches from one leader, internal ones among t
 from collections.abc import Iterable
 
 from cluster import events as e
-from recordings.java_maps import hash_set_order
-from recordings.kafka_log_notes import Line, Notes
+from recordings.kafka_log.java_maps import hash_set_order
+from recordings.kafka_log.state import Line, Notes
 
 UNIFIED_LOG = "org.apache.kafka.storage.internals.log.UnifiedLog"
 

@@ -7,10 +7,10 @@ not kept: they belong to one version of the fold, and whoever plays makes them.
 import shutil
 from pathlib import Path
 
-from recordings.flight import fly, make_plan
-from recordings.format import KEYFRAMES
-from recordings.scenario import load
-from recordings.shelf import SAMPLES
+from recordings.flights.runner import fly, make_plan
+from recordings.journal.catalogue import SAMPLES
+from recordings.journal.format import KEYFRAMES
+from recordings.scenarios.loader import load
 
 MINUTE_US = 60_000_000
 FLIGHTS = {"first-flight": 2 * MINUTE_US}

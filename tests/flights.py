@@ -25,7 +25,7 @@ from cluster.spec import (
     TransactionsSpec,
 )
 from cluster.view import document
-from recordings.journal import JournalHash
+from recordings.journal.writer import JournalHash
 from tests.instruments import OneActorAtATime
 from tests.judges import (
     LogJudge,

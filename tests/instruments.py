@@ -7,7 +7,7 @@ import pytest
 import trio
 from trio.lowlevel import Task
 
-from cluster.timeline import Timeline
+from cluster.virtual_time import Timeline
 
 Result = TypeVar("Result")
 

@@ -8,12 +8,12 @@ from bisect import bisect_left
 from collections import defaultdict
 from itertools import zip_longest
 
-from cluster.broker.partition_log import PartitionLog
 from cluster.broker.replica import Replica
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import RecordBatch
 from cluster.simulation import Simulation
 from cluster.spec import GroupSpec
+from cluster.storage.partition_log import PartitionLog
 from tests.truth_transactions import log_facts
 from tests.vanished import Vanished
 from tests.witness import BatchKey, Witness, identity_of

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from cluster.broker.controller import Controller
-from cluster.broker.following import FollowingReplica
+from cluster.broker.follower_fetcher import FollowingReplica
 from cluster.broker.replica import Replica
+from cluster.controller.controller import Controller
 from cluster.protocol.messages import PartitionMetadata
 from cluster.simulation import Simulation
 from tests.judges import at, committed, copies

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 import pytest
 
 from cluster import events as e
-from cluster.clients.transactions import VALID_SOURCES, ProducerTransactionState, Transactions
-from cluster.coordinators.group_states import GROUP_MOVES, GroupEvent, GroupState, next_state
-from cluster.transaction_states import ABORTED_WITHOUT_PARTITIONS, VALID_PREVIOUS, TransactionState, check_move
+from cluster.clients.producer.transaction_manager import VALID_SOURCES, ProducerTransactionState, Transactions
+from cluster.coordinators.group.states import GROUP_MOVES, GroupEvent, GroupState, next_state
+from cluster.protocol.transaction_states import ABORTED_WITHOUT_PARTITIONS, VALID_PREVIOUS, TransactionState, check_move
 
 Mark = tuple[str, str]
 """A machine, and one edge of it: `Stable → PreparingRebalance`."""
@@ -122,7 +122,7 @@ def watching_marks() -> Iterator[Marks]:
         marks.hit("transactional producer", _edge(source.value, to.value))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cluster.coordinators.group.next_state", next_state_seen)
-        patch.setattr("cluster.coordinators.transaction.check_move", check_move_seen)
+        patch.setattr("cluster.coordinators.group.group.next_state", next_state_seen)
+        patch.setattr("cluster.coordinators.transaction.transaction.check_move", check_move_seen)
         patch.setattr(Transactions, "move", move_seen)
         yield marks

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cluster.release_rules import CHANGED_BY, ReleaseRules
+from cluster.protocol.release_rules import CHANGED_BY, ReleaseRules
 from tests.oracles.outcome import Skip
 from tests.oracles.rules import under
 from tests.oracles.schemas import DEFAULT_DIRECTORY, Vector, VectorsError, read_directory, runner_for

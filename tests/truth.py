@@ -10,11 +10,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from cluster.broker.group_coordination import OFFSETS_TOPIC
+from cluster.broker.group_coordinator_service import OFFSETS_TOPIC
 from cluster.broker.replica import Replica
-from cluster.broker.transaction_coordination import TRANSACTIONS_TOPIC
-from cluster.clients.consumer import Consumer
-from cluster.clients.producer import Producer
+from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC
+from cluster.clients.consumer.consumer import Consumer
+from cluster.clients.producer.producer import Producer
 from cluster.config import resolve
 from cluster.protocol.names import coordinator_partition
 from cluster.protocol.record_batch import RecordBatch

@@ -13,31 +13,35 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from cluster.broker.controller import Controller
-from cluster.broker.coordination import Hosted
-from cluster.broker.group_coordination import GroupCoordination
-from cluster.broker.partition_log import PartitionLog
+from cluster.broker.coordinator_runtime import Hosted
+from cluster.broker.group_coordinator_service import GroupCoordination
 from cluster.broker.replica import Replica
-from cluster.broker.requests import Requests
-from cluster.clients.accumulator import Accumulator, ProducerBatch
-from cluster.clients.applications import Application
-from cluster.clients.consumer import Consumer
-from cluster.clients.fetcher import Fetcher
-from cluster.clients.joining import Joining
-from cluster.clients.member import Member
-from cluster.clients.membership import GroupMembership
-from cluster.clients.producer import Producer
+from cluster.broker.request_handlers import Requests
+from cluster.clients.consumer.application import Application
+from cluster.clients.consumer.consumer import Consumer
+from cluster.clients.consumer.consumer_coordinator import GroupMembership
+from cluster.clients.consumer.fetcher import Fetcher
+from cluster.clients.consumer.member import Member
+from cluster.clients.consumer.rejoin import Joining
+from cluster.clients.producer.accumulator import Accumulator, ProducerBatch
+from cluster.clients.producer.producer import Producer
 from cluster.clients.validation import Validation
-from cluster.connection import Call, Connection
-from cluster.coordinators import group_coordinator, group_join, group_rebalance, group_retention, group_sync
+from cluster.controller.controller import Controller
 from cluster.coordinators.decision import Draft
-from cluster.coordinators.group import ClassicGroup
-from cluster.coordinators.group_causes import Trigger
-from cluster.coordinators.group_context import GroupContext
-from cluster.coordinators.group_coordinator import GroupCoordinator
+from cluster.coordinators.group import coordinator as group_coordinator
+from cluster.coordinators.group import join as group_join
+from cluster.coordinators.group import join_barrier as group_rebalance
+from cluster.coordinators.group import offset_retention as group_retention
+from cluster.coordinators.group import sync as group_sync
+from cluster.coordinators.group.context import GroupContext
+from cluster.coordinators.group.coordinator import GroupCoordinator
+from cluster.coordinators.group.group import ClassicGroup
+from cluster.coordinators.group.rebalance_causes import Trigger
+from cluster.network import Call, Connection
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest, JoinGroupRequest, PartitionMetadata, ProduceRequest
 from cluster.protocol.record_batch import RecordBatch
+from cluster.storage.partition_log import PartitionLog
 from tests.witness_groups import CoordinatorNotes, Ownership
 from tests.witness_passages import Passages, divergence
 

@@ -3,9 +3,9 @@
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from cluster.coordinators.group import ClassicGroup
-from cluster.coordinators.group_coordinator import GroupCoordinator
-from cluster.coordinators.group_states import GroupState
+from cluster.coordinators.group.coordinator import GroupCoordinator
+from cluster.coordinators.group.group import ClassicGroup
+from cluster.coordinators.group.states import GroupState
 
 if TYPE_CHECKING:
     from tests.witness import Witness

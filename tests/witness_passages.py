@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from cluster.broker.partition_log import PartitionLog
 from cluster.protocol.record_batch import ABORT, RecordBatch
+from cluster.storage.partition_log import PartitionLog
 
 if TYPE_CHECKING:
     from tests.witness import Identity, Witness

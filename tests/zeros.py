@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from recordings.document_shape import SHAPE, ByName, Possible
+from recordings.scenarios.document_schema import SHAPE, ByName, Possible
 
 
 def zeros(possible: Possible, roots: frozenset[str]) -> dict[str, Any]:

@@ -8,17 +8,17 @@ resets connections. Metadata comes from the controller over a link, so brokers m
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from cluster.broker.control_plane import ControlPlane, LiveBrokers, Metadata
+from cluster.broker.broker_lifecycle import Lifecycle
+from cluster.broker.controller_channel import ControlPlane, LiveBrokers, Metadata
 from cluster.broker.disk import Disk
-from cluster.broker.followers import Follower
+from cluster.broker.follower_state import Follower
 from cluster.broker.hosted_coordinators import HostedCoordinators
-from cluster.broker.lifecycle import Lifecycle
+from cluster.broker.log_cleanup import LogUpkeep
 from cluster.broker.metadata_cache import MetadataCache
 from cluster.broker.purgatory import Timeouts
 from cluster.broker.replica import Replica
-from cluster.broker.requests import Requests
+from cluster.broker.request_handlers import Requests
 from cluster.broker.socket_server import SocketServer
-from cluster.broker.upkeep import LogUpkeep
 from cluster.events import BrokerPaused, BrokerResumed, BrokerStarted, BrokerStopped, Event
 from cluster.network import Link
 from cluster.protocol.messages import PartitionMetadata

@@ -24,7 +24,7 @@ from cluster.protocol.transaction_messages import (
     TxnOffsetCommitRequest,
     WriteTxnMarkersRequest,
 )
-from cluster.timeline import Timeline
+from cluster.virtual_time import Timeline
 
 Action = Callable[[Any], object]
 _WRITE_ONE = (

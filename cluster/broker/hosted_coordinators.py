@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from cluster.broker.coordination import CoordinatorHost
-from cluster.broker.group_coordination import OFFSETS_TOPIC, GroupCoordination
-from cluster.broker.peers import PeerHost, Peers
+from cluster.broker.coordinator_runtime import CoordinatorHost
+from cluster.broker.group_coordinator_service import OFFSETS_TOPIC, GroupCoordination
+from cluster.broker.inter_broker import PeerHost, Peers
 from cluster.broker.replica import Replica
-from cluster.broker.transaction_coordination import TRANSACTIONS_TOPIC, TransactionCoordination
+from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC, TransactionCoordination
 from cluster.broker.transactional_requests import TransactionalRequests, TransactionServer
-from cluster.connection import Call
+from cluster.network import Call
 from cluster.protocol.messages import Request
 from cluster.protocol.names import topic_of
 

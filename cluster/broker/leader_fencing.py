@@ -6,10 +6,10 @@ Source: `Partition.checkCurrentLeaderEpoch`, `getLocalLog`, `lastOffsetForLeader
 
 from typing import Protocol
 
-from cluster.broker.leader_epochs import EpochEnd
-from cluster.broker.partition_log import PartitionLog
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import PartitionMetadata
+from cluster.storage.leader_epochs import EpochEnd
+from cluster.storage.partition_log import PartitionLog
 
 
 class Leading(Protocol):

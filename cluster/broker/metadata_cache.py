@@ -3,7 +3,7 @@
 News of two controllers may arrive out of order, so each partition has the version that changed it last.
 """
 
-from cluster.broker.control_plane import LiveBrokers, Metadata
+from cluster.broker.controller_channel import LiveBrokers, Metadata
 
 
 class MetadataCache:

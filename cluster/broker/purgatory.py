@@ -10,10 +10,10 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Protocol
 
-from cluster.connection import Call
+from cluster.network import Call
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import ProduceResponse, ProduceResult
-from cluster.timeline import Timeline, Timer
+from cluster.virtual_time import Timeline, Timer
 
 
 class DelayedProduce:

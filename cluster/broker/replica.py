@@ -12,18 +12,18 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from cluster.broker.followers import LONG_AGO_US, Follower
-from cluster.broker.following import FollowersHost, FollowingReplica
-from cluster.broker.leader_epochs import EpochEnd
+from cluster.broker.follower_fetcher import FollowersHost, FollowingReplica
+from cluster.broker.follower_state import LONG_AGO_US, Follower
 from cluster.broker.leader_fencing import end_of_epoch
-from cluster.broker.partition_log import PartitionLog
-from cluster.broker.retention import Retention, first_kept
 from cluster.events import HighWatermarkAdvanced, LeadershipTaken, LogStartAdvanced, RecordsAppended
 from cluster.network import Link
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.record_batch import RecordBatch
 from cluster.reach import reached
+from cluster.storage.leader_epochs import EpochEnd
+from cluster.storage.partition_log import PartitionLog
+from cluster.storage.retention import Retention, first_kept
 
 REPLICA_FETCH_MAX_BYTES = 1_048_576
 NO_LIMIT = 1 << 62

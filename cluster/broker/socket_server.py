@@ -15,10 +15,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from cluster.broker.disk import Disk, appends_of
-from cluster.connection import Call, Connection
-from cluster.network import FROM_HOST
+from cluster.network import FROM_HOST, Call, Connection
 from cluster.protocol.messages import Request
-from cluster.timeline import Timeline
+from cluster.virtual_time import Timeline
 
 
 class SocketHost(Protocol):

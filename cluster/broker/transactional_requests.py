@@ -10,22 +10,22 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Protocol, cast
 
-from cluster.broker.group_coordination import OFFSETS_TOPIC, GroupCoordination
+from cluster.broker.group_coordinator_service import OFFSETS_TOPIC, GroupCoordination
+from cluster.broker.inter_broker import REQUEST_TIMEOUT_US, Peers
 from cluster.broker.metadata_cache import MetadataCache
-from cluster.broker.peers import REQUEST_TIMEOUT_US, Peers
-from cluster.broker.producer_state import Verification
 from cluster.broker.purgatory import Timeouts
 from cluster.broker.replica import Replica
-from cluster.broker.transaction_coordination import TransactionCoordination
-from cluster.connection import Call
-from cluster.coordinators.transaction import WITH_EPOCHS
+from cluster.broker.transaction_coordinator_service import TransactionCoordination
+from cluster.coordinators.transaction.transaction import WITH_EPOCHS
 from cluster.events import Event, HangingTransactionAborted, ProducerEpochRefused, TransactionMarkerRefused
+from cluster.network import Call
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.names import topic_of
 from cluster.protocol.record_batch import ABORT, COMMIT, RECORD_BATCH_OVERHEAD_BYTES, RecordBatch
-from cluster.timeline import Timeline
+from cluster.storage.producer_state import Verification
+from cluster.virtual_time import Timeline
 
 MS = 1_000
 MARKER_BYTES = RECORD_BATCH_OVERHEAD_BYTES + 17  # key: version and type; value: version and coordinator epoch

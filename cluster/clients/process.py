@@ -10,15 +10,13 @@ from typing import Any
 import msgspec
 import trio
 
-from cluster.clients.key_moves import KeyMoves
-from cluster.clients.workload import NEVER_US
-from cluster.connection import NEVER_FROZEN, Call, Connection, Endpoint
-from cluster.connection_attempts import ConnectionAttempts
+from cluster.clients.key_order import KeyMoves
+from cluster.clients.producer.arrivals import NEVER_US
 from cluster.events import Event
-from cluster.network import Network
+from cluster.network import NEVER_FROZEN, Call, Connection, ConnectionAttempts, Endpoint, Network
 from cluster.protocol.messages import MetadataRequest, MetadataResponse, PartitionMetadata, Request
-from cluster.randomness import random_stream
-from cluster.timeline import TIMED_OUT, TimedOut, Timeline, Timer, Waiter
+from cluster.random_streams import random_stream
+from cluster.virtual_time import TIMED_OUT, TimedOut, Timeline, Timer, Waiter
 
 MS = 1_000
 HIGHEST_NODE = 2_147_483_647  # Integer.MAX_VALUE

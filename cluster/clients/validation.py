@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from cluster import events as e
-from cluster.clients.fetcher import FetchPosition
-from cluster.clients.member import Member
+from cluster.clients.consumer.fetcher import FetchPosition
+from cluster.clients.consumer.member import Member
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 

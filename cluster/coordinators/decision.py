@@ -20,7 +20,7 @@ from heapq import heapify, heappop, heappush, heapreplace
 
 import msgspec
 
-from cluster.coordinators.group_records import GroupRecord
+from cluster.coordinators.records import GroupRecord
 from cluster.coordinators.transaction_records import TransactionRecord
 from cluster.events import Event
 from cluster.protocol.errors import ErrorCode

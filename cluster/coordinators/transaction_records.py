@@ -6,7 +6,7 @@ Source: Kafka's `TransactionLogValue`; a tombstone is the key with a null value.
 import msgspec
 
 from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID
-from cluster.transaction_states import TransactionState
+from cluster.protocol.transaction_states import TransactionState
 
 LAST_EPOCH = 32_766  # Short.MaxValue - 1: the last that a producer is given
 FENCING_EPOCH = 32_767  # Short.MaxValue: only ever used to fence, or inside an end that rotates the producer id

@@ -13,16 +13,15 @@ from typing import Any, Protocol
 
 import msgspec
 
-from cluster import commands as c
 from cluster.broker.broker import Broker
-from cluster.clients.consumer import Consumer
-from cluster.clients.producer import Producer
-from cluster.fault_classes import FAULTS, victims
-from cluster.names import Names
-from cluster.randomness import random_stream
-from cluster.simulation.faults import FaultBook
+from cluster.clients.consumer.consumer import Consumer
+from cluster.clients.producer.producer import Producer
+from cluster.commands import FAULTS, Names, victims
+from cluster.commands import catalogue as c
+from cluster.random_streams import random_stream
+from cluster.simulation.active_faults import FaultBook
 from cluster.simulation.refusing import Refused
-from cluster.timeline import Timeline, Timer
+from cluster.virtual_time import Timeline, Timer
 
 MS, SECOND_US = 1_000, 1_000_000
 

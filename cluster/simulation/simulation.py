@@ -22,39 +22,36 @@ from typing import cast
 
 import trio
 
-from cluster import config as configuration
 from cluster import events as e
 from cluster.broker.broker import Broker
-from cluster.broker.control_plane import ControlPlane
-from cluster.broker.controller import Controller
-from cluster.broker.group_coordination import OFFSETS_TOPIC
-from cluster.broker.lost_records import truncated
-from cluster.broker.partition_log import PartitionLog, make_log
+from cluster.broker.controller_channel import ControlPlane
+from cluster.broker.group_coordinator_service import OFFSETS_TOPIC
 from cluster.broker.replica import Replica
-from cluster.broker.retention import retention_of
-from cluster.broker.transaction_coordination import TRANSACTIONS_TOPIC
-from cluster.buggify import Buggify
-from cluster.clients.applications import Application
-from cluster.clients.consumer import Consumer
-from cluster.clients.ground_truth import GroundTruth
-from cluster.clients.key_moves import KeyMoves
+from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC
+from cluster.clients.consumer.application import Application
+from cluster.clients.consumer.consumer import Consumer
+from cluster.clients.consumer.output_producer import Writer
+from cluster.clients.consumer.transactional_output import TransactionalWriter
+from cluster.clients.delivery_ledger import GroundTruth
+from cluster.clients.key_order import KeyMoves
 from cluster.clients.process import Surroundings
-from cluster.clients.producer import Producer
-from cluster.clients.transactional_writing import TransactionalWriter
-from cluster.clients.writing import Writer
-from cluster.commands import Command
-from cluster.connection import Endpoint
-from cluster.names import Names
-from cluster.network import Network
+from cluster.clients.producer.producer import Producer
+from cluster.commands import Command, Names
+from cluster.config import config as configuration
+from cluster.controller.controller import Controller
+from cluster.event_pipeline import Pipeline, Sink
+from cluster.network import Endpoint, Network
 from cluster.protocol.names import coordinator_partition
 from cluster.protocol.record_batch import RecordBatch
-from cluster.randomness import random_stream
-from cluster.simulation.operations import Operations
+from cluster.random_streams import random_stream
+from cluster.simulation.process_commands import Operations
 from cluster.simulation.refusing import Refused
-from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
-from cluster.telling import Pipeline, Sink
-from cluster.timeline import Timeline
+from cluster.spec import Buggify, GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
+from cluster.storage.lost_records import truncated
+from cluster.storage.partition_log import PartitionLog, make_log
+from cluster.storage.retention import retention_of
 from cluster.view import ClusterView
+from cluster.virtual_time import Timeline
 
 COLLECT_AFTER_ALLOCATIONS = 1_000_000
 

@@ -8,7 +8,7 @@ transactions, for a group that reads committed data only, and further copies of 
 
 from collections.abc import Iterable
 
-from cluster.intervals import IntervalSet
+from cluster.storage.offset_ranges import IntervalSet
 from cluster.view.ledger import note, unfinished
 from cluster.view.placements import Serials
 from cluster.view.state import NEVER, ClusterView, GroupView, PartitionView, ReaderView

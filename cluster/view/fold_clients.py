@@ -1,7 +1,7 @@
 """How consumers' own facts change the view: what they own, read, finish, and what holds them up."""
 
 from cluster import events as e
-from cluster.durations import parse_rate
+from cluster.config import parse_rate
 from cluster.view import ledger
 from cluster.view.fold_cluster import note
 from cluster.view.state import LANE_US, NEVER, ClusterView, GroupView, LaneSpan, MemberView, ReaderView

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from cluster import events as e
-from cluster.intervals import IntervalSet
+from cluster.storage.offset_ranges import IntervalSet
 from cluster.view.placements import Run, Serials, note_run
 from cluster.view.state import NEVER, ClusterView, PartitionView, ReaderView
 from cluster.view.transactions import EndedTransaction

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from cluster.intervals import IntervalSet
+from cluster.storage.offset_ranges import IntervalSet
 
 Serials = dict[str, IntervalSet]
 """Records by identity: producer → serial numbers."""

@@ -6,7 +6,7 @@ the fold. Everything is plain data that msgspec can encode, so a keyframe of a r
 
 import msgspec
 
-from cluster.intervals import IntervalSet
+from cluster.storage.offset_ranges import IntervalSet
 from cluster.view.brokers import BrokerView
 from cluster.view.placements import Placements, Run, Serials
 from cluster.view.transactions import PartitionTransactions

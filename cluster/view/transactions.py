@@ -2,8 +2,8 @@
 
 import msgspec
 
-from cluster.intervals import IntervalSet
-from cluster.transaction_index import TransactionIndex
+from cluster.storage.offset_ranges import IntervalSet
+from cluster.storage.transaction_index import TransactionIndex
 
 SETTLED_US = 60_000_000  # what every in-sync replica has had for so long, its host's disk has too
 

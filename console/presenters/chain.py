@@ -3,8 +3,8 @@
 from bisect import bisect_left, bisect_right
 
 from cluster.view.state import ClusterView, GroupView, Moment, RebalanceView
-from console.presenters.moments import concerns
-from console.presenters.numbers import SECOND_US, clock
+from console.presenters.event_log import concerns
+from console.presenters.formatting import SECOND_US, clock
 
 RECENT_US = 10 * SECOND_US  # a start that is longer ago explains nothing
 RESTARTS_US = 60 * SECOND_US  # so far back members that closed one after another belong together

@@ -6,7 +6,7 @@ While it cannot, a group's state is what was last known of it, and no member is 
 from typing import NamedTuple
 
 from cluster.view.state import NEVER, ClusterView, GroupView
-from console.presenters.numbers import countdown
+from console.presenters.formatting import countdown
 
 UP, NO_LEADER, DOWN, FROZEN, RESTARTED, LOADING = "up", "no leader", "down", "frozen", "restarted", "loading"
 SETTLED = {"Stable", "PreparingRebalance", "CompletingRebalance"}

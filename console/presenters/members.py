@@ -3,14 +3,14 @@
 from cluster.view.document import member_lag, partition_order
 from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
 from console.presenters import states
-from console.presenters.awaited import awaited_ids, heartbeat_due_us, members_of, poll_age_us
+from console.presenters.active_faults import trouble_word
+from console.presenters.activity_lanes import BUSY_US, LANE_SECONDS, heartbeat_lane, poll_lane
+from console.presenters.awaited_members import awaited_ids, heartbeat_due_us, members_of, poll_age_us
 from console.presenters.coordination import is_up
-from console.presenters.injuries import trouble_word
-from console.presenters.lanes import BUSY_US, LANE_SECONDS, heartbeat_lane, poll_lane
-from console.presenters.listing import Listing
-from console.presenters.numbers import UNKNOWN, bar, count, countdown, duration, setting
+from console.presenters.formatting import UNKNOWN, bar, count, countdown, duration, setting
+from console.presenters.list_view import Listing
+from console.presenters.styled_text import ERROR, FAINT, HUES, MUTED, OK, PLAIN, WARN, Line, Span, line, middle
 from console.presenters.table import Column, layout
-from console.presenters.text import ERROR, FAINT, HUES, MUTED, OK, PLAIN, WARN, Line, Span, line, middle
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 LATE_US = 250_000

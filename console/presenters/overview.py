@@ -7,11 +7,10 @@ from cluster.view.brokers import BrokerView
 from cluster.view.document import group_lag, group_time_lag_us
 from cluster.view.state import NEVER, ClusterView, GroupView, ProducerView, RebalanceView, Series
 from console.presenters import states
-from console.presenters.awaited import awaited_joins, awaited_syncs, silent_ids
+from console.presenters.active_faults import trouble_word
+from console.presenters.awaited_members import awaited_joins, awaited_syncs, silent_ids
 from console.presenters.coordination import DOWN, FROZEN, UP, coordination_of, trouble_words
-from console.presenters.injuries import trouble_word
-from console.presenters.listing import BUILDING, Listing
-from console.presenters.numbers import (
+from console.presenters.formatting import (
     SECOND_US,
     UNKNOWN,
     count,
@@ -22,8 +21,22 @@ from console.presenters.numbers import (
     resampled,
     spark,
 )
+from console.presenters.list_view import BUILDING, Listing
+from console.presenters.styled_text import (
+    ACCENT,
+    ERROR,
+    FAINT,
+    MOVING,
+    MUTED,
+    PLAIN,
+    STRONG,
+    WARN,
+    Line,
+    Span,
+    line,
+    middle,
+)
 from console.presenters.table import Column, layout
-from console.presenters.text import ACCENT, ERROR, FAINT, MOVING, MUTED, PLAIN, STRONG, WARN, Line, Span, line, middle
 
 TREND_SECONDS, TREND_HALF, TREND_FLOOR, TREND_LEAST = 60, 30, 15, 10
 

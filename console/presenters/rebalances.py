@@ -1,12 +1,12 @@
 """Rebalances that are over, and the one under way, as a table."""
 
 from cluster.view.state import NEVER, ClusterView, GroupView, RebalanceView
-from console.presenters import causes
-from console.presenters.awaited import awaited_joins, awaited_syncs
-from console.presenters.listing import Listing
-from console.presenters.numbers import count, duration, moment, partition_seconds
+from console.presenters import rebalance_causes as causes
+from console.presenters.awaited_members import awaited_joins, awaited_syncs
+from console.presenters.formatting import count, duration, moment, partition_seconds
+from console.presenters.list_view import Listing
+from console.presenters.styled_text import FAINT, MOVING, MUTED, PLAIN, WARN, Line, Span, line
 from console.presenters.table import Column, layout
-from console.presenters.text import FAINT, MOVING, MUTED, PLAIN, WARN, Line, Span, line
 
 NOW = "now"
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from console.presenters.text import ACCENT, ERROR, MOVING, MUTED, OK, WARN, Line
+from console.presenters.styled_text import ACCENT, ERROR, MOVING, MUTED, OK, WARN, Line
 
 
 class State(NamedTuple):

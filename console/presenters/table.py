@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from console.presenters.text import EMPTY, MUTED, PLAIN, Line, Span, cut, length
+from console.presenters.styled_text import EMPTY, MUTED, PLAIN, Line, Span, cut, length
 
 GAP = 2
 BLANKS = " " * 500

@@ -3,16 +3,29 @@
 from collections.abc import Iterator
 
 from cluster.protocol.names import coordinator_partition
-from cluster.transaction_states import VALID_PREVIOUS, TransactionState
+from cluster.protocol.transaction_states import VALID_PREVIOUS, TransactionState
 from cluster.view.state import NEVER, ClusterView, PartitionView, TransactionView
 from cluster.view.transactions import PartitionTransactions
 from console.presenters import states
-from console.presenters.listing import BUILDING, Listing
+from console.presenters.event_log import MomentsListing
+from console.presenters.formatting import UNKNOWN, count, countdown, duration
+from console.presenters.list_view import BUILDING, Listing
 from console.presenters.members import ranges
-from console.presenters.moments import MomentsListing
-from console.presenters.numbers import UNKNOWN, count, countdown, duration
+from console.presenters.styled_text import (
+    ACCENT,
+    ERROR,
+    FAINT,
+    MOVING,
+    MUTED,
+    PLAIN,
+    STRONG,
+    WARN,
+    Line,
+    Span,
+    line,
+    middle,
+)
 from console.presenters.table import Column, layout
-from console.presenters.text import ACCENT, ERROR, FAINT, MOVING, MUTED, PLAIN, STRONG, WARN, Line, Span, line, middle
 
 NONE_DECLARED = line(("no producer of this flight has a transactional.id", MUTED))
 LOG = "__transaction_state"

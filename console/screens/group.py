@@ -2,18 +2,18 @@
 
 from cluster.view.state import GroupView
 from console.flight import Flight
-from console.presenters.awaited import members_of
-from console.presenters.faults import Thing
-from console.presenters.grids import OwnershipListing
-from console.presenters.listing import Listing
+from console.presenters.awaited_members import members_of
+from console.presenters.event_log import MomentsListing
+from console.presenters.fault_menu import Thing
+from console.presenters.list_view import Listing
 from console.presenters.members import MembersListing
-from console.presenters.moments import MomentsListing
-from console.presenters.phase import PhaseListing
+from console.presenters.partition_grids import OwnershipListing
+from console.presenters.rebalance_phase import PhaseListing
 from console.presenters.rebalances import NOW, RebalancesListing
-from console.screens.case_file import CaseFileScreen
-from console.screens.frame import WIDEST, FlightScreen, Maker
-from console.widgets.board import ALL_THERE_IS, Arrangement, Place, Wish
+from console.screens.flight_screen import WIDEST, FlightScreen, Maker
+from console.screens.rebalance_details import CaseFileScreen
 from console.widgets.panel import Panel
+from console.widgets.panel_layout import ALL_THERE_IS, Arrangement, Place, Wish
 
 OTHERS = 4 + 4 + 3 + 1  # lines of the phase, of two topics' owners, of the last rebalance, of the events' title
 

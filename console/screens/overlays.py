@@ -8,12 +8,12 @@ from textual.binding import Binding
 from textual.containers import Container
 from textual.screen import ModalScreen
 
-from console.cockpit import Cockpit
+from console.app_interface import Cockpit
 from console.flight import Source, what_failed
-from console.presenters.faults import Fault, Thing
-from console.presenters.listing import Listing
-from console.presenters.menus import FaultsListing, LinesListing, failure_lines, help_lines
-from console.presenters.text import Line
+from console.presenters.fault_menu import Fault, Thing
+from console.presenters.help import FaultsListing, LinesListing, failure_lines, help_lines
+from console.presenters.list_view import Listing
+from console.presenters.styled_text import Line
 from console.widgets.command_line import CommandLine
 from console.widgets.panel import Panel
 

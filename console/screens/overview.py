@@ -1,15 +1,15 @@
 """The first screen: is anything wrong, and where."""
 
 from console.flight import Flight
-from console.presenters.faults import Thing
-from console.presenters.grids import TopicsListing
-from console.presenters.injuries import InjuriesListing, mend_of
-from console.presenters.listing import Listing
-from console.presenters.moments import MomentsListing
+from console.presenters.active_faults import InjuriesListing, mend_of
+from console.presenters.event_log import MomentsListing
+from console.presenters.fault_menu import Thing
+from console.presenters.list_view import Listing
 from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing
-from console.screens.frame import WIDE, WIDEST, FlightScreen, Maker
-from console.widgets.board import ALL_THERE_IS, Arrangement, Place, Wish
+from console.presenters.partition_grids import TopicsListing
+from console.screens.flight_screen import WIDE, WIDEST, FlightScreen, Maker
 from console.widgets.panel import Panel
+from console.widgets.panel_layout import ALL_THERE_IS, Arrangement, Place, Wish
 
 KINDS = {"groups": "group", "topics": "topic", "brokers": "broker", "producers": "producer"}
 

@@ -1,8 +1,8 @@
 """Transactional ids: where each stands, which partitions wait for it, what may come next, and who was fenced."""
 
 from console.flight import Flight
-from console.presenters.faults import Thing
-from console.presenters.listing import Listing
+from console.presenters.fault_menu import Thing
+from console.presenters.list_view import Listing
 from console.presenters.transactions import (
     HeldBackListing,
     StatesListing,
@@ -10,9 +10,9 @@ from console.presenters.transactions import (
     TransactionsListing,
     transaction_of,
 )
-from console.screens.frame import WIDEST, FlightScreen, Maker
-from console.widgets.board import ALL_THERE_IS, Arrangement, Place, Wish
+from console.screens.flight_screen import WIDEST, FlightScreen, Maker
 from console.widgets.panel import Panel
+from console.widgets.panel_layout import ALL_THERE_IS, Arrangement, Place, Wish
 
 
 class TransactionsScreen(FlightScreen):

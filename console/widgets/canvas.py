@@ -8,7 +8,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from console.presenters.text import EMPTY, Line, Span, fit
+from console.presenters.styled_text import EMPTY, Line, Span, fit
 from console.themes import Styles
 from console.visible import in_cells
 

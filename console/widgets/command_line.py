@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from console.presenters.text import ACCENT, ERROR, FAINT, MUTED, PLAIN, Line, joined, length, line, wrapped
+from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, Line, joined, length, line, wrapped
 from console.widgets.canvas import Canvas
 
 

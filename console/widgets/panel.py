@@ -6,8 +6,21 @@ from textual import events
 from textual.binding import Binding
 from textual.message import Message
 
-from console.presenters.listing import CONTINUED, Listing
-from console.presenters.text import ACCENT, EMPTY, FAINT, MUTED, PLAIN, STRONG, WARN, Line, Span, cut, length, line
+from console.presenters.list_view import CONTINUED, Listing
+from console.presenters.styled_text import (
+    ACCENT,
+    EMPTY,
+    FAINT,
+    MUTED,
+    PLAIN,
+    STRONG,
+    WARN,
+    Line,
+    Span,
+    cut,
+    length,
+    line,
+)
 from console.widgets.canvas import Canvas
 
 MARK: Span = ("▸", ACCENT)

@@ -8,7 +8,7 @@ import re
 
 import msgspec
 
-from cluster.words import nearest
+from cluster.config import nearest
 from recordings.cel import nodes as n
 from recordings.cel.values import FUNCTIONS
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from math import ceil, floor, log10, sqrt
 from typing import NamedTuple
 
-from recordings.spark.figures import MINUTE_US, SECOND_US, clock, count, duration, exact_clock
-from recordings.spark.report_data import Attendance, Flight, Group, Heat, Rebalance, Series
+from recordings.spark.formatting import MINUTE_US, SECOND_US, clock, count, duration, exact_clock
+from recordings.spark.report_model import Attendance, Flight, Group, Heat, Rebalance, Series
 from recordings.spark.verdict import cause_in_words
 
 WIDTH, LEFT, RIGHT = 1160, 132, 14

@@ -15,7 +15,7 @@ from pyspark.sql import functions as sf
 from recordings.spark.log_entries import BATCH, PARTITION, batches
 from recordings.spark.odd_records import odd_fates
 from recordings.spark.passages import READER, passages
-from recordings.spark.report_data import FATES
+from recordings.spark.report_model import FATES
 from recordings.spark.tables import Tables
 
 EVERYTHING = 2**62

@@ -2,7 +2,7 @@
 
 import re
 
-from recordings.format import RecordingError
+from recordings.journal.format import RecordingError
 
 
 class ReportError(RecordingError):

@@ -8,9 +8,9 @@ just before it; never the command that ended a fault, and no fault of another gr
 
 import msgspec
 
-from cluster import commands as c
-from recordings.spark.figures import SECOND_US
-from recordings.spark.report_data import Effect, Flight, Group, Incident
+from cluster.commands import catalogue as c
+from recordings.spark.formatting import SECOND_US
+from recordings.spark.report_model import Effect, Flight, Group, Incident
 
 BEHIND_US = 15 * SECOND_US  # three times Kafka's auto.commit.interval.ms
 NOTABLE_FACTOR = 1.5  # of the lag before: less is the saw-tooth of a group that commits now and then

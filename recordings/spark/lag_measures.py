@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.instants import SECOND_US
 from recordings.spark.tables import Tables
+from recordings.spark.time_windows import SECOND_US
 
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 BASELINE_SECONDS = 10

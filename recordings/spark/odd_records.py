@@ -5,7 +5,7 @@ from pyspark.sql import functions as sf
 
 from recordings.spark.log_entries import PARTITION
 from recordings.spark.passages import READER, committed_at
-from recordings.spark.report_data import FATES
+from recordings.spark.report_model import FATES
 from recordings.spark.tables import Tables
 
 RECORD = (*PARTITION, "producer", "serial")

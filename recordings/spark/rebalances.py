@@ -7,7 +7,7 @@ out. What it cost is counted on the clients' side, from what each consumer held,
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.generations import GROUP, UNFINISHED, rounds
+from recordings.spark.group_generations import GROUP, UNFINISHED, rounds
 from recordings.spark.rebalance_costs import COSTS, END_OF_TIME, REBALANCE, costs, member_stops
 from recordings.spark.tables import Tables
 

@@ -17,16 +17,16 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # published
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from recordings.export import export
-from recordings.format import HEADER
-from recordings.spark.assembling import assemble
+from recordings.journal.format import HEADER
 from recordings.spark.errors import ReportError, ReportInterruptedError, cause_of
-from recordings.spark.findings import ask
+from recordings.spark.html_page import page
 from recordings.spark.interrupts import temporary_directory, uninterrupted
-from recordings.spark.page import page
-from recordings.spark.report_data import FORMAT, Report
+from recordings.spark.queries import ask
+from recordings.spark.report_builder import assemble
+from recordings.spark.report_model import FORMAT, Report
 from recordings.spark.session import spark_session
 from recordings.spark.tables import Tables
+from recordings.tables.export import export
 from recordings.version import VERSION
 
 JSON, HTML = "report.json", "report.html"

@@ -8,8 +8,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from recordings.schema import FLIGHTS, TABLES
 from recordings.spark.errors import ReportError
+from recordings.tables.schema import FLIGHTS, TABLES
 
 
 class Tables:

@@ -6,7 +6,7 @@ from pyspark.sql import functions as sf
 from recordings.spark.delivery import fates, finished
 from recordings.spark.offsets import topic_of
 from recordings.spark.passages import READER
-from recordings.spark.report_data import FATES
+from recordings.spark.report_model import FATES
 from recordings.spark.tables import Tables
 
 

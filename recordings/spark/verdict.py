@@ -8,9 +8,9 @@ comes from the numbers of the report and from nothing else.
 from collections import Counter
 from collections.abc import Iterator
 
-from recordings.spark.figures import SECOND_US, clock, count, duration, listed, many, partition_time
+from recordings.spark.formatting import SECOND_US, clock, count, duration, listed, many, partition_time
 from recordings.spark.lag_causes import Behind, still_behind, worst_behind
-from recordings.spark.report_data import Availability, Flight, Group, Incident, Producer, Rebalance, Verdict
+from recordings.spark.report_model import Availability, Flight, Group, Incident, Producer, Rebalance, Verdict
 
 CALM, EVENTFUL, HARM = "calm", "eventful", "harm"
 UNJUDGED = Verdict(level=CALM, headline="", sentences=[])

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from tests.architecture.source import Breach, Module, Project, dotted, used_names, within
 
-TIMELINE = "cluster.timeline"
+TIMELINE = "cluster.virtual_time.timeline"
 TRIO_FOR_ALL = ("trio.Nursery", "trio.open_nursery", "trio.CancelScope", "trio.Cancelled", "trio.run")
 TRIO_FOR_THE_TIMELINE = ("trio.abc.Clock", "trio.lowlevel")
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tests.architecture.source import Breach, Project, within
 
 PARTS = ("cluster.assignors", "cluster.broker", "cluster.clients", "cluster.coordinators")
-DRIVERS = ("cluster.timeline", "cluster.network")
+DRIVERS = ("cluster.virtual_time.timeline", "cluster.network.network")
 WIRING = ("cluster.simulation",)  # a spec and a seed become a running cluster: the one place that knows every part
 
 
@@ -49,8 +49,8 @@ RULES = (
 
 ONLY_IN: Mapping[str, tuple[str, ...]] = {
     "trio": (
-        *("cluster.timeline", "cluster.clients", "cluster.simulation"),
-        *("recordings.flight", "recordings.flying", "console.bridge"),
+        *("cluster.virtual_time.timeline", "cluster.clients", "cluster.simulation"),
+        *("recordings.flights.runner", "recordings.flights.interruptible_run", "console.bridge"),
     ),
     "textual": ("console",),
     "pyspark": ("recordings.spark",),

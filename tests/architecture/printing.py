@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 from tests.architecture.source import Breach, Project
 
-BORDER = ("console.printing", "console.early")
+BORDER = ("console.cli.streams", "console.cli.early_signals")
 """Who may write to a stream: the border itself, and what runs before it is there (one constant line)."""
 STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__", "stream", "_stream"}
-DRAWING = ("console.widgets", "console.terminal")
+DRAWING = ("console.widgets", "console.terminal_output")
 """Where text becomes segments of cells: a widget that all others draw with, and the last to see what leaves."""
 
 
 def check_printing(project: Project) -> Iterator[Breach]:
-    """Only `console.printing` prints; only the canvas makes strips of cells; both clean what they are given."""
+    """Only `console.cli.streams` prints; only the canvas makes strips of cells; both clean what they are given."""
     for module in project.inside("cluster", "recordings", "console"):
         if module.within(*BORDER):
             continue

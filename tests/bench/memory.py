@@ -18,8 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from cluster.durations import parse_duration
-from recordings.settings import parse_setting
+from cluster.config import parse_duration
+from recordings.scenarios.overrides import parse_setting
 
 HOUR_US, MINUTE_US = 3_600_000_000, 60_000_000
 SETTLED_HOURS = 3
@@ -65,8 +65,8 @@ class Samples:
 
 def headless(options: argparse.Namespace, record: Path, samples: Samples) -> str:
     """Fly without a console, as `flightdeck run --record` does; returns what was flown."""
-    from recordings.flight import fly, make_plan  # noqa: PLC0415 - the console's process has none of it at first
-    from recordings.scenario import load  # noqa: PLC0415
+    from recordings.flights.runner import fly, make_plan  # noqa: PLC0415 - the console's process has none of it at first
+    from recordings.scenarios.loader import load  # noqa: PLC0415
 
     plan = make_plan(load(options.scenario), until_us=options.until_us, settings=options.settings)
     result = fly(plan, record=record, progress=samples.at)

@@ -17,8 +17,8 @@ from textual._compositor import ChopsUpdate
 from cluster import events as e
 from cluster.view import ClusterView, fold
 from console.app import FlightdeckApp
-from console.terminal import TightUpdate
-from console.traces import Traces
+from console.refused_commands import Traces
+from console.terminal_output import TightUpdate
 from tests.console import synthetic
 from tests.console.pilot import Seat, sit
 from tests.console.still import StillFlight

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
-from recordings.flight import fly, make_plan
-from recordings.scenario import load
+from recordings.flights.runner import fly, make_plan
+from recordings.scenarios.loader import load
 
 ROOT = Path(__file__).resolve().parents[2]
 PROMISED = 200_000  # events a second
@@ -28,7 +28,7 @@ MOST_GROWTH = 1.25  # of the peak, for five times as many events
 PROGRAM = """
 import re, resource, sys, time
 from pathlib import Path
-from recordings.export import export
+from recordings.tables.export import export
 began = time.process_time()
 [said] = export([Path(sys.argv[1])], sys.argv[2])
 busy, status = time.process_time() - began, Path("/proc/self/status")

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from recordings.flight import FlightResult, fly, make_plan
-from recordings.scenario import load
+from recordings.flights.runner import FlightResult, fly, make_plan
+from recordings.scenarios.loader import load
 
 FLOWN_S = {"reference-s": 300, "reference-m": 60, "reference-l": 20}  # virtual seconds: most of what the files say
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from recordings.flight import fly, make_plan
-from recordings.scenario import load
+from recordings.flights.runner import fly, make_plan
+from recordings.scenarios.loader import load
 
 FLOWN_US = 60_000_000
 ROUNDS = 4

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from recordings.flight import fly, make_plan
-from recordings.scenario import load
+from recordings.flights.runner import fly, make_plan
+from recordings.scenarios.loader import load
 from tests.spark.machines import FLIGHTDECK, ROOT, without_java
 
 PROMISED_SECONDS = 40

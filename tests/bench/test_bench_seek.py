@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from recordings.flight import fly, make_plan
-from recordings.playback import Playback
-from recordings.reader import Recording
-from recordings.scenario import load
+from recordings.flights.runner import fly, make_plan
+from recordings.journal.playback import Playback
+from recordings.journal.reader import Recording
+from recordings.scenarios.loader import load
 
 TEN_MINUTES_US = 600_000_000
 JUMPS = 200

@@ -13,7 +13,7 @@ import pytest
 import trio
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from cluster.timeline import Timeline
+from cluster.virtual_time import Timeline
 from tests.bench import timeline_sketch
 
 AT_LEAST = 0.75  # of the sketch's turns per second

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from cluster.broker.partition_log import PartitionLog
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.record_batch import RecordBatch
+from cluster.storage.partition_log import PartitionLog
 
 
 class FakeReplica:

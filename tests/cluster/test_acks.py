@@ -3,7 +3,7 @@
 import pytest
 
 from cluster import events as e
-from cluster.clients.sender import Sender
+from cluster.clients.producer.sender import Sender
 from cluster.config import ConfigError, Value, resolve
 from tests.cluster.broker_flights import MS, SECOND_US, cluster, flown, log_of
 from tests.cluster.test_timing_facts import Flown

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from cluster import events as e
-from cluster.clients.fetcher import Slice
-from cluster.clients.ground_truth import GroundTruth
-from cluster.clients.key_moves import ONE_MOVE, KeyMoves
+from cluster.clients.consumer.fetcher import Slice
+from cluster.clients.delivery_ledger import GroundTruth
+from cluster.clients.key_order import ONE_MOVE, KeyMoves
 from cluster.config import Value
 from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import ApplicationSpec, KeysSpec, PoisonSpec, ProducerSpec, ScenarioSpec

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster import events as e
-from cluster.clients.accumulator import UNSENT, Accumulator
-from cluster.clients.compression import RATIOS, Compression, capacity
+from cluster.clients.producer.accumulator import UNSENT, Accumulator
+from cluster.clients.producer.compression import RATIOS, Compression, capacity
 from cluster.config import Value
 from cluster.protocol.record_batch import LAST_SEQUENCE, Origin
 from cluster.spec import TransactionsSpec

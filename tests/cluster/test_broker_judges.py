@@ -7,20 +7,20 @@ import msgspec
 import pytest
 import trio
 
-import cluster.broker.controller as controller_module
-import cluster.broker.following as following_module
-from cluster.broker import elections
+import cluster.broker.follower_fetcher as following_module
+import cluster.controller.controller as controller_module
 from cluster.broker.broker import Broker
-from cluster.broker.controller import Controller
-from cluster.broker.elections import Election
-from cluster.broker.leader_epochs import EpochEnd, LeaderEpochs, Truncation
-from cluster.broker.partition_log import PartitionLog
 from cluster.broker.replica import Replica
 from cluster.config import Value
+from cluster.controller import elections
+from cluster.controller.controller import Controller
+from cluster.controller.elections import Election
 from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.record_batch import RecordBatch
 from cluster.simulation import Simulation
 from cluster.spec import ScenarioSpec
+from cluster.storage.leader_epochs import EpochEnd, LeaderEpochs, Truncation
+from cluster.storage.partition_log import PartitionLog
 from cluster.view import document
 from tests.cluster.broker_flights import SECOND_US, cluster
 from tests.flights import careless, may_lose, never_whole

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from cluster import events as e
-from cluster.broker.controller import Controller
-from cluster.broker.lifecycle import Lifecycle
+from cluster.broker.broker_lifecycle import Lifecycle
+from cluster.controller.controller import Controller
 from cluster.spec import BrokerSpec, ScenarioSpec
 from tests.cluster.broker_flights import MS, SECOND_US, cluster, flown, refusals
 from tests.cluster.test_timing_facts import Flown

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster import commands
-from cluster.command_words import API_NAMES
 from cluster.commands import (
+    API_NAMES,
     COMMANDS,
     Command,
     CommandError,
@@ -20,7 +19,8 @@ from cluster.commands import (
     parse,
     text_of,
 )
-from cluster.unbuilt import UNBUILT
+from cluster.commands import catalogue as commands
+from cluster.config import UNBUILT
 
 NAMES = Names(
     brokers=("broker-1", "broker-2", "broker-3"),

@@ -1,8 +1,8 @@
 """T3 where the logs of a partition have parted: what is aborted is read in the replicas' logs."""
 
 from cluster import events as e
-from cluster.broker.partition_log import PartitionLog
 from cluster.protocol.record_batch import RecordBatch
+from cluster.storage.partition_log import PartitionLog
 from tests.cluster.test_invariants import (
     P,
     World,

@@ -9,6 +9,9 @@ import pytest
 import cluster
 from cluster.config import (
     CONFIG_KEYS,
+    NOT_READ_YET,
+    TOPIC_FALLBACK,
+    UNBUILT,
     ConfigError,
     Scope,
     Value,
@@ -20,8 +23,6 @@ from cluster.config import (
     resolve_topic,
     scopes_of,
 )
-from cluster.config_keys import TOPIC_FALLBACK
-from cluster.unbuilt import NOT_READ_YET, UNBUILT
 
 # What stands in kafka-behaviours.md §1.1-1.3, with the mistakes of §0 put right.
 KAFKA: dict[Scope, dict[str, Value]] = {

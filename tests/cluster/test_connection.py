@@ -3,16 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from cluster.broker.peers import CONNECTING
+from cluster.broker.inter_broker import CONNECTING
 from cluster.config import resolve
-from cluster.connection import NEVER_FROZEN, Call, Connection
-from cluster.connection_attempts import ConnectionAttempts
-from cluster.network import Cut, Hold, Injury, Network
+from cluster.network import NEVER_FROZEN, Call, Connection, ConnectionAttempts, Cut, Hold, Injury, Network
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import FetchRequest, FetchResponse, InitProducerIdRequest, InitProducerIdResponse
-from cluster.simulation.links import both_ways
+from cluster.simulation.link_commands import both_ways
 from cluster.spec import NetworkSpec
-from cluster.timeline import Timeline
+from cluster.virtual_time import Timeline
 from tests.cluster.test_network import MS, flown
 
 TIMEOUT_US = 100 * MS

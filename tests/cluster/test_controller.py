@@ -1,6 +1,6 @@
 """The controller's rules: sessions, fencing, elections by the ISR, and what it lets leaders change."""
 
-from cluster.broker.controller import Controller
+from cluster.controller.controller import Controller
 from cluster.events import BrokerFenced, Event, IsrChanged, LeaderElected
 from cluster.protocol.messages import PartitionMetadata
 

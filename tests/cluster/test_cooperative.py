@@ -8,7 +8,7 @@ import pytest
 from cluster import events as e
 from cluster.assignors.cooperative_sticky import CooperativeStickyAssignor
 from cluster.assignors.sticky import assign_sticky
-from cluster.clients.joining import Joining
+from cluster.clients.consumer.rejoin import Joining
 from cluster.config import Value
 from cluster.spec import GroupSpec, KeysSpec, ScenarioSpec, TopicSpec
 from tests.cluster.test_timing_facts import SECOND_US, Flown, flown, spec

@@ -5,9 +5,9 @@ import pytest
 import trio
 
 from cluster import events as e
-from cluster.broker import coordination as hosting
+from cluster.broker import coordinator_runtime as hosting
 from cluster.config import Value
-from cluster.coordinators import group_coordinator
+from cluster.coordinators.group import coordinator as group_coordinator
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatResponse, OffsetCommitResponse
 from cluster.simulation import Simulation

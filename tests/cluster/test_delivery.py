@@ -25,7 +25,7 @@ from cluster.view.document import document
 from cluster.view.fold import HANDLERS
 from cluster.view.placements import note_run
 from cluster.view.state import NEVER, ClusterView, PartitionView, ReaderView
-from recordings.scenario import load
+from recordings.scenarios.loader import load
 from tests.cluster.test_timing_facts import flown
 from tests.delivery_flights import ahead, fateful
 from tests.flights import at_each_second

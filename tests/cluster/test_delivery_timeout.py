@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from cluster import events as e
-from cluster.clients.accumulator import Accumulator, ProducerBatch
-from cluster.clients.sequences import Sequences
+from cluster.clients.producer.accumulator import Accumulator, ProducerBatch
+from cluster.clients.producer.sequences import Sequences
 from cluster.config import Value
 from cluster.spec import TransactionsSpec
 from tests.cluster.broker_flights import SECOND_US, cluster, flown, log_of

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.durations import (
+from cluster.config import (
     format_duration,
     format_rate,
     format_size,

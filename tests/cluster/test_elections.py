@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.broker.elections import NO_LEADER, ElectionKind, elect, epoch_steps, isr_without
+from cluster.controller.elections import NO_LEADER, ElectionKind, elect, epoch_steps, isr_without
 
 KINDS: tuple[ElectionKind, ...] = get_args(ElectionKind)
 PARTITIONS = st.permutations(range(1, 6)).flatmap(

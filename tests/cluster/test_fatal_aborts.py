@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from cluster.clients.transactional_writing import TransactionalWriter
-from cluster.clients.transactions import ProducerTransactionState, Refused, Transactions
+from cluster.clients.consumer.transactional_output import TransactionalWriter
+from cluster.clients.producer.transaction_manager import ProducerTransactionState, Refused, Transactions
 from cluster.events import Event
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t

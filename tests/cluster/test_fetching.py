@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 from cluster import events as e
-from cluster.clients.fetcher import Fetcher
-from cluster.connection import Call
+from cluster.clients.consumer.fetcher import Fetcher
+from cluster.network import Call
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
     FetchedPartition,

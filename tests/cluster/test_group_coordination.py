@@ -7,13 +7,13 @@ from typing import Any, cast
 
 import pytest
 
-from cluster.broker.group_coordination import GroupCoordination
-from cluster.buggify import Buggify
+from cluster.broker.group_coordinator_service import GroupCoordination
 from cluster.config import resolve
 from cluster.events import TransactionOffsetsRefused
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import ABORT, RecordBatch
+from cluster.spec import Buggify
 from tests.cluster.fake_replica import FakeReplica
 
 PRODUCER, EPOCH = 7, 3

@@ -8,10 +8,9 @@ import trio
 
 from cluster import events as e
 from cluster.commands import parse
-from cluster.config import CONFIG_KEYS, Scope, Value, in_flight_keys
-from cluster.config_keys import SET_IN_FLIGHT
+from cluster.config import CONFIG_KEYS, SET_IN_FLIGHT, Scope, Value, in_flight_keys
 from cluster.simulation import Simulation
-from cluster.simulation.in_flight import BROKER_SETTERS, TOPIC_SETTERS
+from cluster.simulation.set_command import BROKER_SETTERS, TOPIC_SETTERS
 from cluster.spec import ScenarioSpec, TopicSpec
 from tests.cluster.test_timing_facts import MS, SECOND_US, Flown, flown, last_heartbeat_us, spec
 from tests.flights import lies

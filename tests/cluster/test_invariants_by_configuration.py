@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from cluster import events as e
-from cluster.broker.partition_log import PartitionLog
 from cluster.invariants import SENTENCES
 from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import ProducerSpec, TransactionsSpec
+from cluster.storage.partition_log import PartitionLog
 from tests.cluster.test_invariants import (
     BREAKS,
     SPEC,

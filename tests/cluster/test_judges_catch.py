@@ -6,20 +6,19 @@ from typing import Any
 import msgspec
 import pytest
 
-import cluster.telling
-from cluster import connection
+import cluster.event_pipeline
 from cluster import events as e
 from cluster.assignors import ASSIGNORS
-from cluster.broker.producer_state import ProducerStates
 from cluster.broker.replica import Replica
-from cluster.clients.commits import Commits
-from cluster.clients.consumer import Consumer
-from cluster.clients.fetcher import Fetcher
+from cluster.clients.consumer.consumer import Consumer
+from cluster.clients.consumer.fetcher import Fetcher
+from cluster.clients.consumer.offset_commits import Commits
 from cluster.commands import parse, text_of
 from cluster.config import Value
-from cluster.coordinators import group_coordinator
 from cluster.coordinators.decision import Call, Decision
-from cluster.coordinators.group_context import GroupContext
+from cluster.coordinators.group import coordinator as group_coordinator
+from cluster.coordinators.group.context import GroupContext
+from cluster.network import connection
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest, HeartbeatResponse
 from cluster.spec import (
@@ -32,6 +31,7 @@ from cluster.spec import (
     StepSpec,
     TopicSpec,
 )
+from cluster.storage.producer_state import ProducerStates
 from cluster.view import fold
 from tests.flights import fly
 
@@ -250,7 +250,7 @@ def test_an_event_that_is_not_told_is_caught(
         if not isinstance(event, untold) or event.at_us == 0:
             fold(view, event)
 
-    monkeypatch.setattr(cluster.telling, "fold", forgetful)
+    monkeypatch.setattr(cluster.event_pipeline, "fold", forgetful)
     assert caught(
         spec((10, "kill broker-2"), (11, "kill g-2"), (20, "stall g-1 for 9s"), until_s=30, partitions=3), words
     )

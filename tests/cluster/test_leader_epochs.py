@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.broker.leader_epochs import EpochEnd, LeaderEpochs, Truncation, follower_truncation
+from cluster.storage.leader_epochs import EpochEnd, LeaderEpochs, Truncation, follower_truncation
 
 
 def epochs(*entries: tuple[int, int]) -> LeaderEpochs:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from cluster import events as e
-from cluster.clients.consumer import Consumer
+from cluster.clients.consumer.consumer import Consumer
 from cluster.spec import ScenarioSpec, TopicSpec
 from tests.cluster.test_cooperative import group_of
 from tests.cluster.test_timing_facts import MS, SECOND_US, flown

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from cluster import events as e
-from cluster.broker.lifecycle import Lifecycle
+from cluster.broker.broker_lifecycle import Lifecycle
 from cluster.config import Value
 from tests.cluster.broker_flights import SECOND_US, cluster, flown, log_of, partition, refusals
 

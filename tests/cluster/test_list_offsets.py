@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from cluster import events as e
-from cluster.broker.requests import Requests
+from cluster.broker.request_handlers import Requests
 from cluster.commands import parse, text_of
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import ListOffsetsRequest

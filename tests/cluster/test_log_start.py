@@ -5,11 +5,11 @@ import itertools
 import pytest
 
 from cluster import events as e
-from cluster.broker.following import FollowingReplica
-from cluster.broker.partition_log import PartitionLog
-from cluster.broker.retention import Retention, first_kept, segments
+from cluster.broker.follower_fetcher import FollowingReplica
 from cluster.config import Value
 from cluster.protocol.record_batch import RecordBatch
+from cluster.storage.partition_log import PartitionLog
+from cluster.storage.retention import Retention, first_kept, segments
 from tests.cluster.broker_flights import SECOND_US, cluster, flown, log_of, partition, refusals
 
 KEEP = 1 << 60

@@ -2,10 +2,10 @@
 
 import pytest
 
-from cluster.broker.partition_log import PartitionLog
-from cluster.broker.producer_state import ProducerStates
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import RecordBatch
+from cluster.storage.partition_log import PartitionLog
+from cluster.storage.producer_state import ProducerStates
 
 OUT_OF_ORDER = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 

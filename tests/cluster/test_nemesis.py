@@ -5,14 +5,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from cluster import commands as c
 from cluster import events as e
+from cluster.commands import catalogue as c
 from cluster.commands import parse, text_of
 from cluster.spec import ScenarioSpec, StepSpec
-from recordings.flight import Plan, Replay, fly, make_plan
-from recordings.reader import Recording
-from recordings.rerun import rerun
-from recordings.scenario import parse_scenario
+from recordings.flights.rerun import rerun
+from recordings.flights.runner import Plan, Replay, fly, make_plan
+from recordings.journal.reader import Recording
+from recordings.scenarios.loader import parse_scenario
 from tests.cluster.test_timing_facts import SECOND_US, Flown, flown, spec
 from tests.cluster.test_transactions import spec as transactional
 from tests.flights import lies

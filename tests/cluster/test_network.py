@@ -6,7 +6,7 @@ import trio
 
 from cluster.network import Cut, Hold, Injury, Link, Network, Place, Slow
 from cluster.spec import LinkSpec, NetworkSpec
-from cluster.timeline import Timeline
+from cluster.virtual_time import Timeline
 
 MS = 1_000
 HERE = (Place("a", "b"),)

@@ -9,13 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.broker import batch_list
-from cluster.broker.batch_list import BatchList
-from cluster.broker.partition_log import PartitionLog
-from cluster.broker.retention import Retention, Segment, segments
 from cluster.config import resolve
-from cluster.coordinators.group_coordinator import GroupCoordinator
-from cluster.coordinators.group_records import (
+from cluster.coordinators.group.coordinator import GroupCoordinator
+from cluster.coordinators.records import (
     CommittedOffset,
     GroupMetadata,
     GroupRecord,
@@ -23,8 +19,12 @@ from cluster.coordinators.group_records import (
     OffsetTombstone,
 )
 from cluster.protocol.record_batch import ABORT, COMMIT, RecordBatch
-from recordings.flight import fly, make_plan
-from recordings.scenario import load
+from cluster.storage import batch_list
+from cluster.storage.batch_list import BatchList
+from cluster.storage.partition_log import PartitionLog
+from cluster.storage.retention import Retention, Segment, segments
+from recordings.flights.runner import fly, make_plan
+from recordings.scenarios.loader import load
 from tests.scenarios.test_library import GOLDEN
 
 ALL_BATCHES = 1 << 40

@@ -4,9 +4,8 @@ import msgspec
 import pytest
 
 from cluster import events as e
-from cluster.clients.consumer import Consumer
-from cluster.config import ConfigError, Value, coerce
-from cluster.durations import parse_iso_duration
+from cluster.clients.consumer.consumer import Consumer
+from cluster.config import ConfigError, Value, coerce, parse_iso_duration
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 from cluster.spec import CommitPolicy

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from cluster.broker.partition_log import PartitionLog
-from cluster.broker.retention import Retention, segment_starts
 from cluster.commands import parse, text_of
 from cluster.config import Value
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import ABORT, RecordBatch
 from cluster.spec import BrokerSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
+from cluster.storage.partition_log import PartitionLog
+from cluster.storage.retention import Retention, segment_starts
 from tests.cluster.test_timing_facts import flown
 
 SECOND_US = 1_000_000

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from cluster.randomness import random_stream
+from cluster.random_streams import random_stream
 
 
 def draw(seed: int, name: str) -> list[float]:
@@ -27,7 +27,7 @@ def test_one_more_stream_changes_nobody_elses_luck() -> None:
 
 
 def test_a_stream_is_the_same_in_every_process() -> None:
-    code = "from cluster.randomness import random_stream; print(random_stream(7, 'link-1').getrandbits(64))"
+    code = "from cluster.random_streams import random_stream; print(random_stream(7, 'link-1').getrandbits(64))"
     environment = {**os.environ, "PYTHONHASHSEED": "random"}
     printed = {
         subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment).stdout

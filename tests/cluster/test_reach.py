@@ -6,8 +6,8 @@ from pathlib import Path
 
 import cluster
 from cluster.reach import NOT_ASKED, PROBES, counting, reached
-from recordings.seeds import fly_once
-from recordings.swarm import draw
+from recordings.swarm.generator import draw
+from recordings.swarm.seeds import fly_once
 
 CODE = Path(str(cluster.__file__)).parent
 

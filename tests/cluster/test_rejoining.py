@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from cluster import events as e
-from cluster.clients.consumer import Consumer
+from cluster.clients.consumer.consumer import Consumer
 from cluster.config import Value
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest, HeartbeatResponse

@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from cluster import events as e
-from cluster.broker.lost_records import truncated
-from cluster.broker.partition_log import PartitionLog
 from cluster.commands import parse, text_of
 from cluster.config import Value
 from cluster.simulation.simulation import Simulation
 from cluster.spec import ApplicationSpec, BrokerSpec, GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
+from cluster.storage.lost_records import truncated
+from cluster.storage.partition_log import PartitionLog
 from cluster.view import ledger
 from cluster.view.fold import HANDLERS
 from cluster.view.placements import note_run

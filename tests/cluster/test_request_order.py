@@ -9,7 +9,7 @@ import pytest
 from cluster import events as e
 from cluster.broker.socket_server import SocketServer
 from cluster.config import Value
-from cluster.connection import Call, Connection
+from cluster.network import Call, Connection
 from cluster.spec import BrokerSpec, ScenarioSpec
 from tests.cluster.broker_flights import cluster
 from tests.cluster.test_timing_facts import MS, SECOND_US, Flown, flown, spec

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from cluster import events as e
-from cluster.clients.partitioners import StickyPartitioner
+from cluster.clients.producer.partitioners import StickyPartitioner
 from cluster.config import Value
 from tests.cluster.broker_flights import MS, SECOND_US, cluster, flown
 from tests.cluster.test_timing_facts import Flown

@@ -2,8 +2,8 @@
 
 from cluster import events as e
 from cluster.config import Value
-from recordings.seeds import fly_once
-from recordings.swarm import draw
+from recordings.swarm.generator import draw
+from recordings.swarm.seeds import fly_once
 from tests.cluster.broker_flights import SECOND_US, cluster, flown
 
 PAUSE = (6.0, "pause broker-1 for 15s")  # five batches are sent: at 6.0, 6.2 … 6.8 s

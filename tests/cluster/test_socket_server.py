@@ -7,12 +7,10 @@ import pytest
 
 from cluster.broker.disk import Disk
 from cluster.broker.socket_server import SocketServer
-from cluster.connection import Call, Connection
-from cluster.connection_attempts import ConnectionAttempts
-from cluster.network import Cut, Network, Place
+from cluster.network import Call, Connection, ConnectionAttempts, Cut, Network, Place
 from cluster.protocol.messages import FetchRequest, FetchResponse, MetadataRequest, MetadataResponse, ProduceRequest
 from cluster.spec import NetworkSpec
-from cluster.timeline import Timeline
+from cluster.virtual_time import Timeline
 from tests.cluster.test_connection import Client
 from tests.cluster.test_network import MS, flown
 

@@ -7,9 +7,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 import trio
 
-from cluster import agenda
-from cluster import timeline as timeline_module
-from cluster.timeline import TIMED_OUT, NothingLeft, Timeline, TimeStandsStill, Waiter
+from cluster.virtual_time import TIMED_OUT, NothingLeft, Timeline, TimeStandsStill, Waiter, agenda
+from cluster.virtual_time import timeline as timeline_module
 from tests.instruments import run_flight
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 import trio
 
-from cluster.timeline import TIMED_OUT, Timeline, Waiter
+from cluster.virtual_time import TIMED_OUT, Timeline, Waiter
 from tests.instruments import OneActorAtATime, run_flight
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import pytest
 import trio
 
-from cluster.randomness import random_stream
-from cluster.timeline import TIMED_OUT, Diverged, NothingLeft, Timeline, Waiter
+from cluster.random_streams import random_stream
+from cluster.virtual_time import TIMED_OUT, Diverged, NothingLeft, Timeline, Waiter
 from tests.instruments import OneActorAtATime, run_flight
 
 Command = tuple[int, int, object]

@@ -6,8 +6,7 @@ from collections.abc import Callable
 import pytest
 import trio
 
-from cluster.pace import Pace
-from cluster.timeline import Timeline
+from cluster.virtual_time import Pace, Timeline
 from tests.instruments import run_flight
 
 

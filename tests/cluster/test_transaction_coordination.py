@@ -7,15 +7,15 @@ from typing import Any, cast
 
 import pytest
 
-from cluster.broker.transaction_coordination import MARKER_RETRY_US, TransactionCoordination
-from cluster.buggify import Buggify
+from cluster.broker.transaction_coordinator_service import MARKER_RETRY_US, TransactionCoordination
 from cluster.config import resolve
 from cluster.coordinators.transaction_records import TransactionMetadata
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import RecordBatch
-from cluster.transaction_states import TransactionState
+from cluster.protocol.transaction_states import TransactionState
+from cluster.spec import Buggify
 from tests.cluster.fake_replica import FakeReplica
 
 ID, PRODUCER, EPOCH = "pay", 7, 3

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from cluster.broker.requests import ALL_IN_SYNC, Requests
+from cluster.broker.request_handlers import ALL_IN_SYNC, Requests
 from cluster.broker.transactional_requests import TransactionalRequests
 from cluster.config import resolve
 from cluster.events import ProducerEpochRefused

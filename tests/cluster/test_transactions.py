@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from cluster import events as e
-from cluster.clients.transactions import Coordinator
+from cluster.clients.producer.transaction_manager import Coordinator
 from cluster.commands import parse, text_of
 from cluster.config import Value
 from cluster.protocol import messages as m

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from cluster import events as e
-from cluster.broker import requests
-from cluster.broker.leader_epochs import EpochEnd
-from cluster.broker.requests import Requests
+from cluster.broker import request_handlers as requests
+from cluster.broker.request_handlers import Requests
 from cluster.clients.validation import Validation
-from cluster.connection import Call
+from cluster.network import Call
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
-from recordings.flight import fly, make_plan
-from recordings.scenario import load
+from cluster.storage.leader_epochs import EpochEnd
+from recordings.flights.runner import fly, make_plan
+from recordings.scenarios.loader import load
 from tests.cluster.broker_flights import SECOND_US, cluster, flown
 
 UNCLEAN = (

@@ -7,14 +7,14 @@ from typing import Any, cast
 import pytest
 
 from cluster import events as e
-from cluster.broker.leader_epochs import LeaderEpochs
 from cluster.broker.leader_fencing import end_of_epoch, refusal
-from cluster.broker.requests import Requests
-from cluster.clients.fetcher import Fetcher
-from cluster.clients.positions import Positions
-from cluster.connection import Call
+from cluster.broker.request_handlers import Requests
+from cluster.clients.consumer.fetcher import Fetcher
+from cluster.clients.consumer.positions import Positions
+from cluster.network import Call
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
+from cluster.storage.leader_epochs import LeaderEpochs
 
 P = "t-0"
 BACKOFF_US, TIMEOUT_US = 100_000, 30_000_000

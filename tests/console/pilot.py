@@ -7,7 +7,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from console.app import FlightdeckApp
-from console.screens.frame import FlightScreen
+from console.screens.flight_screen import FlightScreen
 from tests.console.still import StillFlight
 
 Script = Callable[["Seat"], Awaitable[None]]

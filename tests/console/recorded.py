@@ -8,9 +8,9 @@ from cluster.commands import parse
 from cluster.events import Event
 from console.app import FlightdeckApp
 from console.player import Player
-from recordings.flight import Replay, fly, make_plan
-from recordings.reader import Recording
-from recordings.scenario import parse_scenario
+from recordings.flights.runner import Replay, fly, make_plan
+from recordings.journal.reader import Recording
+from recordings.scenarios.loader import parse_scenario
 
 SECOND_US = 1_000_000
 END_US = 20 * SECOND_US

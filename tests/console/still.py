@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from functools import lru_cache
 
-from cluster.commands import Command, text_of
+from cluster.commands import Command, Names, text_of
 from cluster.events import Event
-from cluster.names import Names
 from cluster.view import ClusterView, fold
-from console.clock import Clock
-from console.traces import Traces
+from console.flight_clock import Clock
+from console.refused_commands import Traces
 from tests.console import synthetic
 
 NAMES = Names(

@@ -5,13 +5,13 @@ from collections import Counter
 import pytest
 from textual.binding import Binding
 
+from console.actions import ACTIONS, SECTIONS, Action, bindings, find
 from console.app import FlightdeckApp
-from console.commands import ACTIONS, SECTIONS, Action, bindings, find
 from console.palette import ThingsProvider
 from console.presenters import states
-from console.presenters.faults import Fault, Thing
-from console.presenters.menus import FaultsListing, help_lines
-from console.presenters.text import plain
+from console.presenters.fault_menu import Fault, Thing
+from console.presenters.help import FaultsListing, help_lines
+from console.presenters.styled_text import plain
 from console.screens.overlays import FaultMenu, HelpScreen
 from console.widgets.panel import Panel
 from tests.console.pilot import Seat, sit

@@ -5,17 +5,17 @@ import pytest
 
 from cluster.commands import Kill
 from cluster.events import CommandRefused
-from console import command_text
+from console import command_line as command_text
 from console.app import FlightdeckApp
+from console.control_commands import carry_out
 from console.flight import Flight
-from console.presenters.menus import help_lines
-from console.presenters.text import plain
-from console.screens.case_file import CaseFileScreen
-from console.screens.frame import MIN_HEIGHT, MIN_WIDTH, FlightScreen
+from console.presenters.help import help_lines
+from console.presenters.styled_text import plain
+from console.screens.flight_screen import MIN_HEIGHT, MIN_WIDTH, FlightScreen
 from console.screens.group import GroupScreen
 from console.screens.overlays import FailureScreen, FaultMenu, HelpScreen
 from console.screens.overview import OverviewScreen
-from console.steering import carry_out
+from console.screens.rebalance_details import CaseFileScreen
 from console.themes import DESCRIPTIONS
 from console.widgets.command_line import CommandLine
 from tests.console import synthetic

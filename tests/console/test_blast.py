@@ -5,13 +5,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from cluster import commands as c
 from cluster.commands import COMMANDS, parse
+from cluster.commands import catalogue as c
 from cluster.view import ClusterView
-from console.cli import main
-from console.presenters import blast as blast_module
-from console.presenters.blast import blast, line_of, names_of, preview, sentences
-from console.presenters.text import plain
+from console.cli.main import main
+from console.presenters import impact as blast_module
+from console.presenters.impact import blast, line_of, names_of, preview, sentences
+from console.presenters.styled_text import plain
 from console.widgets.command_line import CommandLine
 from tests.console import synthetic, synthetic_transactions
 from tests.console.pilot import Seat, sit

@@ -10,7 +10,7 @@ import trio
 
 from cluster import events as e
 from cluster.commands import parse
-from cluster.randomness import random_stream
+from cluster.random_streams import random_stream
 from cluster.simulation import Simulation
 from cluster.spec import (
     ApplicationSpec,
@@ -24,7 +24,7 @@ from cluster.spec import (
     TransactionsSpec,
 )
 from cluster.view import ClusterView
-from console.presenters.blast import Blast, blast
+from console.presenters.impact import Blast, blast
 
 SECOND_US = 1_000_000
 NOW_US, LATER_US = 45 * SECOND_US, 62 * SECOND_US

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from cluster import events as e
 from console.app import FlightdeckApp
-from console.widgets.board import Wish, share_heights
 from console.widgets.panel import Panel
+from console.widgets.panel_layout import Wish, share_heights
 from tests.console import synthetic
 from tests.console.pilot import Seat, sit
 from tests.console.still import StillFlight

@@ -13,13 +13,13 @@ from cluster.events import Event
 from cluster.invariants import SENTENCES
 from cluster.view import ClusterView, document
 from console.bridge import JOIN_SECONDS, Bridge
-from console.clock import ENDED, FAILED, LIVE, PAUSED
-from console.traces import Traces
-from recordings.flight import fly, make_plan
-from recordings.format import RecordingError
-from recordings.reader import Recording
-from recordings.rerun import rerun
-from recordings.scenario import load
+from console.flight_clock import ENDED, FAILED, LIVE, PAUSED
+from console.refused_commands import Traces
+from recordings.flights.rerun import rerun
+from recordings.flights.runner import fly, make_plan
+from recordings.journal.format import RecordingError
+from recordings.journal.reader import Recording
+from recordings.scenarios.loader import load
 from tests.mutants import MUTANTS
 
 SCENARIO = """
@@ -105,7 +105,7 @@ def test_a_flight_ends_as_the_same_flight_without_a_console(scenario: Path, cons
     console.until(console.phase(ENDED))
     assert console.drained()
     assert console.bridge.clock.now_us == 20_000_000
-    from recordings.flight import fly  # noqa: PLC0415
+    from recordings.flights.runner import fly  # noqa: PLC0415
 
     alone = fly(make_plan(load(scenario)))
     assert document(console.view, 20_000_000) == alone.view
@@ -388,7 +388,7 @@ def test_a_violation_that_cannot_be_recorded_is_told_all_the_same(
     def full(*_: object) -> None:
         raise RecordingError("cannot write there: No space left on device")
 
-    monkeypatch.setattr("recordings.flight.Recorder", full)
+    monkeypatch.setattr("recordings.flights.runner.Recorder", full)
     console = consoles(scenario, speed=FLAT_OUT).start()
     console.until(console.phase(FAILED))
     console.until(console.landed)

@@ -4,12 +4,12 @@ import msgspec
 import pytest
 
 from cluster import events as e
-from cluster.coordinators.group_causes import CAUSES
+from cluster.coordinators.group.rebalance_causes import CAUSES
 from cluster.view import ClusterView, fold
-from console.presenters import causes
-from console.presenters.case_file import case_file
-from console.presenters.phase import PhaseListing
-from console.presenters.text import plain
+from console.presenters import rebalance_causes as causes
+from console.presenters.rebalance_details import case_file
+from console.presenters.rebalance_phase import PhaseListing
+from console.presenters.styled_text import plain
 from tests.console import synthetic
 from tests.console.synthetic import Flight, us
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import pytest
 
-from console import cli
-from recordings.reader import Recording
+from console.cli import main as cli
+from recordings.journal.reader import Recording
 from recordings.version import VERSION
 from tests.small import DECLARED
 
@@ -325,7 +325,7 @@ def test_a_bug_of_ours_is_told_as_one(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("no such luck")
 
-    monkeypatch.setattr("cluster.broker.lifecycle.Lifecycle.beat", broken)
+    monkeypatch.setattr("cluster.broker.broker_lifecycle.Lifecycle.beat", broken)
     ended = flightdeck("run", small, "--record", tmp_path / "a.flight")
     assert ended.code == 1
     assert ended.err.startswith("the last 50 events:\n{")
@@ -345,7 +345,7 @@ def test_a_full_disk_is_told_and_what_was_recorded_is_kept(
         raise OSError(28, "No space left on device")
 
     path = tmp_path / "a.flight"
-    monkeypatch.setattr("recordings.segments.SegmentWriter._put", full)
+    monkeypatch.setattr("recordings.journal.segments.SegmentWriter._put", full)
     ended = flightdeck("run", small, "--record", path)
     assert ended.code == 2
     assert ended.err == (

@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-from cluster.command_grammar import CommandError, Form
-from cluster.commands import COMMANDS, Kill, Pause, Stall, is_built
-from console import command_text as ct
+from cluster.commands import COMMANDS, CommandError, Form, Kill, Pause, Stall, is_built
+from console import command_line as ct
 from tests.console.still import NAMES
 
 

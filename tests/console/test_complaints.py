@@ -2,8 +2,8 @@
 
 import pytest
 
-from console.presenters.blast import preview
-from console.presenters.text import length, plain
+from console.presenters.impact import preview
+from console.presenters.styled_text import length, plain
 from console.widgets.command_line import Complaint, complaint_lines
 from tests.console.pilot import Seat, sit
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from console import cli
-from recordings.reader import Recording
+from console.cli import main as cli
+from recordings.journal.reader import Recording
 from tests.console.test_cli import ROOT, command
 
 BUSY = """

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recordings.format import FOOTER, HEADER, write_json
-from recordings.keyframes import Keyframes
-from recordings.reader import Recording
+from recordings.journal.format import FOOTER, HEADER, write_json
+from recordings.journal.keyframes import Keyframes
+from recordings.journal.reader import Recording
 from tests.console.test_cli import ROOT, Ended, Flightdeck, command, flightdeck, in_a_process, small
 
 __all__ = ["flightdeck", "small"]  # fixtures
@@ -81,7 +81,7 @@ def test_no_room_for_a_keyframe_or_the_footer(
 ) -> None:
     path = tmp_path / "a.flight"
     with monkeypatch.context() as patch:
-        patch.setattr("recordings.journal.write_json", full)
+        patch.setattr("recordings.journal.writer.write_json", full)
         one_message(flightdeck("run", small, "--record", path), f"cannot record to {path}: No space left on device")
 
     def no_footer(path: Path, value: msgspec.Struct) -> None:
@@ -90,7 +90,7 @@ def test_no_room_for_a_keyframe_or_the_footer(
         write_json(path, value)
 
     with monkeypatch.context() as patch:
-        patch.setattr("recordings.journal.write_json", no_footer)
+        patch.setattr("recordings.journal.writer.write_json", no_footer)
         ended = flightdeck("run", small, "--record", path)
     one_message(ended, f"cannot write {path / FOOTER}: No space left on device")
     events = whole(path)

@@ -6,15 +6,15 @@ import pytest
 
 from cluster.view import ClusterView
 from cluster.view.state import Beat
-from console.presenters.awaited import awaited_ids, awaited_joins
-from console.presenters.case_file import case_file
-from console.presenters.grids import OwnershipListing, lag_level
-from console.presenters.lanes import heartbeat_lane, poll_lane, window
-from console.presenters.listing import Listing
+from console.presenters.activity_lanes import heartbeat_lane, poll_lane, window
+from console.presenters.awaited_members import awaited_ids, awaited_joins
+from console.presenters.list_view import Listing
 from console.presenters.members import MembersListing, ranges
-from console.presenters.phase import PhaseListing
+from console.presenters.partition_grids import OwnershipListing, lag_level
+from console.presenters.rebalance_details import case_file
+from console.presenters.rebalance_phase import PhaseListing
 from console.presenters.rebalances import NOW, RebalancesListing
-from console.presenters.text import length, plain
+from console.presenters.styled_text import length, plain
 from tests.console import synthetic
 from tests.console.synthetic import us
 

@@ -5,10 +5,10 @@ import pytest
 from cluster import events as e
 from cluster.view import ClusterView, fold
 from console.app import FlightdeckApp
-from console.presenters.injuries import InjuriesListing, mend_of, trouble_word
+from console.presenters.active_faults import InjuriesListing, mend_of, trouble_word
 from console.presenters.members import MembersListing
 from console.presenters.overview import BrokersListing
-from console.presenters.text import length, plain
+from console.presenters.styled_text import length, plain
 from tests.console import synthetic
 from tests.console.pilot import Seat, sit
 from tests.console.still import StillFlight

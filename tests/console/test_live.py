@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 import pytest
 
-from recordings.reader import Recording
+from recordings.journal.reader import Recording
 from tests.console.emulator import Terminal
 
 ROOT = Path(__file__).parents[2]

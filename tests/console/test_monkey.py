@@ -4,8 +4,8 @@ import random
 
 import pytest
 
+from console.actions import ACTIONS
 from console.app import FlightdeckApp
-from console.commands import ACTIONS
 from tests.console.pilot import Seat, sit
 from tests.console.still import StillFlight
 

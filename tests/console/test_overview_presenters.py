@@ -6,17 +6,18 @@ import pytest
 
 from cluster.commands import parse
 from cluster.commands import text_of as text_of_command
-from cluster.unbuilt import UNBUILT
+from cluster.config import UNBUILT
 from cluster.view import ClusterView
-from console.clock import Clock, faster, slower
-from console.presenters import frame, numbers
-from console.presenters.faults import Thing, faults_of
-from console.presenters.grids import TopicsListing
-from console.presenters.listing import Listing
-from console.presenters.menus import FaultsListing, failure_lines
-from console.presenters.moments import MomentsListing
+from console.flight_clock import Clock, faster, slower
+from console.presenters import chrome as frame
+from console.presenters import formatting as numbers
+from console.presenters.event_log import MomentsListing
+from console.presenters.fault_menu import Thing, faults_of
+from console.presenters.help import FaultsListing, failure_lines
+from console.presenters.list_view import Listing
 from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing, acked_rates, lag_trend
-from console.presenters.text import MUTED, WARN, length, plain
+from console.presenters.partition_grids import TopicsListing
+from console.presenters.styled_text import MUTED, WARN, length, plain
 from tests.console import synthetic
 from tests.console.still import NAMES
 from tests.console.synthetic import us
@@ -242,7 +243,7 @@ def test_every_possible_fault_is_a_command_that_parses(thing: Thing, seconds: fl
 
 
 def test_every_entry_of_every_menu_is_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cluster.unbuilt.UNBUILT", {})
+    monkeypatch.setattr("cluster.config.unsupported.UNBUILT", {})
     view = synthetic.view_at(90.0)
     things = [Thing("group", "billing"), Thing("member", "billing-1"), Thing("broker", "broker-1")]
     things += [Thing("producer", "checkout-1"), Thing("topic", "orders")]

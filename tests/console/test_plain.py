@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from console.bridge import Bridge
-from console.complaints import UsageError
+from console.cli.errors import UsageError
+from console.cli.plain import Lines, fly_in_lines, state_words
 from console.flight import Flight
-from console.plain import Lines, fly_in_lines, state_words
 from tests.console import synthetic
 from tests.console.still import StillFlight
 from tests.mutants import MUTANTS

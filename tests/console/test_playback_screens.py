@@ -5,20 +5,20 @@ from pathlib import Path
 
 import pytest
 
+from console.actions import IN_PLAYBACK, find
 from console.app import FlightdeckApp
-from console.commands import IN_PLAYBACK, find
 from console.flight import NO_INJURY, ONLY_RECORDED
-from console.instants import At, parse_instant
 from console.player import Player
-from console.presenters.frame import flight_strip, instant_under
-from console.presenters.text import plain
-from console.screens.frame import FlightScreen
+from console.presenters.chrome import flight_strip, instant_under
+from console.presenters.styled_text import plain
+from console.screens.flight_screen import FlightScreen
 from console.screens.group import GroupScreen
-from console.screens.hangar import HangarScreen
+from console.screens.library import HangarScreen
 from console.screens.overlays import FaultMenu
 from console.screens.overview import OverviewScreen
-from recordings.format import FOOTER, HEADER
-from recordings.scenario import list_scenarios
+from console.time_input import At, parse_instant
+from recordings.journal.format import FOOTER, HEADER
+from recordings.scenarios.loader import list_scenarios
 from tests.console.pilot import Seat, sit
 from tests.console.recorded import END_US, SECOND_US, Wall, app, recording
 from tests.console.still import StillFlight

@@ -8,19 +8,19 @@ import pytest
 
 from cluster.commands import Kill
 from cluster.view import ClusterView, fold
-from console.clock import ENDED, LIVE, PAUSED, Clock
 from console.flight import NO_INJURY, Flight, Past
+from console.flight_clock import ENDED, LIVE, PAUSED, Clock
 from console.player import THE_END, Player
-from console.presenters import frame
-from console.presenters.grids import OwnershipListing, TopicsListing
-from console.presenters.listing import Listing
+from console.presenters import chrome as frame
+from console.presenters.event_log import MomentsListing
+from console.presenters.list_view import Listing
 from console.presenters.members import MembersListing
-from console.presenters.moments import MomentsListing
 from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing
-from console.presenters.phase import PhaseListing
+from console.presenters.partition_grids import OwnershipListing, TopicsListing
+from console.presenters.rebalance_phase import PhaseListing
 from console.presenters.rebalances import RebalancesListing
-from console.presenters.text import Line
-from recordings.format import RecordingError
+from console.presenters.styled_text import Line
+from recordings.journal.format import RecordingError
 from tests.console.recorded import END_US, SECOND_US, Wall, player, recorded_events, recording
 from tests.console.still import StillFlight
 

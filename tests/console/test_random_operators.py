@@ -9,11 +9,11 @@ import pytest
 from cluster.commands import parse
 from cluster.view import ClusterView
 from console.bridge import Bridge
-from console.clock import ENDED, FAILED
-from console.traces import Traces
-from recordings.format import CommandLine
-from recordings.reader import Recording
-from recordings.rerun import rerun
+from console.flight_clock import ENDED, FAILED
+from console.refused_commands import Traces
+from recordings.flights.rerun import rerun
+from recordings.journal.format import CommandLine
+from recordings.journal.reader import Recording
 
 PROCESSES = ("billing-1", "billing-2", "billing-3", "audit-1", "checkout-1", "broker-2", "broker-3")
 MEMBERS = ("billing-1", "billing-2", "billing-3", "billing-4", "audit-1", "audit-2")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from recordings.reader import Recording
+from recordings.journal.reader import Recording
 from tests.small import DECLARED
 
 ROOT = Path(__file__).parents[2]
@@ -157,7 +157,7 @@ def test_a_signal_while_the_command_is_imported_is_one_line(number: signal.Signa
         "import sys, os\n"
         "loaded = set(sys.modules)\n"
         "from console import early, start\n"
-        "assert set(sys.modules) - loaded == {'console', 'console.early', 'console.start'}\n"
+        "assert set(sys.modules) - loaded == {'console', 'console.cli.early_signals', 'console.cli.start'}\n"
         "early.listen()\n"
         f"os.kill(os.getpid(), {int(number)})\n"
         "start.main()\n"

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from cluster.assignors import ASSIGNORS
-from console import cli
+from console.cli import main as cli
 from console.player import Player
-from recordings.flight import fly, make_plan
-from recordings.own_code import Leave
-from recordings.scenario import load
+from recordings.flights.runner import fly, make_plan
+from recordings.scenarios.custom_code import Leave
+from recordings.scenarios.loader import load
 from tests.small import DECLARED
 
 NEEDED = "runs only with --allow-code"

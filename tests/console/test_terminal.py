@@ -7,7 +7,7 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.strip import Strip
 
 from console.app import FlightdeckApp
-from console.terminal import TightUpdate
+from console.terminal_output import TightUpdate
 from tests.console import synthetic
 from tests.console.emulator import Terminal
 from tests.console.pilot import Seat, sit

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.presenters import numbers
-from console.presenters.table import Column, Layout
-from console.presenters.text import (
+from console.presenters import formatting as numbers
+from console.presenters.styled_text import (
     MUTED,
     PLAIN,
     Line,
@@ -23,6 +22,7 @@ from console.presenters.text import (
     plain,
     wrapped,
 )
+from console.presenters.table import Column, Layout
 
 lines = st.lists(st.tuples(st.text("abc ─▇", max_size=12), st.sampled_from([PLAIN, MUTED])), max_size=6).map(tuple)
 

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import pytest
 
-from console import cli
 from console.app import FlightdeckApp
-from console.tour import Tour
-from recordings.format import FOOTER
-from recordings.journal import Recorder
-from recordings.reader import Recording
-from recordings.script import parse_script
-from recordings.shelf import SAMPLES
+from console.cli import main as cli
+from console.script_runner import Tour
+from recordings.journal.catalogue import SAMPLES
+from recordings.journal.format import FOOTER
+from recordings.journal.reader import Recording
+from recordings.journal.script import parse_script
+from recordings.journal.writer import Recorder
 from tests.console.recorded import player, recording
 
 SCRIPT = """

@@ -2,14 +2,14 @@
 
 import pytest
 
-from cluster.names import Names
-from cluster.transaction_states import VALID_PREVIOUS, TransactionState
+from cluster.commands import Names
+from cluster.protocol.transaction_states import VALID_PREVIOUS, TransactionState
 from console.app import FlightdeckApp
 from console.presenters import states
-from console.presenters.faults import Fault, Thing, faults_of
-from console.presenters.listing import Listing
+from console.presenters.fault_menu import Fault, Thing, faults_of
+from console.presenters.list_view import Listing
 from console.presenters.overview import ProducersListing
-from console.presenters.text import FAINT, length, plain
+from console.presenters.styled_text import FAINT, length, plain
 from console.presenters.transactions import (
     HeldBackListing,
     StatesListing,

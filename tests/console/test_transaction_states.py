@@ -11,12 +11,12 @@ from cluster.broker.broker import Broker
 from cluster.config import Value
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.transaction_messages import WriteTxnMarkersRequest
+from cluster.protocol.transaction_states import TransactionState
 from cluster.simulation import Simulation
 from cluster.spec import ScenarioSpec
-from cluster.transaction_states import TransactionState
 from cluster.view import ClusterView, fold
-from console.presenters.listing import Listing
-from console.presenters.text import plain
+from console.presenters.list_view import Listing
+from console.presenters.styled_text import plain
 from console.presenters.transactions import StatesListing, TransactionEventsListing, TransactionsListing
 from tests.cluster import test_exactly_once, test_transactions
 from tests.cluster.test_timing_facts import flown

@@ -13,11 +13,12 @@ from textual._compositor import LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from console import cli, printing
-from console.terminal import leaving
+from console.cli import main as cli
+from console.cli import streams as printing
+from console.terminal_output import leaving
 from console.visible import in_cells, visible, visible_line
-from recordings.flight import fly, make_plan
-from recordings.scenario import load
+from recordings.flights.runner import fly, make_plan
+from recordings.scenarios.loader import load
 from tests.console.test_live import Process
 
 TITLE = "\x1b]0;PWN\x07"

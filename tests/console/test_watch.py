@@ -3,7 +3,7 @@
 import pytest
 
 from cluster.view import ClusterView
-from console.watch import LOOK_US, Watch
+from console.run_until import LOOK_US, Watch
 from recordings.cel.evaluation import Program
 
 

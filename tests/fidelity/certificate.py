@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
-from recordings.scenario import load
+from recordings.scenarios.loader import load
 from tests.fidelity.comparing import COMPARERS, TOLERATED_MS, TOLERATED_SHARE, Side
 from tests.fidelity.comparisons import comparison, judged, simulated_facts, traces
 from tests.fidelity.differences import KINDS, Entry, read_entries

@@ -21,10 +21,10 @@ from cluster.events import (
 )
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, fold
-from recordings.flight import FlightResult, fly, make_plan
-from recordings.kafka_log import RENDERERS
-from recordings.kafka_log_notes import Notes
-from recordings.scenario import load
+from recordings.flights.runner import FlightResult, fly, make_plan
+from recordings.kafka_log.renderer import RENDERERS
+from recordings.kafka_log.state import Notes
+from recordings.scenarios.loader import load
 from tests.fidelity.normalisation import Fact, Row, facts, offsets_text, outcome
 
 Told = tuple[float, str, str]

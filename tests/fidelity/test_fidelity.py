@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from recordings.scenario import load
+from recordings.scenarios.loader import load
 from tests.fidelity.certificate import CERTIFICATE, certificate
 from tests.fidelity.comparisons import comparison, judged, traces
 from tests.fidelity.differences import KINDS, complaints, read_entries

@@ -5,9 +5,9 @@ from collections import defaultdict
 
 import pytest
 
-from recordings.flight import fly, make_plan
-from recordings.kafka_log import WRITERS, KafkaLog
-from recordings.scenario import load
+from recordings.flights.runner import fly, make_plan
+from recordings.kafka_log.renderer import WRITERS, KafkaLog
+from recordings.scenarios.loader import load
 from tests.fidelity.normalisation import COMPARED, simple_name
 from tests.fidelity.recorder.raw import LINE, raw_of, read_run
 from tests.fidelity.traces import SCENARIOS

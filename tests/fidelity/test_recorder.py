@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cluster.spec import ScenarioSpec
-from recordings.scenario import load
+from recordings.scenarios.loader import load
 from tests.fidelity.normalisation import Fact
 from tests.fidelity.recorder.__main__ import races
 from tests.fidelity.recorder.agenda import CannotRecord, actions, alone, clients, sources

@@ -12,14 +12,14 @@ import msgspec
 import zstandard
 
 from cluster.view import ClusterView
-from recordings import keyframes
-from recordings.flight import fly, make_plan
-from recordings.format import FOOTER, HEADER, Position, RecordingError
-from recordings.keyframes import Keyframes
-from recordings.playback import Playback
-from recordings.reader import Recording
-from recordings.segments import compress_segment
-from recordings.summary import summarize
+from recordings.flights.runner import fly, make_plan
+from recordings.journal import keyframes
+from recordings.journal.format import FOOTER, HEADER, Position, RecordingError
+from recordings.journal.keyframes import Keyframes
+from recordings.journal.playback import Playback
+from recordings.journal.reader import Recording
+from recordings.journal.segments import compress_segment
+from recordings.tables.summary import summarize
 from tests.fuzz.engine import Target
 from tests.fuzz.mutation import mutated_bytes
 from tests.fuzz.texts import small

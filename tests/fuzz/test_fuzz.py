@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from recordings.format import RecordingError
-from recordings.predicates import Predicate, PredicateError
+from recordings.journal.format import RecordingError
+from recordings.scenarios.predicates import Predicate, PredicateError
 from tests.fuzz.__main__ import TARGETS, main, run, table
 from tests.fuzz.engine import Budget, Outcome, Target, fuzz, luck_of
 

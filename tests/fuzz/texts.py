@@ -7,14 +7,12 @@ from pathlib import Path
 from random import Random
 
 from cluster.commands import CommandError, parse, text_of
-from cluster.config import CONFIG_KEYS
-from cluster.durations import MICROSECONDS
+from cluster.config import CONFIG_KEYS, MICROSECONDS
 from cluster.events import EVENT_KINDS, Event
-from console.command_text import completions, read
-from recordings.document_shape import SHAPE, Possible
-from recordings.flight import LastEvent, fly, make_plan
-from recordings.predicates import Predicate, PredicateError
-from recordings.scenario import (
+from console.command_line import completions, read
+from recordings.flights.runner import LastEvent, fly, make_plan
+from recordings.scenarios.document_schema import SHAPE, Possible
+from recordings.scenarios.loader import (
     LIBRARY,
     Scenario,
     ScenarioErrors,
@@ -24,6 +22,7 @@ from recordings.scenario import (
     parse_scenario,
     parse_setting,
 )
+from recordings.scenarios.predicates import Predicate, PredicateError
 from tests.fuzz.engine import Target
 from tests.fuzz.mutation import mutated_text
 from tests.zeros import zeros

@@ -4,19 +4,19 @@ from typing import Any
 
 import pytest
 
-import cluster.broker.controller as controller_module
-import cluster.broker.following as following_module
-from cluster.broker import elections
-from cluster.broker.controller import Controller
-from cluster.broker.elections import Election
-from cluster.broker.leader_epochs import EpochEnd, LeaderEpochs, Truncation
-from cluster.broker.partition_log import PartitionLog
-from cluster.broker.producer_state import ProducerEntry, ProducerStates
+import cluster.broker.follower_fetcher as following_module
+import cluster.controller.controller as controller_module
 from cluster.broker.replica import Replica
 from cluster.broker.transactional_requests import TransactionalRequests
+from cluster.controller import elections
+from cluster.controller.controller import Controller
+from cluster.controller.elections import Election
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.record_batch import RecordBatch
+from cluster.storage.leader_epochs import EpochEnd, LeaderEpochs, Truncation
+from cluster.storage.partition_log import PartitionLog
+from cluster.storage.producer_state import ProducerEntry, ProducerStates
 
 Patch = pytest.MonkeyPatch
 

@@ -4,15 +4,18 @@ from typing import Any
 
 import pytest
 
-from cluster.broker.controller import Controller
-from cluster.clients.consumer import Consumer
-from cluster.clients.member import Member as Client
-from cluster.clients.sender import Sender
-from cluster.coordinators import group_coordinator, group_liveness, group_offsets, group_rebalance
-from cluster.coordinators.group import NOT_ARMED, ClassicGroup, Member
-from cluster.coordinators.group_context import GroupContext
-from cluster.coordinators.group_states import GroupState
-from cluster.coordinators.transaction_coordinator import TransactionCoordinator
+from cluster.clients.consumer.consumer import Consumer
+from cluster.clients.consumer.member import Member as Client
+from cluster.clients.producer.sender import Sender
+from cluster.controller.controller import Controller
+from cluster.coordinators.group import coordinator as group_coordinator
+from cluster.coordinators.group import heartbeat as group_liveness
+from cluster.coordinators.group import join_barrier as group_rebalance
+from cluster.coordinators.group import offset_commit as group_offsets
+from cluster.coordinators.group.context import GroupContext
+from cluster.coordinators.group.group import NOT_ARMED, ClassicGroup, Member
+from cluster.coordinators.group.states import GroupState
+from cluster.coordinators.transaction.coordinator import TransactionCoordinator
 from cluster.protocol.messages import HeartbeatRequest
 
 Patch = pytest.MonkeyPatch

@@ -5,13 +5,16 @@ from typing import Any
 import pytest
 
 from cluster.assignors import ASSIGNORS
-from cluster.clients.commits import Commits
-from cluster.clients.consumer import Consumer
-from cluster.clients.fetcher import Fetcher
-from cluster.connection import Call
-from cluster.coordinators import group_coordinator, group_liveness, group_offsets, group_rebalance
-from cluster.coordinators.group import ClassicGroup, Member
-from cluster.coordinators.group_context import GroupContext
+from cluster.clients.consumer.consumer import Consumer
+from cluster.clients.consumer.fetcher import Fetcher
+from cluster.clients.consumer.offset_commits import Commits
+from cluster.coordinators.group import coordinator as group_coordinator
+from cluster.coordinators.group import heartbeat as group_liveness
+from cluster.coordinators.group import join_barrier as group_rebalance
+from cluster.coordinators.group import offset_commit as group_offsets
+from cluster.coordinators.group.context import GroupContext
+from cluster.coordinators.group.group import ClassicGroup, Member
+from cluster.network import Call
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest
 

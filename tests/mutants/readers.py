@@ -5,20 +5,20 @@ from typing import Any
 
 import pytest
 
-import cluster.broker.following as following_module
+import cluster.broker.follower_fetcher as following_module
 from cluster.assignors import ASSIGNORS
-from cluster.broker.coordination import Coordination
-from cluster.broker.followers import Follower
-from cluster.broker.leader_epochs import EpochEnd, LeaderEpochs, Truncation, follower_truncation
-from cluster.broker.producer_state import ProducerStates
+from cluster.broker.coordinator_runtime import Coordination
+from cluster.broker.follower_state import Follower
 from cluster.broker.replica import Replica
 from cluster.broker.transactional_requests import TransactionalRequests
-from cluster.clients import fetcher as fetcher_module
-from cluster.clients.commits import Commits
-from cluster.clients.fetcher import Fetcher
-from cluster.coordinators import group_offsets
-from cluster.coordinators.group import ClassicGroup
+from cluster.clients.consumer import fetcher as fetcher_module
+from cluster.clients.consumer.fetcher import Fetcher
+from cluster.clients.consumer.offset_commits import Commits
+from cluster.coordinators.group import offset_commit as group_offsets
+from cluster.coordinators.group.group import ClassicGroup
 from cluster.protocol.errors import ErrorCode
+from cluster.storage.leader_epochs import EpochEnd, LeaderEpochs, Truncation, follower_truncation
+from cluster.storage.producer_state import ProducerStates
 
 Patch = pytest.MonkeyPatch
 

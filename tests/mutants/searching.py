@@ -4,7 +4,7 @@ import statistics
 
 import pytest
 
-from recordings.check import Failure, check
+from recordings.swarm.check import Failure, check
 from tests.mutants import MUTANTS, Mutant
 
 MINUTE_US = 60_000_000

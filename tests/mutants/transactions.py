@@ -6,15 +6,16 @@ import msgspec
 import pytest
 
 from cluster.broker.replica import Replica
-from cluster.broker.transaction_coordination import TransactionCoordination
+from cluster.broker.transaction_coordinator_service import TransactionCoordination
 from cluster.broker.transactional_requests import TransactionalRequests
-from cluster.coordinators import group_coordinator, group_offset_log
-from cluster.coordinators.group import ClassicGroup
-from cluster.coordinators.transaction import Transaction
-from cluster.coordinators.transaction_coordinator import TransactionCoordinator
+from cluster.coordinators.group import coordinator as group_coordinator
+from cluster.coordinators.group import offset_replay as group_offset_log
+from cluster.coordinators.group.group import ClassicGroup
+from cluster.coordinators.transaction.coordinator import TransactionCoordinator
+from cluster.coordinators.transaction.transaction import Transaction
 from cluster.coordinators.transaction_records import TransactionMetadata
 from cluster.protocol.transaction_messages import WriteTxnMarkersRequest
-from cluster.transaction_index import TransactionIndex
+from cluster.storage.transaction_index import TransactionIndex
 
 Patch = pytest.MonkeyPatch
 

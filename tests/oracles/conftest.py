@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.release_rules import CHANGED_BY
+from cluster.protocol.release_rules import CHANGED_BY
 from tests.oracles.schemas import DEFAULT_DIRECTORY, Vector, VectorsError, read_directory
 
 VECTORS = pytest.StashKey[list[Vector]]()

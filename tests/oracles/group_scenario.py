@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cluster.coordinators.group import ClassicGroup
+from cluster.coordinators.group.group import ClassicGroup
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
     JoinGroupRequest,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
-from cluster.clients.fetcher import Fetcher
+from cluster.clients.consumer.fetcher import Fetcher
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import FetchedPartition
 from cluster.protocol.record_batch import ABORT, COMMIT, NO_PRODUCER_ID, RecordBatch

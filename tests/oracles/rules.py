@@ -1,8 +1,8 @@
 """Under which release a vector is judged: 4.3.1, and the snapshot's rule where that one decided otherwise.
 
 The vectors come from tests of October 2024. One that fails under the release is judged again with one rule of
-`cluster.release_rules` as the snapshot had it, then with another: no rule is chosen by a vector's id. The summary shows
-which one it took.
+`cluster.protocol.release_rules` as the snapshot had it, then with another: no rule is chosen by a vector's id. The
+summary shows which one it took.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from cluster.release_rules import ReleaseRules
+from cluster.protocol.release_rules import ReleaseRules
 from tests.oracles.outcome import Skip
 
 IN_FORCE: ContextVar[ReleaseRules] = ContextVar("in force", default=ReleaseRules())  # noqa: B039 - it is immutable

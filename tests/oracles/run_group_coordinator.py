@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from cluster import events as e
-from cluster.coordinators.group import ClassicGroup, Member
-from cluster.coordinators.group_coordinator import answer_while_loading, refusal
-from cluster.coordinators.group_offsets import Producer
+from cluster.coordinators.group.coordinator import answer_while_loading, refusal
+from cluster.coordinators.group.group import ClassicGroup, Member
+from cluster.coordinators.group.offset_commit import Producer
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
     DeleteGroupsRequest,

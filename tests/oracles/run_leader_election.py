@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from cluster.broker.elections import elect, epoch_steps
+from cluster.controller.elections import elect, epoch_steps
 from tests.oracles.outcome import Skip
 
 

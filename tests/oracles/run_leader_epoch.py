@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cluster.broker.leader_epochs import LeaderEpochs
+from cluster.storage.leader_epochs import LeaderEpochs
 
 
 def run(vector: dict[str, Any], document: dict[str, Any]) -> None:

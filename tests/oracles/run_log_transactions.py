@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cluster.broker.partition_log import PartitionLog
 from cluster.protocol.record_batch import ABORT, NO_PRODUCER_ID, RecordBatch
-from cluster.transaction_index import AbortedTransaction, TransactionIndex
+from cluster.storage.partition_log import PartitionLog
+from cluster.storage.transaction_index import AbortedTransaction, TransactionIndex
 from tests.oracles.outcome import Skip
 from tests.oracles.reading import read
 

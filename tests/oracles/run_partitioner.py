@@ -7,7 +7,12 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from cluster.clients.partitioners import KeyedPartitioner, PartitionLoad, RoundRobinPartitioner, StickyPartitioner
+from cluster.clients.producer.partitioners import (
+    KeyedPartitioner,
+    PartitionLoad,
+    RoundRobinPartitioner,
+    StickyPartitioner,
+)
 from tests.oracles.outcome import Skip
 
 OTHER_TOPIC_EVERY = 5

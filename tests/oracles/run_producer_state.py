@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cluster.broker.producer_state import ProducerStates
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import NO_PRODUCER_ID, RecordBatch
+from cluster.storage.producer_state import ProducerStates
 from tests.oracles.outcome import Skip
 from tests.oracles.rules import IN_FORCE
 

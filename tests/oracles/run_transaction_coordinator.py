@@ -11,13 +11,13 @@ from functools import partial
 from typing import Any
 
 from cluster.coordinators.decision import Decision, Markers
-from cluster.coordinators.transaction import Transaction
-from cluster.coordinators.transaction_coordinator import TransactionCoordinator
+from cluster.coordinators.transaction.coordinator import TransactionCoordinator
+from cluster.coordinators.transaction.transaction import Transaction
 from cluster.coordinators.transaction_records import TransactionMetadata
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
-from cluster.transaction_states import VALID_PREVIOUS, TransactionState
+from cluster.protocol.transaction_states import VALID_PREVIOUS, TransactionState
 from tests.oracles.outcome import Skip
 from tests.oracles.rules import IN_FORCE
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from cluster.commands import Command, parse
-from recordings.flight import FlightResult, Plan, Replay, fly, make_plan
-from recordings.scenario import Scenario, parse_scenario
+from recordings.flights.runner import FlightResult, Plan, Replay, fly, make_plan
+from recordings.scenarios.loader import Scenario, parse_scenario
 
 TINY = """
 title = "Small"

@@ -11,16 +11,16 @@ from cluster.broker.replica import Replica
 from cluster.commands import Crash, SlowMember, text_of
 from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import GroupSpec
-from console.cli import main
-from recordings import check as checking
-from recordings.check import check
-from recordings.convergence import AUDIT, commands_of
-from recordings.flight import fly, make_plan
-from recordings.scenario import load, parse_scenario
-from recordings.swarm import FEATURES, HEALED_FOR_US, HEALING_US, SHORTEST_US, draw
-from recordings.swarm_core import CORE
-from recordings.swarm_faults import CLASSES, RESTARTED_MS
-from recordings.swarm_rare import RARE
+from console.cli.main import main
+from recordings.flights.runner import fly, make_plan
+from recordings.scenarios.loader import load, parse_scenario
+from recordings.swarm import check as checking
+from recordings.swarm.check import check
+from recordings.swarm.convergence import AUDIT, commands_of
+from recordings.swarm.core import CORE
+from recordings.swarm.faults import CLASSES, RESTARTED_MS
+from recordings.swarm.generator import FEATURES, HEALED_FOR_US, HEALING_US, SHORTEST_US, draw
+from recordings.swarm.rare_features import RARE
 from tests.mutants import MUTANTS, SURVIVORS
 from tests.mutants import __main__ as table
 from tests.mutants.searching import BEGINNINGS, CAUGHT_IN, seeds_to_detect
@@ -235,7 +235,7 @@ def test_control_c_in_the_second_flight_of_a_seed_ends_the_check_and_is_no_other
             monkeypatch.setattr(Replica, "append", interrupted)
         return fly(*arguments, **others)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("recordings.seeds.fly", flown)
+    monkeypatch.setattr("recordings.swarm.seeds.fly", flown)
     checked = check(3, MINUTE_US, first_seed=0)
     assert checked.interrupted
     assert (checked.seeds, checked.flown_twice, checked.failures) == (0, 0, [])

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recordings.comparison import Comparison
+from recordings.journal.comparison import Comparison
 
 
 def line(seq: int, offset: int = 0) -> bytes:

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from cluster import events as e
-from cluster.clients.fetcher import Fetcher
+from cluster.clients.consumer.fetcher import Fetcher
 from cluster.commands import parse, text_of
 from cluster.config import Value
-from cluster.coordinators.transaction_context import TransactionSettings
+from cluster.coordinators.transaction.context import TransactionSettings
 from cluster.spec import (
     ApplicationSpec,
     BrokerSpec,
@@ -24,8 +24,8 @@ from cluster.spec import (
 )
 from cluster.view.fold import HANDLERS
 from cluster.view.state import ClusterView
-from recordings.convergence import converged
-from recordings.seeds import CONVERGED, fly_once
+from recordings.swarm.convergence import converged
+from recordings.swarm.seeds import CONVERGED, fly_once
 
 EARLIEST: dict[str, Value] = {"auto.offset.reset": "earliest"}
 LOSSLESS = 'delivery.by_group["g"].lost == 0'

@@ -3,18 +3,18 @@
 import msgspec
 import pytest
 
-from cluster.broker.control_plane import QUORUM_FETCH_TIMEOUT_US
-from cluster.clients.coordinator_lookup import CoordinatorLookup
+from cluster.broker.controller_channel import QUORUM_FETCH_TIMEOUT_US
+from cluster.clients.consumer.coordinator_lookup import CoordinatorLookup
 from cluster.commands import parse, text_of
 from cluster.config import resolve
 from cluster.spec import ExpectationSpec, GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
-from recordings.core_liveness import judged
-from recordings.flight import Plan, fly
-from recordings.format import Settings
-from recordings.seeds import CONVERGED, fly_once
-from recordings.swarm import LONGEST_STARTUP_US, Swarm, draw
-from recordings.swarm_core import CORE, FRESH_FROM_MS, Core, is_fresh
-from recordings.swarm_faults import STARTED_MS
+from recordings.flights.runner import Plan, fly
+from recordings.journal.format import Settings
+from recordings.swarm.core import CORE, FRESH_FROM_MS, Core, is_fresh
+from recordings.swarm.core_liveness import judged
+from recordings.swarm.faults import STARTED_MS
+from recordings.swarm.generator import LONGEST_STARTUP_US, Swarm, draw
+from recordings.swarm.seeds import CONVERGED, fly_once
 
 MINUTE_US = 60_000_000
 BREAKS = ("kill", "pause", "isolate", "cut")

@@ -17,7 +17,7 @@ from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
 from cluster.view.document import ROOTS, document
 from cluster.view.fold import fold
 from cluster.view.state import ClusterView
-from recordings.document_shape import SHAPE, ByName, Possible
+from recordings.scenarios.document_schema import SHAPE, ByName, Possible
 from tests.zeros import zeros
 
 SPEC = ScenarioSpec(

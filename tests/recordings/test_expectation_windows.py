@@ -8,11 +8,11 @@ import pytest
 from cluster.commands import Kill, parse
 from cluster.events import MemberRemoved
 from cluster.spec import ExpectationSpec, GroupSpec, ScenarioSpec, StepSpec, TopicSpec
-from recordings.document_shape import SHAPE, Possible
-from recordings.expectations import Expectations
-from recordings.flight import Replay, fly, make_plan
-from recordings.scenario import ScenarioErrors, parse_scenario
-from recordings.scenario_writer import write_scenario
+from recordings.flights.runner import Replay, fly, make_plan
+from recordings.scenarios.document_schema import SHAPE, Possible
+from recordings.scenarios.expectations import Expectations
+from recordings.scenarios.loader import ScenarioErrors, parse_scenario
+from recordings.scenarios.writer import write_scenario
 from tests.small import MINIMAL
 from tests.zeros import zeros
 

@@ -14,9 +14,9 @@ from cluster.spec import (
     TopicSpec,
     TransactionsSpec,
 )
-from recordings.document_shape import SHAPE, Possible
-from recordings.expectations import Expectations
-from recordings.predicates import Answer, Predicate, PredicateError
+from recordings.scenarios.document_schema import SHAPE, Possible
+from recordings.scenarios.expectations import Expectations
+from recordings.scenarios.predicates import Answer, Predicate, PredicateError
 from tests.zeros import zeros
 
 S = 1_000_000

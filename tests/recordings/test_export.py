@@ -10,13 +10,13 @@ import pytest
 from pyarrow import parquet
 
 from cluster.events import EVENT_KINDS, Event, kind_of
-from recordings import export as exporting
-from recordings import table_files
-from recordings.export import Exported, export
-from recordings.flight import FlightResult, Plan, fly
-from recordings.format import FOOTER, RecordingError
-from recordings.reader import Recording
-from recordings.schema import TABLES, Table
+from recordings.flights.runner import FlightResult, Plan, fly
+from recordings.journal.format import FOOTER, RecordingError
+from recordings.journal.reader import Recording
+from recordings.tables import export as exporting
+from recordings.tables import parquet_files as table_files
+from recordings.tables.export import Exported, export
+from recordings.tables.schema import TABLES, Table
 
 
 def read(tables: Path, name: str) -> list[dict[str, Any]]:

@@ -8,11 +8,10 @@ from types import FrameType
 import msgspec
 import pytest
 
-from cluster.config import CONFIG_KEYS, ConfigKey, cross_errors
+from cluster.config import CONFIG_KEYS, ConfigKey, cross_errors, refused_config
 from cluster.events import Event
-from cluster.unbuilt import refused_config
-from recordings.flight import LastEvent, fly, make_plan
-from recordings.scenario import ScenarioErrors, SettingError, apply_settings, parse_scenario
+from recordings.flights.runner import LastEvent, fly, make_plan
+from recordings.scenarios.loader import ScenarioErrors, SettingError, apply_settings, parse_scenario
 from tests.quick import mostly_slow
 
 TEXT = """

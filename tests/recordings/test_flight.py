@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from cluster.events import Event
-from recordings.flight import FlightError, Plan, fly, make_plan
-from recordings.format import RecordingError
-from recordings.reader import Recording
-from recordings.scenario import Scenario, SettingError
-from recordings.segments import SegmentWriter
+from recordings.flights.runner import FlightError, Plan, fly, make_plan
+from recordings.journal.format import RecordingError
+from recordings.journal.reader import Recording
+from recordings.journal.segments import SegmentWriter
+from recordings.scenarios.loader import Scenario, SettingError
 
 
 def test_the_report_has_the_fields_of_the_contract_in_their_order(plan: Plan) -> None:

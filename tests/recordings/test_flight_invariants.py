@@ -8,10 +8,10 @@ import pytest
 from cluster.broker.replica import Replica
 from cluster.invariants import SENTENCES
 from cluster.protocol.errors import ErrorCode
-from console.cli import main
-from recordings.flight import Plan, fly
-from recordings.reader import Recording
-from recordings.rerun import rerun
+from console.cli.main import main
+from recordings.flights.rerun import rerun
+from recordings.flights.runner import Plan, fly
+from recordings.journal.reader import Recording
 
 
 @pytest.fixture

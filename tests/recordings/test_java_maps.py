@@ -2,7 +2,7 @@
 
 import pytest
 
-from recordings.java_maps import commit_order, hash_map_order, hash_set_order, tree_set
+from recordings.kafka_log.java_maps import commit_order, hash_map_order, hash_set_order, tree_set
 
 SEEN = {  # of a refused commit a client of 4.1.0 or 4.3.1 named the first
     "s43alli-2": ["s43alli-0", "s43alli-1", "s43alli-2"],

@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from cluster.events import Event, HeartbeatAnswered, HighWatermarkAdvanced
-from recordings.format import FOOTER, Footer, Header, RecordingError, Settings
-from recordings.journal import JournalHash, Recorder, new_header
-from recordings.reader import Recording
-from recordings.segments import line_chunks
+from recordings.journal.format import FOOTER, Footer, Header, RecordingError, Settings
+from recordings.journal.reader import Recording
+from recordings.journal.segments import line_chunks
+from recordings.journal.writer import JournalHash, Recorder, new_header
 
 
 def watermarks(count: int, first: int = 1) -> list[Event]:

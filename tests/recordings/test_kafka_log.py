@@ -9,8 +9,8 @@ import pytest
 from cluster import events as e
 from cluster.events import EVENT_KINDS, Event
 from cluster.protocol.names import coordinator_partition
-from recordings.flight import Plan, fly
-from recordings.kafka_log import RENDERERS, KafkaLog, timestamp
+from recordings.flights.runner import Plan, fly
+from recordings.kafka_log.renderer import RENDERERS, KafkaLog, timestamp
 
 SILENT = {
     "group_declared", "member_declared", "producer_declared",  # the scenario's, before anything runs

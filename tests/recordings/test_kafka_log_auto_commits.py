@@ -7,9 +7,9 @@ import pytest
 from cluster import events as e
 from cluster.events import Event
 from cluster.protocol import reasons
-from recordings.flight import fly, make_plan
-from recordings.kafka_log import KafkaLog
-from recordings.scenario import load
+from recordings.flights.runner import fly, make_plan
+from recordings.kafka_log.renderer import KafkaLog
+from recordings.scenarios.loader import load
 from tests.recordings.test_kafka_log_lines import CLIENT, ID, OTHER, lines_of, rebalance, state
 
 FAILING = f"{CLIENT}Failing OffsetCommit request since the consumer is not part of an active group"

@@ -12,8 +12,8 @@ import pytest
 from cluster import events as e
 from cluster.events import Event
 from cluster.protocol import reasons
-from recordings.kafka_log import RENDERERS, KafkaLog
-from recordings.kafka_log_notes import Notes
+from recordings.kafka_log.renderer import RENDERERS, KafkaLog
+from recordings.kafka_log.state import Notes
 
 ID = "billing-1-00000000-0000-0000-0000-000000000001"
 OTHER = "billing-2-00000000-0000-0000-0000-000000000002"

@@ -6,8 +6,8 @@ import pytest
 
 from cluster import events as e
 from cluster.config import Value
-from recordings.kafka_log import RENDERERS
-from recordings.kafka_log_notes import Notes
+from recordings.kafka_log.renderer import RENDERERS
+from recordings.kafka_log.state import Notes
 from tests.cluster.broker_flights import SECOND_US, cluster, flown
 
 AGAIN = (

@@ -3,9 +3,9 @@
 import pytest
 
 from cluster import events as e
-from cluster.broker.lifecycle import SHUTDOWN_TIMEOUT_US
+from cluster.broker.broker_lifecycle import SHUTDOWN_TIMEOUT_US
 from cluster.events import Event
-from recordings import kafka_log_servers
+from recordings.kafka_log import brokers as kafka_log_servers
 from tests.recordings.test_kafka_log_lines import lines_of
 
 CONTROLLER, SERVER = "[QuorumController id=-1] ", "[BrokerServer id=2] "

@@ -8,20 +8,20 @@ from types import FunctionType
 import pytest
 import trio
 
-from cluster.broker import batch_list
-from cluster.broker.batch_list import BatchList
-from cluster.broker.cleaner import Cleaner
 from cluster.broker.replica import Replica
-from cluster.connection import Call
 from cluster.events import Event
 from cluster.invariants import Invariants
+from cluster.network import Call
 from cluster.protocol.messages import Response
 from cluster.simulation import Simulation
+from cluster.storage import batch_list
+from cluster.storage.batch_list import BatchList
+from cluster.storage.cleaner import Cleaner
 from cluster.view import ClusterView, fold, fold_groups, ledger, transactions
-from console.traces import Traces
-from recordings.flight import make_plan
-from recordings.journal import Recorder, new_header
-from recordings.scenario import load, parse_scenario
+from console.refused_commands import Traces
+from recordings.flights.runner import make_plan
+from recordings.journal.writer import Recorder, new_header
+from recordings.scenarios.loader import load, parse_scenario
 from tests.quick import mostly_slow
 from tests.weight import weight
 

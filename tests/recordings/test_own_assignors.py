@@ -6,10 +6,10 @@ import pytest
 
 from cluster import events as e
 from cluster.commands import parse
-from recordings.flight import Plan, Replay, fly, make_plan
-from recordings.own_code import Leave
-from recordings.rerun import rerun
-from recordings.scenario import ScenarioErrors, load
+from recordings.flights.rerun import rerun
+from recordings.flights.runner import Plan, Replay, fly, make_plan
+from recordings.scenarios.custom_code import Leave
+from recordings.scenarios.loader import ScenarioErrors, load
 from tests.small import DECLARED
 
 SCENARIO = f"""title = "An assignor of one's own"

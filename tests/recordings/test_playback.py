@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from cluster.events import Event, FaultStarted, RebalanceStarted
 from cluster.view import ClusterView, document, fold
-from recordings import keyframes
-from recordings.flight import Plan, fly
-from recordings.playback import Playback
-from recordings.reader import Recording
+from recordings.flights.runner import Plan, fly
+from recordings.journal import keyframes
+from recordings.journal.playback import Playback
+from recordings.journal.reader import Recording
 
 END_US = 240_000_000
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from cluster.events import Event, HighWatermarkAdvanced
-from recordings.format import CommandLine, Position, RecordingError, Settings
-from recordings.journal import Recorder, new_header
-from recordings.reader import DamagedError, Recording
-from recordings.segments import compress_segment
+from recordings.journal.format import CommandLine, Position, RecordingError, Settings
+from recordings.journal.reader import DamagedError, Recording
+from recordings.journal.segments import compress_segment
+from recordings.journal.writer import Recorder, new_header
 
 SEGMENT = "segment-000001.jsonl"
 

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from cluster.clients.consumer import Consumer
-from cluster.clients.fetcher import Fetcher
+from cluster.clients.consumer.consumer import Consumer
+from cluster.clients.consumer.fetcher import Fetcher
 from cluster.commands import parse, text_of
 from cluster.config import Value
 from cluster.spec import (
@@ -19,10 +19,10 @@ from cluster.spec import (
     StepSpec,
     TopicSpec,
 )
-from recordings.convergence import converged
-from recordings.core_liveness import judged
-from recordings.seeds import CONVERGED, fly_once
-from recordings.swarm_core import Core
+from recordings.swarm.convergence import converged
+from recordings.swarm.core import Core
+from recordings.swarm.core_liveness import judged
+from recordings.swarm.seeds import CONVERGED, fly_once
 
 EAGER, COOPERATIVE, BOTH = ("range",), ("cooperative-sticky",), ("cooperative-sticky", "range")
 READ, COMMITTED = 'delivery.by_group["g"].unread == 0', 'groups["g"].lag == 0'

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from cluster.commands import parse
-from recordings.flight import FlightResult, Plan, Replay, fly, make_plan
-from recordings.reader import DamagedError, Recording
-from recordings.rerun import rerun
-from recordings.scenario import Scenario, ScenarioErrors, parse_scenario
-from recordings.segments import line_chunks
+from recordings.flights.rerun import rerun
+from recordings.flights.runner import FlightResult, Plan, Replay, fly, make_plan
+from recordings.journal.reader import DamagedError, Recording
+from recordings.journal.segments import line_chunks
+from recordings.scenarios.loader import Scenario, ScenarioErrors, parse_scenario
 from tests.recordings.conftest import OPERATOR
 from tests.small import MINIMAL
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from cluster.view import document
-from recordings.format import KEYFRAMES
+from recordings.flights.rerun import rerun
+from recordings.journal.catalogue import SAMPLES, find_recordings
+from recordings.journal.format import KEYFRAMES
+from recordings.journal.playback import Playback
+from recordings.journal.reader import Recording
 from recordings.make_samples import FLIGHTS, make_sample
-from recordings.playback import Playback
-from recordings.reader import Recording
-from recordings.rerun import rerun
-from recordings.shelf import SAMPLES, find_recordings
 
 NAMES = sorted(FLIGHTS)
 MOST_BYTES = 2_000_000

@@ -8,10 +8,10 @@ import pytest
 
 from cluster.commands import Kill, Scale
 from cluster.spec import ArrivalsSpec, BrokerSpec, KeysSpec, LinkSpec, NetworkSpec, PoisonSpec, ScenarioSpec
-from recordings.scenario import ScenarioErrors, library, list_scenarios, load, parse_scenario
-from recordings.scenario_lines import Place, locate
-from recordings.scenario_reader import read_scenario
-from recordings.scenario_tables import Problem
+from recordings.scenarios.loader import ScenarioErrors, library, list_scenarios, load, parse_scenario
+from recordings.scenarios.parser import read_scenario
+from recordings.scenarios.toml_lines import Place, locate
+from recordings.scenarios.toml_tables import Problem
 from tests.small import MINIMAL
 
 KAFKAS_DEFAULT = ("range", "cooperative-sticky")

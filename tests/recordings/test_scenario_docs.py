@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from console.output import of_flight
-from recordings.flight import fly, make_plan
-from recordings.scenario import ScenarioErrors, parse_scenario
+from console.cli.output import of_flight
+from recordings.flights.runner import fly, make_plan
+from recordings.scenarios.loader import ScenarioErrors, parse_scenario
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "scenario-format.md").read_text()

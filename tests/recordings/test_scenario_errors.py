@@ -2,8 +2,8 @@
 
 import pytest
 
-from cluster.unbuilt import UNBUILT
-from recordings.scenario import ScenarioErrors, parse_scenario
+from cluster.config import UNBUILT
+from recordings.scenarios.loader import ScenarioErrors, parse_scenario
 from tests.small import MINIMAL
 
 

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from cluster.spec import ScenarioSpec
-from recordings.scenario import library, load, parse_scenario
-from recordings.scenario_writer import write_scenario
-from recordings.swarm import draw
+from recordings.scenarios.loader import library, load, parse_scenario
+from recordings.scenarios.writer import write_scenario
+from recordings.swarm.generator import draw
 
 
 def without_lines(spec: ScenarioSpec) -> ScenarioSpec:

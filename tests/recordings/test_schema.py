@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from cluster.events import EVENT_KINDS, GroupLoaded, OffsetsCommitted
-from recordings.schema import COMMANDS, EVENT_TABLES, FLIGHTS, TABLES, column_type, data_dictionary, table_of
+from recordings.tables.schema import COMMANDS, EVENT_TABLES, FLIGHTS, TABLES, column_type, data_dictionary, table_of
 
 DICTIONARY = Path(__file__).resolve().parents[2] / "docs" / "data-dictionary.md"
 

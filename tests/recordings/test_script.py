@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from recordings.scenario import ScenarioErrors
-from recordings.script import Script, ScriptStep, load_script, parse_script
+from recordings.journal.script import Script, ScriptStep, load_script, parse_script
+from recordings.scenarios.loader import ScenarioErrors
 
 TEXT = """
 title = "How a silent member is noticed"

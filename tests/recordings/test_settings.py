@@ -5,7 +5,7 @@ import re
 import pytest
 
 from cluster.spec import ScenarioSpec
-from recordings.scenario import SettingError, apply_settings, parse_scenario, parse_setting
+from recordings.scenarios.loader import SettingError, apply_settings, parse_scenario, parse_setting
 
 SPEC = parse_scenario(
     """\

@@ -3,9 +3,9 @@
 import shutil
 from pathlib import Path
 
-from recordings.flight import FlightResult
-from recordings.format import FOOTER, HEADER
-from recordings.shelf import find_recordings
+from recordings.flights.runner import FlightResult
+from recordings.journal.catalogue import find_recordings
+from recordings.journal.format import FOOTER, HEADER
 
 
 def test_recordings_are_found_newest_first_with_what_their_files_say(

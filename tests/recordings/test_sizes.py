@@ -2,8 +2,8 @@
 
 import pytest
 
-from recordings.flight import make_plan
-from recordings.scenario import ScenarioErrors, SettingError, apply_settings, parse_scenario
+from recordings.flights.runner import make_plan
+from recordings.scenarios.loader import ScenarioErrors, SettingError, apply_settings, parse_scenario
 
 SMALL = """\
 title = "t"

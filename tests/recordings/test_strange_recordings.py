@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from recordings import keyframes, segments
-from recordings.flight import Plan, fly
-from recordings.format import RecordingError
-from recordings.keyframes import Keyframes, fingerprint
-from recordings.playback import Playback
-from recordings.reader import Recording
-from recordings.shelf import find_recordings
-from recordings.summary import summarize
+from recordings.flights.runner import Plan, fly
+from recordings.journal import keyframes, segments
+from recordings.journal.catalogue import find_recordings
+from recordings.journal.format import RecordingError
+from recordings.journal.keyframes import Keyframes, fingerprint
+from recordings.journal.playback import Playback
+from recordings.journal.reader import Recording
+from recordings.tables.summary import summarize
 
 SEGMENT = "segment-000001.jsonl"
 MIB = 1 << 20

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from recordings.scenario import ScenarioErrors, load, parse_scenario
-from recordings.scenario_tables import MOST_PROBLEMS
-from recordings.script import parse_script
+from recordings.journal.script import parse_script
+from recordings.scenarios.loader import ScenarioErrors, load, parse_scenario
+from recordings.scenarios.toml_tables import MOST_PROBLEMS
 
 HEAD = 'title = "t"\n[[topic]]\nname = "orders"\n'
 PRODUCER = HEAD + '[[producer]]\nname = "p"\ntopics = ["orders"]\n'

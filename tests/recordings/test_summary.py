@@ -6,9 +6,9 @@ import msgspec
 
 from cluster.view import ClusterView, fold
 from cluster.view.document import group_lag
-from recordings.flight import FlightResult, Plan, fly
-from recordings.reader import Recording
-from recordings.summary import summarize
+from recordings.flights.runner import FlightResult, Plan, fly
+from recordings.journal.reader import Recording
+from recordings.tables.summary import summarize
 from tests.recordings.test_rerun import uncompressed
 
 

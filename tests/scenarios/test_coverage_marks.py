@@ -9,8 +9,8 @@ import trio
 
 from cluster.simulation import Simulation
 from cluster.spec import ScenarioSpec
-from recordings.scenario import load, parse_scenario
-from recordings.swarm import draw
+from recordings.scenarios.loader import load, parse_scenario
+from recordings.swarm.generator import draw
 from tests.marks import Mark, Marks, every_mark, watching_marks
 from tests.scenarios.test_library import LIBRARY
 

@@ -12,10 +12,10 @@ import trio
 
 from cluster.simulation import Simulation
 from cluster.view import document
-from recordings.expectations import Expectations
-from recordings.flight import fly, make_plan
-from recordings.journal import JournalHash
-from recordings.scenario import load
+from recordings.flights.runner import fly, make_plan
+from recordings.journal.writer import JournalHash
+from recordings.scenarios.expectations import Expectations
+from recordings.scenarios.loader import load
 from tests.instruments import OneActorAtATime
 from tests.truth import Truth, differences
 from tests.witness import watching
@@ -91,7 +91,7 @@ def test_the_whole_flight(name: str, seconds: int | None, request: pytest.Fixtur
 @pytest.mark.parametrize(("hash_seed", "seconds"), [("0", 30), pytest.param("4711", 130, marks=pytest.mark.slow)])
 def test_a_flight_is_the_same_in_every_process(hash_seed: str, seconds: int) -> None:
     program = (
-        "from recordings.flight import fly, make_plan; from recordings.scenario import load;"
+        "from recordings.flights.runner import fly, make_plan; from recordings.scenarios.loader import load;"
         f"print(fly(make_plan(load('first-flight'), until_us={seconds * SECOND_US})).journal_sha256)"
     )
     there = subprocess.run(

@@ -11,18 +11,18 @@ from typing import Any, NamedTuple
 import pytest
 
 from cluster.assignors import ASSIGNORS
-from cluster.broker import coordination
-from cluster.broker.partition_log import PartitionLog
+from cluster.broker import coordinator_runtime as coordination
 from cluster.broker.replica import Replica
-from cluster.clients import workload
-from cluster.clients.fetcher import Fetcher, Slice
-from cluster.clients.transaction_offsets import TransactionOffsets
-from cluster.coordinators import group_join
-from cluster.coordinators.group import ClassicGroup
+from cluster.clients.consumer.fetcher import Fetcher, Slice
+from cluster.clients.producer import arrivals as workload
+from cluster.clients.producer.transaction_offsets import TransactionOffsets
+from cluster.coordinators.group import join as group_join
+from cluster.coordinators.group.group import ClassicGroup
 from cluster.protocol import java_string_hash
-from cluster.transaction_index import TransactionIndex
-from recordings.flight import fly, make_plan
-from recordings.scenario import library, load, parse_scenario
+from cluster.storage.partition_log import PartitionLog
+from cluster.storage.transaction_index import TransactionIndex
+from recordings.flights.runner import fly, make_plan
+from recordings.scenarios.loader import library, load, parse_scenario
 from tests.quick import mostly_slow
 
 Patch = pytest.MonkeyPatch

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from recordings.reader import Recording
-from recordings.spark.report_data import Flight, Report
+from recordings.journal.reader import Recording
+from recordings.spark.report_model import Flight, Report
 from tests.spark.machines import FLIGHTDECK, ROOT, left_over, without_java
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from recordings.export import export
-from recordings.flight import Plan, fly, make_plan
-from recordings.format import Settings
-from recordings.scenario import parse_scenario
+from recordings.flights.runner import Plan, fly, make_plan
+from recordings.journal.format import Settings
+from recordings.scenarios.loader import parse_scenario
 from recordings.spark.report import report
 from recordings.spark.session import spark_session
 from recordings.spark.tables import Tables
+from recordings.tables.export import export
 from tests.flights import random_spec
 from tests.spark.command import Made, make_report
 from tests.spark.five_readers import FiveReaders

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from recordings.spark.report_data import Flight, Report
-from recordings.summary import summarize
+from recordings.spark.report_model import Flight, Report
+from recordings.tables.summary import summarize
 from tests.spark.tellings import Facts, of_recording, of_report, of_simulator, of_summary
 from tests.spark.watched import Watched
 

@@ -9,8 +9,8 @@ import pytest
 
 import recordings
 from cluster.spec import ScenarioSpec
-from recordings.scenario import load
-from recordings.swarm import draw
+from recordings.scenarios.loader import load
+from recordings.swarm.generator import draw
 from tests.cluster.test_replaced_records import buffered, deposed
 from tests.delivery_flights import ahead
 from tests.mutants import MUTANTS

@@ -6,7 +6,7 @@ It knows the sentences by their words alone, and the facts from whoever is asked
 import re
 from collections.abc import Iterator
 
-from recordings.spark.report_data import Verdict
+from recordings.spark.report_model import Verdict
 from tests.spark.tellings import FROM_LOGS, Facts
 
 NO_LOSS = ("o acknowledged record is lost", "none of them lost")

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from cluster import events as e
-from recordings.format import Settings
-from recordings.journal import Recorder, new_header
+from recordings.journal.format import Settings
+from recordings.journal.writer import Recorder, new_header
 
 SECOND_US = 1_000_000
 P = "t-0"

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from recordings.spark import report_data as data
+from recordings.spark import report_model as data
 from recordings.spark.verdict import UNJUDGED
 
 SECOND_US = 1_000_000

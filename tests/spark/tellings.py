@@ -12,12 +12,12 @@ from typing import Any
 import duckdb
 
 from cluster.events import Event
-from cluster.intervals import IntervalSet
+from cluster.storage.offset_ranges import IntervalSet
 from cluster.view import ClusterView, document, fold
 from cluster.view.document import group_lag, group_time_lag_us
-from recordings.reader import Recording
-from recordings.spark.report_data import FATES, Flight
-from recordings.summary import Summary
+from recordings.journal.reader import Recording
+from recordings.spark.report_model import FATES, Flight
+from recordings.tables.summary import Summary
 from tests.spark.watched import Watched
 from tests.truth import INTERNAL
 

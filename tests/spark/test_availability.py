@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cluster import events as e
-from recordings.reader import Recording
+from recordings.journal.reader import Recording
 from recordings.spark.availability import availability, outages
 from recordings.spark.producers import producer_totals
 from recordings.spark.tables import Tables

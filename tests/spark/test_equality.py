@@ -6,7 +6,7 @@ from typing import TypeVar
 import pytest
 from pyspark.sql import Row
 
-from recordings.spark.generations import groups_by_second
+from recordings.spark.group_generations import groups_by_second
 from recordings.spark.lag import lag_by_partition
 from recordings.spark.ownership import owners_by_second, unowned
 from recordings.spark.rebalances import rebalances

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from recordings.spark.report_data import Verdict
+from recordings.spark.report_model import Verdict
 from recordings.spark.verdict import verdict
 from tests.spark.five_readers import FiveReaders
 from tests.spark.fleet import AT_LENGTH, EVERY_RUN

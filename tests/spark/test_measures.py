@@ -8,13 +8,13 @@ from typing import cast
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from recordings.reader import Recording
-from recordings.spark.instants import every_second, last_before
+from recordings.journal.reader import Recording
 from recordings.spark.lag import lag_by_partition
 from recordings.spark.lag_measures import BASELINE_SECONDS, incidents, lag_by_group, lag_measures, recoveries
 from recordings.spark.rebalance_costs import rereads
 from recordings.spark.rebalances import attendance, rebalances, storms
 from recordings.spark.tables import Tables
+from recordings.spark.time_windows import every_second, last_before
 from tests.spark.folded import SECOND_US, Folded
 
 pytestmark = pytest.mark.slow  # a Java virtual machine

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from cluster import events as e
-from recordings.reader import Recording
+from recordings.journal.reader import Recording
 from tests.spark.five_readers import FiveReaders
 from tests.spark.fleet import AT_LENGTH, EVERY_RUN
 from tests.spark.tellings import (

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from recordings.spark import charts
-from recordings.spark.page import CASES, DETAILED_FLIGHTS, page
-from recordings.spark.report_data import FORMAT, Flight, Heat, Incident, LogLoss, Report, documentation
+from recordings.spark.html_page import CASES, DETAILED_FLIGHTS, page
+from recordings.spark.report_model import FORMAT, Flight, Heat, Incident, LogLoss, Report, documentation
 from recordings.spark.verdict import verdict
 from tests.spark.samples import CALM, INCIDENT, REBALANCE, SECOND_US, troubled
 
@@ -98,7 +98,7 @@ def test_the_page_shows_what_a_log_lost() -> None:
 
 def test_the_documentation_of_the_json_is_the_one_in_the_docs() -> None:
     assert DOCUMENTATION.read_text(encoding="utf-8") == documentation(), (
-        "run `python -m recordings.spark.report_data docs/report.md`"
+        "run `python -m recordings.spark.report_model docs/report.md`"
     )
 
 

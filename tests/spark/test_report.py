@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from recordings.export import export
-from recordings.format import RecordingError
+from recordings.journal.format import RecordingError
 from recordings.spark.errors import ReportError
 from recordings.spark.report import report
-from recordings.spark.report_data import Group
+from recordings.spark.report_model import Group
+from recordings.tables.export import export
 from tests.spark.command import Made
 from tests.spark.fleet import EVERY_RUN
 from tests.spark.folded import Folded, final

@@ -14,19 +14,19 @@ from unittest.mock import create_autospec
 import pytest
 from pyspark.sql import SparkSession
 
-from console.cli import main
-from recordings.export import export
+from console.cli.main import main
 from recordings.spark import report as reporting
 from recordings.spark.errors import ReportError
 from recordings.spark.interrupts import temporary_directory
 from recordings.spark.report import HTML, JSON, report
+from recordings.tables.export import export
 from tests.spark.machines import FLIGHTDECK, ROOT, left_over, without_java
 
 pytestmark = pytest.mark.timeout(300)  # a machine that may be busy
 
 NO_JAVA_AT_ALL = "from recordings.spark import java; java.PIP_JAVA = 'no_such_java'"
 FULL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
-MAIN = "from console.cli import main; main()"
+MAIN = "from console.cli.main import main; main()"
 
 
 def failed(

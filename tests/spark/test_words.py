@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from recordings.spark import figures
-from recordings.spark import report_data as data
+from recordings.spark import formatting as figures
+from recordings.spark import report_model as data
 from recordings.spark.lag_causes import notable
-from recordings.spark.report_data import Availability, Effect, LogLoss, Outage, Storm
-from recordings.spark.stories import story
+from recordings.spark.rebalance_narrative import story
+from recordings.spark.report_model import Availability, Effect, LogLoss, Outage, Storm
 from recordings.spark.verdict import cause_in_words, verdict
 from tests.spark.samples import (
     CALM,

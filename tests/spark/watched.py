@@ -11,9 +11,9 @@ import trio
 
 from cluster.simulation import Simulation
 from cluster.spec import ScenarioSpec
-from recordings.flight import journal_command
-from recordings.format import Settings
-from recordings.journal import Recorder, new_header
+from recordings.flights.runner import journal_command
+from recordings.journal.format import Settings
+from recordings.journal.writer import Recorder, new_header
 from tests.flights import random_spec
 from tests.spark.fleet import Sortie
 from tests.truth import INTERNAL, Truth

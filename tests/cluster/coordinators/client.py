@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cluster.coordinators.group import ClassicGroup
+from cluster.coordinators.group.group import ClassicGroup
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
     HeartbeatRequest,

@@ -12,8 +12,8 @@ from typing import TypeVar, cast
 
 from cluster import events as e
 from cluster.coordinators.decision import Decision
-from cluster.coordinators.group_coordinator import GroupCoordinator
-from cluster.coordinators.group_records import GroupRecord
+from cluster.coordinators.group.coordinator import GroupCoordinator
+from cluster.coordinators.records import GroupRecord
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import Request, Response
 

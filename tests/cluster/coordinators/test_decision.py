@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.coordinators.decision import Deadlines, Decision, Draft
-from cluster.coordinators.group_records import GroupTombstone
+from cluster.coordinators.records import GroupTombstone
 from cluster.protocol.errors import ErrorCode
 
 NAMES = [(kind, group, member) for kind in (0, 1) for group in ("a", "b") for member in ("", "m")]

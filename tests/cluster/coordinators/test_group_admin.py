@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from cluster import events as e
-from cluster.coordinators.group_offsets import Producer
-from cluster.coordinators.group_records import GroupTombstone, OffsetTombstone
+from cluster.coordinators.group.offset_commit import Producer
+from cluster.coordinators.records import GroupTombstone, OffsetTombstone
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
     DeleteGroupsRequest,

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.coordinators import group_coordinator
-from cluster.coordinators.group import ClassicGroup
-from cluster.coordinators.group_coordinator import GroupCoordinator
-from cluster.coordinators.group_offset_log import replay_marker, replay_offset
-from cluster.coordinators.group_offsets import Producer
-from cluster.coordinators.group_records import CommittedOffset, GroupRecord
+from cluster.coordinators.group import coordinator as group_coordinator
+from cluster.coordinators.group.coordinator import GroupCoordinator
+from cluster.coordinators.group.group import ClassicGroup
+from cluster.coordinators.group.offset_commit import Producer
+from cluster.coordinators.group.offset_replay import replay_marker, replay_offset
+from cluster.coordinators.records import CommittedOffset, GroupRecord
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import OffsetCommitRequest
 from cluster.protocol.record_batch import NO_PRODUCER_ID

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from cluster import events as e
-from cluster.coordinators import group_causes as causes
+from cluster.coordinators.group import rebalance_causes as causes
 from cluster.protocol import reasons
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import LeaveGroupRequest, LeavingMember

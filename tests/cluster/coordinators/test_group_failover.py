@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from cluster import events as e
-from cluster.coordinators.group_coordinator import GroupCoordinator, answer_while_loading, refusal
-from cluster.coordinators.group_offsets import Producer
+from cluster.coordinators.group.coordinator import GroupCoordinator, answer_while_loading, refusal
+from cluster.coordinators.group.offset_commit import Producer
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
     DeleteGroupsRequest,

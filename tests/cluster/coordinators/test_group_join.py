@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from cluster import events as e
-from cluster.coordinators.group_records import GroupMetadata
-from cluster.coordinators.group_states import GroupEvent
+from cluster.coordinators.group.states import GroupEvent
+from cluster.coordinators.records import GroupMetadata
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import JoinGroupRequest, JoinGroupResponse
 from tests.cluster.coordinators.client import GROUP, Client, complete, group_of, member_ids, stabilize, stable

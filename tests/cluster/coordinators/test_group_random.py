@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster import events as e
-from cluster.coordinators.group_coordinator import GroupCoordinator
-from cluster.coordinators.group_states import GroupState
+from cluster.coordinators.group.coordinator import GroupCoordinator
+from cluster.coordinators.group.states import GroupState
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
     JoinGroupResponse,

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.coordinators.group import ClassicGroup
-from cluster.coordinators.group_states import GROUP_MOVES, GroupEvent, GroupState, IllegalTransition, next_state
+from cluster.coordinators.group.group import ClassicGroup
+from cluster.coordinators.group.states import GROUP_MOVES, GroupEvent, GroupState, IllegalTransition, next_state
 
 PREVIOUS = {  # ClassicGroupState.validPreviousStates
     GroupState.EMPTY: {GroupState.PREPARING_REBALANCE},

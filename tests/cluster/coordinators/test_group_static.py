@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cluster import events as e
-from cluster.coordinators.group_records import GroupMetadata
+from cluster.coordinators.records import GroupMetadata
 from cluster.protocol.errors import ErrorCode
 from tests.cluster.coordinators.client import Client, assignment_of, complete, error_of, group_of, stable
 from tests.cluster.coordinators.desk import MS, Desk

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cluster import events as e
-from cluster.coordinators.group_records import GroupMetadata
+from cluster.coordinators.records import GroupMetadata
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import SyncGroupRequest, SyncGroupResponse
 from tests.cluster.coordinators.client import (

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from cluster.coordinators.decision import Decision
-from cluster.coordinators.transaction_context import RETRY_COMPLETION_US
+from cluster.coordinators.transaction.context import RETRY_COMPLETION_US
 from cluster.coordinators.transaction_records import TransactionMetadata
 from cluster.events import TransactionStateChanged
 from cluster.protocol.errors import ErrorCode

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.coordinators.decision import Markers
-from cluster.coordinators.transaction_coordinator import TransactionCoordinator
+from cluster.coordinators.transaction.coordinator import TransactionCoordinator
 from cluster.coordinators.transaction_records import FENCING_EPOCH, LAST_EPOCH
 from cluster.events import TransactionFenced, TransactionStateChanged
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
-from cluster.transaction_states import VALID_PREVIOUS, IllegalTransition, TransactionState, check_move
+from cluster.protocol.transaction_states import VALID_PREVIOUS, IllegalTransition, TransactionState, check_move
 from tests.cluster.coordinators.transaction_desk import EPOCH, ID, PRODUCER_ID, SECOND_US, Desk, S
 
 NONE, CONCURRENT = ErrorCode.NONE, ErrorCode.CONCURRENT_TRANSACTIONS

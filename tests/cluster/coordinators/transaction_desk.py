@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from cluster.coordinators.decision import Decision, Markers
-from cluster.coordinators.transaction_coordinator import TransactionCoordinator
+from cluster.coordinators.transaction.coordinator import TransactionCoordinator
 from cluster.coordinators.transaction_records import TransactionMetadata, TransactionRecord
 from cluster.events import Event
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
-from cluster.transaction_states import TransactionState
+from cluster.protocol.transaction_states import TransactionState
 
 ID, PRODUCER_ID, EPOCH = "t", 10, 4
 SECOND_US = 1_000_000

@@ -8,25 +8,25 @@ from cluster import events as e
 from cluster.simulation import Simulation
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, fold
-from console.clock import Clock
-from console.presenters import frame
-from console.presenters.case_file import case_file
-from console.presenters.grids import OwnershipListing, TopicsListing
-from console.presenters.injuries import InjuriesListing
+from console.flight_clock import Clock
+from console.presenters import chrome as frame
+from console.presenters.active_faults import InjuriesListing
+from console.presenters.event_log import MomentsListing
 from console.presenters.members import MembersListing
-from console.presenters.moments import MomentsListing
 from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing
-from console.presenters.phase import PhaseListing
+from console.presenters.partition_grids import OwnershipListing, TopicsListing
+from console.presenters.rebalance_details import case_file
+from console.presenters.rebalance_phase import PhaseListing
 from console.presenters.rebalances import NOW, RebalancesListing
-from console.presenters.text import WARN, Line, plain
+from console.presenters.styled_text import WARN, Line, plain
 from console.presenters.transactions import (
     HeldBackListing,
     StatesListing,
     TransactionEventsListing,
     TransactionsListing,
 )
-from recordings.scenario import load
-from recordings.swarm import draw
+from recordings.scenarios.loader import load
+from recordings.swarm.generator import draw
 from tests.console.judge.books import Books
 from tests.console.judge.cases_judge import CaseJudge, judge_row
 from tests.console.judge.frame_judge import judge_header, judge_strip

@@ -15,23 +15,17 @@ from cluster.view.state import (
     ProducerView,
     RebalanceView,
 )
-from console.presenters import (
-    awaited,
-    case_file,
-    causes,
-    chain,
-    coordination,
-    frame,
-    grids,
-    lanes,
-    members,
-    moments,
-    numbers,
-    overview,
-    phase,
-    rebalances,
-)
-from console.presenters.text import MUTED, WARN, Line, line
+from console.presenters import activity_lanes as lanes
+from console.presenters import awaited_members as awaited
+from console.presenters import chain, coordination, members, overview, rebalances
+from console.presenters import chrome as frame
+from console.presenters import event_log as moments
+from console.presenters import formatting as numbers
+from console.presenters import partition_grids as grids
+from console.presenters import rebalance_causes as causes
+from console.presenters import rebalance_details as case_file
+from console.presenters import rebalance_phase as phase
+from console.presenters.styled_text import MUTED, WARN, Line, line
 
 Patch = pytest.MonkeyPatch
 Liar = Callable[[Patch], None]

@@ -2,7 +2,7 @@
 
 import re
 
-from console.presenters.text import Line, plain
+from console.presenters.styled_text import Line, plain
 from tests.console.judge.books import Books
 from tests.console.judge.grammar import Verdict
 from tests.console.judge.group_books import GroupBook

@@ -4,9 +4,12 @@ import msgspec
 import pytest
 
 from cluster.view.state import NEVER, ClusterView, GroupView, RebalanceView, TransactionView
-from console.presenters import case_file, grids, numbers, overview, rebalances, transactions
+from console.presenters import formatting as numbers
+from console.presenters import overview, rebalances, transactions
+from console.presenters import partition_grids as grids
+from console.presenters import rebalance_details as case_file
 from console.presenters.members import identity
-from console.presenters.text import ERROR, MOVING, Line, Span, line
+from console.presenters.styled_text import ERROR, MOVING, Line, Span, line
 
 Patch = pytest.MonkeyPatch
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cluster.spec import ScenarioSpec
-from recordings.scenario import load
+from recordings.scenarios.loader import load
 from tests.console.judge.bench import RANDOM_S, SECOND_US, false_claims, flown, random_flight
 
 LIBRARY = sorted(path.stem for path in (Path(__file__).parents[3] / "recordings" / "library").glob("*.toml"))

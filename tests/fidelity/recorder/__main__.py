@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from recordings.scenario import load
+from recordings.scenarios.loader import load
 from tests.fidelity.comparing import compare
 from tests.fidelity.normalisation import Fact
 from tests.fidelity.recorder.agenda import CannotRecord

@@ -1,0 +1,115 @@
+"""The group coordinators that one broker hosts, and their partitions of `__consumer_offsets`."""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol, cast
+
+from msgspec.structs import replace
+
+from cluster.broker.controller_channel import ControlPlane
+from cluster.broker.coordinator_runtime import Coordination, CoordinatorHost, Hosted
+from cluster.broker.replica import Replica
+from cluster.coordinators.decision import Record
+from cluster.coordinators.group.coordinator import GroupCoordinator, refusal
+from cluster.coordinators.group.offset_commit import Producer
+from cluster.coordinators.records import CommittedOffset, GroupRecord
+from cluster.events import GroupDeleted
+from cluster.network import Call
+from cluster.protocol import messages as m
+from cluster.protocol import transaction_messages as t
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.record_batch import COMMIT, NO_PRODUCER_ID, RecordBatch
+
+OFFSETS_TOPIC = "__consumer_offsets"
+
+
+class GroupHost(CoordinatorHost, Protocol):
+    """The broker that group coordinators live on."""
+
+    control: ControlPlane
+
+
+class GroupCoordination(Coordination[GroupCoordinator]):
+    """Every group coordinator of one broker. `new_uuid` mints member ids."""
+
+    topic = OFFSETS_TOPIC
+
+    def __init__(self, broker: GroupHost, config: Mapping[str, object], new_uuid: Callable[[], str]) -> None:
+        super().__init__(broker, cast(int, config["offsets.topic.num.partitions"]))
+        self._commit_timeout_us = cast(int, config["offsets.commit.timeout.ms"]) * 1000
+        self._config, self._new_uuid = config, new_uuid
+        self._held = broker.control.groups_held
+
+    def handlers(self) -> dict[type[m.Request], Callable[[Call], None]]:
+        """Which requests are for a group coordinator."""
+        of_a_group: tuple[type[m.Request], ...] = (
+            m.OffsetCommitRequest,
+            m.OffsetFetchRequest,
+            m.JoinGroupRequest,
+            m.HeartbeatRequest,
+            m.LeaveGroupRequest,
+            m.SyncGroupRequest,
+            m.DescribeGroupRequest,
+        )
+        return dict.fromkeys(of_a_group, self.handle)
+
+    def handle(self, call: Call) -> None:
+        """A group's request: for its coordinator here, or NOT_COORDINATOR."""
+        request = call.request
+        self.for_key(request.group, call, refusal(request, ErrorCode.NOT_COORDINATOR))
+
+    def commit_in_transaction(self, call: Call) -> None:
+        """TxnOffsetCommit (API 28): offsets that count when the transaction commits."""
+        request: t.TxnOffsetCommitRequest = call.request
+        hosted = self.hosted.get(self.partition_of(request.group))
+        if hosted is None:
+            errors = dict.fromkeys(request.offsets, ErrorCode.NOT_COORDINATOR)
+            call.reply(m.OffsetCommitResponse(errors))
+            return
+        commit = m.OffsetCommitRequest(
+            request.group, request.generation, request.member_id, request.instance_id, request.offsets
+        )
+        producer = Producer(request.producer_id, request.epoch, request.transactional_id)
+        self._run(hosted, hosted.coordinator.commit_in_transaction(commit, producer, call, self._broker.now_us))
+
+    def transaction_ended(self, partition: str, producer_id: int, *, committed: bool) -> None:
+        """A marker was appended to a partition of the topic: pending offsets count now, or are dropped."""
+        hosted = self.hosted.get(partition)
+        if hosted is not None:
+            self._run(hosted, hosted.coordinator.end_transaction(producer_id, committed, self._broker.now_us))
+
+    def _load(self, hosted: Hosted[GroupCoordinator]) -> None:
+        """Also tell of groups that nothing is left of: no disk had their records."""
+        super()._load(hosted)
+        if hosted.over or self._deposed(hosted):
+            return
+        partition, groups = hosted.replica.partition, hosted.coordinator.groups
+        for name in self._held.get(partition, {}):
+            if name not in groups:
+                self._broker.tell(GroupDeleted(group=name, broker=self._broker.id))
+        self._held[partition] = groups
+
+    def resigned(self, replica: Replica) -> None:
+        """What it held is its successor's to find."""
+        hosted, held = self.hosted.get(replica.partition), self._held
+        if hosted is not None and held.get(replica.partition) is hosted.coordinator.groups:
+            held[replica.partition] = dict(hosted.coordinator.groups)
+        super().resigned(replica)
+
+    def _new(self) -> GroupCoordinator:
+        return GroupCoordinator(self._broker.id, self._config, self._new_uuid)
+
+    def _replay(self, coordinator: GroupCoordinator, batch: RecordBatch) -> None:
+        for record in batch.payload:
+            coordinator.replay(cast(GroupRecord, record))
+        if batch.marker and coordinator.loading:
+            coordinator.end_transaction(batch.producer_id, batch.marker == COMMIT, self._broker.now_us)
+
+    def _append_timeout_us(self, _: tuple[Record, ...]) -> int:
+        return self._commit_timeout_us
+
+    def _batch(self, partition: str, records: tuple[Record, ...], now_us: int) -> RecordBatch:
+        """Offsets of a transaction go in the name of its producer, so that its marker ends them too."""
+        batch, first = super()._batch(partition, records, now_us), records[0]
+        if not isinstance(first, CommittedOffset) or first.producer_id == NO_PRODUCER_ID:
+            return batch
+        return replace(batch, producer_id=first.producer_id, epoch=first.producer_epoch, transactional=True)

@@ -1,0 +1,108 @@
+"""How a broker asks other brokers: one connection to each, requests that time out, and an end with its process.
+
+Kafka's brokers ask one thing at a time, and put all that has come meanwhile into the next request. Here each is a
+request of its own, so the other end does not serve them one after the other.
+Source: `InterBrokerSendThread` (AddPartitionsToTxnManager, TransactionMarkerChannelManager: max in flight is 1).
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from cluster.broker.controller_channel import ControlPlane
+from cluster.config import resolve
+from cluster.network import NEVER_FROZEN, Call, Connection, ConnectionAttempts, Network
+from cluster.protocol.messages import Request
+from cluster.random_streams import random_stream
+from cluster.virtual_time import Timeline, Timer
+
+REQUEST_TIMEOUT_US = 30_000_000  # request.timeout.ms of a broker
+CONNECTING = resolve("producer", {"reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 50})
+"""How brokers connect to brokers: `NetworkUtils.buildNetworkClient` backs off by 50 ms, however often it fails."""
+
+
+class PeerHost(Protocol):
+    """The broker that asks, as its connections see it."""
+
+    id: int
+    name: str
+    running: bool
+    timeline: Timeline
+    network: Network
+    control: ControlPlane
+
+    def later(self, action: Callable[[Any], object], argument: object) -> None:
+        """Keep what reached a broker that does not run."""
+
+
+class Peers:
+    """One broker's connections to the others (and to itself: a broker asks its own coordinator in the same way)."""
+
+    def __init__(self, host: PeerHost) -> None:
+        self._host = host
+        self.name, self.frozen_us = host.name, NEVER_FROZEN  # brokers' requests among themselves are not parked
+        self._connections: dict[int, Connection] = {}
+        self._attempts: dict[int, ConnectionAttempts] = {}
+        self._random = random_stream(host.network.seed, f"connections/{host.name}").random
+        self._watched: list[Connection] = []
+        self._timer: Timer | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether the broker's process runs."""
+        return self._host.running
+
+    def later(self, action: Callable[[Any], object], argument: object) -> None:
+        """Keep this until the process goes on."""
+        self._host.later(action, argument)
+
+    def ask(self, broker: int, request: Request, on_response: Callable[[Any], object]) -> Call:
+        """Send a request to a broker; `on_response` gets the response, or None when the connection breaks."""
+        return self._connection(broker).send(request, on_response)
+
+    def _connection(self, broker: int) -> Connection:
+        """The connection to a broker; a broken one is replaced when its backoff is over."""
+        host = self._host
+        attempts = self._attempts.get(broker)
+        if attempts is None:
+            attempts = self._attempts[broker] = ConnectionAttempts(CONNECTING, self._random)
+        known = self._connections.get(broker)
+        if known is not None and not (known.broken and host.timeline.now_us >= attempts.not_before_us):
+            return known
+        endpoint = host.control.brokers[broker].sockets
+        made = Connection(host.timeline, host.network, self, endpoint, REQUEST_TIMEOUT_US, attempts, in_order=False)
+        self._connections[broker] = made
+        return made
+
+    def connected(self, _: Connection) -> None:
+        """What waited for the connection has gone out."""
+
+    def disconnected(self, _: Connection) -> None:
+        """What was in flight has ended with None; whoever asked asks again."""
+
+    def watch(self, connection: Connection, at_us: int) -> None:
+        """Ask the connection at this instant, at the latest, whether a request has timed out."""
+        self._watched.append(connection)
+        if self._timer is None or self._timer.at_us > at_us:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._host.timeline.call_at(at_us, self._check, None)
+
+    def _check(self, _: None) -> None:
+        self._timer = None
+        if not self.running:
+            self.later(self._check, None)
+            return
+        watched, self._watched = self._watched, []
+        for connection in watched:
+            at_us = connection.check_timeouts()
+            if at_us is not None:
+                self.watch(connection, at_us)
+
+    def died(self) -> None:
+        """The broker's process ended: nobody waits for an answer."""
+        for connection in self._connections.values():
+            connection.close()
+        self._connections, self._watched = {}, []
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -1,0 +1,336 @@
+"""The requests that a broker serves itself: produce, fetch, offsets, metadata, producer ids.
+
+One method for each API; its docstring says what is simulated. A Fetch that finds nothing is parked at every partition
+that it wants, and answered when one of them has something; the stale entries at the others are skipped.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+from cluster.broker.leader_fencing import end_of_epoch, refusal
+from cluster.broker.purgatory import DelayedProduce
+from cluster.broker.replica import Replica
+from cluster.broker.socket_server import SocketServer
+from cluster.broker.transactional_requests import TransactionalRequests, TransactionServer
+from cluster.controller.controller import PRODUCER_IDS_IN_BLOCK
+from cluster.events import ProducerEpochRefused, RecordsLost
+from cluster.network import Call
+from cluster.protocol import messages as m
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.record_batch import RecordBatch
+from cluster.reach import reached
+from cluster.spec import Buggify
+from cluster.storage.leader_epochs import UNDEFINED_EPOCH, UNDEFINED_OFFSET, EpochEnd
+from cluster.storage.producer_state import Verification
+
+ALL_IN_SYNC = -1
+UNKNOWN_END = EpochEnd(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
+
+
+class Server(TransactionServer, Protocol):
+    """The broker whose requests these are."""
+
+    buggify: Buggify
+    transactional: TransactionalRequests
+    sockets: SocketServer
+
+    def new_producer_ids(self) -> int:
+        """The first id of a fresh block."""
+
+
+class Requests:
+    """Produce, Fetch, ListOffsets, Metadata and InitProducerId of one broker."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._producer_ids = range(0)
+        self.handlers: dict[type[m.Request], Callable[[Call], None]] = {
+            m.ProduceRequest: self.produce,
+            m.FetchRequest: self.fetch,
+            m.ListOffsetsRequest: self.list_offsets,
+            m.OffsetForLeaderEpochRequest: self.offset_for_leader_epoch,
+            m.MetadataRequest: self.metadata,
+            m.InitProducerIdRequest: self.init_producer_id,
+            m.FindCoordinatorRequest: self.find_coordinator,
+        }
+
+    def produce(self, call: Call) -> None:
+        """Produce (API 0): append each batch; with acks=all the answer waits for the high watermark, acks=0 has none.
+
+        One after the other for each connection: that is what makes five remembered batches enough for five requests in
+        flight.
+        """
+        request: m.ProduceRequest = call.request
+        server = self._server
+        results: list[m.ProduceResult] = []
+        delayed = DelayedProduce(call, results)
+        delayed.left = 1  # this loop itself: nothing is answered before every batch was looked at
+        for index, batch in enumerate(request.batches):
+            replica = server.replicas.get(batch.partition)
+            if replica is None or not replica.is_leader:
+                results.append(m.ProduceResult(batch.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER))
+                continue
+            if request.transactional_id is not None and server.transactional.needs_verification(replica, batch):
+                results.append(m.ProduceResult(batch.partition, ErrorCode.NONE))
+                waiting = results[index], delayed.waits_for(index), delayed
+                verified = partial(self._verified, request.transactional_id, replica, batch, waiting)
+                server.transactional.verify_to_append(request.transactional_id, replica, batch, verified)
+                continue
+            error, offset, duplicate = self._append(replica, batch, request.acks)
+            results.append(m.ProduceResult(batch.partition, error, offset, duplicate))
+            if error is ErrorCode.INVALID_PRODUCER_EPOCH:
+                self._fenced(request.transactional_id, batch)
+            if error is ErrorCode.NONE and request.acks == ALL_IN_SYNC:
+                replica.when_committed(offset + batch.count, delayed.waits_for(index))
+        delayed.left -= 1
+        if delayed.left == 0:
+            if request.acks != 0:
+                delayed.answer()
+            else:
+                self._unanswered(call, results)
+        else:
+            server.timeouts.give_up_at(server.timeline.now_us + request.timeout_ms * 1000, delayed)
+
+    def _append(
+        self, replica: Replica, batch: RecordBatch, acks: int, verification: Verification | None = None
+    ) -> tuple[ErrorCode, int, bool]:
+        """Append a client's batch: (error, its offset or that of its earlier copy, whether there was one).
+
+        In Kafka's order (`Partition.appendRecordsToLeader`, `UnifiedLog.analyzeAndValidateProducerState`);
+        one that was verified is refused when the marker of its transaction has come meanwhile.
+        """
+        if acks == ALL_IN_SYNC and len(replica.metadata.isr) < replica.min_insync_replicas:
+            return ErrorCode.NOT_ENOUGH_REPLICAS, -1, False
+        if batch.bytes > replica.max_message_bytes:
+            reached("append: too large")
+            return ErrorCode.MESSAGE_TOO_LARGE, -1, False
+        producers = replica.log.producers
+        error, offset = producers.check(batch)
+        if offset >= 0:
+            return error, offset, True
+        if verification is not None:
+            may_not = producers.may_begin(batch, verification)
+            error = error if may_not is ErrorCode.NONE else may_not
+        if error is ErrorCode.NONE:
+            offset = replica.append(batch, self._server.timeline.now_us).base_offset
+        return error, offset, False
+
+    def _verified(
+        self,
+        transactional_id: str,
+        replica: Replica,
+        batch: RecordBatch,
+        waiting: tuple[m.ProduceResult, Callable[[ErrorCode], None], DelayedProduce],
+        error: ErrorCode,
+        verification: Verification,
+    ) -> None:
+        """The transaction's coordinator has spoken: append its first batch here, or refuse it."""
+        result, settle, delayed = waiting
+        if error is ErrorCode.NONE and not replica.is_leader:
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if error is ErrorCode.NONE:
+            error, result.base_offset, result.duplicate = self._append(replica, batch, ALL_IN_SYNC, verification)
+        if error is ErrorCode.INVALID_PRODUCER_EPOCH and not delayed.over:  # else it was answered REQUEST_TIMED_OUT
+            self._fenced(transactional_id, batch)
+        if error is ErrorCode.NONE:
+            replica.when_committed(result.base_offset + batch.count, settle)
+        else:
+            settle(error)
+
+    def _fenced(self, transactional_id: str | None, batch: RecordBatch) -> None:
+        if transactional_id is not None:
+            self._server.tell(
+                ProducerEpochRefused(
+                    transactional_id=transactional_id,
+                    producer_id=batch.producer_id,
+                    epoch=batch.epoch,
+                    partition=batch.partition,
+                )
+            )
+
+    def _unanswered(self, call: Call, results: list[m.ProduceResult]) -> None:
+        """Nobody waits for an answer to acks=0: the producer learns of an error by losing its connection."""
+        request: m.ProduceRequest = call.request
+        refused = [
+            batch for batch, result in zip(request.batches, results, strict=True) if result.error is not ErrorCode.NONE
+        ]
+        if refused:
+            self.never_appended(refused)
+            self._server.sockets.close(call.connection)
+        else:
+            call.connection.served(answered=False)
+
+    def never_received(self, call: Call) -> None:
+        """A request reaches no process. With acks=0 it is nobody's now: its producer counts it as acknowledged."""
+        request = call.request
+        if isinstance(request, m.ProduceRequest) and request.acks == 0:
+            self.never_appended(request.batches)
+
+    def never_appended(self, batches: list[RecordBatch]) -> None:
+        """Batches whose producer counts them as acknowledged and will not send them again."""
+        for batch in batches:
+            self._server.tell(
+                RecordsLost(
+                    partition=batch.partition,
+                    broker=self._server.id,
+                    first_offset=-1,
+                    records=batch.count,
+                    leader_epoch=-1,
+                    producer=batch.producer,
+                    first_serial=batch.first_serial,
+                )
+            )
+
+    def fetch(self, call: Call) -> None:
+        """Fetch (API 1): answer with whatever is readable, or park at every wanted partition until something is."""
+        request: m.FetchRequest = call.request
+        replicas = self._server.replicas
+        found: list[m.FetchedPartition] = []
+        buggify = self._server.buggify
+        room = buggify.fetch_bytes(request.max_bytes) if buggify.on else request.max_bytes
+        for name, (offset, leader_epoch) in request.positions.items():
+            replica = replicas.get(name)
+            if replica is None or not replica.is_leader or replica.led_epoch != leader_epoch:
+                found.append(m.FetchedPartition(name, refusal(replica, leader_epoch)))
+                continue
+            end = high_watermark = replica.high_watermark
+            log = replica.log
+            aborted: tuple[tuple[int, int, int], ...] = ()
+            if request.read_committed and log.transactions.began_any:
+                end = replica.last_stable_offset
+                aborted = log.transactions.aborted_between(offset, end)
+            if log.log_start <= offset < end:
+                if room > 0:
+                    batches = log.read(offset, end, min(room, request.max_partition_bytes))
+                    room -= sum([batch.bytes for batch in batches])
+                    found.append(
+                        m.FetchedPartition(name, ErrorCode.NONE, high_watermark, end, log.log_start, batches, aborted)
+                    )
+            elif offset > log.log_end or offset < log.log_start:
+                found.append(m.FetchedPartition(name, ErrorCode.OFFSET_OUT_OF_RANGE, end, end, log.log_start))
+        if found or (buggify.on and buggify.answers_early()):
+            call.reply(m.FetchResponse(found))
+            return
+        for name in request.positions:
+            replicas[name].fetches[request.client] = call
+        call.park()
+
+    def expire(self, call: Call) -> None:
+        """Answer a parked Fetch when its `fetch.max.wait.ms` is over, if nothing comes for it before."""
+        server = self._server
+        now_us = server.timeline.now_us
+        server.after(max(0, _idle_until_us(call, now_us) - now_us), self._expired, call)
+
+    @staticmethod
+    def _expired(call: Call) -> None:
+        if call.response is None:
+            call.reply(m.FetchResponse([]))
+
+    def resume_fetches(self, replica: Replica) -> None:
+        """Something became readable (those that were answered elsewhere, or that nobody waits for, are stale)."""
+        fetches, replica.fetches = replica.fetches, {}
+        for call in fetches.values():
+            if call.response is None and not call.done:
+                self.fetch(call)
+
+    @staticmethod
+    def refuse_fetches(replica: Replica) -> None:
+        """This broker leads the partition no more: whoever waits for it has to look elsewhere."""
+        fetches, replica.fetches = replica.fetches, {}
+        for call in fetches.values():
+            if call.response is None:
+                refused = m.FetchedPartition(replica.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+                call.reply(m.FetchResponse([refused]))
+
+    def list_offsets(self, call: Call) -> None:
+        """ListOffsets (API 2): the log's start, the end for such readers, or the first record from an instant on."""
+        request: m.ListOffsetsRequest = call.request
+        offsets: dict[str, tuple[ErrorCode, int]] = {}
+        for name in request.partitions:
+            replica = self._server.replicas.get(name)
+            if replica is None or not replica.is_leader:
+                offsets[name] = ErrorCode.NOT_LEADER_OR_FOLLOWER, -1
+            else:
+                offsets[name] = self._listed(replica, request)
+        call.reply(m.ListOffsetsResponse(offsets))
+
+    @staticmethod
+    def _listed(replica: Replica, request: m.ListOffsetsRequest) -> tuple[ErrorCode, int]:
+        """Where that is in one partition.
+
+        A new leader whose high watermark lies below the start of its epoch does not know the end yet (KIP-207).
+        Source: `Partition.fetchOffsetForTimestamp`.
+        """
+        end = replica.last_stable_offset if request.read_committed else replica.high_watermark
+        lags = replica.epoch_start > replica.high_watermark
+        if request.since_us >= 0:
+            offset = replica.log.first_since(request.since_us)
+            if offset < end:
+                return ErrorCode.NONE, offset
+            return ErrorCode.OFFSET_NOT_AVAILABLE if lags else ErrorCode.NONE, -1
+        if not request.latest:
+            return ErrorCode.NONE, replica.log.log_start
+        return (ErrorCode.OFFSET_NOT_AVAILABLE, -1) if lags else (ErrorCode.NONE, end)
+
+    def offset_for_leader_epoch(self, call: Call) -> None:
+        """OffsetForLeaderEpoch (API 23) of a consumer: where the log of this leader parts from what it has read."""
+        request: m.OffsetForLeaderEpochRequest = call.request
+        ends: dict[str, tuple[ErrorCode, int, int]] = {}
+        for name, (leader_epoch, epoch) in request.partitions.items():
+            error, end = end_of_epoch(self._server.replicas.get(name), leader_epoch, epoch)
+            ends[name] = (error, *(end or UNKNOWN_END))
+        call.reply(m.OffsetForLeaderEpochResponse(ends))
+
+    def metadata(self, call: Call) -> None:
+        """Metadata (API 3), as this broker has heard it; a topic's partitions are numbered from 0 without gaps."""
+        request: m.MetadataRequest = call.request
+        image = self._server.metadata.image
+        topics: dict[str, tuple[m.PartitionMetadata, ...]] = {}
+        for topic in request.topics:
+            partitions: list[m.PartitionMetadata] = []
+            while (known := image.get(f"{topic}-{len(partitions)}")) is not None:
+                partitions.append(known)
+            topics[topic] = tuple(partitions)
+        call.reply(m.MetadataResponse(self._server.metadata.live, topics))
+
+    def find_coordinator(self, call: Call) -> None:
+        """FindCoordinator (API 10), of a group or of a transactional id."""
+        request: m.FindCoordinatorRequest = call.request
+        server = self._server
+        coordination = server.coordination if request.kind == "group" else server.transactions
+        call.reply(coordination.find(request.key))
+
+    def init_producer_id(self, call: Call) -> None:
+        """InitProducerId (API 22): a transactional id is its coordinator's business, others get the next id here."""
+        request: m.InitProducerIdRequest = call.request
+        if request.transactional_id is not None:
+            self._server.transactions.handle(call)
+        else:
+            call.reply(m.InitProducerIdResponse(ErrorCode.NONE, self.new_producer_id(), 0))
+
+    def new_producer_id(self) -> int:
+        """The next id of this broker's block."""
+        if not self._producer_ids:
+            first = self._server.new_producer_ids()
+            self._producer_ids = range(first, first + PRODUCER_IDS_IN_BLOCK)
+        producer_id, self._producer_ids = self._producer_ids[0], self._producer_ids[1:]
+        return producer_id
+
+
+def _idle_until_us(call: Call, now_us: int) -> int:
+    """When a parked Fetch is over. It stands for all the idle ones that would have followed each other since.
+
+    Each goes to the broker, waits there and comes back, which is when the client sends the next one. While it is frozen
+    it sends none: its last one is over, so that what it asks first when it thaws waits for nothing.
+    """
+    connection, began_us = call.connection, call.sent_us
+    lasts_us: int = connection.outbound.latency_us + call.request.max_wait_us
+    period_us = lasts_us + connection.inbound.latency_us
+    from_us, to_us = connection.owner.frozen_us
+    if began_us < from_us <= now_us:
+        ends_us = from_us - (from_us - began_us) % period_us + lasts_us
+        if now_us < max(ends_us, to_us) + period_us:
+            return ends_us
+        began_us = max(ends_us + period_us - lasts_us, to_us)
+    return now_us - (now_us - began_us) % period_us + lasts_us

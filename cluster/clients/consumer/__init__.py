@@ -1,0 +1,1 @@
+"""The consumer: polling, group membership, fetching, offset commits, and its application."""

@@ -1,0 +1,244 @@
+"""What an application does with the records that poll() returned: it takes its time, finishes them, commits.
+
+Records are worked on in order. What is finished is told when the work on a poll's records ends, after each second of
+it, or at the moment a kill interrupts it, so that a crash in the middle counts exactly what was done. A poison record
+is one whose key the application cannot work on: when its turn comes the process crashes, or the application catches the
+error and skips it (which a commit then passes like any other record). An application that writes sends one record for
+each that it worked on; before it commits it waits until these are safe (with auto commits nobody waits). One that
+commits before it works does not work on what it could not commit: it seeks back to it. One that commits in transactions
+makes one for each poll(), of what it writes and of its offsets.
+"""
+
+from collections.abc import Coroutine, Iterable, Iterator
+from random import Random
+
+import msgspec
+
+from cluster import events as e
+from cluster.clients.consumer.fetcher import Slice
+from cluster.clients.consumer.member import Member
+from cluster.clients.consumer.output_producer import Writer
+from cluster.clients.consumer.transactional_output import TransactionalWriter
+from cluster.clients.delivery_ledger import GroundTruth
+from cluster.clients.producer.transaction_manager import Refused
+from cluster.spec import ApplicationSpec
+
+CHUNK_US = 1_000_000
+WRITING_CHUNK_US = 10_000  # what is worked on leaves soon
+
+
+class Application:
+    """The application of one member. `random` draws how long a stretch of records takes, when that varies."""
+
+    def __init__(self, spec: ApplicationSpec, random: Random, truth: GroundTruth) -> None:
+        self.spec, self._random, self._truth = spec, random, truth
+        self.per_record_us = spec.per_record_us
+        self.writer: Writer | None = None
+        self._work: list[Slice] = []
+        self._since_us = 0
+        self._cost_us = 0.0
+
+    def normal_speed(self) -> None:
+        """Records take as long as the scenario says again."""
+        self.per_record_us = self.spec.per_record_us
+
+    def take(self, per_record_us: int) -> None:
+        """Records take so long from now on; while the member is slowed, when that is over."""
+        if self.per_record_us == self.spec.per_record_us:
+            self.per_record_us = per_record_us
+        self.spec = msgspec.structs.replace(self.spec, per_record_us=per_record_us)
+
+    async def work(self, consumer: Member, slices: list[Slice]) -> None:
+        """Work on the records of one poll(), and commit as the scenario says."""
+        if isinstance(self.writer, TransactionalWriter):
+            await self._in_transaction(consumer, self.writer, slices)
+            return
+        commit = self.spec.commit
+        if commit == "before-processing" and not await consumer.commit_sync():
+            consumer.seek_back({piece.batch.partition: piece.first_offset for piece in reversed(slices)})
+            return
+        await self._work_through(consumer, slices)
+        if not consumer.alive or (self.writer is not None and not await self._written(consumer, self.writer)):
+            return
+        if commit == "after-each-poll":
+            await consumer.commit_sync()
+        elif commit == "async":
+            consumer.commit_async()
+
+    async def begin(self, consumer: Member) -> None:
+        """Before its first poll(): initTransactions, which fences whoever used this transactional id before."""
+        if isinstance(self.writer, TransactionalWriter):
+            try:
+                await self.writer.transactions.initialise()
+            except Refused as refused:
+                self._fatal(consumer, self.writer, refused)
+
+    async def _in_transaction(self, consumer: Member, writer: TransactionalWriter, slices: list[Slice]) -> None:
+        """One transaction for the records of one poll(); after an abort the positions are the committed ones again."""
+        back = dict(consumer.fetcher.positions)
+        back |= {piece.batch.partition: piece.first_offset for piece in reversed(slices)}
+        try:
+            writer.transactions.begin()
+            await self._work_through(consumer, slices)
+            if consumer.alive:
+                await writer.commit(consumer, consumer.group_metadata, dict(consumer.fetcher.positions))
+        except Refused as refused:
+            if refused.fatal:
+                self._fatal(consumer, writer, refused)
+                return
+            try:
+                await writer.abort(consumer)
+            except Refused as fatal:
+                self._fatal(consumer, writer, fatal)
+                return
+            consumer.back_to_committed(back, refused.error.name)
+
+    @staticmethod
+    def _fatal(consumer: Member, writer: TransactionalWriter, refused: Refused) -> None:
+        """The producer cannot be used any more, and the application not without it."""
+        writer.failure = f"its transactional producer ended with {refused.error.name}"
+        writer.fenced(refused.error.name)
+        consumer.fail(writer.failure)
+
+    def _work_through(self, consumer: Member, slices: list[Slice]) -> Coroutine[object, object, None]:
+        cost_us = float(self.per_record_us)
+        if self.spec.jitter:
+            cost_us *= 1 + self.spec.jitter * (2 * self._random.random() - 1)
+        if self.spec.poison is None:
+            return self._work_on(consumer, slices, cost_us)
+        return self._work_on_poisoned(consumer, slices, cost_us, self.spec.poison.key)
+
+    async def _work_on_poisoned(self, consumer: Member, slices: list[Slice], cost_us: float, key: str) -> None:
+        for healthy, poison in _parted(slices, key):
+            await self._work_on(consumer, healthy, cost_us)
+            if poison is not None:
+                self._poisoned(consumer, poison)
+            if not consumer.alive:
+                return
+
+    async def _work_on(self, consumer: Member, slices: list[Slice], cost_us: float) -> None:
+        for chunk, records in _chunks(slices, cost_us, CHUNK_US if self.writer is None else WRITING_CHUNK_US):
+            self._work, self._cost_us, self._since_us = chunk, cost_us, consumer.timeline.now_us
+            duration_us = round(cost_us * records)
+            if duration_us:
+                await consumer.sleep(duration_us)
+            self._work = []
+            if self.spec.writes is not None and self.writer is not None:
+                await self.writer.write(consumer, chunk)
+            self._finished(consumer, chunk, records)
+
+    async def _written(self, consumer: Member, writer: Writer) -> bool:
+        """Before the application commits, what it wrote must be safe: else it ends with the producer's words."""
+        if self.spec.commit in ("after-each-poll", "async"):
+            await writer.flush(consumer)
+        if writer.failure is not None:
+            consumer.fail(writer.failure)
+        return writer.failure is None
+
+    def _poisoned(self, consumer: Member, poison: Slice) -> None:
+        """The application cannot work on this record."""
+        spec, batch, offset = self.spec.poison, poison.batch, poison.first_offset
+        assert spec is not None
+        where = f"key {spec.key} in {batch.partition} at offset {offset}"
+        if spec.crashes:
+            consumer.crash(f"poison record: {where}")
+            return
+        consumer.tell(
+            e.RecordSkipped(
+                group=consumer.group,
+                member=consumer.name,
+                partition=batch.partition,
+                offset=offset,
+                reason=f"poison record: {where}",
+            )
+        )
+
+    def interrupt(self, consumer: Member) -> None:
+        """The process dies now: records that were finished in the stretch under way count."""
+        if self._work and self._cost_us > 0:
+            done = int((consumer.timeline.now_us - self._since_us) / self._cost_us)
+            self._finished(consumer, self._work, done)
+        self._work = []
+
+    def _finished(self, consumer: Member, slices: list[Slice], records: int) -> None:
+        """Tell the first `records` of these as finished, contiguous ones together."""
+        stretches: list[tuple[str, int, int, int]] = []  # partition, first offset, next offset, how many again
+        copies: bool | None = None  # of the last stretch, when its records were written for others
+        for piece in slices:
+            if records <= 0:
+                break
+            batch, first, end = piece
+            end = min(end, first + records)
+            records -= end - first
+            if self._truth.truncated(batch):
+                _tell_truncated(consumer, Slice(batch, first, end))
+            for count, repeated in self._truth.finished(piece, end):
+                last, copies = copies, repeated > 0 if batch.origins else None
+                if stretches and stretches[-1][0] == batch.partition and stretches[-1][2] == first and last is copies:
+                    _, start, _, before = stretches.pop()
+                    stretches.append((batch.partition, start, first + count, before + repeated))
+                else:
+                    stretches.append((batch.partition, first, first + count, repeated))
+                first += count
+        for partition, first, end, repeated in stretches:
+            consumer.processed += end - first
+            consumer.tell(
+                e.RecordsProcessed(
+                    group=consumer.group,
+                    member=consumer.name,
+                    partition=partition,
+                    first_offset=first,
+                    next_offset=end,
+                    repeated=repeated,
+                )
+            )
+
+
+def _tell_truncated(consumer: Member, piece: Slice) -> None:
+    """The fetcher had buffered these before the log was truncated: their offsets do not say which they are."""
+    batch, first, end = piece
+    consumer.tell(
+        e.TruncatedRecordsProcessed(
+            group=consumer.group,
+            member=consumer.name,
+            partition=batch.partition,
+            first_offset=first,
+            records=end - first,
+            leader_epoch=batch.leader_epoch,
+            producer=batch.producer,
+            first_serial=batch.first_serial + first - batch.base_offset,
+        )
+    )
+
+
+def _chunks(slices: list[Slice], cost_us: float, longest_us: int) -> Iterable[tuple[list[Slice], int]]:
+    """Cut the work so that no stretch lasts much longer than this: each one's records, and how many they are."""
+    records = sum([end - first for _, first, end in slices])
+    if cost_us * records <= longest_us:
+        return ((slices, records),)
+    room = max(1, int(longest_us / cost_us))
+    return (
+        ([Slice(batch, at, min(at + room, end))], min(room, end - at))
+        for batch, first, end in slices
+        for at in range(first, end, room)
+    )
+
+
+def _parted(slices: list[Slice], key: str) -> Iterator[tuple[list[Slice], Slice | None]]:
+    """The records in order, cut before and after each poison record: what comes before it, and the record itself."""
+    number = int(key)
+    healthy: list[Slice] = []
+    for batch, first, end in slices:
+        if number not in batch.keys:
+            healthy.append(Slice(batch, first, end))
+            continue
+        at = first
+        for offset in range(first, end):
+            if batch.keys[offset - batch.base_offset] == number:
+                if at < offset:
+                    healthy.append(Slice(batch, at, offset))
+                yield healthy, Slice(batch, offset, offset + 1)
+                healthy, at = [], offset + 1
+        if at < end:
+            healthy.append(Slice(batch, at, end))
+    yield healthy, None

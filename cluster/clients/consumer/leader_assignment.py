@@ -1,0 +1,103 @@
+"""What a member tells its group's leader, and how the leader deals partitions to everybody with their assignor.
+
+An assignor of one's own may break its contract; then assign() has failed, and Kafka lets its exception out of poll():
+SyncGroup is never sent, the leader's application ends.
+Source: `ConsumerCoordinator.metadata`, `onLeaderElected`, `validateCooperativeAssignment`.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from cluster.assignors import ASSIGNORS, Assignor, Subscription, TopicPartition
+from cluster.clients.consumer.member import Member
+from cluster.protocol.messages import JoinGroupResponse, MemberMetadata
+
+Assignment = Mapping[str, Sequence[TopicPartition]]
+
+
+class AssignorFailed(Exception):  # noqa: N818 - a sentence for whoever wrote the assignor
+    """An assignor raised, or its answer breaks the contract; the message says how."""
+
+
+def metadata_of(consumer: Member, assignor: Assignor, remembered: MemberMetadata) -> MemberMetadata:
+    """A member's subscription as one of its assignors sends it.
+
+    `remembered`: the last assignment. An eager sticky assignor sends that in its user data, since an eager member owns
+    nothing any more when it joins. Source: `ConsumerProtocolSubscription` v3, `StickyAssignor.subscriptionUserData`.
+    """
+    if getattr(assignor, "remembers", False):
+        return MemberMetadata(consumer.topics, remembered.owned_partitions, remembered.generation, consumer.generation)
+    return MemberMetadata(consumer.topics, consumer.owned, consumer.generation)
+
+
+def deal(consumer: Member, joined: JoinGroupResponse) -> dict[str, tuple[str, ...]]:
+    """The leader's work: who gets what, by the assignor that the group voted for. Raises AssignorFailed."""
+    assignor = next(one for one in consumer.assignors if one.name == joined.protocol)
+    topics = sorted({topic: None for member in joined.members for topic in member.metadata.topics})
+    counts = {topic: len(consumer.topic_partitions[topic]) for topic in topics if topic in consumer.topic_partitions}
+    subscriptions = {
+        member.member_id: Subscription(
+            member.metadata.topics,
+            tuple(TopicPartition.parse(name) for name in member.metadata.owned_partitions),
+            member.metadata.generation,
+            member.instance_id,
+        )
+        for member in joined.members
+    }
+    if ASSIGNORS.get(assignor.name) is assignor:
+        dealt: Assignment = assignor.assign(counts, subscriptions)
+    else:
+        dealt = _dealt_by_a_stranger(assignor, counts, subscriptions, cooperative=consumer.cooperative)
+    return {member_id: tuple(str(partition) for partition in partitions) for member_id, partitions in dealt.items()}
+
+
+def _dealt_by_a_stranger(
+    assignor: Assignor, counts: dict[str, int], subscriptions: dict[str, Subscription], *, cooperative: bool
+) -> Assignment:
+    try:
+        dealt = assignor.assign(dict(counts), dict(subscriptions))
+    except Exception as error:
+        raise AssignorFailed(f"assignor {assignor.name} raised {type(error).__name__}: {error}") from error
+    trouble = _trouble(dealt, counts, subscriptions)
+    if trouble is None and cooperative:
+        trouble = _still_owned(dealt, subscriptions)
+    if trouble is not None:
+        raise AssignorFailed(f"assignor {assignor.name} broke its contract: {trouble}")
+    return {member: [TopicPartition(*partition) for partition in dealt.get(member, ())] for member in subscriptions}
+
+
+def _trouble(dealt: object, counts: dict[str, int], subscriptions: dict[str, Subscription]) -> str | None:
+    """What is wrong with an answer of assign(), in words; None when nothing is."""
+    if not isinstance(dealt, Mapping):
+        return f"it answered {type(dealt).__name__}, not a mapping of member ids to partitions"
+    owner: dict[TopicPartition, str] = {}
+    for member, partitions in dealt.items():
+        if member not in subscriptions:
+            return f"{member!r} is not a member of the group"
+        if not isinstance(partitions, list | tuple):
+            return f"{member} gets {type(partitions).__name__}, not a list of partitions"
+        for one in partitions:
+            if not (isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str) and type(one[1]) is int):
+                return f"{member} gets {one!r}, which is not a TopicPartition"
+            partition = TopicPartition(*one)
+            if partition in owner:
+                return f"{partition} was given to {owner[partition]} and to {member}"
+            if partition.topic not in subscriptions[member].topics:
+                return f"{partition} was given to {member}, which does not subscribe to {partition.topic}"
+            if not 0 <= partition.partition < counts.get(partition.topic, 0):
+                return f"{partition}, given to {member}, does not exist"
+            owner[partition] = member
+    wanted = (TopicPartition(topic, number) for topic, count in counts.items() for number in range(count))
+    missing = next((partition for partition in wanted if partition not in owner), None)
+    return f"{missing} was given to nobody" if missing is not None else None
+
+
+def _still_owned(dealt: Assignment, subscriptions: dict[str, Subscription]) -> str | None:
+    """COOPERATIVE: what a member owns cannot be given to another one in the same round."""
+    for member, partitions in dealt.items():
+        for other, subscription in subscriptions.items():
+            if other == member:
+                continue
+            given = next((one for one in partitions if one in subscription.owned_partitions), None)
+            if given is not None and given not in dealt.get(other, ()):
+                return f"{TopicPartition(*given)} was given to {member} while {other} still owns it (COOPERATIVE)"
+    return None

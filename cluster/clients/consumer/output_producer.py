@@ -1,0 +1,78 @@
+"""The producer inside a member's process: its application writes one record for each record that it worked on.
+
+A written record carries the key of its input, and its identity (`RecordBatch.origins`), so that whoever reads the
+output can tell a second copy. The configuration is Kafka's default for producers. send() waits for metadata and for
+`buffer.memory`; flush() sends what is buffered without its linger, and waits until all of it is settled.
+Source: `KafkaProducer.send`, `flush`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from cluster.clients.consumer.fetcher import Slice
+from cluster.clients.delivery_ledger import origins_of
+from cluster.clients.process import Process, Surroundings
+from cluster.clients.producer.producer import Producer
+from cluster.spec import ProducerSpec
+from cluster.virtual_time import Waiter
+
+
+class Writer(Producer):
+    """A producer without arrivals of its own. `failure`: why a record could not be written, once one could not."""
+
+    def __init__(self, around: Surroundings, topic: str | None, name: str, number: int) -> None:
+        spec = ProducerSpec(name, () if topic is None else (topic,), rate_per_second=0.0)
+        config: dict[str, Any] = dict(spec.producer_config())
+        super().__init__(around, spec, name, number, config)
+        self._topic = topic
+        self._application: Waiter | None = None
+        self._failed = 0
+        self.failure: str | None = None
+
+    def begin(self) -> None:
+        """The process runs: nothing has failed yet."""
+        super().begin()
+        self.failure, self._failed, self._application = None, self.sender.counters["failed"], None
+
+    def begin_sending(self) -> None:
+        """Metadata and producer id are there: a send() that waits for them goes on."""
+        super().begin_sending()
+        self._wake()
+
+    def memory_is_free(self) -> None:
+        """A batch was acknowledged, or has failed."""
+        if self.sender.counters["failed"] > self._failed:
+            self.failure = f"a record could not be written to {self._topic}: {self.sender.last_error}"
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._application is not None:
+            self._application.wake()
+
+    async def _wait(self, member: Process, why: str) -> None:
+        self._application = waiter = self.timeline.waiter(why)
+        await member.park(waiter)
+        self._application = None
+
+    async def write(self, member: Process, slices: Sequence[Slice]) -> None:
+        """send() one record for each of these, in their order."""
+        assert self._topic is not None
+        while not self.sending.begun:
+            await self._wait(member, "the metadata of what it writes")
+        for batch, first, end in slices:
+            at = first
+            while at < end:
+                key = batch.keys[at - batch.base_offset] if batch.keys else None
+                run = origins_of(batch, at, end if key is None else at + 1)[0]
+                taken = self.sending.put(self._topic, key, run)
+                if not taken:
+                    await self._wait(member, "buffer.memory for what it writes")
+                at += taken
+
+    async def flush(self, member: Process) -> None:
+        """Wait until everything that was sent is acknowledged or has failed; linger.ms is not waited for."""
+        while not self.sender.idle:
+            self.accumulator.flushing = True
+            self.sender.wake()
+            await self._wait(member, "what it has written to be acknowledged")
+        self.accumulator.flushing = False

@@ -1,0 +1,207 @@
+"""Where a consumer reads on: committed offsets, then `auto.offset.reset`, whenever a partition has no position.
+
+Theory of operation. A partition is without a position after it was assigned, and again when the log does not reach the
+position (OFFSET_OUT_OF_RANGE: retention or DeleteRecords passed it, or it lies beyond the end). The committed offset is
+asked for once, after an assignment; what has none is reset: `earliest` and `latest` ask for an end of the log,
+`by_duration:…` for the first record that young, `none` throws NoOffsetForPartitionException or
+OffsetOutOfRangeException out of poll(), which ends the application. Whether a position still holds under another
+leader is `Validation`'s business. Source: `SubscriptionState`,
+`ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`, `OffsetFetcher`, `FetchCollector.handleInitializeErrors`.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from cluster import events as e
+from cluster.clients.consumer.member import Member
+from cluster.clients.validation import Validation
+from cluster.config import parse_iso_duration
+from cluster.protocol import messages as m
+from cluster.protocol.errors import ErrorCode
+
+MS = 1_000
+BY_DURATION = "by_duration:"
+NO_EPOCHS: Final[Mapping[str, int]] = MappingProxyType({})
+_NOT_THERE = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+
+class Positions:
+    """The owned partitions that have no position yet, and the ways to one."""
+
+    def __init__(self, consumer: Member) -> None:
+        self._consumer = consumer
+        self.validation = Validation(consumer, self._no_leader_knows)
+        self.reset()
+
+    def reset(self) -> None:
+        """A new process, or nothing is owned any more."""
+        self._unknown: dict[str, None] = {}
+        self._reset_only: dict[str, None] = {}  # whose committed offset must not be asked for (again)
+        self._out_of_range: dict[str, int] = {}  # … because the log did not reach this position
+        self._otherwise: dict[str, int] = {}  # where to go on without a committed offset, instead of a reset
+        self._not_before_us: dict[str, int] = {}  # what found nothing is asked again later
+        self.validation.reset()
+
+    @property
+    def missing(self) -> bool:
+        """Whether a partition has no position, and something can be done about it now."""
+        if not self._unknown:
+            return False
+        now_us = self._consumer.timeline.now_us
+        return any(self._not_before_us.get(name, 0) <= now_us for name in self._unknown)
+
+    def assigned(self, partitions: tuple[str, ...]) -> None:
+        """Partitions came: each begins at its committed offset, if it has one."""
+        self._unknown |= dict.fromkeys(partitions)
+
+    def revoked(self, partitions: tuple[str, ...]) -> None:
+        """Partitions went."""
+        for name in partitions:
+            self._forget(name)
+
+    def out_of_range(self, partition: str) -> None:
+        """The log does not reach the position (any more): `auto.offset.reset` decides."""
+        consumer = self._consumer
+        if partition in consumer.owned:
+            self._unknown[partition] = self._reset_only[partition] = None
+            position = self._out_of_range[partition] = consumer.fetcher.positions.get(partition, -1)
+            consumer.fetcher.revoke((partition,))
+            consumer.tell(
+                e.PositionOutOfRange(
+                    group=consumer.group,
+                    member=consumer.name,
+                    partition=partition,
+                    position=position,
+                    reset=consumer.config["auto.offset.reset"],
+                )
+            )
+
+    def _no_leader_knows(self, partition: str) -> None:
+        """The log was truncated, and its leader cannot tell where: `auto.offset.reset` decides."""
+        self._unknown[partition] = self._reset_only[partition] = None
+
+    def back_to_committed(self, otherwise: dict[str, int], reason: str) -> None:
+        """Go on at the committed offsets of what is owned, for `reason`; where there is none, at these."""
+        consumer = self._consumer
+        names = [name for name in otherwise if name in consumer.owned]
+        self._unknown |= dict.fromkeys(names)
+        self._otherwise |= {name: otherwise[name] for name in names}
+        for name in names:
+            self.validation.forget(name)
+        consumer.fetcher.revoke(tuple(names))
+        consumer.tell(
+            e.PositionsGivenUp(group=consumer.group, member=consumer.name, partitions=tuple(names), reason=reason)
+        )
+
+    def seek(self, partition: str, offset: int) -> None:
+        """KafkaConsumer.seek: whether or not it had a position, this is it; the next fetch finds out what is there."""
+        consumer = self._consumer
+        self._unknown[partition] = None
+        consumer.fetcher.revoke((partition,))
+        self._position({partition: offset}, "seek")
+
+    async def find(self) -> None:
+        """One step towards positions: the committed offsets, or a reset of what has none."""
+        ask = [name for name in self._unknown if name not in self._reset_only]
+        if ask:
+            await self._ask_committed(ask)
+        elif self._consumer.config["auto.offset.reset"] == "none":
+            self._throw()
+        else:
+            await self._reset()
+
+    async def _ask_committed(self, ask: list[str]) -> None:
+        consumer = self._consumer
+        request = m.OffsetFetchRequest(consumer.group, ask, require_stable=True)
+        response: m.OffsetFetchResponse | None = await consumer.ask_coordinator(request)
+        if response is None or response.error is not ErrorCode.NONE:
+            if response is not None and response.error in _NOT_THERE:
+                consumer.coordinator_unknown(f"error response {response.error.name}")
+            await consumer.sleep(consumer.retry_backoff_us)
+            return
+        if any(error is not ErrorCode.NONE for error, *_ in response.offsets.values()):
+            # UNSTABLE_OFFSET_COMMIT of one partition: Kafka's client takes nothing of the answer and asks for all again
+            await consumer.sleep(consumer.retry_backoff_us)
+            return
+        committed = {name: offset for name, (_, offset, _, _) in response.offsets.items()}
+        epochs = {name: epoch for name, (_, _, epoch, _) in response.offsets.items()}
+        self._position({name: offset for name, offset in committed.items() if offset >= 0}, "committed", epochs)
+        without = [name for name, offset in committed.items() if offset < 0]
+        self._position({name: self._otherwise[name] for name in without if name in self._otherwise}, "seek")
+        self._reset_only |= dict.fromkeys(name for name in without if name in self._unknown)
+
+    def _throw(self) -> None:
+        """poll() throws: no offset, and no policy to find one."""
+        out_of_range = {name: at for name, at in self._out_of_range.items() if name in self._unknown}
+        if out_of_range:
+            name, at = next(iter(out_of_range.items()))
+            words = (
+                f"OffsetOutOfRangeException: position {at} of {name} is not in the log, and there is no reset policy"
+            )
+        else:
+            names = ", ".join(self._unknown)
+            words = f"NoOffsetForPartitionException: undefined offset with no reset policy for {names}"
+        self._consumer.fail(words)
+
+    async def _reset(self) -> None:
+        consumer = self._consumer
+        policy: str = consumer.config["auto.offset.reset"]
+        now_us = consumer.timeline.now_us
+        by_leader: dict[int, list[str]] = {}
+        for name in self._unknown:
+            if self._not_before_us.get(name, 0) <= now_us:
+                by_leader.setdefault(consumer.leader_of(name), []).append(name)
+        for leader, names in by_leader.items():
+            response: m.ListOffsetsResponse | None = None
+            if leader >= 0:
+                response = await consumer.ask(leader, self._question(names, policy))
+            if response is None:  # Kafka asks of the others meanwhile (OffsetFetcherUtils.regroupPartitionMapByNode)
+                self._refused(names)
+                continue
+            found = {name: offset for name, (error, offset) in response.offsets.items() if error is ErrorCode.NONE}
+            self._position({name: offset for name, offset in found.items() if offset >= 0}, policy.partition(":")[0])
+            none = [name for name, offset in found.items() if offset < 0]
+            self._ask_again(none, consumer.config["request.timeout.ms"] * MS)
+            if len(found) < len(names):
+                self._refused([name for name in names if name not in found])
+
+    def _refused(self, names: list[str]) -> None:
+        """Their leader is another one, or there is none: ask again when it may be known."""
+        self._consumer.metadata_is_stale()
+        self._ask_again(names, self._consumer.retry_backoff_us)
+
+    def _question(self, names: list[str], policy: str) -> m.ListOffsetsRequest:
+        consumer = self._consumer
+        committed = consumer.config["isolation.level"] == "read_committed"
+        if not policy.startswith(BY_DURATION):
+            return m.ListOffsetsRequest(names, latest=policy == "latest", read_committed=committed)
+        since_us = consumer.timeline.now_us - parse_iso_duration(policy.removeprefix(BY_DURATION))
+        return m.ListOffsetsRequest(names, latest=False, read_committed=committed, since_us=max(0, since_us))
+
+    def _ask_again(self, names: list[str], delay_us: int) -> None:
+        """Nothing is found: do not ask again so soon. Where no record is that young, after request.timeout.ms."""
+        consumer = self._consumer
+        again_us = consumer.timeline.now_us + delay_us
+        for name in names:
+            if name in self._unknown:
+                self._not_before_us[name] = again_us
+        if names:
+            consumer.timeline.call_at(again_us, consumer.want_attention)
+
+    def _position(self, found: dict[str, int], reason: str, epochs: Mapping[str, int] = NO_EPOCHS) -> None:
+        """Positions for those of the partitions that are still owned and still without one; a commit's has an epoch."""
+        consumer = self._consumer
+        positions = {name: offset for name, offset in found.items() if name in self._unknown}
+        if not positions:
+            return
+        for name in positions:
+            self._forget(name)
+        self.validation.begin(positions, epochs)
+        consumer.tell(e.PositionsReset(group=consumer.group, member=consumer.name, positions=positions, reason=reason))
+
+    def _forget(self, name: str) -> None:
+        known_of = self._unknown, self._reset_only, self._out_of_range, self._otherwise, self._not_before_us
+        for known in known_of:
+            known.pop(name, None)
+        self.validation.forget(name)

@@ -1,0 +1,135 @@
+"""The producer inside a member that consumes, transforms and produces in transactions (`commit = "transaction"`).
+
+Theory of operation. The application's thread calls it: initTransactions before the first poll(), and for each poll()
+with records beginTransaction, send, sendOffsetsToTransaction, commitTransaction. An error of a batch, or a group that
+does not know the member any more, leaves only abortTransaction; the application goes back to its committed offsets.
+An error of the producer's own (fenced, …) is fatal: the application cannot go on. Under `transaction.version` 1
+partitions are added to the transaction by a thread beside it, one request of the producer at a time.
+Source: `KafkaProducer`'s class documentation, `TransactionManager`, `ExactlyOnceMessageProcessor` of Kafka's examples.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from cluster.clients.consumer.fetcher import Slice
+from cluster.clients.consumer.output_producer import Writer
+from cluster.clients.process import Process, Surroundings
+from cluster.clients.producer.transaction_manager import ProducerTransactionState, Refused, Transactions
+from cluster.clients.producer.transaction_offsets import GroupMetadata, TransactionOffsets
+from cluster.protocol.errors import ErrorCode
+from cluster.virtual_time import Waiter
+
+_S = ProducerTransactionState
+
+
+class TransactionalWriter(Writer):
+    """A writer whose transactional id is its member's name. Without a topic it only sends offsets."""
+
+    transactions: Transactions
+
+    def __init__(self, around: Surroundings, topic: str | None, name: str, number: int) -> None:
+        super().__init__(around, topic, name, number)
+        timeout_ms: int = self.config["transaction.timeout.ms"]
+        self.transactions = Transactions(self, name, timeout_ms, around.transaction_version)
+        self._offsets = TransactionOffsets(self, self.transactions)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._adding = self._committing = False  # whose request is under way: the thread's, the application's
+        self._adder: Waiter | None = None
+        self._refused: Refused | None = None
+
+    def begin(self) -> None:
+        """A new process knows no transaction."""
+        super().begin()
+        self.transactions.reset()
+        self._offsets.reset()
+        self._forget()
+
+    def _transactions_thread(self) -> Callable[[], Awaitable[None]] | None:
+        return self._add_partitions
+
+    async def _add_partitions(self) -> None:
+        """The thread that adds partitions, when batches wait for that."""
+        transactions = self.transactions
+        while True:
+            running = transactions.state in (_S.IN_TRANSACTION, _S.COMMITTING_TRANSACTION)
+            if not transactions.to_add or not running or self._committing:
+                self._adder = waiter = self.timeline.waiter("a partition to add to its transaction")
+                await self.park(waiter)
+                self._adder = None
+                continue
+            self._adding = True
+            try:
+                await transactions.add_partitions()
+            except Refused as refused:
+                self._refused = refused
+            self._adding = False
+            self.sender.wake()
+            self._wake()
+
+    def memory_is_free(self) -> None:
+        """A batch was acknowledged, or has failed: that is the transaction's business."""
+        self._wake()
+
+    def transaction_moved(self) -> None:
+        """A batch was settled, or wants its partition added."""
+        if self._adder is not None:
+            self._adder.wake()
+        self._wake()
+
+    def transaction_failed(self, error: str = "") -> None:
+        """A batch of the transaction failed, or its sequence is in doubt: only an abort is left."""
+        self.transactions.batch_failed(error)
+        self._wake()
+
+    async def _wait(self, member: Process, why: str) -> None:
+        """As any writer; once the transaction failed, whoever sends or flushes learns it. Raises Refused."""
+        self._check()
+        await super()._wait(member, why)
+
+    def _check(self) -> None:
+        refused, self._refused = self._refused, None
+        if refused is not None and (refused.fatal or self.transactions.state is not _S.ABORTING_TRANSACTION):
+            raise refused
+        self.transactions.still_usable()
+        if self.transactions.state is _S.ABORTABLE_ERROR:
+            raise Refused(ErrorCode.TRANSACTION_ABORTABLE)
+
+    async def write(self, member: Process, slices: Sequence[Slice]) -> None:
+        """send() one record for each of these, in their order. Raises Refused when the transaction has failed."""
+        self._check()
+        await super().write(member, slices)
+
+    async def commit(self, member: Process, metadata: GroupMetadata, offsets: dict[str, int]) -> None:
+        """sendOffsetsToTransaction, commitTransaction. Raises Refused."""
+        transactions = self.transactions
+        while self._adding:
+            await self._wait(member, "a partition to be added to its transaction")
+        self._check()
+        self._committing = True
+        try:
+            await self._offsets.send(metadata, offsets)
+        finally:
+            self._committing = False
+        self.transaction_moved()
+        self._still(_S.IN_TRANSACTION)
+        transactions.move(_S.COMMITTING_TRANSACTION)
+        await self.flush(member)
+        self._check()
+        self._still(_S.COMMITTING_TRANSACTION)
+        await transactions.end(commit=True)
+
+    def _still(self, state: ProducerTransactionState) -> None:
+        self.transactions.still_usable()
+        if self.transactions.state is not state:
+            raise Refused(ErrorCode.TRANSACTION_ABORTABLE)
+
+    async def abort(self, member: Process) -> None:
+        """abortTransaction: what is not on its way is dropped. Raises Refused."""
+        self.transactions.move(_S.ABORTING_TRANSACTION)
+        self.accumulator.flushing = False
+        self.sender.abandon("TransactionAbortedException", also_sent=False)
+        while self._adding or not self.sender.idle:
+            await self._wait(member, "what it has sent to be settled")
+        self._check()  # AddPartitionsToTxn may have ended fatally meanwhile: nothing is left to abort
+        await self.transactions.end(commit=False)

@@ -1,0 +1,103 @@
+"""What one group's applications have finished, by the identity of records: how often, and in which order.
+
+A record's identity is its producer, partition and serial number, whatever its offset became: a batch that a leader
+appended twice, or one that came back at other offsets after a truncation, holds the same records. A record that an
+application wrote for an input carries the input's identity (`RecordBatch.origins`).
+The order of a key is the order in which its producer sent it: by serial number within a partition, and by what
+`KeyMoves` knows once added partitions have moved keys elsewhere.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from cluster import events as e
+from cluster.clients.consumer.fetcher import Slice
+from cluster.clients.key_order import KeyMoves, Stream
+from cluster.protocol.names import topic_of
+from cluster.protocol.record_batch import RecordBatch, origins_between
+from cluster.storage.offset_ranges import IntervalSet
+
+
+class GroundTruth:
+    """What a group has finished. `finished` tells each key whose order broke, once.
+
+    `truncated`: whether a batch that was fetched has been truncated since: the leader's log does not have it.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        tell: Callable[[e.Event], None],
+        moves: KeyMoves,
+        truncated: Callable[[RecordBatch], bool],
+    ) -> None:
+        self._group, self._tell, self._moves, self.truncated = group, tell, moves, truncated
+        self._known: dict[Stream, IntervalSet] = {}
+        self._last: dict[tuple[str, str, str, int], int] = {}
+        self._broken: dict[tuple[str, int], None] = {}
+
+    def finished(self, piece: Slice, end: int) -> Iterable[tuple[int, int]]:
+        """Records of a slice were finished, up to offset `end`: as stretches (how many, how many of them before).
+
+        Records that were written for others: none or all of a stretch, so that it is known which are copies.
+        """
+        batch = piece.batch
+        first, stop = piece.first_offset - batch.base_offset, end - batch.base_offset
+        if batch.origins:
+            return (part for run in _runs(batch, first, stop) for part in self._parted(batch, *run))
+        stream, count = (batch.producer, batch.partition), stop - first  # records without origins: one run
+        return ((count, self._run(batch, stream, batch.first_serial + first, first, count)),)
+
+    def _parted(
+        self, batch: RecordBatch, stream: Stream, serial: int, place: int, count: int
+    ) -> Iterator[tuple[int, int]]:
+        at, end = serial, serial + count
+        known = self._known.get(stream)
+        for start, stop in list(known.gaps(at, end)) if known is not None else [(at, end)]:
+            if at < start:
+                yield start - at, self._run(batch, stream, at, place + at - serial, start - at)
+            yield stop - start, self._run(batch, stream, start, place + start - serial, stop - start)
+            at = stop
+        if at < end:
+            yield end - at, self._run(batch, stream, at, place + at - serial, end - at)
+
+    def _run(self, batch: RecordBatch, stream: Stream, serial: int, place: int, count: int) -> int:
+        """Successive records of one stream were finished; returns how many of them had been finished before."""
+        known = self._known.get(stream)
+        if known is None:
+            known = self._known[stream] = IntervalSet()
+        if batch.keys:
+            for start, stop in list(known.gaps(serial, serial + count)):
+                self._first_times(batch, stream, start, stop, place - serial)
+        return count - known.add(serial, serial + count)
+
+    def _first_times(self, batch: RecordBatch, stream: Stream, start: int, stop: int, shift: int) -> None:
+        producer, came_from = stream
+        topic = topic_of(batch.partition)
+        source = topic if came_from == batch.partition else topic_of(came_from)
+        for serial in range(start, stop):
+            key = batch.keys[serial + shift]
+            if key < 0:
+                continue
+            who = (producer, source, topic, key)
+            rank = self._moves.rank(stream, serial)
+            if self._last.get(who, -1) > rank:
+                if (topic, key) not in self._broken:
+                    self._broken[topic, key] = None
+                    self._tell(e.KeyOrderBroken(group=self._group, topic=topic, key=key))
+            else:
+                self._last[who] = rank
+
+
+def _runs(batch: RecordBatch, first: int, end: int) -> Iterator[tuple[Stream, int, int, int]]:
+    """Places first … end - 1 of a batch as (whose records, first serial, first place, how many)."""
+    if not batch.origins:
+        yield (batch.producer, batch.partition), batch.first_serial + first, first, end - first
+        return
+    for (producer, partition, serial, count), start in origins_between(batch.origins, first, end):
+        yield (producer, partition), serial, start, count
+
+
+def origins_of(batch: RecordBatch, first: int, end: int) -> list[tuple[str, str, int, int]]:
+    """The identities of records first … end - 1 (offsets), as runs (producer, partition, first serial, count)."""
+    base = batch.base_offset
+    return [(*stream, serial, count) for stream, serial, _, count in _runs(batch, first - base, end - base)]

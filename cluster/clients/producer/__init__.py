@@ -1,0 +1,1 @@
+"""The producer: accumulator, sender, sequences and transactions."""

@@ -1,0 +1,405 @@
+"""The application of a producer: it calls send() when a record comes, and waits while `buffer.memory` is exhausted.
+
+Records are not waited for one by one: `pull` brings all that have come by now into the accumulator, and is called at
+the instants that matter – when a record opens a batch or overflows one, and before the sender drains.
+Source: `KafkaProducer.send`, `RecordAccumulator.append`.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from cluster import events as e
+from cluster.clients.producer.accumulator import Accumulator, ProducerBatch
+from cluster.clients.producer.arrivals import NEVER_US, Keys, arrivals
+from cluster.clients.producer.partitioners import (
+    KeyedPartitioner,
+    PartitionLoad,
+    RoundRobinPartitioner,
+    StickyPartitioner,
+)
+from cluster.clients.producer.sending_host import SendingHost
+from cluster.config import ROUND_ROBIN
+from cluster.protocol.record_batch import Origin
+from cluster.random_streams import random_stream
+from cluster.spec import ProducerSpec
+from cluster.virtual_time import Timer
+
+NOT_BLOCKED = -1
+MOST_STEPS = 50_000  # send() calls, or batches of them, in one turn; what else has come by then waits for the next turn
+
+
+class Sending:
+    """Records from a workload into the accumulator. `closing`: the application takes no new ones."""
+
+    def __init__(
+        self, host: SendingHost, spec: ProducerSpec, accumulator: Accumulator, seed: int, config: Mapping[str, Any]
+    ) -> None:
+        self._host, self._topics, self._accumulator = host, spec.topics, accumulator
+        self._keyed_records = spec.keys.kind != "none"
+        self._random = random_stream(seed, f"producer/{host.name}")
+        self._arrivals = arrivals(spec, random_stream(seed, f"arrivals/{host.name}"))
+        self._keys = Keys(spec.keys, random_stream(seed, f"keys/{host.name}"))
+        self._keyed: dict[str, KeyedPartitioner] = {}
+        self._sticky: dict[str, StickyPartitioner] = {}
+        self._turns: dict[str, RoundRobinPartitioner] = {}
+        self._partitions: dict[str, int] = {}
+        self._metadata_seen = 0
+        self._available: dict[str, tuple[int, tuple[str, ...]]] = {}
+        self._timer: Timer | None = None
+        self._next: tuple[str, int | None] | None = None  # partition and key of a record that waits for memory
+        self._blocked_us = NOT_BLOCKED  # since when a send() waits for memory
+        self._deadline: Timer | None = None  # when the send() that waits fails
+        self._scheduled: dict[str, None] = {}  # partitions that ever had a batch in this process
+        self._filled = 0  # batches that were closed because they were full
+        self.closing = False
+        self.fails_with = ""  # what each send() answers, without trying
+        self._scatters = False  # keys have gone to more than one partition
+        self.allowance: int | None = None  # records that the open transaction may still take; None: no transactions
+        self.configure(config)
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        """Read the configuration, at first or again."""
+        self._max_block_us: int = config["max.block.ms"] * 1_000
+        largest_bytes = min(config["max.request.size"], config["buffer.memory"])
+        self._too_large = "RecordTooLargeException" if self._accumulator.largest_record_bytes > largest_bytes else ""
+        self._adaptive: bool = config["partitioner.adaptive.partitioning.enable"]
+        self._in_turn = config["partitioner.class"] in ROUND_ROBIN
+        self._by_key = self._keyed_records and not self._in_turn and not config["partitioner.ignore.keys"]
+        self._scatters = self._scatters or (self._keyed_records and not self._by_key)
+        self._one_by_one = self._keyed_records or self._in_turn
+
+    def restart(self) -> None:
+        """A new process: what would have come while there was none never came."""
+        self.closing = False
+        self._scheduled = {}
+        self._blocked_us = NOT_BLOCKED
+        if self.allowance is not None:
+            self.allowance = 0
+        while self._arrivals.at(0) < self._host.timeline.now_us:
+            self._arrivals.take()
+        self._wait_for_metadata()
+
+    def change_rate(self, per_second: float) -> None:
+        """From now on records come at this rate."""
+        self._arrivals = self._arrivals.at_rate(per_second, self._host.timeline.now_us)
+        self.pull()
+
+    def forget_partitioners(self) -> None:
+        """A new process with another configuration: batches may have another size."""
+        self._keyed, self._sticky, self._turns = {}, {}, {}
+
+    def end(self) -> None:
+        """The process is gone."""
+        for timer in (self._timer, self._deadline):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._deadline = None
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no record will ever come."""
+        return self._arrivals.at(0) >= NEVER_US
+
+    def allow(self, records: int) -> None:
+        """The application may send so many records in the transaction that it has begun (0: none)."""
+        self.allowance = records
+        if records:
+            self.pull()
+
+    def opened(self, batch: ProducerBatch) -> None:
+        """A batch was put into the accumulator from outside: an aborted one, once more."""
+        self._host.tell(e.BatchOpened(producer=self._host.name, partition=batch.partition, bytes=batch.reserved))
+        self._host.batch_ready(self._host.timeline.now_us)
+
+    def memory_is_free(self) -> None:
+        """A send() that waits for `buffer.memory` goes on."""
+        if self._timer is None or not self._timer.pending:
+            self.pull()
+
+    def begin(self) -> None:
+        """The topics' partitions are known: records may come."""
+        host = self._host
+        self._metadata_seen = host.metadata_version
+        for topic in self._topics:
+            partitions = host.topic_partitions[topic]
+            known = self._partitions.get(topic, len(partitions))
+            self._partitions[topic] = len(partitions)
+            if known != len(partitions):
+                host.keys_moved({name: self._accumulator.next_serial(name) for name in partitions})
+            if known != len(partitions) or topic not in self._keyed:
+                self._keyed[topic] = KeyedPartitioner(partitions)  # keys move when partitions are added
+            if topic not in self._sticky:
+                size = self._accumulator.batch_size
+                available, load = partial(self._available_partitions, topic), partial(self._load, topic)
+                self._sticky[topic] = StickyPartitioner(size, self._random, available, load)
+                self._turns[topic] = RoundRobinPartitioner((), available)
+
+    def _available_partitions(self, topic: str) -> tuple[str, ...]:
+        """Partitions of a topic that have a leader, as of the last metadata; all of them when none has."""
+        host = self._host
+        known = self._available.get(topic)
+        if known is None or known[0] != host.metadata_version:
+            names = host.topic_partitions[topic]
+            led = tuple(name for name in names if host.leader_of(name) >= 0) or names
+            known = self._available[topic] = (host.metadata_version, led)
+        return known[1]
+
+    def _load(self, topic: str) -> PartitionLoad | None:
+        """What adaptive partitioning prefers, once every partition has had a batch; None: nothing.
+
+        Kafka's sender weighs the queues whenever it looks for ready batches; here it is done when somebody draws.
+        Source: `RecordAccumulator.partitionReady`.
+        """
+        queues, names = self._accumulator.queues, self._host.topic_partitions[topic]
+        if not self._adaptive or not queues or len(names) < 2 or not all(name in self._scheduled for name in names):
+            return None
+        host = self._host
+        leaders = ((name, host.leader_of(name)) for name in names)
+        led = {
+            name: len(queues.get(name, ()))
+            for name, leader in leaders
+            if leader >= 0 and not host.keeps_waiting(leader)
+        }
+        return PartitionLoad.of(led, len(names))
+
+    def pull(self) -> None:
+        """Bring every record that has come by now into the accumulator, and come again when that will matter."""
+        if not self._host.running or self.closing or not self._sticky:
+            return
+        if self._metadata_seen != self._host.metadata_version:
+            self.begin()
+        now_us = self._host.timeline.now_us
+        coming, topics, steps = self._arrivals, self._topics, MOST_STEPS
+        in_vain = self.fails_with or self._too_large
+        while in_vain and coming.at(0) <= now_us and self.allowance != 0 and steps:
+            self._refuse(topics[coming.taken % len(topics)], "", in_vain)
+            steps -= 1
+        opened = blocked = False
+        filled = self._filled
+        while coming.at(0) <= now_us and not blocked and self.allowance != 0 and steps:
+            steps -= 1
+            topic = topics[coming.taken % len(topics)]
+            got = self._send_one(topic, now_us) if self._one_by_one else self._send_unkeyed(topic, now_us)
+            if got is not None:
+                opened = opened or got
+                self._blocked_us = NOT_BLOCKED
+            else:
+                blocked = not self._times_out(topic, now_us)
+        if self._filled != filled:
+            self._host.batch_ready(now_us)
+        if self.allowance is not None:
+            self._host.transaction_moved()
+        if blocked or self._deadline is not None:
+            self._set_deadline(self._blocked_us + self._max_block_us if blocked else NEVER_US, self.pull)
+        if blocked:
+            self._wait_for_memory()
+            return
+        if steps:
+            lingers = self.look_ahead()
+        else:
+            lingers = True
+            self._pull_at(now_us)
+        if lingers and opened:
+            self._host.batch_ready(now_us + self._accumulator.linger_us)
+
+    def _times_out(self, topic: str, now_us: int) -> bool:
+        """send() finds no memory: whether it has waited for `max.block.ms`, and fails."""
+        if self._blocked_us == NOT_BLOCKED:
+            self._blocked_us = now_us
+        if now_us - self._blocked_us < self._max_block_us:
+            return False
+        self._refuse(topic, "memory", "TimeoutException")
+        return True
+
+    def _refuse(self, topic: str, waited_for: str, error: str) -> None:
+        """The next record's send() fails, and the application goes on with the one after it.
+
+        Source: `KafkaProducer.doSend`, `ensureValidRecordSize`.
+        """
+        self._arrivals.take()
+        self._next, self._blocked_us = None, NOT_BLOCKED
+        if self.allowance is not None:
+            self.allowance -= 1
+        self._host.send_refused(topic, waited_for, error)
+
+    def _wait_for_metadata(self) -> None:
+        """The process has started: until the partitions are known, each send() waits for `max.block.ms` and fails."""
+        first_us = self._arrivals.at(0)
+        if not self._sticky and self.allowance is None and first_us < NEVER_US:
+            begun_us = max(first_us, self._host.timeline.now_us)
+            self._set_deadline(begun_us + self._max_block_us, self._without_metadata)
+
+    def _without_metadata(self) -> None:
+        topic = self._topics[self._arrivals.taken % len(self._topics)]
+        if not self._sticky and not self.closing and self._host.running and topic not in self._host.topic_partitions:
+            self._refuse(topic, "metadata", "TimeoutException")
+        self._wait_for_metadata()
+
+    def _set_deadline(self, at_us: int, act: Callable[[], None]) -> None:
+        """Act at an instant, and at no other that was set before; NEVER_US: at none."""
+        deadline = self._deadline
+        if deadline is not None:
+            if deadline.pending and deadline.at_us == at_us:
+                return
+            deadline.cancel()
+            self._deadline = None
+        if at_us < NEVER_US:
+            self._deadline = self._host.timeline.call_at(at_us, act)
+
+    def _wait_for_memory(self) -> None:
+        """Pull again when memory is free; until then no batch fills itself."""
+        for sticky in self._sticky.values():
+            batch = self._accumulator.open_batch(sticky.current)
+            if batch is not None and batch.fills_itself:
+                batch.fills_itself = False
+                self._host.batch_ready(batch.created_us + self._accumulator.linger_us)
+
+    def look_ahead(self) -> bool:
+        """Pull again when a record will open a batch or overflow one; whether open batches have to wait for linger."""
+        if self.closing or self.allowance == 0:
+            return True
+        accumulator, batch, skipped = self._accumulator, None, 0
+        if len(self._topics) > 1 or self._one_by_one:
+            skipped = self._skippable()
+        else:
+            sticky = self._sticky[self._topics[0]]
+            batch = accumulator.open_batch(sticky.current)
+            if batch is not None and self.allowance is None:
+                skipped = accumulator.fits(batch, sticky.room())
+        at_us = self._arrivals.at(skipped)
+        self._pull_at(at_us)
+        if batch is not None:
+            batch.fills_itself = at_us <= batch.created_us + accumulator.linger_us
+        return batch is None or not batch.fills_itself
+
+    def _pull_at(self, at_us: int) -> None:
+        """Pull again at an instant, now if that is past, and at no other that was set before."""
+        timer = self._timer
+        if timer is None or timer.at_us != at_us or not timer.pending:
+            if timer is not None:
+                timer.cancel()
+            if at_us < NEVER_US:
+                self._timer = self._host.timeline.call_at(at_us, self.pull)
+
+    def _skippable(self) -> int:
+        """How many of the coming records change nothing but the size of the topics' open batches."""
+        if self._one_by_one or self.allowance is not None:
+            return 0
+        room = NEVER_US
+        for topic in self._topics:
+            sticky = self._sticky[topic]
+            batch = self._accumulator.open_batch(sticky.current)
+            room = min(room, self._accumulator.fits(batch, sticky.room())) if batch is not None else 0
+        return max(0, room - 1) * len(self._topics)
+
+    def _send_unkeyed(self, topic: str, now_us: int) -> bool | None:
+        """send() as many records as fit; true when a batch was opened or filled, None when there is no memory."""
+        sticky, accumulator = self._sticky[topic], self._accumulator
+        batch = accumulator.open_batch(sticky.current)
+        if batch is None or accumulator.room(batch) <= 0:
+            batch = self._another(batch, "", sticky, now_us)
+            if batch is None:
+                return None
+        opened = batch.count == 0
+        most = 1
+        if len(self._topics) == 1:
+            most = max(1, min(accumulator.room(batch), -(-sticky.room() // accumulator.record_bytes)))
+        if self.allowance is not None:
+            most = min(most, self.allowance)
+        count = self._arrivals.take_until(now_us, most)
+        sticky_bytes = accumulator.add(batch, count)
+        if self.allowance is not None:
+            self.allowance -= count
+        sticky.produced(sticky_bytes)
+        if batch.fills_itself and sticky.current != batch.partition:  # the partitioner moved on before it was full
+            batch.fills_itself = False
+            self._host.batch_ready(batch.created_us + accumulator.linger_us)
+        return opened
+
+    def _send_one(self, topic: str, now_us: int) -> bool | None:
+        """send() one record, which has a key or takes its turn: as `_send_unkeyed`."""
+        accumulator, sticky = self._accumulator, self._sticky[topic]
+        if self._next is None:
+            key = self._keys.draw() if self._keyed_records else None
+            self._next = self._place_of(topic, key), key
+        name, key = self._next
+        stays = bool(name)
+        name = name or sticky.current
+        batch = accumulator.open_batch(name)
+        if batch is None or accumulator.room(batch) <= 0:
+            batch = self._another(batch, name if stays else "", sticky, now_us)
+            if batch is None:
+                return None
+        opened = batch.count == 0
+        self._arrivals.take()
+        self._next = None
+        if key is not None:
+            batch.keys.append(key)
+            if self._scatters:
+                self._host.key_sent(batch.partition, accumulator.next_serial(batch.partition))
+        sticky_bytes = accumulator.add(batch, 1)
+        if self.allowance is not None:
+            self.allowance -= 1
+        if not stays:
+            sticky.produced(sticky_bytes)
+        return opened
+
+    def _place_of(self, topic: str, key: int | None) -> str:
+        """The partition that a key or the next turn says; "" when it is the sticky partitioner's to say."""
+        if self._in_turn:
+            return self._turns[topic].next()
+        return self._keyed[topic].partition(key) if self._by_key and key is not None else ""
+
+    @property
+    def begun(self) -> bool:
+        """Whether the topics' partitions are known."""
+        return bool(self._sticky)
+
+    def put(self, topic: str, key: int | None, run: Origin) -> int:
+        """send() of what an application made of a run of inputs: how many it took; 0 when there is no memory.
+
+        With a key the run is of one record.
+        """
+        now_us, accumulator, filled = self._host.timeline.now_us, self._accumulator, self._filled
+        sticky = self._sticky[topic]
+        name = sticky.current if key is None else self._keyed[topic].partition(key)
+        batch = accumulator.open_batch(name)
+        if batch is None or accumulator.room(batch) <= 0:
+            batch = self._another(batch, "" if key is None else name, sticky, now_us)
+            if batch is None:
+                return 0
+        opened = batch.count == 0
+        count = run[3] if key is not None else max(1, min(run[3], accumulator.room(batch)))
+        if key is not None or batch.keys:
+            batch.keys += [-1] * (batch.count - len(batch.keys)) + [-1 if key is None else key] * count
+        batch.came_from((*run[:3], count))
+        sticky_bytes = accumulator.add(batch, count)
+        if key is None:
+            sticky.produced(sticky_bytes)
+        if opened or self._filled != filled:
+            self._host.batch_ready(now_us if self._filled != filled else now_us + accumulator.linger_us)
+        return count
+
+    def _another(
+        self, full: ProducerBatch | None, name: str, sticky: StickyPartitioner, now_us: int
+    ) -> ProducerBatch | None:
+        """A batch with room instead of a full one, for a partition ("": the sticky one's); None without memory."""
+        if full is not None:
+            full.full = True
+            self._filled += 1
+        if not name:
+            name = sticky.for_new_batch()
+            batch = self._accumulator.open_batch(name)  # the partitioner may come back to one that it left half full
+            if batch is not None and self._accumulator.room(batch) > 0:
+                return batch
+        return self._open(name, now_us)
+
+    def _open(self, partition_name: str, now_us: int) -> ProducerBatch | None:
+        batch = self._accumulator.new_batch(partition_name, now_us)
+        if batch is not None:
+            self._scheduled[partition_name] = None
+            self._host.tell(e.BatchOpened(producer=self._host.name, partition=partition_name, bytes=batch.reserved))
+            if self.allowance is not None:
+                self._host.transaction_opened(batch)
+        return batch

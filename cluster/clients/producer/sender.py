@@ -1,0 +1,374 @@
+"""A producer's sender thread: drains ready batches into requests, and deals with the answers.
+
+Theory of operation. It wakes when a batch is ready, drains one batch of each partition of a ready broker into a
+request, keeps at most `max.in.flight.requests.per.connection` requests in flight for each broker, and sends again what
+failed with a retriable error, in the order of the sequences; the producer id makes that safe. Without a ready
+connection to its leader a batch stays where it is: nothing is sent, so nothing is retried, until the batch expires.
+A batch that gives up after having been sent may leave a hole in its partition's sequence: when all others of the
+partition are settled and it has, the epoch is raised and that sequence begins anew (KIP-360). Without idempotence there
+is neither id nor sequence: what is sent again may be in the log twice, and behind what was in flight with it. With
+acks=0 a batch counts as acknowledged when it is written to the socket, and nobody answers.
+Source: `Sender`, `TransactionManager`.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from cluster import events as e
+from cluster.clients.producer.accumulator import UNSENT, Accumulator, ProducerBatch
+from cluster.clients.producer.arrivals import NEVER_US
+from cluster.clients.producer.sender_books import LOOK_ELSEWHERE, SenderBooks
+from cluster.clients.producer.sender_host import SenderHost
+from cluster.clients.producer.sequences import Sequences
+from cluster.network import Connection
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.messages import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    ProduceRequest,
+    ProduceResponse,
+    ProduceResult,
+)
+from cluster.virtual_time import Timer, Waiter
+
+_BROKEN = ProduceResult("", ErrorCode.NETWORK_EXCEPTION)
+_TIMED_OUT = ProduceResult("", ErrorCode.REQUEST_TIMED_OUT)
+
+
+class Sender(SenderBooks):
+    """The thread and its books. `counters` count records (sent, acked, failed), batches and requests."""
+
+    def __init__(self, host: SenderHost, config: Mapping[str, Any], accumulator: Accumulator) -> None:
+        super().__init__(host, config, accumulator)
+        self._timer: Timer | None = None
+        self.restart()
+
+    def restart(self) -> None:
+        """A new process: nothing in flight, no producer id."""
+        self.forget()
+        self._refreshing = self._began = self.closing = False
+        self._draining = self._asked = False  # a look now would disturb it … and somebody asked for one
+        self._drained_open = False  # a batch went that still took records
+        self.polls_since_us = self._host.timeline.now_us  # when it last had nothing more to do than to wait
+        self._held_back = False  # something was ready, but too many requests were in flight
+        self._left_us = NEVER_US  # when the next batch behind one that was just drained is ready
+        self._waiter: Waiter | None = None
+        self._refresh_us = NEVER_US  # when the metadata is too old
+        self._refresh_timer: Timer | None = None  # beside the other, which every batch moves
+
+    def end(self) -> None:
+        """The process is gone."""
+        if self._refresh_timer is not None:
+            self._refresh_timer.cancel()
+            self._refresh_timer = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._waiter = None
+
+    def wake(self) -> None:
+        """There is something to look at.
+
+        What needs no waiting is done in this very turn, as if the thread had run; the thread itself wakes for the rest.
+        """
+        if self._draining:
+            self._asked = True
+            return
+        if not self._host.running or (self._waiter is None and not self._refreshing):
+            return
+        if self._refreshing or self._waiter is None:
+            self.look_at(self._drain_ready(self._host.timeline.now_us))
+            return
+        if not self._must_wait:
+            next_us = self._drain_ready(self._host.timeline.now_us)
+            if not self._must_wait:
+                self.look_at(next_us)
+                return
+        self._waiter.wake()
+
+    @property
+    def _must_wait(self) -> bool:
+        """Whether the next thing to do takes time: metadata, a new epoch, closing."""
+        return self._stale or bool(self._sequences.to_rewrite) or self.closing
+
+    async def run(self) -> None:
+        """The thread, until the producer is closed and everything is sent."""
+        host = self._host
+        timeline = host.timeline
+        await self._refresh()
+        if self._idempotent and host.transactions is None:
+            await self._init_producer_id()
+        self._began = True
+        host.begin_sending()
+        while True:
+            if self._stale:
+                await self._refresh()
+            next_us = self._drain_ready(timeline.now_us)
+            if self.closing and self.idle:
+                host.closed()
+                return
+            if self._stale:
+                next_us = timeline.now_us + host.retry_backoff_us
+            self.look_at(next_us)
+            self._waiter = waiter = timeline.waiter("a batch to send")
+            await host.park(waiter)
+            self._waiter = None
+
+    async def _refresh(self) -> None:
+        """Learn who leads what, and which partitions there are, now and when this will be too old.
+
+        What needs no waiting goes on meanwhile: Kafka's thread does not wait for metadata.
+        """
+        host = self._host
+        self._stale, self._refreshing, self._refresh_us = False, self._began, NEVER_US
+        self.wake()
+        await host.refresh_metadata(host.topics)
+        self._refreshing = False
+        for queue in self._accumulator.queues.values():
+            for batch in queue:
+                if batch.attempts:
+                    self._forgive(batch)
+        self._refresh_us = host.timeline.now_us + self._metadata_age_us
+        if self._refresh_timer is not None:
+            self._refresh_timer.cancel()
+        self._refresh_timer = host.timeline.call_at(self._refresh_us, self.wake)
+
+    def disconnected(self) -> None:
+        """A connection broke or could not be made: somebody else may lead by now (NetworkClient asks for metadata)."""
+        self._stale = True
+        self.wake()
+
+    def look_at(self, at_us: int) -> None:
+        """Wake the sender at an instant, if it would not wake before."""
+        timer = self._timer
+        if timer is not None and timer.pending:
+            if timer.at_us <= at_us:
+                return
+            timer.cancel()
+        if at_us < NEVER_US:
+            self._timer = self._host.timeline.call_at(at_us, self.wake)
+
+    async def _init_producer_id(self) -> None:
+        while True:
+            response: InitProducerIdResponse | None = await self._host.ask(
+                self._host.any_broker(), InitProducerIdRequest()
+            )
+            if response is not None and response.error is ErrorCode.NONE:
+                break
+            self._host.try_another_broker()
+            await self._host.sleep(self._host.retry_backoff_us)
+        self._identify(response.producer_id, response.epoch)
+
+    def identified(self, producer_id: int, epoch: int) -> None:
+        """The transaction coordinator gave an epoch: every sequence begins at 0, and nothing is under way."""
+        self._sequences = Sequences()
+        self._identify(producer_id, epoch)
+
+    def _identify(self, producer_id: int, epoch: int) -> None:
+        self.producer_id, self.epoch = producer_id, epoch
+        self._sequences.epoch = epoch
+        self._host.tell(e.ProducerIdAssigned(producer=self._host.name, producer_id=producer_id, epoch=epoch))
+
+    def _poll_returned(self, now_us: int) -> None:
+        """What the thread finds when it wakes: requests that have timed out, metadata that is too old."""
+        if self._host.overdue:
+            self._host.poll_returned()
+        self.polls_since_us = now_us
+        if now_us >= self._refresh_us:  # asked of any broker, which need not be the one that was asked last
+            self._refresh_us, self._stale = NEVER_US, True
+            self._host.try_another_broker()
+
+    def _drain_ready(self, now_us: int) -> int:
+        """Send what is ready; returns when to look again (NEVER_US: when somebody wakes the sender)."""
+        self._poll_returned(now_us)
+        self._draining = True
+        self._host.pull()
+        self._expire(now_us)
+        self._draining = False
+        in_doubt = self._sequences.resolve(self._settled)
+        if self._sequences.to_rewrite:
+            if self._host.transactions is None:
+                self._tell_in_doubt(in_doubt)
+                self._begin_epoch()
+            else:
+                self._host.transactions.must_bump = True
+                self._host.transaction_failed()
+        next_us = NEVER_US
+        self._held_back, self._drained_open, self._left_us = False, False, NEVER_US
+        ready: dict[int, None] = {}
+        for name, queue in self._accumulator.queues.items():
+            batch = queue[0]
+            leader = self._host.leader_of(name)
+            if leader < 0:
+                self._stale = True
+                continue
+            ready_us = self._accumulator.ready_us(batch, last=len(queue) == 1)
+            if ready_us <= now_us or (self.closing and batch.first_sent_us == UNSENT):
+                if self._in_flight.get(leader, 0) < self._max_in_flight:
+                    ready[leader] = None
+                else:
+                    self._held_back = True
+                    self._wants(leader, now_us, takes=False)
+            elif ready_us < next_us:
+                next_us = min(ready_us, batch.created_us + self._delivery_us)  # it may expire while it backs off
+        for leader in ready:
+            ready_us = self._host.connection_ready_us(leader)
+            self._wants(leader, now_us, takes=ready_us <= now_us)
+            if ready_us <= now_us:
+                self._drain(leader, now_us)
+            else:
+                next_us = min(next_us, ready_us, self._expiry_us())
+        if self._held_back:
+            next_us = min(next_us, self._expiry_us())
+        if self._drained_open:
+            self._host.look_ahead()  # the next record opens a new batch
+        return min(next_us, self._left_us)
+
+    def _expiry_us(self) -> int:
+        """When the first of the batches that stay in the accumulator expires (`RecordAccumulator.nextExpiryTimeMs`)."""
+        oldest_us = min((queue[0].created_us for queue in self._accumulator.queues.values()), default=NEVER_US)
+        return oldest_us + self._delivery_us
+
+    def _drain(self, leader: int, now_us: int) -> None:
+        """One request to a broker: the first batch of each of its partitions, ready or not, that may go."""
+        batches: list[ProducerBatch] = []
+        size = 0
+        transactions = self._host.transactions
+        for name in list(self._accumulator.queues):
+            if self._host.leader_of(name) != leader:
+                continue
+            queue = self._accumulator.queues[name]
+            batch = queue[0]
+            target, count = self._in_flight_to.get(name, (leader, 0))
+            if batch.not_before_us > now_us:
+                continue
+            if self._idempotent and (
+                (count and target != leader) or self._sequences.must_hold(batch, in_flight=count > 0)
+            ):
+                self._held_back = True  # its predecessors are still on their way, to the old leader maybe
+                continue
+            if count and self._max_in_flight == 1:
+                continue  # one at a time keeps the order without idempotence, wherever the leader is now
+            if batches and size + batch.bytes > self._max_request_size:
+                continue
+            if transactions is not None and not transactions.may_send_to(name):
+                self._host.transaction_moved()  # its partition must be added first
+                continue
+            queue.popleft()
+            if self._accumulator.compresses and batch.first_sent_us == UNSENT:
+                self._accumulator.close(batch)
+            left_us = self._accumulator.ready_behind_us(name)
+            if left_us < self._left_us:
+                self._left_us = left_us
+            batches.append(batch)
+            size += batch.bytes
+            self._drained_open = self._drained_open or not batch.full
+            self._in_flight_to[name] = (leader, count + 1)
+        if batches:
+            self._send(leader, batches, size, now_us)
+
+    def _send(self, leader: int, batches: list[ProducerBatch], size: int, now_us: int) -> None:
+        records: dict[str, int] = {}
+        retried: dict[str, int] = {}
+        wire = []
+        counters, transactions = self.counters, self._host.transactions
+        young_us = now_us - self._old_us
+        for batch in batches:
+            if batch.created_us < young_us:
+                self._host.after(batch.created_us + self._delivery_us - now_us, partial(self._expire_in_flight, batch))
+            if batch.first_sent_us == UNSENT:
+                batch.first_sent_us = now_us
+                records[batch.partition] = batch.count
+                counters["sent"] += batch.count
+                counters["batches"] += 1
+            else:
+                retried[batch.partition] = batch.count
+                counters["retries"] += 1
+            if self._idempotent and batch.base_sequence == UNSENT:
+                self._sequences.number(batch)
+            wire.append(batch.on_the_wire(self._host.name, self.producer_id, transactional=transactions is not None))
+        counters["requests"] += 1
+        self._in_flight[leader] = self._in_flight.get(leader, 0) + 1
+        self._host.tell(
+            e.ProduceSent(producer=self._host.name, broker=leader, records=records, retried=retried, bytes=size)
+        )
+        transactional_id = transactions.transactional_id if transactions is not None else None
+        request = ProduceRequest(self._acks, self._request_timeout_ms, wire, transactional_id)
+        connection = self._host.connection(leader)
+        written: ProduceResponse | None = None
+        if self._acks == 0:
+            written = ProduceResponse([ProduceResult(batch.partition, ErrorCode.NONE) for batch in wire])
+        connection.send(request, partial(self._answered, connection, leader, batches), unanswered=written)
+
+    def _expire_in_flight(self, batch: ProducerBatch) -> None:
+        """The time of a batch that was sent late is up: whatever is answered now comes too late.
+
+        Its sequence is in doubt only if it had been sent before (`ProducerBatch.inRetry`).
+        """
+        if self._host.overdue:
+            self._host.poll_returned()
+        if batch.over or batch in self._accumulator.queues.get(batch.partition, ()):
+            return
+        self._landed(batch)
+        self._failed(batch, "TimeoutException", in_doubt=batch.attempts > 0)
+        self._host.transaction_moved()
+        self.wake()
+
+    # --- answers ------------------------------------------------------------------------------------------------------
+
+    def _answered(
+        self, connection: Connection, leader: int, batches: list[ProducerBatch], response: ProduceResponse | None
+    ) -> None:
+        self._in_flight[leader] -= 1
+        unanswered = _TIMED_OUT if connection.timed_out else _BROKEN
+        again: list[tuple[ProducerBatch, ErrorCode]] = []
+        self._draining, self._asked = True, False
+        for place, batch in enumerate(batches):
+            if batch.over:  # its time was up before
+                continue
+            self._landed(batch)
+            result = response.results[place] if response is not None else unanswered
+            if result.error is ErrorCode.NONE:
+                self._acknowledged(batch, result.base_offset, result.duplicate)
+            elif result.error is ErrorCode.MESSAGE_TOO_LARGE and batch.count > 1:
+                self._split(batch, result.error)
+                self._asked = True
+            elif self._can_retry(batch, result.error):
+                again.append((batch, result.error))
+            else:
+                self._stale = self._stale or result.error in LOOK_ELSEWHERE
+                self._failed(batch, result.error.name, disconnected_from=UNSENT if response is not None else leader)
+        for batch, error in again:
+            self._retry(batch, error, leader, answered=response is not None)
+        self._draining = False
+        if self._host.transactions is not None:
+            self._host.transaction_moved()
+        if (
+            self._asked
+            or again
+            or self._held_back
+            or self._host.overdue
+            or self._sequences.unresolved
+            or self._sequences.to_rewrite
+            or self.closing
+        ):
+            self.wake()
+
+    def _can_retry(self, batch: ProducerBatch, error: ErrorCode) -> bool:
+        """Whether a refused batch is sent again. Source: `Sender.canRetry`, `TransactionManager.canRetry`."""
+        helps = error.retriable
+        if error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:  # a new epoch helps, which no transaction survives
+            helps = not self._sequences.out_of_order(batch) or self._host.transactions is None
+        return helps and batch.attempts < self._retries
+
+    def _begin_epoch(self) -> None:
+        """Raise the epoch for partitions that need it and have nothing in flight."""
+        ready = [name for name in self._sequences.to_rewrite if name not in self._in_flight_to]
+        if not ready:
+            return
+        self._identify(self.producer_id, self.epoch + 1)
+        self._sequences.begin_epoch(self.epoch, ready)
+        for name in ready:
+            for batch in self._accumulator.queues.get(name, ()):
+                batch.base_sequence = UNSENT

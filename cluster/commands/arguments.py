@@ -1,0 +1,119 @@
+"""Kinds of words in a command: how each is read, written, checked against the names of a cluster, and completed."""
+
+import re
+from collections.abc import Callable
+
+import msgspec
+
+from cluster.commands.cluster_names import Names
+from cluster.config import format_duration, nearest, parse_duration
+from cluster.protocol.names import TopicPartition
+
+MOST_DIGITS = 100
+
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+
+API_NAMES = (
+    "Produce", "Fetch", "ListOffsets", "Metadata", "OffsetCommit", "OffsetFetch", "FindCoordinator", "JoinGroup",
+    "Heartbeat", "LeaveGroup", "SyncGroup", "InitProducerId", "OffsetForLeaderEpoch", "AddPartitionsToTxn",
+    "AddOffsetsToTxn", "EndTxn", "TxnOffsetCommit", "ConsumerGroupHeartbeat",
+)  # fmt: skip
+"""Kafka's names of the requests whose responses can be lost, in the order of their API keys."""
+
+
+class WordKind(msgspec.Struct, frozen=True):
+    """One kind of word: its `label` in a usage line, an `example`, and what can be done with it.
+
+    `read(text)` raises ValueError with a reason; `write(value)` is its inverse; `known(names)` lists the right words,
+    None when any word of the right form will do. `quoted`: the word is written in quotation marks.
+    """
+
+    label: str
+    read: Callable[[str], object]
+    write: Callable[[object], str] = str
+    known: Callable[[Names], tuple[str, ...]] | None = None
+    what: str = ""
+    quoted: bool = False
+
+
+def _name(text: str) -> str:
+    if not _NAME.fullmatch(text):
+        raise ValueError(f"{text[:80]!r} is not a name")
+    return text
+
+
+def _at_least(low: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS and int(text) >= low):
+            raise ValueError(f"{text[:80]!r} is not a whole number of at least {low}")
+        return int(text)
+
+    return read
+
+
+def _topics(text: str) -> tuple[str, ...]:
+    topics = tuple(_name(topic) for topic in text.split(","))
+    for index, topic in enumerate(topics):
+        if topic in topics[:index]:
+            raise ValueError(f"{topic} stands there twice")
+    return topics
+
+
+def _partition(text: str) -> TopicPartition:
+    return TopicPartition.parse(_name(text))
+
+
+def _duration(value: object) -> str:
+    assert isinstance(value, int)
+    return format_duration(value)
+
+
+def _comma_separated(value: object) -> str:
+    assert isinstance(value, tuple)
+    return ",".join(value)
+
+
+def _api_names(_: Names) -> tuple[str, ...]:
+    return API_NAMES
+
+
+KINDS: dict[str, WordKind] = {
+    "process": WordKind("NAME", _name, known=Names.processes, what="broker, member or producer"),
+    "broker": WordKind("BROKER", _name, known=lambda names: names.brokers, what="broker"),
+    "member": WordKind("MEMBER", _name, known=Names.members, what="member"),
+    "producer": WordKind("PRODUCER", _name, known=lambda names: tuple(_producers(names)), what="producer"),
+    "client": WordKind("CLIENT", _name, known=Names.clients, what="member or producer"),
+    "group": WordKind("GROUP", _name, known=lambda names: tuple(names.groups), what="group"),
+    "topic": WordKind("TOPIC", _name, known=lambda names: tuple(names.topics), what="topic"),
+    "topics": WordKind("TOPIC,…", _topics, _comma_separated, known=lambda names: tuple(names.topics), what="topic"),
+    "partition": WordKind("TOPIC-P", _partition, known=Names.partitions, what="partition"),
+    "scope": WordKind("SCOPE", _name, known=Names.scopes, what="topic, group, producer, broker or cluster"),
+    "api": WordKind("API", _name, known=_api_names, what="API"),
+    "key": WordKind("KEY", _name),
+    "value": WordKind("VALUE", str),
+    "duration": WordKind("DURATION", parse_duration, _duration),
+    "number": WordKind("N", _at_least(0)),
+    "count": WordKind("N", _at_least(1)),
+    "offset": WordKind("OFFSET", _at_least(0)),
+    "text": WordKind('"TEXT"', str, quoted=True),
+}
+
+
+def _producers(names: Names) -> list[str]:
+    return [instance for instances in names.producers.values() for instance in instances]
+
+
+def unknown(kind: WordKind, value: object, names: Names) -> tuple[str, str | None] | None:
+    """Why a word that was read names nothing that exists, and the nearest right word; None when it does."""
+    if kind.known is None:
+        return None
+    known = kind.known(names)
+    words = value if isinstance(value, tuple) and not isinstance(value, TopicPartition) else (str(value),)
+    for word in words:
+        if word in known:
+            continue
+        instances = names.instances_of(word)
+        if instances and kind.label in ("NAME", "MEMBER", "PRODUCER", "CLIENT"):
+            return f"{word} is {len(instances)} processes: name one of them", instances[0]
+        return f"no {kind.what} is named {word}", nearest(word, known)
+    return None

@@ -1,0 +1,280 @@
+"""The grammar of command text: forms written as patterns, and the one matcher that reads, writes and completes them.
+
+A pattern is the text of a command with slots: `slow <member:member> to <to_us:duration> [for <for_us:duration>]`. A
+slot names a field of the command's struct and the kind of its word (`cluster.commands.arguments`); what stands in `[ ]`
+may be left out and begins with a word of its own. Every form is tried; what fails furthest on is reported, unless some
+form would match with a word spelled slightly otherwise: then that word is.
+"""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from cluster.commands.arguments import KINDS, WordKind
+from cluster.config import brief, nearest
+from cluster.protocol.names import TopicPartition
+
+_PATTERN = re.compile(r"\[|\]|<(\w+):(\w+)>|[^\s\[\]<]+")
+_TOKEN = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|(->)|((?:(?!->)[^\s"])+))', re.DOTALL)
+
+
+class CommandError(ValueError):
+    """A command text that cannot be understood or names what is not there.
+
+    `message`: the reason; `column`: where it is, counted from 0; `suggestion`: the nearest right word, if there is one.
+    """
+
+    def __init__(self, message: str, column: int, suggestion: str | None = None) -> None:
+        message = brief(message)
+        self.message, self.column, self.suggestion = message, column, suggestion
+        super().__init__(f"{message} (did you mean {suggestion}?)" if suggestion else message)
+
+
+class Token(msgspec.Struct, frozen=True):
+    """One word of a command's text and the column where it begins."""
+
+    text: str
+    column: int
+    quoted: bool = False
+
+
+class Slot(msgspec.Struct, frozen=True):
+    """A place in a pattern that a word of some kind fills; `field` is the struct's (`partition`: also `topic`)."""
+
+    field: str
+    kind: WordKind
+
+
+Part = str | Slot
+
+
+class Form(msgspec.Struct, frozen=True):
+    """One way to write one command: the struct it makes, the pattern, what the pattern fixes, and one line of help."""
+
+    command: type[msgspec.Struct]
+    pattern: str
+    hint: str
+    fixed: dict[str, object] = {}
+
+    @property
+    def required(self) -> list[Part]:
+        """The parts that must be written."""
+        return parts_of(self.pattern)[0]
+
+    @property
+    def optional(self) -> list[list[Part]]:
+        """The runs of parts that may be left out, each beginning with a word."""
+        return parts_of(self.pattern)[1]
+
+    @property
+    def usage(self) -> str:
+        """The form as a person reads it: `kill NAME [for DURATION]`."""
+        if self.pattern not in _usages:
+            written = " ".join(_shown(part) for part in self.required)
+            runs = (f"[{' '.join(_shown(part) for part in run)}]" for run in self.optional)
+            _usages[self.pattern] = " ".join([written, *runs])
+        return _usages[self.pattern]
+
+
+class Match(msgspec.Struct):
+    """How far a form went through some words: what it read, and, if it failed, where, why and what it wanted there."""
+
+    form: Form
+    values: dict[str, object]
+    columns: list[tuple[Slot, object, int]]
+    failed_at: int | None = None
+    reason: str = ""
+    wanted: Part | None = None
+    misspelled: tuple[Token, str] | None = None
+
+
+_usages: dict[str, str] = {}
+_parts: dict[str, tuple[list[Part], list[list[Part]]]] = {}
+
+
+def parts_of(pattern: str) -> tuple[list[Part], list[list[Part]]]:
+    """A pattern's required parts and its optional runs; parsed once for each pattern."""
+    if pattern not in _parts:
+        required: list[Part] = []
+        optional: list[list[Part]] = []
+        into = required
+        for match in _PATTERN.finditer(pattern):
+            if match[0] == "[":
+                into = []
+                optional.append(into)
+            elif match[0] == "]":
+                into = required
+            else:
+                into.append(Slot(match[1], KINDS[match[2]]) if match[1] else match[0])
+        _parts[pattern] = required, optional
+    return _parts[pattern]
+
+
+def tokens_of(text: str) -> list[Token]:
+    """Split a command's text into words; `broker 2` becomes `broker-2`, and a list with blanks after commas one word.
+
+    Raises CommandError for a quotation mark that is never closed.
+    """
+    tokens: list[Token] = []
+    position, end = 0, len(text.rstrip())
+    while position < end:
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise CommandError("this quotation mark is never closed", text.index('"', position))
+        column = match.start(match.lastindex or 0)
+        if match[1] is not None:
+            tokens.append(Token(re.sub(r"\\(.)", r"\1", match[1], flags=re.DOTALL), column - 1, quoted=True))
+        else:
+            _append(tokens, Token(match[0].lstrip(), column))
+        position = match.end()
+    return tokens
+
+
+def _append(tokens: list[Token], token: Token) -> None:
+    before = tokens[-1] if tokens else None
+    if before is not None and not before.quoted and before.text == "broker" and token.text.isdigit():
+        tokens[-1] = Token(f"broker-{token.text}", before.column)
+    elif before is not None and not before.quoted and before.text.endswith(",") and len(before.text) > 1:
+        tokens[-1] = Token(before.text + token.text, before.column)
+    else:
+        tokens.append(token)
+
+
+def match_form(form: Form, tokens: list[Token], *, tolerant: bool = False) -> Match:
+    """Read words by one form; `tolerant` accepts words of the pattern that are spelled slightly otherwise."""
+    match = Match(form, dict(form.fixed), [])
+    position = _match_run(match, form.required, tokens, 0, tolerant=tolerant)
+    runs = list(form.optional)
+    while match.failed_at is None and position < len(tokens):
+        run = next((run for run in runs if _is_word(run[0], tokens[position], tolerant=tolerant)), None)
+        if run is None:
+            match.failed_at = position
+            match.reason = f"`{tokens[position].text}` is too much here: {form.usage}"
+            match.wanted = runs[0][0] if runs else None
+            break
+        runs = runs[runs.index(run) + 1 :]
+        position = _match_run(match, run, tokens, position, tolerant=tolerant)
+    return match
+
+
+def _is_word(part: Part, token: Token, *, tolerant: bool) -> bool:
+    if not isinstance(part, str) or token.quoted:
+        return False
+    return token.text == part or (tolerant and nearest(token.text, (part,)) is not None)
+
+
+def _match_run(match: Match, run: list[Part], tokens: list[Token], position: int, *, tolerant: bool) -> int:
+    for part in run:
+        token = tokens[position] if position < len(tokens) else None
+        reason = None
+        if token is None:
+            reason = f"{_shown(part)} is missing: {match.form.usage}"
+        elif isinstance(part, str):
+            if not _is_word(part, token, tolerant=tolerant):
+                reason = f"expected `{part}` here, not `{token.text}`: {match.form.usage}"
+            elif token.text != part and match.misspelled is None:
+                match.misspelled = token, part
+        else:
+            reason = _fill(match, part, token)
+        if reason is not None:
+            match.failed_at, match.reason, match.wanted = position, reason, part
+            return position
+        position += 1
+    return position
+
+
+def _fill(match: Match, slot: Slot, token: Token) -> str | None:
+    if slot.kind.quoted and not token.quoted:
+        return f"{slot.kind.label} is written in quotation marks"
+    try:
+        value = slot.kind.read(token.text)
+    except ValueError as error:
+        return str(error)
+    match.columns.append((slot, value, token.column))
+    if isinstance(value, TopicPartition):
+        match.values["topic"] = value.topic
+        value = value.partition
+    match.values[slot.field] = value
+    return None
+
+
+def read(forms: tuple[Form, ...], text: str) -> Match:
+    """The form that matches the whole text, with what it read. Raises CommandError."""
+    tokens = tokens_of(text)
+    if not tokens:
+        raise CommandError("there is no command here", 0)
+    failures = []
+    for form in forms:
+        match = match_form(form, tokens)
+        if match.failed_at is None:
+            return match
+        failures.append(match)
+    raise _explain(forms, tokens, failures, len(text.rstrip()))
+
+
+def _explain(forms: tuple[Form, ...], tokens: list[Token], failures: list[Match], end: int) -> CommandError:
+    tolerant = [match_form(form, tokens, tolerant=True) for form in forms]
+    guesses = {
+        match.misspelled[1]: match for match in tolerant if match.failed_at is None and match.misspelled is not None
+    }
+    for match in guesses.values():
+        assert match.misspelled is not None
+        token, word = match.misspelled
+        if nearest(token.text, guesses) == word:
+            return CommandError(f"`{token.text}` is not a word of this command: {match.form.usage}", token.column, word)
+    furthest = max(match.failed_at or 0 for match in failures)
+    if furthest == 0:
+        first = tokens[0]
+        words = [str(form.required[0]) for form in forms]
+        return CommandError(f"there is no command `{first.text}`", first.column, nearest(first.text, words))
+    there = [match for match in failures if match.failed_at == furthest]
+    if furthest >= len(tokens):
+        usages = " or ".join(dict.fromkeys(match.form.usage for match in there))
+        return CommandError(f"something is missing: {usages}", end)
+    token = tokens[furthest]
+    words = [match.wanted for match in there if isinstance(match.wanted, str)]
+    said = next((match for match in there if isinstance(match.wanted, Slot)), None)
+    if said is None and len(set(words)) > 1:
+        one_of, usages = "` or `".join(dict.fromkeys(words)), " or ".join(match.form.usage for match in there)
+        reason = f"expected `{one_of}` here, not `{token.text}`: {usages}"
+        return CommandError(reason, token.column, nearest(token.text, words))
+    return CommandError((said or there[0]).reason, token.column, nearest(token.text, words))
+
+
+def write(form: Form, values: dict[str, object], defaults: dict[str, object]) -> str:
+    """The canonical text of a command: the form's words, and those optional runs whose value is not the default."""
+    words = [_written(part, values) for part in form.required]
+    for run in form.optional:
+        if any(isinstance(part, Slot) and values[part.field] != defaults.get(part.field) for part in run):
+            words += [_written(part, values) for part in run]
+    return " ".join(words)
+
+
+def _written(part: Part, values: dict[str, object]) -> str:
+    if isinstance(part, str):
+        return part
+    if part.kind is KINDS["partition"]:
+        return f"{values['topic']}-{values[part.field]}"
+    text = part.kind.write(values[part.field])
+    plain = _TOKEN.fullmatch(text)
+    if part.kind.quoted or plain is None or plain[3] != text or text.endswith(",") or text == "broker":
+        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    return text
+
+
+def _shown(part: Part) -> str:
+    return part if isinstance(part, str) else part.kind.label
+
+
+def wanted_after(forms: tuple[Form, ...], tokens: list[Token]) -> Iterator[tuple[Form, Part]]:
+    """Every part that could follow these whole words, form by form."""
+    for form in forms:
+        match = match_form(form, tokens)
+        if match.failed_at is not None:
+            if match.failed_at == len(tokens) and match.wanted is not None:
+                yield form, match.wanted
+            continue
+        written = {token.text for token in tokens}
+        yield from ((form, run[0]) for run in form.optional if str(run[0]) not in written)

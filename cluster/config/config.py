@@ -1,0 +1,301 @@
+"""Kafka's configuration: defaults, overrides, and the checks that Kafka itself makes when a client or broker starts.
+
+Configurations are plain dictionaries keyed by Kafka's names, values in Kafka's own units (ms and bytes as integers,
+lists as tuples, None for a key that is not set). The table of keys is `cluster.config.keys`.
+"""
+
+from collections.abc import Mapping
+
+from cluster.config.keys import CONFIG_KEYS, TOPIC_FALLBACK, ConfigKey, Scope, Value
+from cluster.config.suggestions import brief, nearest
+from cluster.config.units import parse_iso_duration
+
+__all__ = [
+    "CONFIG_KEYS",
+    "ConfigError",
+    "ConfigKey",
+    "Scope",
+    "Value",
+    "broker_number",
+    "coerce",
+    "cross_errors",
+    "defaults",
+    "find",
+    "in_flight_keys",
+    "is_dotted",
+    "resolve",
+    "resolve_topic",
+    "scopes_of",
+]
+
+_BY_SCOPE: dict[Scope, dict[str, ConfigKey]] = {"broker": {}, "topic": {}, "producer": {}, "consumer": {}}
+for _entry in CONFIG_KEYS:
+    _BY_SCOPE[_entry.scope][_entry.name] = _entry
+
+MOST_DIGITS = 20
+"""Of a whole number in a text: no key of Kafka's takes one of more."""
+
+ELSEWHERE = {
+    "transactional.id": 'it is `transactions = { id = "…" }` of the producer, or a group\'s `commit = "transaction"`',
+    "group.id": "it is the group's name",
+    "client.id": "it is the instance's name",
+    "broker.id": "it is the broker's place in [cluster] brokers",
+    "bootstrap.servers": "every client knows every broker",
+}
+"""Keys that a scenario says in another way."""
+
+
+class ConfigError(ValueError):
+    """A configuration that Kafka would refuse: the `key`, the reason, and the nearest right word if there is one."""
+
+    def __init__(self, key: str, reason: str, suggestion: str | None = None) -> None:
+        reason = brief(reason)
+        self.key, self.reason, self.suggestion = key, reason, suggestion
+        super().__init__(f"{reason} (did you mean {suggestion}?)" if suggestion else reason)
+
+
+def find(scope: Scope, name: str) -> ConfigKey:
+    """The key of this name in a scope. Raises ConfigError with the nearest right word."""
+    key = _BY_SCOPE[scope].get(name)
+    if key is not None:
+        return key
+    if name in ELSEWHERE:
+        raise ConfigError(name, f"{name} is not configured here: {ELSEWHERE[name]}")
+    if scope == "broker" and name in TOPIC_FALLBACK:
+        raise ConfigError(name, f"{name} is a topic key, not a broker key", TOPIC_FALLBACK[name])
+    others = [other for other in scopes_of(name) if other != scope]
+    if others:
+        raise ConfigError(name, f"{name} is a {' and '.join(others)} key, not a {scope} key")
+    raise ConfigError(name, f"unknown {scope} configuration key {name}", nearest(name, _BY_SCOPE[scope]))
+
+
+def scopes_of(name: str) -> tuple[Scope, ...]:
+    """The scopes that have a key of this name, in the order broker, topic, producer, consumer; empty when none has."""
+    return tuple(scope for scope, keys in _BY_SCOPE.items() if name in keys)
+
+
+def in_flight_keys(scope: Scope) -> tuple[str, ...]:
+    """The keys of a scope that `set` changes at once in a running cluster."""
+    return tuple(key.name for key in _BY_SCOPE[scope].values() if key.in_flight)
+
+
+def defaults(scope: Scope) -> dict[str, Value]:
+    """Kafka's default for every key of a scope."""
+    return {key.name: key.default for key in _BY_SCOPE[scope].values()}
+
+
+def broker_number(config: Mapping[str, object], name: str) -> int:
+    """A broker key that is a whole number, of a configuration that may lack it: then it is Kafka's default."""
+    value = config.get(name, _BY_SCOPE["broker"][name].default)
+    assert isinstance(value, int)
+    return value
+
+
+def resolve(scope: Scope, overrides: Mapping[str, Value]) -> dict[str, Value]:
+    """Every key of a scope with its value: the defaults, the overrides, and what Kafka derives from them.
+
+    Derived as Kafka does (ProducerConfig): an idempotence nobody asked for goes off with acks other than all or no
+    retries; a delivery timeout nobody set grows to linger + request timeout. Raises ConfigError for the first mistake.
+    """
+    values = _merged(scope, {name: coerce(scope, name, value) for name, value in overrides.items()})
+    for error in _cross(scope, values, overrides):
+        raise error
+    return values
+
+
+def resolve_topic(cluster: Mapping[str, Value], overrides: Mapping[str, Value]) -> dict[str, Value]:
+    """A topic's configuration: its own overrides, else the broker's key it falls back to, else Kafka's default.
+
+    `cluster`: overrides of broker keys. Source: LogConfig, `log.retention.ms` before `log.retention.hours`.
+    """
+    broker = resolve("broker", cluster)
+    values = defaults("topic")
+    for name, fallback in TOPIC_FALLBACK.items():
+        if broker[fallback] is not None:
+            values[name] = broker[fallback]
+    for name, setting, hours in (
+        ("retention.ms", broker["log.retention.ms"], broker["log.retention.hours"]),
+        ("segment.ms", None, broker["log.roll.hours"]),
+    ):
+        if setting is None and isinstance(hours, int):
+            values[name] = hours * 3_600_000 if hours >= 0 else -1
+    return values | {name: coerce("topic", name, value) for name, value in overrides.items()}
+
+
+def cross_errors(scope: Scope, overrides: Mapping[str, Value]) -> list[ConfigError]:
+    """What does not fit together among keys that are each right alone (all of it); `overrides` must be coerced."""
+    return _cross(scope, _merged(scope, overrides), overrides)
+
+
+def coerce(scope: Scope, name: str, raw: object) -> Value:
+    """A value as it stands in a file or a command, in the key's own type and unit.
+
+    Numbers and booleans may be text. Raises ConfigError for an unknown key, a wrong type or a value out of bounds.
+    """
+    key = find(scope, name)
+    if raw is None and key.default is None:
+        return None
+    match key.kind:
+        case "bool":
+            return _boolean(key, raw)
+        case "float":
+            return _number(key, raw)
+        case "list":
+            return _list(key, raw)
+        case "string":
+            return _string(key, raw)
+        case "enum":
+            return _choice(key, str(raw) if isinstance(raw, str | int) and not isinstance(raw, bool) else raw)
+        case _:
+            return _integer(key, raw)
+
+
+def _boolean(key: ConfigKey, raw: object) -> bool:
+    if isinstance(raw, bool):
+        return raw
+    if raw in ("true", "false"):
+        return raw == "true"
+    raise ConfigError(key.name, f"{key.name} is true or false, not {_shown(raw)}")
+
+
+def _integer(key: ConfigKey, raw: object) -> int:
+    digits = raw.removeprefix("-") if isinstance(raw, str) else ""
+    if isinstance(raw, str) and digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS:
+        raw = int(raw)
+    if not isinstance(raw, int) or isinstance(raw, bool):
+        unit = f" of {key.unit}" if key.unit else ""
+        raise ConfigError(key.name, f"{key.name} is a whole number{unit}, not {_shown(raw)}")
+    _within(key, raw)
+    return raw
+
+
+def _number(key: ConfigKey, raw: object) -> float:
+    wrong = ConfigError(key.name, f"{key.name} is a number, not {_shown(raw)}")
+    if isinstance(raw, bool) or not isinstance(raw, str | int | float):
+        raise wrong
+    try:
+        value = float(raw)
+    except (ValueError, OverflowError):
+        raise wrong from None
+    _within(key, value)
+    return value
+
+
+def _within(key: ConfigKey, value: float) -> None:
+    unit = f" {key.unit}" if key.unit else ""
+    if key.low is not None and not value >= key.low:
+        raise ConfigError(key.name, f"{key.name} is at least {key.low}{unit}, not {_shown(value)}")
+    if key.high is not None and not value <= key.high:
+        raise ConfigError(key.name, f"{key.name} is at most {key.high}{unit}, not {_shown(value)}")
+
+
+def _string(key: ConfigKey, raw: object) -> str:
+    if not isinstance(raw, str):
+        raise ConfigError(key.name, f"{key.name} is text, not {_shown(raw)}")
+    return raw
+
+
+def _choice(key: ConfigKey, raw: object) -> str:
+    if isinstance(raw, str) and any(raw == word or (word[-1] == ":" and raw.startswith(word)) for word in key.choices):
+        if raw.startswith("by_duration:"):
+            try:
+                parse_iso_duration(raw.removeprefix("by_duration:"))
+            except ValueError as error:
+                raise ConfigError(key.name, f"{key.name}: {error}") from None
+        return "all" if key.name == "acks" and raw == "-1" else raw
+    known = ", ".join(word + ("…" if word[-1] == ":" else "") for word in key.choices)
+    suggestion = nearest(raw, key.choices) if isinstance(raw, str) else None
+    raise ConfigError(key.name, f"{key.name} is one of {known}, not {_shown(raw)}", suggestion)
+
+
+def _list(key: ConfigKey, raw: object) -> tuple[str, ...]:
+    words = raw.split(",") if isinstance(raw, str) else raw
+    if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words) or not words:
+        raise ConfigError(key.name, f"{key.name} is a list of words, not {_shown(raw)}")
+    if key.name == "partition.assignment.strategy":
+        return tuple(word.strip() if is_dotted(word.strip()) else _choice(key, word.strip()) for word in words)
+    return tuple(_choice(key, word.strip()) for word in words)
+
+
+def is_dotted(name: str) -> bool:
+    """Whether a name is a class by its path, `mypackage.module.ClassName`: an assignor of one's own."""
+    words = name.split(".")
+    return len(words) > 1 and all(word.isidentifier() for word in words)
+
+
+def _shown(raw: object) -> str:
+    text = str(raw).lower() if isinstance(raw, bool) else repr(raw)
+    return text if len(text) <= 80 else f"{text[:80]}…"
+
+
+def _merged(scope: Scope, overrides: Mapping[str, Value]) -> dict[str, Value]:
+    values = defaults(scope) | dict(overrides)
+    if scope == "producer":
+        asked = "enable.idempotence" in overrides
+        if not asked and (values["acks"] != "all" or values["retries"] == 0):
+            values["enable.idempotence"] = False
+        if "delivery.timeout.ms" not in overrides:
+            at_least = _int(values, "linger.ms") + _int(values, "request.timeout.ms")
+            values["delivery.timeout.ms"] = max(_int(values, "delivery.timeout.ms"), at_least)
+    return values
+
+
+def _int(values: Mapping[str, Value], name: str) -> int:
+    value = values[name]
+    assert isinstance(value, int)
+    return value
+
+
+def _cross(scope: Scope, values: Mapping[str, Value], overrides: Mapping[str, Value]) -> list[ConfigError]:
+    match scope:
+        case "consumer":
+            return _consumer_errors(values, overrides)
+        case "producer":
+            return _producer_errors(values)
+        case "broker":
+            return _broker_errors(values, overrides)
+        case "topic":
+            return []
+
+
+def _consumer_errors(values: Mapping[str, Value], overrides: Mapping[str, Value]) -> list[ConfigError]:
+    if values["group.protocol"] == "consumer":
+        broker_side = ("session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy")
+        reason = "cannot be set with group.protocol=consumer: the broker decides it"
+        return [ConfigError(name, f"{name} {reason}") for name in broker_side if name in overrides]
+    heartbeat, session = _int(values, "heartbeat.interval.ms"), _int(values, "session.timeout.ms")
+    if heartbeat < session:
+        return []
+    key = "heartbeat.interval.ms" if "heartbeat.interval.ms" in overrides else "session.timeout.ms"
+    return [ConfigError(key, f"heartbeat.interval.ms ({heartbeat}) must be below session.timeout.ms ({session})")]
+
+
+def _producer_errors(values: Mapping[str, Value]) -> list[ConfigError]:
+    errors = []
+    linger, request = _int(values, "linger.ms"), _int(values, "request.timeout.ms")
+    if _int(values, "delivery.timeout.ms") < linger + request:
+        reason = f"must be at least linger.ms + request.timeout.ms ({linger} + {request})"
+        errors.append(ConfigError("delivery.timeout.ms", f"delivery.timeout.ms {reason}"))
+    if values["enable.idempotence"]:
+        if values["acks"] != "all":
+            errors.append(ConfigError("acks", "enable.idempotence needs acks=all"))
+        if values["retries"] == 0:
+            errors.append(ConfigError("retries", "enable.idempotence needs retries above 0"))
+        if _int(values, "max.in.flight.requests.per.connection") > 5:
+            name = "max.in.flight.requests.per.connection"
+            errors.append(ConfigError(name, f"enable.idempotence needs {name} of at most 5"))
+    return errors
+
+
+def _broker_errors(values: Mapping[str, Value], overrides: Mapping[str, Value]) -> list[ConfigError]:
+    errors = []
+    for low, high, word in (
+        ("group.min.session.timeout.ms", "group.max.session.timeout.ms", "at most"),
+        ("replica.fetch.wait.max.ms", "replica.lag.time.max.ms", "at most"),
+        ("broker.heartbeat.interval.ms", "broker.session.timeout.ms", "below"),
+    ):
+        small, large = _int(values, low), _int(values, high)
+        if small > large or (word == "below" and small == large):
+            key = high if high in overrides and low not in overrides else low
+            errors.append(ConfigError(key, f"{low} ({small}) must be {word} {high} ({large})"))
+    return errors

@@ -1,0 +1,1 @@
+"""The controller: broker registrations, leader elections and ISR changes."""

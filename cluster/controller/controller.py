@@ -1,0 +1,289 @@
+"""The active controller: which brokers are in, who leads what, and who is in sync.
+
+Theory of operation. Brokers register, send heartbeats, and are fenced when silent for `broker.session.timeout.ms`; a
+fenced broker leaves every ISR and loses its leaderships. Each change of leader raises the partition's leader epoch.
+The metadata log's quorum is not modelled: this state survives its host, and the next controller goes on with it,
+giving every broker a fresh session. Plain rules; the broker that hosts it carries its words.
+Source: `ClusterControlManager`, `BrokerHeartbeatManager`, `ReplicationControlManager`.
+"""
+
+from collections.abc import Callable, Iterable
+
+from cluster.controller.elections import NO_LEADER, ElectionKind, elect, isr_without
+from cluster.events import BrokerFenced, BrokerUnfenced, Event, IsrChanged, LeaderElected
+from cluster.protocol.messages import PartitionMetadata
+from cluster.protocol.names import topic_of
+
+PRODUCER_IDS_IN_BLOCK = 1_000
+CONTROLLED_SHUTDOWN = "controlled shutdown"
+
+
+class NotElected(Exception):  # noqa: N818 - an answer of ElectLeaders, not an error of ours
+    """An election that an operator asked for changes nothing; the message is Kafka's error code and why."""
+
+
+class Registration:
+    """A broker as the controller knows it; `shutting_down` while a controlled shutdown is under way.
+
+    `in_session`: its last contact is not older than its session, also when it has stopped cleanly since.
+    `metadata_version`: the newest that it says it has; `shutdown_version`: the one that took its leaderships away.
+    """
+
+    __slots__ = (
+        "broker",
+        "epoch",
+        "fenced",
+        "in_session",
+        "last_contact_us",
+        "metadata_version",
+        "shutdown_version",
+        "shutting_down",
+    )
+
+    def __init__(self, broker: int) -> None:
+        self.broker = broker
+        self.epoch, self.fenced, self.last_contact_us, self.shutting_down = -1, True, 0, False
+        self.in_session, self.metadata_version, self.shutdown_version = False, 0, 0
+
+
+class Controller:
+    """The cluster's metadata and the rules that change it. `session_timeout_us`: `broker.session.timeout.ms`.
+
+    `unclean_topics`: those whose leader may be taken from outside the ISR (`unclean.leader.election.enable`).
+    """
+
+    def __init__(self, brokers: Iterable[int], session_timeout_us: int, tell: Callable[[Event], None]) -> None:
+        self.session_timeout_us = session_timeout_us
+        self._tell = tell
+        self.unclean_topics: dict[str, bool] = {}
+        self.brokers = {broker: Registration(broker) for broker in brokers}
+        self.partitions: dict[str, PartitionMetadata] = {}
+        self._next_epoch = 0
+        self._next_producer_id = 0
+
+    def producer_ids(self) -> int:
+        """The first of a block of producer ids for one broker (AllocateProducerIds)."""
+        first = self._next_producer_id
+        self._next_producer_id += PRODUCER_IDS_IN_BLOCK
+        return first
+
+    def live(self) -> tuple[int, ...]:
+        """Brokers that may be in ISRs: registered, not fenced, and not about to stop."""
+        return tuple(broker for broker in self.brokers if self._eligible(broker))
+
+    def _eligible(self, broker: int) -> bool:
+        registration = self.brokers[broker]
+        return not registration.fenced and not registration.shutting_down
+
+    def create(self, partition: str, replicas: tuple[int, ...]) -> None:
+        """A new partition: every replica of a live broker is in sync, the first of them leads. One is live at least."""
+        live = tuple(broker for broker in replicas if self._eligible(broker))
+        self._elected(partition, PartitionMetadata(live[0], 0, replicas, live), "created")
+
+    def _elected(self, partition: str, metadata: PartitionMetadata, reason: str) -> None:
+        self.partitions[partition] = metadata
+        self._tell(
+            LeaderElected(
+                partition=partition,
+                leader=metadata.leader,
+                leader_epoch=metadata.leader_epoch,
+                replicas=metadata.replicas,
+                isr=metadata.isr,
+                reason=reason,
+            )
+        )
+
+    # --- brokers come and go --------------------------------------------------------------------------------------
+
+    def register(self, broker: int, now_us: int) -> list[str] | None:
+        """A started broker asks to be let in: the partitions that change, or None while its old session is valid.
+
+        Kafka answers DUPLICATE_BROKER_REGISTRATION then, and the broker tries again. A clean stop ends no session.
+        Source: `ClusterControlManager.registerBroker`.
+        """
+        registration = self.brokers[broker]
+        if registration.in_session:
+            return None
+        self._next_epoch += 1
+        registration.epoch, registration.fenced, registration.in_session = self._next_epoch, False, True
+        registration.shutting_down, registration.last_contact_us = False, now_us
+        registration.metadata_version = 0
+        self._tell(BrokerUnfenced(broker=broker, broker_epoch=registration.epoch))
+        changed = []
+        for name, metadata in self.partitions.items():
+            may_lead = broker in metadata.isr or (broker in metadata.replicas and self._unclean(name))
+            if metadata.leader == NO_LEADER and may_lead:
+                changed.append(name)
+                self._elect(name, metadata, metadata.isr, "broker returned")
+        return changed
+
+    def _unclean(self, partition: str) -> bool:
+        return self.unclean_topics.get(topic_of(partition), False)
+
+    def heartbeat(self, broker: int, epoch: int, now_us: int, metadata_version: int) -> bool:
+        """A broker is alive; false when it is fenced (or an older life of its), and has to register again."""
+        registration = self.brokers[broker]
+        if registration.epoch == epoch:
+            registration.last_contact_us, registration.metadata_version = now_us, metadata_version
+        return registration.epoch == epoch and not registration.fenced
+
+    def take_over(self, now_us: int) -> None:
+        """A new active controller: it has no heartbeat yet, so every session of a live broker begins anew."""
+        for registration in self.brokers.values():
+            registration.last_contact_us, registration.in_session = now_us, not registration.fenced
+
+    def next_deadline_us(self) -> int | None:
+        """When the next silent broker is to be fenced, if nothing is heard from it."""
+        contacts = [one.last_contact_us for one in self.brokers.values() if one.in_session]
+        return min(contacts) + self.session_timeout_us if contacts else None
+
+    def expire(self, now_us: int) -> list[str]:
+        """Fence every broker that was silent for its session; returns the partitions that change.
+
+        Also one that has stopped cleanly, once more. Source: `ReplicationControlManager.maybeFenceOneStaleBroker`.
+        """
+        changed: list[str] = []
+        for registration in self.brokers.values():
+            if registration.in_session and registration.last_contact_us + self.session_timeout_us <= now_us:
+                registration.in_session = False
+                changed += self._fence(registration, "session expired", "broker fenced")
+        return changed
+
+    def shut_down(self, broker: int, version: int) -> list[str]:
+        """A broker wants to stop: its leaderships move, and it leaves every ISR; returns what changes.
+
+        `version`: the metadata's when this is said. Until the others have it, the broker is needed to say who leads.
+        """
+        registration = self.brokers[broker]
+        registration.shutting_down, registration.shutdown_version = True, version
+        return self._leave_all(broker, CONTROLLED_SHUTDOWN)
+
+    def leads(self, broker: int) -> bool:
+        """Whether it leads anything."""
+        return any(metadata.leader == broker for metadata in self.partitions.values())
+
+    def may_stop(self, broker: int) -> bool:
+        """Whether a broker that shuts down is needed no more: every other live one has heard who leads now.
+
+        Source: `BrokerHeartbeatManager.calculateNextBrokerState`.
+        """
+        needs = self.brokers[broker].shutdown_version
+        return not self.leads(broker) and all(self.brokers[one].metadata_version >= needs for one in self.live())
+
+    def let_go(self, broker: int) -> list[str]:
+        """The broker may end, and is out; returns what changes."""
+        registration = self.brokers[broker]
+        registration.shutting_down = True
+        return self._fence(registration, CONTROLLED_SHUTDOWN, CONTROLLED_SHUTDOWN)
+
+    def _fence(self, registration: Registration, why: str, reason: str) -> list[str]:
+        registration.fenced = True
+        self._tell(BrokerFenced(broker=registration.broker, reason=why))
+        return self._leave_all(registration.broker, reason)
+
+    def _leave_all(self, broker: int, reason: str) -> list[str]:
+        changed = []
+        for name, metadata in self.partitions.items():
+            if broker in metadata.isr or metadata.leader == broker:
+                changed.append(name)
+                self._leave(name, metadata, broker, reason)
+        return changed
+
+    def _leave(self, name: str, metadata: PartitionMetadata, broker: int, reason: str) -> None:
+        isr = isr_without(metadata.isr, broker)
+        if metadata.leader == broker:
+            self._elect(name, metadata, isr, reason)
+        elif isr != metadata.isr:
+            self.partitions[name] = metadata.changed(metadata.leader, metadata.leader_epoch, isr)
+            self._tell(IsrChanged(partition=name, isr=isr, reason=f"shrink: broker-{broker} {reason}"))
+
+    def _elect(self, name: str, metadata: PartitionMetadata, isr: tuple[int, ...], reason: str) -> None:
+        kind: ElectionKind = "UNCLEAN" if self._unclean(name) else "ONLINE"
+        election = elect(kind, metadata.replicas, isr, metadata.leader, self._eligible)
+        leader_epoch = metadata.leader_epoch + 1
+        chosen = metadata.changed(election.leader, leader_epoch, tuple(election.isr))
+        self._elected(name, chosen, reason if election.clean else "unclean")
+
+    # --- elections that somebody asks for -----------------------------------------------------------------------------
+
+    def elect_leader(self, kind: ElectionKind, partition: str) -> None:
+        """ElectLeaders (API 43), preferred or unclean. Raises NotElected with Kafka's reason.
+
+        Source: `ReplicationControlManager.electLeader`.
+        """
+        metadata = self.partitions[partition]
+        preferred = kind == "PREFERRED"
+        if metadata.leader == metadata.replicas[0] if preferred else metadata.leader != NO_LEADER:
+            raise NotElected(f"ELECTION_NOT_NEEDED: {partition} is led by broker-{metadata.leader}")
+        election = elect(kind, metadata.replicas, metadata.isr, metadata.leader, self._eligible)
+        if election.leader in (NO_LEADER, metadata.leader):
+            error = "PREFERRED_LEADER_NOT_AVAILABLE" if preferred else "ELIGIBLE_LEADERS_NOT_AVAILABLE"
+            raise NotElected(f"{error}: no such replica of {partition} is there")
+        self._lead_by(
+            partition, metadata, election.leader, tuple(election.isr), "preferred" if preferred else "unclean"
+        )
+
+    def lead_leaderless(self, topic: str) -> list[str]:
+        """Elect a leader for each of a topic's partitions that has none and can have one; returns what changes."""
+        changed = []
+        for name, metadata in self.partitions.items():
+            if metadata.leader != NO_LEADER or topic_of(name) != topic:
+                continue
+            if any(self._eligible(broker) for broker in metadata.replicas):
+                changed.append(name)
+                self._elect(name, metadata, metadata.isr, "broker returned")
+        return changed
+
+    def move_leader(self, partition: str) -> None:
+        """Give the leadership to the next in-sync replica. Raises NotElected when there is none."""
+        metadata = self.partitions[partition]
+        for broker in metadata.replicas:
+            if broker != metadata.leader and broker in metadata.isr and self._eligible(broker):
+                self._lead_by(partition, metadata, broker, metadata.isr, "moved")
+                return
+        raise NotElected(f"{partition} has no other in-sync replica")
+
+    def _lead_by(self, name: str, metadata: PartitionMetadata, leader: int, isr: tuple[int, ...], reason: str) -> None:
+        self._elected(name, metadata.changed(leader, metadata.leader_epoch + 1, isr), reason)
+
+    def balance(self, percentage: int) -> list[str]:
+        """Give leaderships back to preferred leaders that lack more than this share of theirs; returns what changes.
+
+        Source: `leader.imbalance.per.broker.percentage`.
+        """
+        preferred: dict[int, list[str]] = {}
+        for name, metadata in self.partitions.items():
+            preferred.setdefault(metadata.replicas[0], []).append(name)
+        changed = []
+        for broker, names in preferred.items():
+            away = [name for name in names if self.partitions[name].leader != broker]
+            if not self._eligible(broker) or len(away) * 100 <= percentage * len(names):
+                continue
+            for name in away:
+                metadata = self.partitions[name]
+                if broker in metadata.isr:
+                    self._lead_by(name, metadata, broker, metadata.isr, "preferred")
+                    changed.append(name)
+        return changed
+
+    # --- in-sync replicas -----------------------------------------------------------------------------------------
+
+    def alter_isr(
+        self, partition: str, leader: int, known: PartitionMetadata, isr: tuple[int, ...], reason: str
+    ) -> bool:
+        """AlterPartition from a leader that knows the partition as `known`. False when that is not how it stands.
+
+        Another leader epoch is FENCED_LEADER_EPOCH, another partition epoch INVALID_UPDATE_VERSION, also where the ISR
+        is what it was; a broker that may not be in is INELIGIBLE_REPLICA.
+        Source: `ReplicationControlManager.validateAlterPartitionData`.
+        """
+        metadata = self.partitions[partition]
+        if metadata.leader != leader or metadata.epochs != known.epochs:
+            return False
+        if any(broker != leader and broker not in metadata.isr and not self._eligible(broker) for broker in isr):
+            return False
+        ordered = tuple(broker for broker in metadata.replicas if broker in isr)
+        if ordered != metadata.isr:
+            self.partitions[partition] = metadata.changed(leader, known.leader_epoch, ordered)
+            self._tell(IsrChanged(partition=partition, isr=ordered, reason=reason))
+        return True

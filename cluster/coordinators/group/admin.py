@@ -1,0 +1,83 @@
+"""What administrators ask of groups: describe, list, delete.
+
+Source: Kafka's `GroupMetadataManager.describeGroups`, `listGroups`, `GroupCoordinatorShard.deleteGroups`.
+"""
+
+from cluster.coordinators.decision import Call, Decision, Draft, coordinator_error
+from cluster.coordinators.group.context import GroupContext
+from cluster.coordinators.group.offset_retention import bury
+from cluster.coordinators.group.states import GroupState
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.messages import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribeGroupRequest,
+    DescribeGroupResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+)
+
+
+def describe(context: GroupContext, request: DescribeGroupRequest, call: Call, now_us: int) -> Decision:
+    """DescribeGroups (API 15), one group.
+
+    Always NONE; a group that does not exist is Dead. Protocol and assignments are told only while it is Stable.
+    Simplified: a group that does not exist is Dead in all versions (the newest Kafka: GROUP_ID_NOT_FOUND from v6 on).
+    """
+    del now_us
+    group = context.groups.get(request.group)
+    if group is None:
+        return Decision((), [(call, DescribeGroupResponse(ErrorCode.NONE, GroupState.DEAD.value))])
+    stable = group.state is GroupState.STABLE
+    members = tuple(
+        (member.member_id, member.instance_id, member.client_id, member.assignment if stable else ())
+        for member in group.members.values()
+    )
+    protocol = group.protocol if stable else ""
+    response = DescribeGroupResponse(ErrorCode.NONE, group.state.value, group.protocol_type, protocol, members)
+    return Decision((), [(call, response)])
+
+
+def list_groups(context: GroupContext, request: ListGroupsRequest, call: Call, now_us: int) -> Decision:
+    """ListGroups (API 16): this partition's groups in the wanted states (in any case; none named: all). Always NONE."""
+    del now_us
+    wanted = [state.lower() for state in request.states]
+    groups = tuple(
+        (group.group_id, group.protocol_type, group.state.value)
+        for group in context.groups.values()
+        if not wanted or group.state.value.lower() in wanted
+    )
+    return Decision((), [(call, ListGroupsResponse(ErrorCode.NONE, groups))])
+
+
+def delete_groups(context: GroupContext, request: DeleteGroupsRequest, call: Call, now_us: int) -> Decision:
+    """DeleteGroups (API 42).
+
+    For each group GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP (any state but Empty), or NONE: the group and its offsets, those
+    of open transactions too, are gone once their tombstones are safe.
+    """
+    draft = Draft(now_us)
+    errors = {}
+    for group_id in request.groups:
+        group = context.groups.get(group_id)
+        if group is None or group.state is GroupState.DEAD:
+            errors[group_id] = ErrorCode.GROUP_ID_NOT_FOUND
+        elif group.state is not GroupState.EMPTY:
+            errors[group_id] = ErrorCode.NON_EMPTY_GROUP
+        else:
+            errors[group_id] = ErrorCode.NONE
+            partitions = dict.fromkeys(group.logged_offsets)
+            for pending in group.transactional_offsets.values():
+                partitions.update(dict.fromkeys(pending))
+            bury(context, group, tuple(partitions), draft, group_too=True)
+
+    def answer(error: ErrorCode, later: Draft) -> None:
+        failed = coordinator_error(error)
+        fates = {group_id: failed if own is ErrorCode.NONE else own for group_id, own in errors.items()}
+        later.reply(call, DeleteGroupsResponse(fates))
+
+    if draft.records:
+        draft.when_committed(answer)
+    else:
+        answer(ErrorCode.NONE, draft)
+    return draft.decision()

@@ -1,0 +1,102 @@
+"""What the rules of one group coordinator share: its settings, its groups, their deadlines."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple
+
+from cluster.config import broker_number
+from cluster.coordinators.decision import Call, Deadlines, Draft
+from cluster.coordinators.group.group import NOT_ARMED, SESSION, ClassicGroup, Member
+from cluster.events import MemberRemoved
+from cluster.protocol.messages import HeartbeatRequest, OffsetCommitRequest, Response
+
+UUID_LENGTH = 36
+
+ALREADY_ANSWERED: Call = object()
+"""In place of a parked call that got an error, while its member stays at the barrier."""
+
+
+class GroupSettings(NamedTuple):
+    """The coordinator's configuration, by Kafka's keys; the defaults are Kafka's."""
+
+    min_session_timeout_ms: int
+    max_session_timeout_ms: int
+    max_size: int
+    initial_rebalance_delay_us: int
+    new_member_join_timeout_us: int
+    offset_metadata_max_bytes: int
+    offsets_retention_us: int
+    retention_check_interval_us: int
+
+    @classmethod
+    def of(cls, config: Mapping[str, object]) -> "GroupSettings":
+        """Read a configuration that may lack keys; durations in it are in the unit of the key's name."""
+        number = partial(broker_number, config)
+        return cls(
+            min_session_timeout_ms=number("group.min.session.timeout.ms"),
+            max_session_timeout_ms=number("group.max.session.timeout.ms"),
+            max_size=number("group.max.size"),
+            initial_rebalance_delay_us=1_000 * number("group.initial.rebalance.delay.ms"),
+            new_member_join_timeout_us=300_000_000,  # GroupCoordinator.NewMemberJoinTimeoutMs: not configurable
+            offset_metadata_max_bytes=number("offset.metadata.max.bytes"),
+            offsets_retention_us=60_000_000 * number("offsets.retention.minutes"),
+            retention_check_interval_us=1_000 * number("offsets.retention.check.interval.ms"),
+        )
+
+
+class GroupContext:
+    """The groups of one partition of `__consumer_offsets` and what every rule needs beside them."""
+
+    __slots__ = ("broker", "deadlines", "groups", "new_uuid", "settings")
+
+    def __init__(self, broker: int, settings: GroupSettings, new_uuid: Callable[[], str]) -> None:
+        self.broker = broker
+        self.settings = settings
+        self.new_uuid = new_uuid
+        self.groups: dict[str, ClassicGroup] = {}
+        self.deadlines = Deadlines()
+
+    def arm(self, member: Member, now_us: int, timeout_us: int | None = None) -> int:
+        """(Re)start a member's session, or another timeout in its place; returns the new deadline."""
+        at_us = now_us + (member.session_timeout_ms * 1000 if timeout_us is None else timeout_us)
+        member.session_deadline_us = at_us
+        self.deadlines.set(member.session_name, at_us)
+        return at_us
+
+    def disarm(self, member: Member) -> None:
+        """Stop a member's session: one of its calls is parked, and answering it starts the session again."""
+        member.session_deadline_us = NOT_ARMED
+        self.deadlines.cancel(member.session_name)
+
+    def remove_member(
+        self, group: ClassicGroup, member_id: str, reason: str, draft: Draft, client_reason: str = ""
+    ) -> None:
+        """Drop a member or a handed-out id, with its deadline. Calls parked for it are forgotten, not answered."""
+        member = group.members.get(member_id)
+        name = member.client_id if member else group.pending[member_id]
+        self.deadlines.cancel((SESSION, group.group_id, member_id))
+        group.remove(member_id)
+        draft.tell(
+            MemberRemoved(
+                group=group.group_id,
+                member=name,
+                member_id=member_id,
+                reason=reason,
+                leader=group.leader_name,
+                client_reason=client_reason,
+            )
+        )
+
+
+def answer_parked(draft: Draft, call: Call, response: Response) -> None:
+    """Answer a parked call, unless it has been given an error already."""
+    if call is not ALREADY_ANSWERED:
+        draft.reply(call, response)
+
+
+def sender_of(request: HeartbeatRequest | OffsetCommitRequest) -> str:
+    """The client id of whoever sends a request; else what its member id begins with (`billing-1-<uuid>`); or ""."""
+    if request.client_id:
+        return request.client_id
+    name, dash = request.member_id[: -UUID_LENGTH - 1], request.member_id[-UUID_LENGTH - 1 : -UUID_LENGTH]
+    return name if dash == "-" else ""

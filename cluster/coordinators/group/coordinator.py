@@ -1,0 +1,253 @@
+"""The classic group coordinator of one broker for one partition of `__consumer_offsets`.
+
+Theory of operation. The broker that leads the partition coordinates every group whose id hashes to it. It hands each
+request, with the time, to `handle`, and runs the `Decision` that comes back (see `decision.py`); it calls `on_deadline`
+when `next_deadline_us` says so. After a failover the new leader makes a new coordinator, replays the whole partition
+and calls `loaded`. What is not in the partition (a join barrier, parked calls, handed-out ids, deadlines) is lost with
+the old one, which answers what it has parked when it is told to `unload`. That a client's connection closed is not told
+to it: as in Kafka, only a LeaveGroup or the end of a session removes a member.
+
+The rules are in the other `group_*.py`, one idea each; this file only leads to them.
+Source: Kafka's `GroupCoordinatorService`, `GroupCoordinatorShard`, `GroupMetadataManager`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, assert_never
+
+from cluster.coordinators.decision import Call, Decision, Draft
+from cluster.coordinators.group.admin import delete_groups, describe, list_groups
+from cluster.coordinators.group.context import GroupContext, GroupSettings, answer_parked, sender_of
+from cluster.coordinators.group.error_responses import answer_while_loading, refusal
+from cluster.coordinators.group.group import JOIN_BARRIER, NOT_ARMED, RETENTION, SESSION, ClassicGroup
+from cluster.coordinators.group.heartbeat import heartbeat, leave, session_deadline
+from cluster.coordinators.group.join import join
+from cluster.coordinators.group.join_barrier import barrier_deadline, close_if_all_joined, prepare_rebalance
+from cluster.coordinators.group.offset_commit import Producer, commit, commit_in_transaction
+from cluster.coordinators.group.offset_fetch import fetch
+from cluster.coordinators.group.offset_replay import replay_marker, replay_offset, replay_offset_tombstone
+from cluster.coordinators.group.offset_retention import forget, retention_deadline, schedule_check
+from cluster.coordinators.group.rebalance_causes import over_capacity
+from cluster.coordinators.group.states import GroupEvent
+from cluster.coordinators.group.sync import sync, sync_deadline
+from cluster.coordinators.records import (
+    CommittedOffset,
+    GroupMetadata,
+    GroupRecord,
+    GroupTombstone,
+    OffsetTombstone,
+)
+from cluster.events import GroupLoaded, GroupUnloaded, HeartbeatAnswered, OffsetsCommitted
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.messages import (
+    DeleteGroupsRequest,
+    DescribeGroupRequest,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    ListGroupsRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    Request,
+    Response,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+
+__all__ = ["GroupCoordinator", "answer_while_loading", "refusal"]
+
+Handler = Callable[[GroupContext, Any, Call, int], Decision]
+
+HANDLERS: dict[type[Request], Handler] = {
+    OffsetCommitRequest: commit,
+    OffsetFetchRequest: fetch,
+    JoinGroupRequest: join,
+    HeartbeatRequest: heartbeat,
+    LeaveGroupRequest: leave,
+    SyncGroupRequest: sync,
+    DescribeGroupRequest: describe,
+    ListGroupsRequest: list_groups,
+    DeleteGroupsRequest: delete_groups,
+}
+
+
+class GroupCoordinator:
+    """One broker's coordinator for the groups of one partition of `__consumer_offsets`.
+
+    `config` has Kafka's broker keys (absent ones: Kafka's defaults). `new_uuid` gives the text of a fresh UUID
+    (36 characters) for member ids. It begins loading: `replay` the partition's records, then call `loaded`, also when
+    there are none. For reading: `groups`, and each group's `members`, `state`, `offsets`, …
+    """
+
+    def __init__(self, broker: int, config: Mapping[str, object], new_uuid: Callable[[], str]) -> None:
+        self._context = GroupContext(broker, GroupSettings.of(config), new_uuid)
+        self.loading = True
+        self.resigned = False
+
+    @property
+    def groups(self) -> dict[str, ClassicGroup]:
+        """Group id → group; to be read only."""
+        return self._context.groups
+
+    def configure(self, settings: GroupSettings) -> None:
+        """The broker's configuration changed: what is timed already stays as it is."""
+        self._context.settings = settings
+
+    def handle(self, request: Request, call: Call, now_us: int) -> Decision:
+        """Answer, park or refuse a request. Raises TypeError for one that is not a group coordinator's."""
+        handler = HANDLERS.get(type(request))
+        if handler is None:
+            raise TypeError(f"{type(request).__name__} is not a request for a group coordinator")
+        if self.loading or self.resigned:
+            return self._unavailable(request, call)
+        return handler(self._context, request, call, now_us)
+
+    def commit_in_transaction(
+        self, request: OffsetCommitRequest, producer: Producer, call: Call, now_us: int
+    ) -> Decision:
+        """TxnOffsetCommit (API 28): offsets that count once `end_transaction` says that the transaction committed.
+
+        `producer` is the transaction's.
+        """
+        if self.loading or self.resigned:
+            return self._unavailable(request, call)
+        return commit_in_transaction(self._context, request, producer, call, now_us)
+
+    def next_deadline_us(self) -> int | None:
+        """When `on_deadline` wants to be called next, or None; ask again after every other call."""
+        return self._context.deadlines.next_us()
+
+    def on_deadline(self, now_us: int) -> Decision:
+        """Do everything that is due, earliest first; equal instants: sessions, join barriers, syncs, retention."""
+        context, draft = self._context, Draft(now_us)
+        while (name := context.deadlines.pop_due(now_us)) is not None:
+            kind, group_id, member_id = name
+            group = context.groups.get(group_id)
+            if kind == RETENTION:
+                retention_deadline(context, draft)
+            elif group is None:
+                continue
+            elif kind == SESSION:
+                session_deadline(context, group, member_id, draft)
+            elif kind == JOIN_BARRIER:
+                barrier_deadline(context, group, draft)
+            else:
+                sync_deadline(context, group, draft)
+        return draft.decision()
+
+    def replay(self, record: GroupRecord) -> None:
+        """Take a record of the partition as done: one that was just appended, or while loading, in the log's order.
+
+        Live, a group's own record changes nothing but `stored`: memory is ahead of the log until the append is safe.
+        """
+        groups = self._context.groups
+        match record:
+            case CommittedOffset():
+                replay_offset(self._group(record.group), record)
+            case GroupMetadata():
+                self._group(record.group).stored = record
+            case OffsetTombstone():
+                if record.group in groups:
+                    replay_offset_tombstone(groups[record.group], record.partition)
+            case GroupTombstone() if self.loading:
+                forget(self._context, record.group)
+            case GroupTombstone():
+                self._group(record.group).stored = None
+            case _:
+                assert_never(record)
+
+    def end_transaction(self, producer_id: int, committed: bool, now_us: int) -> Decision:
+        """A transaction marker is in the partition (live, or while loading): pending offsets count, or are dropped."""
+        draft = Draft(now_us)
+        for group in self._context.groups.values():
+            stored = replay_marker(group, producer_id, committed=committed)
+            if stored and not self.loading:
+                draft.tell(
+                    OffsetsCommitted(
+                        group=group.group_id, member="", generation=-1, offsets=stored, session_deadline_us=NOT_ARMED
+                    )
+                )
+        return draft.decision()
+
+    def loaded(self, now_us: int) -> Decision:
+        """The whole partition is replayed: groups are Stable or Empty, and every member has a fresh session.
+
+        A group that is over group.max.size by now rebalances, which turns away the last to rejoin.
+        """
+        context, draft = self._context, Draft(now_us)
+        self.loading = False
+        schedule_check(context, now_us)
+        for group in context.groups.values():
+            group.restore()
+            for member in group.members.values():
+                context.arm(member, now_us)
+            draft.tell(_loaded(group, context.broker))
+            if len(group.members) > context.settings.max_size:
+                prepare_rebalance(context, group, over_capacity(group, context.settings.max_size), draft)
+                close_if_all_joined(context, group, draft)
+        return draft.decision()
+
+    def unload(self, now_us: int) -> Decision:
+        """The broker is no longer the partition's leader: everything parked is answered NOT_COORDINATOR.
+
+        From now on every request is answered so, and nothing is due any more.
+        """
+        draft = Draft(now_us)
+        for group in self._context.groups.values():
+            for member_id, call in group.parked_joins.items():
+                answer_parked(draft, call, JoinGroupResponse(ErrorCode.NOT_COORDINATOR, member_id=member_id))
+            for call in group.parked_syncs.values():
+                draft.reply(call, SyncGroupResponse(ErrorCode.NOT_COORDINATOR))
+            for call, _ in group.parked_fetches:
+                draft.reply(call, OffsetFetchResponse(ErrorCode.NOT_COORDINATOR, {}))
+            group.parked_joins.clear()
+            group.parked_syncs.clear()
+            group.parked_fetches.clear()
+            group.move(GroupEvent.UNLOADED, now_us)
+            if not self.loading:
+                draft.tell(GroupUnloaded(group=group.group_id, broker=self._context.broker))
+        self._context.groups.clear()
+        self._context.deadlines.clear()
+        self.loading, self.resigned = False, True
+        return draft.decision()
+
+    def _group(self, group_id: str) -> ClassicGroup:
+        """The group of a record; one that only stores offsets begins with its first offset."""
+        group = self._context.groups.get(group_id)
+        if group is None:
+            group = self._context.groups[group_id] = ClassicGroup(group_id, NOT_ARMED)
+        return group
+
+    def _unavailable(self, request: Request, call: Call) -> Decision:
+        answer: Response = (
+            refusal(request, ErrorCode.NOT_COORDINATOR) if self.resigned else answer_while_loading(request)
+        )
+        decision = Decision((), [(call, answer)])
+        if isinstance(request, HeartbeatRequest) and isinstance(answer, HeartbeatResponse):
+            decision.events.append(
+                HeartbeatAnswered(
+                    group=request.group,
+                    member=sender_of(request),
+                    member_id=request.member_id,
+                    error=answer.error.name,
+                    session_deadline_us=NOT_ARMED,
+                )
+            )
+        return decision
+
+
+def _loaded(group: ClassicGroup, broker: int) -> GroupLoaded:
+    return GroupLoaded(
+        group=group.group_id,
+        broker=broker,
+        state=group.state.value,
+        generation=group.generation,
+        protocol=group.protocol,
+        leader=group.leader_name,
+        members={member_id: member.client_id for member_id, member in group.members.items()},
+        assignment=group.assignment,
+        session_deadlines_us={member_id: member.session_deadline_us for member_id, member in group.members.items()},
+        offsets={partition: record.offset for partition, record in group.offsets.items()},
+    )

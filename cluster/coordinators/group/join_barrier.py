@@ -1,0 +1,197 @@
+"""The join barrier: how a rebalance begins, waits and ends (states PreparingRebalance and back out of it).
+
+A group that was Empty waits by time only: `delay = D`, `remaining = max(RT - D, 0)`; when a window ends in which
+somebody joined and something remains, another one of `min(D, remaining)` follows. Any other group waits until all
+members have a JoinGroup outstanding and no handed-out id is missing, at most RT. D is group.initial.rebalance.delay.ms,
+RT the longest rebalance timeout of the members when the barrier opens.
+Source: Kafka's `GroupMetadataManager` (prepareRebalance, tryCompleteInitialRebalanceElseSchedule,
+completeClassicGroupJoin).
+"""
+
+from cluster.coordinators.decision import Draft
+from cluster.coordinators.group.context import GroupContext, answer_parked
+from cluster.coordinators.group.group import JOIN_BARRIER, SYNC, ClassicGroup, Member
+from cluster.coordinators.group.rebalance_causes import POLL_INTERVAL_EXCEEDED, Trigger
+from cluster.coordinators.group.states import GroupEvent, GroupState
+from cluster.events import Event, JoinBarrierCompleted, JoinBarrierExtended, JoinReceived, RebalanceStarted
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.messages import JoinGroupResponse, SyncGroupResponse
+from cluster.reach import reached
+
+TIMER_TICK_US = 1_000  # Kafka's SystemTimer cannot wait for less than a millisecond
+
+
+def rebalance_or_close(
+    context: GroupContext, group: ClassicGroup, trigger: Trigger, draft: Draft, joined: Event | None = None
+) -> None:
+    """Begin a rebalance unless one is at its barrier already; then close the barrier if nobody is missing.
+
+    `joined` is told once the barrier is open.
+    """
+    if group.state is not GroupState.PREPARING_REBALANCE:
+        prepare_rebalance(context, group, trigger, draft)
+    if joined is not None:
+        draft.tell(joined)
+    close_if_all_joined(context, group, draft)
+
+
+def prepare_rebalance(
+    context: GroupContext,
+    group: ClassicGroup,
+    trigger: Trigger,
+    draft: Draft,
+    sync_error: ErrorCode = ErrorCode.REBALANCE_IN_PROGRESS,
+) -> None:
+    """Open the join barrier. Syncs that were parked are answered `sync_error`, and their sessions start again.
+
+    Not that of a member whose JoinGroup is parked as well (its connection broke behind its SyncGroup): as long as that
+    waits, the session cannot expire (`ClassicGroupMember.hasSatisfiedHeartbeat`).
+    """
+    now_us = draft.now_us
+    rearmed = {}
+    for member_id, call in group.parked_syncs.items():
+        if member_id not in group.parked_joins:
+            rearmed[member_id] = context.arm(group.members[member_id], now_us)
+        draft.reply(call, SyncGroupResponse(sync_error))
+    group.parked_syncs.clear()
+    group.awaited_syncs.clear()
+    context.deadlines.cancel((SYNC, group.group_id, ""))
+
+    initial = group.state is GroupState.EMPTY
+    group.move(GroupEvent.REBALANCE_NEEDED, now_us)
+    group.rebalance_started_us = now_us
+    if initial:
+        group.window_us = context.settings.initial_rebalance_delay_us
+        group.remaining_us = max(group.rebalance_timeout_us - group.window_us, 0)
+        wait_us = group.window_us
+    else:
+        wait_us = group.rebalance_timeout_us
+    _wait(context, group, now_us + wait_us)
+    draft.tell(
+        RebalanceStarted(
+            group=group.group_id,
+            generation=group.generation,
+            cause=trigger.cause,
+            trigger=trigger.member,
+            member_id=trigger.member_id,
+            detail=trigger.detail,
+            initial=initial,
+            closes_at_us=group.barrier_deadline_us,
+            broker=context.broker,
+            session_deadlines_us=rearmed,
+        )
+    )
+
+
+def close_if_all_joined(context: GroupContext, group: ClassicGroup, draft: Draft, waited_for: str = "") -> None:
+    """Close the barrier when nobody is missing any more; an initial one never closes for that reason.
+
+    `waited_for` is the client id of whoever's going ended the wait.
+    """
+    if group.state is GroupState.PREPARING_REBALANCE and not group.initial and group.all_joined:
+        close_barrier(context, group, draft, waited_for)
+
+
+def barrier_deadline(context: GroupContext, group: ClassicGroup, draft: Draft) -> None:
+    """Time is up at the barrier: one more initial window, or close it with those who are there."""
+    if group.initial and group.newcomer_in_window and group.remaining_us:
+        group.newcomer_in_window = False
+        last_us = group.window_us
+        group.window_us = min(context.settings.initial_rebalance_delay_us, group.remaining_us)
+        group.remaining_us = max(group.remaining_us - last_us, 0)
+        reached("barrier: more newcomers")
+        _extend(context, group, group.window_us, "newcomers", draft)
+    else:
+        close_barrier(context, group, draft)
+
+
+def close_barrier(context: GroupContext, group: ClassicGroup, draft: Draft, waited_for: str = "") -> None:
+    """End the join phase: drop dynamic members that did not come, fix the generation, answer everyone who did.
+
+    Static members that did not come are kept until their session ends. When nobody came, it waits for another RT.
+    """
+    context.deadlines.cancel((JOIN_BARRIER, group.group_id, ""))
+    absent = [member for member in group.members.values() if member.member_id not in group.parked_joins]
+    if absent:
+        waited_for = waited_for or absent[0].client_id
+    for member in absent:
+        if member.instance_id is None:
+            reached("barrier: a member is dropped")
+            context.remove_member(group, member.member_id, POLL_INTERVAL_EXCEEDED, draft)
+    if group.members and not group.elect_joined_leader():
+        reached("barrier: no member rejoined")
+        _extend(context, group, max(group.rebalance_timeout_us, TIMER_TICK_US), "nobody rejoined", draft)
+        return
+
+    group.generation += 1
+    group.loaded_again = group.interrupted = False
+    if not waited_for and group.parked_joins:
+        waited_for = group.members[next(reversed(group.parked_joins))].client_id
+    if group.members:
+        _answer_joins(context, group, draft)
+    else:
+        group.protocol = ""
+        group.move(GroupEvent.BARRIER_CLOSED_EMPTY, draft.now_us)
+        draft.records.append(group.record({}))  # Kafka only warns when this append fails: nothing waits for it
+    draft.tell(
+        JoinBarrierCompleted(
+            group=group.group_id,
+            generation=group.generation,
+            protocol=group.protocol,
+            leader=group.leader_name,
+            members={member_id: member.client_id for member_id, member in group.members.items()},
+            session_deadlines_us={member_id: m.session_deadline_us for member_id, m in group.members.items()},
+            last_joined=waited_for,
+            waited_us=draft.now_us - group.rebalance_started_us,
+        )
+    )
+
+
+def _answer_joins(context: GroupContext, group: ClassicGroup, draft: Draft) -> None:
+    """Fix protocol and members of the new generation; the leader gets the list, and everyone RT to send a SyncGroup."""
+    group.protocol = group.select_protocol()
+    group.move(GroupEvent.BARRIER_CLOSED, draft.now_us)
+    calls, group.parked_joins = group.parked_joins, {}
+    for member_id, member in group.members.items():
+        context.arm(member, draft.now_us)
+        member.is_new = False
+        if member_id in calls:
+            answer_parked(draft, calls[member_id], join_answer(group, member_id))
+    group.awaited_syncs = dict.fromkeys(group.members)
+    context.deadlines.set((SYNC, group.group_id, ""), draft.now_us + group.rebalance_timeout_us)
+
+
+def join_answer(group: ClassicGroup, member_id: str) -> JoinGroupResponse:
+    """The current generation as a JoinGroup's answer; the list of members only for the leader."""
+    return JoinGroupResponse(
+        ErrorCode.NONE,
+        generation=group.generation,
+        protocol=group.protocol,
+        leader=group.leader,
+        member_id=member_id,
+        members=group.member_list() if member_id == group.leader else (),
+    )
+
+
+def join_received(group: ClassicGroup, member: Member, *, newcomer: bool) -> JoinReceived:
+    """The fact that a member's JoinGroup is parked."""
+    return JoinReceived(
+        group=group.group_id,
+        member=member.client_id,
+        member_id=member.member_id,
+        newcomer=newcomer,
+        session_timeout_ms=member.session_timeout_ms,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        session_deadline_us=member.session_deadline_us,
+        leader=group.leader_name,
+    )
+
+
+def _extend(context: GroupContext, group: ClassicGroup, wait_us: int, reason: str, draft: Draft) -> None:
+    _wait(context, group, draft.now_us + wait_us)
+    draft.tell(JoinBarrierExtended(group=group.group_id, closes_at_us=group.barrier_deadline_us, reason=reason))
+
+
+def _wait(context: GroupContext, group: ClassicGroup, at_us: int) -> None:
+    group.barrier_deadline_us = at_us
+    context.deadlines.set((JOIN_BARRIER, group.group_id, ""), at_us)

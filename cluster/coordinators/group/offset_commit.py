@@ -1,0 +1,249 @@
+"""Offsets of groups: commits, plain ones and those that are part of a transaction.
+
+A commit is in `group.logged_offsets` as soon as it is in the log, and in `group.offsets`, which is what everybody
+reads, once it is safe there. In between it is one of `group.commits_under_way`, in the order of the log; when one is
+safe, all before it are, also one whose client was told after five seconds that nobody knows.
+Source: Kafka's `OffsetMetadataManager`, `ClassicGroup.validateOffsetCommit`.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+from cluster.coordinators.decision import Call, Decision, coordinator_error
+from cluster.coordinators.group.context import GroupContext, sender_of
+from cluster.coordinators.group.group import NOT_ARMED, ClassicGroup, CommitUnderWay
+from cluster.coordinators.group.offset_fetch import answer_parked_fetches
+from cluster.coordinators.group.states import GroupState
+from cluster.coordinators.records import CommittedOffset
+from cluster.events import Event, OffsetCommitRefused, OffsetsCommitted, SessionRenewed, TransactionOffsetsRefused
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.messages import NO_MEMBER, OffsetCommitRequest, OffsetCommitResponse
+from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID
+from cluster.reach import reached
+
+
+class Producer(NamedTuple):
+    """Whose records a commit's are: of a transaction's producer, or of nobody in particular."""
+
+    producer_id: int
+    epoch: int
+    transactional_id: str = ""
+
+
+NOBODY = Producer(NO_PRODUCER_ID, NO_EPOCH)
+_FENCED = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID)
+
+
+def commit(context: GroupContext, request: OffsetCommitRequest, call: Call, now_us: int) -> Decision:
+    """OffsetCommit (API 8).
+
+    Accepted without a generation while the group is Empty or does not exist (admin tools, consumers that do not join).
+    Answers, in the order of the checks: ILLEGAL_GENERATION (a generation of a group that does not exist),
+    COORDINATOR_NOT_AVAILABLE (Dead), FENCED_INSTANCE_ID or UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID
+    (neither member nor generation, and the group is not Empty), REBALANCE_IN_PROGRESS (CompletingRebalance; while
+    PreparingRebalance a commit is accepted); and OFFSET_METADATA_TOO_LARGE for single partitions. The session starts
+    again in Stable and PreparingRebalance. The last write wins: nothing keeps an offset from going back.
+    Simplified: an unknown group is ILLEGAL_GENERATION in all versions (Kafka: GROUP_ID_NOT_FOUND from version 9 on).
+    """
+    group = context.groups.get(request.group)
+    member = None if group is None else group.members.get(request.member_id)
+    wanted = CommitUnderWay(request, call, member)
+    error = refuse_commit(group, request, transactional=False)
+    if error is not ErrorCode.NONE:
+        response = OffsetCommitResponse(dict.fromkeys(request.offsets, error))
+        return Decision((), [(call, response)], [_refused(wanted, error, NOT_ARMED)])
+    if group is None:
+        group = context.groups[request.group] = ClassicGroup(request.group, now_us)
+    if member is not None and (group.state is GroupState.STABLE or group.state is GroupState.PREPARING_REBALANCE):
+        wanted.renewed_us = now_us + member.session_timeout_ms * 1000
+    wanted.records, wanted.errors = _records(context, request, now_us, NOBODY)
+    if not wanted.records:
+        return _without_records(context, group, wanted)
+    renewed = _renewed(group, wanted, _renew(context, group, wanted))
+    group.commits_under_way.append(wanted)
+    settle, late = partial(_settle, context, group, wanted), partial(_safe_after_all, group, wanted)
+    return Decision(tuple(wanted.records), [], renewed, settle, late)
+
+
+def commit_in_transaction(
+    context: GroupContext, request: OffsetCommitRequest, producer: Producer, call: Call, now_us: int
+) -> Decision:
+    """TxnOffsetCommit (API 28): the offsets count when the transaction commits.
+
+    As OffsetCommit, but accepted also in CompletingRebalance and without member and generation (producers before
+    KIP-447), and it does not touch the session. The producer's own fencing is the log's, which refuses to append.
+    """
+    error = refuse_commit(context.groups.get(request.group), request, transactional=True)
+    if error is not ErrorCode.NONE:
+        response = OffsetCommitResponse(dict.fromkeys(request.offsets, error))
+        if error not in _FENCED:
+            return Decision((), [(call, response)])
+        reached("commit: in a transaction, fenced")
+        return Decision((), [(call, response)], [_fenced(request, producer, error)])
+    records, errors = _records(context, request, now_us, producer)
+    if not records:
+        return Decision((), [(call, OffsetCommitResponse(errors))])
+
+    def settle(error: ErrorCode, now_us: int) -> Decision:
+        del now_us
+        errors.update((record.partition, coordinator_error(error)) for record in records)
+        old = error is ErrorCode.INVALID_PRODUCER_EPOCH
+        return Decision((), [(call, OffsetCommitResponse(errors))], [_fenced(request, producer, error)] if old else [])
+
+    return Decision(tuple(records), [], [], settle)
+
+
+def _fenced(request: OffsetCommitRequest, producer: Producer, error: ErrorCode) -> TransactionOffsetsRefused:
+    return TransactionOffsetsRefused(
+        transactional_id=producer.transactional_id,
+        group=request.group,
+        member_id=request.member_id,
+        generation=request.generation,
+        error=error.name,
+    )
+
+
+def refuse_commit(group: ClassicGroup | None, request: OffsetCommitRequest, *, transactional: bool) -> ErrorCode:
+    """Whether offsets of this sender may be stored (KIP-447 for transactions); NONE when they may."""
+    if group is None:
+        return ErrorCode.ILLEGAL_GENERATION if request.generation >= 0 else ErrorCode.NONE
+    if group.state is GroupState.DEAD:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if request.generation < 0 and group.state is GroupState.EMPTY:
+        return ErrorCode.NONE
+    if request.generation >= 0 or request.member_id != NO_MEMBER or request.instance_id is not None:
+        error = group.refuse(request.member_id, request.instance_id)
+        if error is not ErrorCode.NONE:
+            return error
+        if request.generation != group.generation:
+            reached("commit: old generation")
+            return ErrorCode.ILLEGAL_GENERATION
+    elif not transactional:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    if not transactional and group.state is GroupState.COMPLETING_REBALANCE:
+        reached("commit: the group rebalances")
+        return ErrorCode.REBALANCE_IN_PROGRESS
+    return ErrorCode.NONE
+
+
+def _records(
+    context: GroupContext, request: OffsetCommitRequest, now_us: int, producer: Producer
+) -> tuple[list[CommittedOffset], dict[str, ErrorCode]]:
+    """A record for each partition whose metadata text is not too long; the errors of all, NONE for these."""
+    limit = context.settings.offset_metadata_max_bytes
+    records = []
+    errors = {}
+    for partition, (offset, leader_epoch, metadata) in request.offsets.items():
+        if len(metadata) > limit:
+            errors[partition] = ErrorCode.OFFSET_METADATA_TOO_LARGE
+        else:
+            errors[partition] = ErrorCode.NONE
+            of = producer.producer_id, producer.epoch
+            records.append(CommittedOffset(request.group, partition, offset, leader_epoch, metadata, now_us, *of))
+    return records, errors
+
+
+def _without_records(context: GroupContext, group: ClassicGroup, wanted: CommitUnderWay) -> Decision:
+    """A commit of nothing, or of nothing that may be stored, still shows that its sender lives."""
+    deadline_us = _renew(context, group, wanted)
+    if wanted.errors:
+        event: OffsetsCommitted | OffsetCommitRefused = _refused(
+            wanted, ErrorCode.OFFSET_METADATA_TOO_LARGE, deadline_us
+        )
+    else:
+        event = _committed(wanted, deadline_us)
+    return Decision((), [(wanted.call, OffsetCommitResponse(wanted.errors))], [event])
+
+
+def _settle(
+    context: GroupContext, group: ClassicGroup, wanted: CommitUnderWay, error: ErrorCode, now_us: int
+) -> Decision:
+    """The fate of a commit's records is known: answer it, and the fetches that waited for it."""
+    del now_us
+    decision = Decision()
+    deadline_us = _renew(context, group, wanted)
+    wanted.settled = True
+    if error is not ErrorCode.NONE:
+        told = coordinator_error(error)
+        wanted.errors.update((record.partition, told) for record in wanted.records)
+        decision.events.append(_refused(wanted, told, deadline_us))
+        reached("commit: not written")
+        if error.definite:  # else it is in the log and may become safe yet
+            group.commits_under_way.remove(wanted)
+            if group.useless:
+                context.groups.pop(group.group_id, None)
+    elif group.state is not GroupState.DEAD:  # else the next coordinator tells what it loads
+        _safe_up_to(group, wanted, deadline_us, decision)
+    decision.replies.append((wanted.call, OffsetCommitResponse(wanted.errors)))
+    if group.parked_fetches:
+        answer_parked_fetches(group, decision)
+    return decision
+
+
+def _safe_after_all(group: ClassicGroup, wanted: CommitUnderWay) -> Decision:
+    """The commit had timed out, and now its records are committed: nobody need commit once more for them to count."""
+    decision = Decision()
+    if group.state is not GroupState.DEAD and wanted in group.commits_under_way:
+        reached("commit: timed out and safe after all")
+        _safe_up_to(group, wanted, NOT_ARMED, decision)
+        answer_parked_fetches(group, decision)
+    return decision
+
+
+def _safe_up_to(group: ClassicGroup, last: CommitUnderWay, deadline_us: int, decision: Decision) -> None:
+    """These records are safe, and so are those of every earlier commit."""
+    while True:
+        done = group.commits_under_way.popleft()
+        for record in done.records:
+            group.offsets[record.partition] = record
+        if done.records:
+            decision.events.append(_committed(done, deadline_us if done is last else NOT_ARMED))
+        if done is last:
+            return
+
+
+def _renew(context: GroupContext, group: ClassicGroup, wanted: CommitUnderWay) -> int:
+    """Let the session run as long as the commit's arrival said, unless it runs longer or stands still by now."""
+    member = wanted.member
+    if wanted.renewed_us == NOT_ARMED or member is None or group.members.get(member.member_id) is not member:
+        return NOT_ARMED
+    if member.session_deadline_us == NOT_ARMED or member.is_new or group.state is GroupState.DEAD:
+        return NOT_ARMED
+    if wanted.renewed_us > member.session_deadline_us:
+        member.session_deadline_us = wanted.renewed_us
+        context.deadlines.set(member.session_name, wanted.renewed_us)
+    return member.session_deadline_us
+
+
+def _renewed(group: ClassicGroup, wanted: CommitUnderWay, deadline_us: int) -> list[Event]:
+    if deadline_us == NOT_ARMED or wanted.member is None:
+        return []
+    name, member_id = wanted.member.client_id, wanted.member.member_id
+    return [SessionRenewed(group=group.group_id, member=name, member_id=member_id, session_deadline_us=deadline_us)]
+
+
+def _name(wanted: CommitUnderWay) -> str:
+    return sender_of(wanted.request) if wanted.member is None else wanted.member.client_id
+
+
+def _committed(wanted: CommitUnderWay, deadline_us: int) -> OffsetsCommitted:
+    return OffsetsCommitted(
+        group=wanted.request.group,
+        member=_name(wanted),
+        generation=wanted.request.generation,
+        offsets={record.partition: record.offset for record in wanted.records},
+        member_id=wanted.request.member_id,
+        session_deadline_us=deadline_us,
+    )
+
+
+def _refused(wanted: CommitUnderWay, error: ErrorCode, deadline_us: int) -> OffsetCommitRefused:
+    return OffsetCommitRefused(
+        group=wanted.request.group,
+        member=_name(wanted),
+        generation=wanted.request.generation,
+        error=error.name,
+        member_id=wanted.request.member_id,
+        session_deadline_us=deadline_us,
+        offsets={name: offset for name, (offset, _, _) in wanted.request.offsets.items()},
+    )

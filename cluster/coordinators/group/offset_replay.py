@@ -1,0 +1,66 @@
+"""What the log says of a group's offsets: replay of commits, tombstones and transaction markers.
+
+A transaction's offsets wait in `group.transactional_offsets` for its marker. Should another commit of the partition
+have come later in the log than a pending one, the later one stays: `group.offset_places` keeps where they stand as long
+as that matters. Source: Kafka's `OffsetMetadataManager.replay`, `replayEndTransactionMarker`.
+"""
+
+from cluster.coordinators.group.group import ClassicGroup
+from cluster.coordinators.records import CommittedOffset
+from cluster.protocol.record_batch import NO_PRODUCER_ID
+from cluster.reach import reached
+
+
+def replay_offset(group: ClassicGroup, record: CommittedOffset) -> None:
+    """Take an offset of the log as the group's, or as pending when it is part of a transaction."""
+    if record.producer_id != NO_PRODUCER_ID:
+        pending = group.transactional_offsets.setdefault(record.producer_id, {})
+        pending[record.partition] = (_next_place(group), record)
+        return
+    group.logged_offsets[record.partition] = record
+    if group.transactional_offsets:
+        group.offset_places[record.partition] = _next_place(group)
+
+
+def replay_offset_tombstone(group: ClassicGroup, partition: str) -> None:
+    """Forget the group's offset of a partition, one of an open transaction too. Readers see it until that is safe."""
+    group.logged_offsets.pop(partition, None)
+    for pending in group.transactional_offsets.values():
+        pending.pop(partition, None)
+    _overtake(group, partition)
+
+
+def replay_marker(group: ClassicGroup, producer_id: int, *, committed: bool) -> dict[str, int]:
+    """End a producer's transaction: its pending offsets count unless a later commit is there already, or are dropped.
+
+    Returns the offsets that count now. A marker of a producer without pending offsets changes nothing.
+    """
+    pending = group.transactional_offsets.pop(producer_id, {})
+    stored = {}
+    for partition, (place, record) in pending.items() if committed else ():
+        if place > group.offset_places.get(partition, -1):
+            group.logged_offsets[partition] = group.offsets[partition] = record
+            group.offset_places[partition] = place
+            _overtake(group, partition)
+            stored[partition] = record.offset
+        else:
+            reached("offsets: a transaction's are older")
+    if not group.transactional_offsets:
+        group.offset_places.clear()
+    return stored
+
+
+def has_open_transaction(group: ClassicGroup, partition: str) -> bool:
+    """Whether an offset of this partition waits for a transaction's marker."""
+    return any(partition in pending for pending in group.transactional_offsets.values())
+
+
+def _overtake(group: ClassicGroup, partition: str) -> None:
+    """Commits of the partition that are still under way must not count when they become safe: this is later."""
+    for commit in group.commits_under_way:
+        commit.records = [record for record in commit.records if record.partition != partition]
+
+
+def _next_place(group: ClassicGroup) -> int:
+    group.last_place += 1
+    return group.last_place

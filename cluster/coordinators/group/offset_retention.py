@@ -1,0 +1,98 @@
+"""Offsets and groups that nobody needs any more (offsets.retention.minutes, KIP-211).
+
+Checked every offsets.retention.check.interval.ms, counted from when the coordinator was loaded. An Empty group's
+offsets count from when it became Empty; a Stable consumer group's offsets of topics that no member subscribes to, and
+those of a group that only stores offsets, from their commit. A partition with an open transaction's offset is kept. A
+group without offsets and members is deleted.
+Source: Kafka's `OffsetMetadataManager.cleanupExpiredOffsets`, `ClassicGroup.offsetExpirationCondition`.
+"""
+
+from cluster.coordinators.decision import Draft
+from cluster.coordinators.group.context import GroupContext
+from cluster.coordinators.group.group import RETENTION, SESSION, ClassicGroup
+from cluster.coordinators.group.offset_replay import has_open_transaction
+from cluster.coordinators.group.states import GroupState
+from cluster.coordinators.records import CommittedOffset, GroupTombstone, OffsetTombstone
+from cluster.events import GroupDeleted, OffsetsExpired
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.names import TopicPartition
+from cluster.reach import reached
+
+RETENTION_CHECK = (RETENTION, "", "")
+
+
+def schedule_check(context: GroupContext, now_us: int) -> None:
+    """Set the next check."""
+    context.deadlines.set(RETENTION_CHECK, now_us + context.settings.retention_check_interval_us)
+
+
+def retention_deadline(context: GroupContext, draft: Draft) -> None:
+    """Write tombstones for what expired, and for groups that are of no use then."""
+    for group in context.groups.values():
+        expired = expired_partitions(context, group, draft.now_us)
+        nothing_left = len(expired) == len(group.logged_offsets) and not group.transactional_offsets
+        useless = nothing_left and group.state is GroupState.EMPTY and not group.commits_under_way
+        if expired:
+            reached("offsets: expired")
+        if useless:
+            reached("offsets: the group expired")
+        bury(context, group, expired, draft, group_too=useless)
+    schedule_check(context, draft.now_us)
+
+
+def bury(
+    context: GroupContext, group: ClassicGroup, partitions: tuple[str, ...], draft: Draft, *, group_too: bool
+) -> None:
+    """Write tombstones for offsets of these partitions, and for the group; they are gone when those are safe.
+
+    A group that somebody has joined meanwhile lives on.
+    """
+    if not partitions and not group_too:
+        return
+    draft.records.extend(OffsetTombstone(group.group_id, partition) for partition in partitions)
+    if group_too:
+        draft.records.append(GroupTombstone(group.group_id))
+
+    def gone(error: ErrorCode, later: Draft) -> None:
+        if (error is not ErrorCode.NONE and error.definite) or context.groups.get(group.group_id) is not group:
+            return
+        dropped = tuple(
+            partition
+            for partition in partitions
+            if partition in group.offsets and group.offsets[partition] is not group.logged_offsets.get(partition)
+        )
+        for partition in dropped:
+            del group.offsets[partition]
+        if dropped:
+            later.tell(OffsetsExpired(group=group.group_id, partitions=dropped))
+        if group_too and group.stored is None and group.state is GroupState.EMPTY and not group.commits_under_way:
+            forget(context, group.group_id)
+            later.tell(GroupDeleted(group=group.group_id, broker=context.broker))
+
+    draft.when_committed(gone)
+
+
+def forget(context: GroupContext, group_id: str) -> None:
+    """The group is no more, and ids that it handed out are unknown."""
+    group = context.groups.pop(group_id, None)
+    if group is not None:
+        for member_id in (*group.members, *group.pending):
+            context.deadlines.cancel((SESSION, group_id, member_id))
+
+
+def expired_partitions(context: GroupContext, group: ClassicGroup, now_us: int) -> tuple[str, ...]:
+    """Partitions whose offsets the group has kept for too long, in the order of their first commit."""
+    stores_only = not group.protocol_type
+    empty = group.state is GroupState.EMPTY and not stores_only
+    stable_consumers = group.state is GroupState.STABLE and group.protocol_type == "consumer"
+    if not (stores_only or empty or stable_consumers):
+        return ()
+    topics = {topic for m in group.members.values() for topic in m.protocols[group.protocol].topics}
+
+    def expires(record: CommittedOffset) -> bool:
+        if TopicPartition.parse(record.partition).topic in topics or has_open_transaction(group, record.partition):
+            return False
+        counted_from_us = group.since_us if empty else record.commit_us
+        return now_us - counted_from_us >= context.settings.offsets_retention_us
+
+    return tuple(partition for partition, record in group.logged_offsets.items() if expires(record))

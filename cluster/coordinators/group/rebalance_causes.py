@@ -1,0 +1,176 @@
+"""Why a group rebalances: one word for scenarios, screens and reports, and the reason that Kafka's coordinator logs.
+
+A coordinator knows what it did itself (it removed a member, it loaded a group), what a JoinGroup changes (the member's
+metadata, or nothing at all, from the leader), and the `reason` that a client gives (KIP-800). The word comes from these
+and from nothing else. Source of the details: Kafka's `GroupMetadataManager` (every caller of `prepareRebalance`).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from cluster.coordinators.group.group import ClassicGroup, Member
+from cluster.coordinators.group.states import GroupState
+from cluster.protocol import reasons
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.messages import JoinGroupRequest, MemberMetadata
+
+MEMBER_JOINED = "member joined"
+MEMBER_LEFT = "member left"
+SESSION_EXPIRED = "session expired"
+POLL_INTERVAL_EXCEEDED = "poll interval exceeded"
+SUBSCRIPTION_CHANGED = "subscription changed"
+METADATA_CHANGED = "metadata changed"
+LEADER_REJOINED = "leader rejoined"
+STATIC_MEMBER_REPLACED = "static member replaced"
+SYNC_TIMED_OUT = "sync timed out"
+COORDINATOR_MOVED = "coordinator moved"
+PARTITIONS_REVOKED = "partitions revoked"
+
+CAUSES = (
+    MEMBER_JOINED,
+    MEMBER_LEFT,
+    SESSION_EXPIRED,
+    POLL_INTERVAL_EXCEEDED,
+    SUBSCRIPTION_CHANGED,
+    METADATA_CHANGED,
+    LEADER_REJOINED,
+    STATIC_MEMBER_REPLACED,
+    SYNC_TIMED_OUT,
+    COORDINATOR_MOVED,
+    PARTITIONS_REVOKED,
+)
+
+GROUP_FULL = "group full"
+"""Not a cause of rebalances, only of a removal: the member came back to a group of `group.max.size` others."""
+
+SAID = {
+    reasons.METADATA_CHANGED: METADATA_CHANGED,
+    reasons.SUBSCRIPTION_CHANGED: SUBSCRIPTION_CHANGED,
+    reasons.ASSIGNMENT_DOES_NOT_MATCH: SUBSCRIPTION_CHANGED,
+    reasons.REVOKED: PARTITIONS_REVOKED,
+}
+"""Reasons of a client that name the cause of the rebalance which its JoinGroup sets off."""
+
+LOST_COORDINATOR = tuple(
+    f"{reasons.REBALANCE_FAILED}{name}Exception"
+    for name in (
+        "NotCoordinator",
+        "CoordinatorNotAvailable",
+        "CoordinatorLoadInProgress",
+        "Disconnect",
+        "UnknownMemberId",
+    )
+)
+"""What a client says whose join or sync ended with its coordinator, or whose member id was lost with it."""
+
+
+class Trigger(NamedTuple):
+    """What sets a rebalance off: the cause, whose doing it is (client id and member id, "" for nobody's), the detail.
+
+    `detail` is the reason in the words of Kafka's log.
+    """
+
+    cause: str
+    member: str
+    member_id: str
+    detail: str
+
+
+def newcomer(group: ClassicGroup, member: Member, reason: str) -> Trigger:
+    """A member that the coordinator did not know. After a move it may be an old one, whose id the log did not have."""
+    cause = COORDINATOR_MOVED if group.interrupted else MEMBER_JOINED
+    instance = member.instance_id or "null"
+    detail = f"Adding new member {member.member_id} with group instance id {instance}; {_client(reason)}"
+    return Trigger(cause, member.client_id, member.member_id, detail)
+
+
+def rejoin(group: ClassicGroup, member: Member, request: JoinGroupRequest) -> Trigger:
+    """A known member's JoinGroup, before its metadata is taken over.
+
+    What the client says counts if it is a reason to rebalance; else the coordinator compares: other topics or
+    protocols, fewer owned partitions (the next round of a cooperative rebalance, KIP-429), a leader that changed
+    nothing, or a follower whose metadata only say that it has seen another generation: it joined once more.
+    """
+    reason = request.reason
+    leads_stable = group.leader == member.member_id and group.state is GroupState.STABLE
+    if group.interrupted:
+        cause = COORDINATOR_MOVED
+    else:
+        cause = SAID.get(reason) or _compared(group, member.protocols, request.protocols, leads_stable=leads_stable)
+    who = member.member_id
+    if leads_stable:
+        detail = f"Leader {who} re-joining group during {group.state.value}; {_client(reason)}"
+    else:
+        detail = f"Updating metadata for member {who} during {group.state.value}; {_client(reason)}"
+    return Trigger(cause, member.client_id, who, detail)
+
+
+def _compared(
+    group: ClassicGroup, before: Mapping[str, MemberMetadata], now: Mapping[str, MemberMetadata], *, leads_stable: bool
+) -> str:
+    old, new = next(iter(before.values()), None), now.get(next(iter(before), ""))
+    if old is None or new is None or sorted(old.topics) != sorted(new.topics):
+        return SUBSCRIPTION_CHANGED
+    if list(before) != list(now):  # the log keeps the selected protocol only: after a move the list is news
+        return COORDINATOR_MOVED if group.loaded_again else SUBSCRIPTION_CHANGED
+    if frozenset(new.owned_partitions) < frozenset(old.owned_partitions):
+        return PARTITIONS_REVOKED
+    return LEADER_REJOINED if leads_stable else MEMBER_JOINED
+
+
+def static_replaced(group: ClassicGroup, member: Member, reason: str) -> Trigger:
+    """A static member's restart that the group cannot take in its stride; `member` has the new id."""
+    who = f"static member {member.member_id} with instance id {member.instance_id}"
+    if group.state is GroupState.STABLE:
+        detail = f"Group's selectedProtocol will change because {who} joined with change of protocol; {_client(reason)}"
+    else:
+        detail = f"Updating metadata for {who}; {_client(reason)}"
+    return Trigger(STATIC_MEMBER_REPLACED, member.client_id, member.member_id, detail)
+
+
+def cause_of_leaving(reason: str) -> str:
+    """Why a LeaveGroup was sent, from the reason in it."""
+    return POLL_INTERVAL_EXCEEDED if reason == reasons.POLL_TIMEOUT else MEMBER_LEFT
+
+
+def left(cause: str, gone: Sequence[tuple[str, str]]) -> Trigger:
+    """LeaveGroup of these (client id, member id): one rebalance for all, which the first is blamed for."""
+    member, member_id = gone[0]
+    ids = ", ".join(one for _, one in gone)
+    return Trigger(cause, member, member_id, f"explicit `LeaveGroup` request for ({ids}) members.")
+
+
+def expired(member: str, member_id: str) -> Trigger:
+    """A session ended."""
+    return Trigger(SESSION_EXPIRED, member, member_id, f"removing member {member_id} on heartbeat expiration.")
+
+
+def never_synced(missing: Sequence[tuple[str, str]]) -> Trigger:
+    """These (client id, member id) sent no SyncGroup in time."""
+    member, member_id = missing[0]
+    ids = ", ".join(one for _, one in missing)
+    return Trigger(SYNC_TIMED_OUT, member, member_id, f"Removing [{ids}] on pending sync request expiration")
+
+
+def not_stored(leader: Member, error: ErrorCode) -> Trigger:
+    """The leader's assignment could not be written. (The missing space is Kafka's.)"""
+    detail = f"Error {error.name} when storing group assignmentduring SyncGroup (member: {leader.member_id})."
+    return Trigger(SYNC_TIMED_OUT, leader.client_id, leader.member_id, detail)
+
+
+def over_capacity(group: ClassicGroup, max_size: int) -> Trigger:
+    """A group that was loaded with more members than the new coordinator allows."""
+    detail = (
+        f"Freshly-loaded group {group.group_id} (size {len(group.members)}) is over capacity {max_size}."
+        " Rebalancing in order to give a chance for consumers to commit offsets"
+    )
+    return Trigger(COORDINATOR_MOVED, "", "", detail)
+
+
+def lost_its_coordinator(reason: str) -> bool:
+    """Whether a client says that its last attempt to join ended with its coordinator."""
+    return reason in LOST_COORDINATOR
+
+
+def _client(reason: str) -> str:
+    return f"client reason: {reason or reasons.NOT_PROVIDED}"

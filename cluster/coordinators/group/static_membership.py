@@ -1,0 +1,109 @@
+"""Static membership (KIP-345): a restarted member comes back under its group.instance.id and with a new member id.
+
+The newest process wins: whatever is parked under the old id is fenced at once, and later calls with it are too.
+Source: Kafka's `GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin`,
+`ClassicGroup.replaceStaticMember`.
+"""
+
+from cluster.coordinators.decision import Call, Draft, coordinator_error
+from cluster.coordinators.group.context import GroupContext, answer_parked
+from cluster.coordinators.group.group import ClassicGroup, Member
+from cluster.coordinators.group.join_barrier import join_answer, join_received, rebalance_or_close
+from cluster.coordinators.group.rebalance_causes import static_replaced
+from cluster.coordinators.group.states import GroupState
+from cluster.events import StaticMemberReplaced
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.messages import NO_MEMBER, JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
+from cluster.reach import reached
+
+FIRST_VERSION_WITH_SKIP_ASSIGNMENT = 9  # JoinGroupRequest.supportsSkippingAssignment
+
+
+def replace_static_member(
+    context: GroupContext, group: ClassicGroup, new_id: str, request: JoinGroupRequest, call: Call, draft: Draft
+) -> None:
+    """Give the instance its new member id, and rebalance only if the group could not go on as it is.
+
+    Stable, and the vote for the protocol comes out as before: no rebalance, the new id is written to the log. Only the
+    selected protocol is compared: a changed subscription of a restarted static member is not noticed. Until the record
+    is safe the JoinGroup is parked: a rebalance that begins meanwhile has this member at its barrier, and answers it.
+    """
+    assert request.instance_id is not None
+    old = group.members[group.static_members[request.instance_id]]
+    old_leader = group.leader
+    before = (old.protocols, old.session_timeout_ms, old.rebalance_timeout_ms)
+    new = _swap(context, group, old, new_id, request.client_id, draft)
+    group.update(new, request.protocols, request.session_timeout_ms, request.rebalance_timeout_ms)
+    goes_on = group.state is GroupState.STABLE and group.select_protocol() == group.protocol
+    draft.tell(_replaced(group, old, new, goes_on=goes_on))
+    reached("static: replaced, the group goes on" if goes_on else "static: replaced, it rebalances")
+    if not goes_on:
+        group.park_join(new_id, call)
+        context.disarm(new)
+        received = join_received(group, new, newcomer=False)
+        rebalance_or_close(context, group, static_replaced(group, new, request.reason), draft, received)
+        return
+
+    group.park_join(new_id, call)
+    draft.records.append(group.record(group.assignment))
+
+    def stored(error: ErrorCode, later: Draft) -> None:
+        waits = group.parked_joins.get(new_id) is call  # else it was answered: fenced, removed, or at a barrier
+        if waits:
+            del group.parked_joins[new_id]
+        if error is ErrorCode.NONE:
+            if waits:
+                later.reply(call, _answer(group, new, old_leader, request.version))
+            return
+        if waits:
+            later.reply(
+                call,
+                JoinGroupResponse(
+                    coordinator_error(error), group.generation, group.protocol, leader=old_leader, member_id=NO_MEMBER
+                ),
+            )
+        if group.state is not GroupState.DEAD and group.members.get(new_id) is new:
+            group.update(new, *before)
+            reached("static: not written")
+            restored = _swap(context, group, new, old.member_id, old.client_id, later)
+            later.tell(_replaced(group, new, restored, goes_on=False))
+
+    draft.when_committed(stored)
+
+
+def _swap(context: GroupContext, group: ClassicGroup, old: Member, new_id: str, client_id: str, draft: Draft) -> Member:
+    """Put a member with the new id in the old one's place; calls parked for the old one are fenced."""
+    join_call = group.parked_joins.get(old.member_id)
+    sync_call = group.parked_syncs.get(old.member_id)
+    if join_call is not None:
+        reached("static: a parked JoinGroup is fenced")
+        fenced = JoinGroupResponse(ErrorCode.FENCED_INSTANCE_ID, member_id=old.member_id)
+        answer_parked(draft, join_call, fenced)
+    if sync_call is not None:
+        reached("static: a parked SyncGroup is fenced")
+        draft.reply(sync_call, SyncGroupResponse(ErrorCode.FENCED_INSTANCE_ID))
+    new = group.replace_static(old, new_id, client_id)
+    context.disarm(old)
+    context.arm(new, draft.now_us)  # Kafka arms it before it takes over the new session timeout
+    return new
+
+
+def _replaced(group: ClassicGroup, old: Member, new: Member, *, goes_on: bool) -> StaticMemberReplaced:
+    return StaticMemberReplaced(
+        group=group.group_id,
+        member=new.client_id,
+        old_member_id=old.member_id,
+        member_id=new.member_id,
+        session_deadline_us=new.session_deadline_us,
+        goes_on=goes_on,
+        leader=group.leader_name,
+    )
+
+
+def _answer(group: ClassicGroup, new: Member, old_leader: str, version: int) -> JoinGroupResponse:
+    """The new id is safe. Before v9 a restarted leader is told the old leader's id, so that it acts as a follower."""
+    if version >= FIRST_VERSION_WITH_SKIP_ASSIGNMENT:
+        answer = join_answer(group, new.member_id)
+        answer.skip_assignment = new.member_id == group.leader
+        return answer
+    return JoinGroupResponse(ErrorCode.NONE, group.generation, group.protocol, old_leader, new.member_id)

@@ -1,0 +1,373 @@
+"""A connection from a client to a broker: it is made, requests go out, answers come back in order, and it breaks.
+
+Theory of operation. A connection is made before anything is sent: one round trip (Kafka's TCP handshake and ApiVersions
+in one) to a host that answers. A dead process' host refuses at once; a host that does not answer costs
+`socket.connection.setup.timeout.ms`. What is sent before the connection is ready waits for it. A broken one stays
+broken: the next attempt is another connection, not before `reconnect.backoff.ms` has passed, which doubles with each
+failure (`ConnectionAttempts`, one for each client and node). Until then whatever is sent fails.
+
+A call ends exactly once: with its response, or with None when the connection broke (the broker's process died, or a
+request got no answer within `request.timeout.ms`, upon which a Kafka client drops the whole connection).
+
+A broker reads the next request of a connection when it has answered the last one: `serving` is the request that it has
+in hand, `unread` what has come behind it. The broker's `SocketServer` moves on.
+
+An idle Fetch that a broker parks is renewed every `fetch.max.wait.ms` in Kafka. Here it stays parked until something
+waits for its end (`Call.hurry`), and its timeout runs only while something hides the broker: that is what the watchers
+of links and processes are for. Source: `NetworkClient`, `ClusterConnectionStates`, `ConsumerNetworkClient`.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from cluster.network.connection_attempts import ConnectionAttempts
+from cluster.network.network import Link, Network
+from cluster.protocol.messages import Request, Response
+from cluster.virtual_time import Timeline
+
+NEVER_FROZEN = (-1, -1)
+
+
+class Endpoint(Protocol):
+    """A broker, as a connection sees it."""
+
+    name: str
+
+    @property
+    def running(self) -> bool:
+        """Whether its process runs: neither frozen nor dead."""
+
+    def accept(self, connection: "Connection") -> None:
+        """A client wants to connect."""
+
+    def receive(self, call: "Call") -> None:
+        """A request arrived."""
+
+    def never_received(self, call: "Call") -> None:
+        """A request was lost with its connection."""
+
+    def disconnected(self, connection: "Connection") -> None:
+        """A client closed its end."""
+
+    def read_on(self, connection: "Connection", *, answered: bool) -> None:
+        """The request in hand was handled (`answered`: not with acks=0), and others have come behind it."""
+
+    def expire(self, call: "Call") -> None:
+        """Answer a parked Fetch when its time is up."""
+
+
+class Owner(Protocol):
+    """A client's process, as a connection sees it; `frozen_us`: from when to when it was frozen last."""
+
+    name: str
+    frozen_us: tuple[int, int]
+
+    @property
+    def running(self) -> bool:
+        """Whether its process runs: neither frozen nor dead."""
+
+    def watch(self, connection: "Connection", at_us: int) -> None:
+        """Ask the connection at this instant, at the latest, whether something has timed out."""
+
+    def later(self, action: Callable[[Any], object], argument: object) -> None:
+        """Keep this until the process goes on; a dead process forgets it."""
+
+    def connected(self, connection: "Connection") -> None:
+        """The connection is ready."""
+
+    def disconnected(self, connection: "Connection") -> None:
+        """The connection broke, or could not be made."""
+
+
+def _told(_: object) -> None:
+    """What a call that is over says to a second answer: nothing."""
+
+
+class Call:
+    """One request in flight. `reply` answers it from the broker's side; `done` once the client has its end of it."""
+
+    __slots__ = (
+        "connection",
+        "done",
+        "hurried",
+        "long_poll",
+        "on_response",
+        "parked",
+        "patient",
+        "request",
+        "response",
+        "sent_us",
+    )
+
+    def __init__(
+        self,
+        connection: "Connection",
+        request: Request,
+        on_response: Callable[[Any], object],
+        long_poll: bool,
+        sent_us: int,
+    ) -> None:
+        self.connection, self.on_response = connection, on_response
+        self.request: Any = request  # whoever handles it knows its kind
+        self.long_poll, self.sent_us, self.done = long_poll, sent_us, False
+        self.response: Any = None
+        self.patient = self.parked = self.hurried = False
+
+    def end(self, response: Response | None) -> None:
+        """Give the client its end of it. The call then forgets its waiter: the two would hold each other for ever."""
+        self.done = True
+        on_response, self.on_response = self.on_response, _told
+        on_response(response)
+
+    def give_up(self) -> None:
+        """The client no longer waits for it: an answer is dropped."""
+        self.done, self.on_response = True, _told
+
+    def reply(self, response: Response) -> None:
+        """Send the answer on its way back. A broker answers a call once."""
+        self.response = response
+        connection = self.connection
+        connection.inbound.send(connection.arrive, self)
+        if connection.serving is self:
+            connection.served()
+
+    def hurry(self) -> None:
+        """Something waits for the end of this Fetch: once it is parked, it is answered when its time is up."""
+        if not self.hurried:
+            self.hurried = True
+            if self.parked:
+                self.connection.broker.expire(self)
+
+    def park(self) -> None:
+        """A Fetch finds nothing and stays at the broker."""
+        if not self.parked:
+            self.parked = True
+            if self.hurried:
+                self.connection.broker.expire(self)
+
+    @property
+    def client(self) -> str:
+        """The name of whoever asked."""
+        return self.connection.owner.name
+
+
+class Connection:
+    """One connection of a client to a broker, from the attempt on; `timeout_us` is its `request.timeout.ms`.
+
+    `ready`: requests go out. `broken`: it is over. `accepted`: the broker's process knows it. `hidden`: nothing the
+    broker says can be heard now. `in_order`: the broker serves one request after the other. `half_closed`: it knows
+    that the client is gone, and still serves what had come before; `refused`: an answer found nobody there.
+    `timed_out`: the client broke it, for a request was not answered in time.
+    """
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        network: Network,
+        owner: Owner,
+        broker: Endpoint,
+        timeout_us: int,
+        attempts: ConnectionAttempts,
+        *,
+        in_order: bool = True,
+    ) -> None:
+        self.timeline, self.owner, self.broker, self.timeout_us = timeline, owner, broker, timeout_us
+        self.outbound: Link = network.link(owner.name, broker.name)
+        self.inbound: Link = network.link(broker.name, owner.name)
+        self.attempts = attempts
+        self.ready = self.broken = self.accepted = self.hidden = self.half_closed = self.refused = False
+        self.in_order, self.timed_out = in_order, False
+        self.serving: Call | None = None
+        self.unread: deque[Call] = deque()
+        self._in_flight: dict[Call, None] = {}
+        self._hidden_since_us = 0
+        self._setup_ends_us = timeline.now_us + attempts.setup_timeout_us()
+        self._watched = True
+        self.outbound.watchers[self.look] = None
+        self.inbound.watchers[self.look] = None
+        self.look()
+        owner.watch(self, self._setup_ends_us)
+        self.outbound.send(broker.accept, self)
+
+    # --- making it ------------------------------------------------------------------------------------------------
+
+    def knocked(self) -> None:
+        """The broker's host answers while its process is frozen: the client waits as for any other answer."""
+        self._setup_ends_us = self.timeline.now_us + self.timeout_us
+        self.owner.watch(self, self._setup_ends_us)
+
+    def established(self, _: object = None) -> None:
+        """The broker's process answered: what waited goes out."""
+        if not self.owner.running:
+            self.owner.later(self.established, None)
+        elif not self.broken:
+            self.ready = True
+            self.attempts.succeeded()
+            for call in self._in_flight:
+                self.outbound.send(self.broker.receive, call)
+            self._watched = False
+            self._watch_calls()
+            self.owner.connected(self)
+
+    # --- calls ----------------------------------------------------------------------------------------------------
+
+    def send(
+        self,
+        request: Request,
+        on_response: Callable[[Any], object],
+        *,
+        long_poll: bool = False,
+        patient: bool = False,
+        unanswered: Response | None = None,
+    ) -> Call:
+        """Send a request; `on_response` gets the response, or None when the connection breaks before it.
+
+        `patient`: whoever sends it sees to its timeout, which is not `request.timeout.ms` (JoinGroup). `unanswered`:
+        what counts as the response to a request that no broker answers, once it is written.
+        """
+        call = Call(self, request, on_response, long_poll, self.timeline.now_us)
+        call.patient = patient
+        if not self.ready:
+            self._wait_for_connection(call)
+            return call
+        self._in_flight[call] = None
+        if unanswered is not None:
+            call.response = unanswered
+            self.outbound.send(self.broker.receive, call)
+            self.timeline.post(call.sent_us, self.arrive, call)
+            return call
+        if not self._watched and (self.hidden or not long_poll):
+            self._watched = True
+            self.owner.watch(self, call.sent_us + self.timeout_us)
+        self.outbound.send(self.broker.receive, call)
+        return call
+
+    def _wait_for_connection(self, call: Call) -> None:
+        if self.broken:
+            self.timeline.post(self.timeline.now_us, self._fail, call)
+        else:
+            self._in_flight[call] = None
+            self.owner.watch(self, call.sent_us + self.timeout_us)
+
+    def _fail(self, call: Call) -> None:
+        """There is no connection, and no attempt at one yet."""
+        if not self.owner.running:
+            self.owner.later(self._fail, call)
+        elif not call.done:
+            call.end(None)
+
+    def arrive(self, call: Call) -> None:
+        """A response reached the client's socket."""
+        if not self.owner.running:
+            self.owner.later(self.arrive, call)
+        elif not call.done:
+            del self._in_flight[call]
+            call.end(call.response)
+
+    def served(self, *, answered: bool = True) -> None:
+        """The broker is done with the request in hand."""
+        if self.unread:
+            self.broker.read_on(self, answered=answered)
+        else:
+            self.serving = None
+
+    @property
+    def load(self) -> int:
+        """How many requests are in flight on it."""
+        return len(self._in_flight)
+
+    def waits_only_for(self, *kinds: type) -> bool:
+        """Whether it is made, and every request in flight is of one of these kinds."""
+        return self.ready and all(isinstance(call.request, kinds) for call in self._in_flight)
+
+    # --- its end --------------------------------------------------------------------------------------------------
+
+    def reset(self, _: object = None) -> None:
+        """The connection broke, or was refused: every call in flight ends with None."""
+        if self.broken:
+            return
+        if not self.owner.running:
+            self.owner.later(self.reset, None)
+            return
+        self.attempts.failed(self.timeline.now_us, connecting=not self.ready)
+        calls = self._end()
+        for call in calls:
+            if not call.done:  # one that ends may give up others
+                call.end(None)
+        self.owner.disconnected(self)
+
+    def disconnect(self) -> None:
+        """The client gives the connection up: nobody waits for anything, and the next one is not made at once."""
+        if not self.broken:
+            self.attempts.failed(self.timeline.now_us, connecting=not self.ready)
+            self.close()
+
+    def close(self) -> None:
+        """The client's process is gone or has no more use for the connection: nobody waits for anything."""
+        if not self.broken:
+            for call in self._end():
+                call.give_up()
+
+    def _end(self) -> list[Call]:
+        """Tell the other end, and drop what has not left this one; returns the calls in flight."""
+        self.broken, self.ready = True, False
+        for link in (self.outbound, self.inbound):
+            link.watchers.pop(self.look, None)
+        calls, self._in_flight = list(self._in_flight), {}
+        if self.outbound.cut_since_us is not None:
+            for word in self.outbound.forget(self._is_mine):
+                if isinstance(word, Call):
+                    self.broker.never_received(word)
+        self.outbound.send(self.broker.disconnected, self)
+        return calls
+
+    def _is_mine(self, word: object) -> bool:
+        return word is self or (isinstance(word, Call) and word.connection is self)
+
+    # --- timeouts -------------------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Something may have hidden the broker, or uncovered it: parked calls are timed while it is hidden."""
+        hidden = (
+            not self.broker.running or self.outbound.cut_since_us is not None or self.inbound.cut_since_us is not None
+        )
+        if hidden and not self.hidden:
+            self._hidden_since_us = self.timeline.now_us
+        self.hidden = hidden
+        if hidden and self.ready:
+            self._watch_calls()
+
+    def _watch_calls(self) -> None:
+        oldest_us = self._oldest_us()
+        if oldest_us is not None and not self._watched:
+            self._watched = True
+            self.owner.watch(self, oldest_us + self.timeout_us)
+
+    def _oldest_us(self) -> int | None:
+        """Since when the client waits for the answer that it has waited for longest."""
+        oldest_us = min((call.sent_us for call in self._in_flight if not call.long_poll), default=None)
+        if self.hidden or not self.ready:
+            for call in self._in_flight:
+                if call.patient:
+                    continue
+                waits_us = max(call.sent_us, self._hidden_since_us)
+                if oldest_us is None or waits_us < oldest_us:
+                    oldest_us = waits_us
+        return oldest_us
+
+    def check_timeouts(self) -> int | None:
+        """Break the connection if something has waited too long; else when to ask again, None for never."""
+        if self.broken:
+            return None
+        oldest_us = self._oldest_us()
+        at_us = None if oldest_us is None else oldest_us + self.timeout_us
+        if not self.ready:
+            at_us = self._setup_ends_us if at_us is None else min(at_us, self._setup_ends_us)
+        if at_us is not None and at_us > self.timeline.now_us:
+            return at_us
+        self._watched = False
+        if at_us is not None:
+            self.timed_out = True
+            self.reset()
+        return None

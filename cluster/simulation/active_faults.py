@@ -1,0 +1,64 @@
+"""The book of faults in force: each has a number, begins with a command, and ends when it is told to or is mended.
+
+Both times are told. What a fault does, and what mending it takes, is known to whoever made the entry.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from cluster import events as e
+from cluster.commands import catalogue as c
+from cluster.events import Event
+from cluster.virtual_time import Timeline
+
+UNTIL_MENDED = -1
+FaultKey = tuple[str, ...]
+
+
+class Fault(NamedTuple):
+    """An injury in force: its number, the command's text, and from when until when (UNTIL_MENDED) it lasts."""
+
+    number: int
+    text: str
+    since_us: int
+    ends_us: int
+
+
+class FaultBook:
+    """Every fault in force, by what is injured and how: one of a kind at one place."""
+
+    def __init__(self, timeline: Timeline, tell: Callable[[Event], None]) -> None:
+        self._timeline, self._tell = timeline, tell
+        self.faults: dict[FaultKey, Fault] = {}
+        self._mends: dict[int, Callable[[], object]] = {}
+        self.numbered = 0  # how many there ever were: the number of the last
+
+    def begin(self, key: FaultKey, command: c.Command, for_us: int | None, mend: Callable[[], object]) -> None:
+        """A fault begins. `mend` undoes it when its time is up, unless somebody did before."""
+        self.over(key)
+        self.numbered += 1
+        number, text, now_us = self.numbered, c.text_of(command), self._timeline.now_us
+        ends_us = UNTIL_MENDED if for_us is None else now_us + for_us
+        self.faults[key] = Fault(number, text, now_us, ends_us)
+        self._mends[number] = mend
+        self._tell(e.FaultStarted(fault=number, text=text, ends_at_us=ends_us))
+        if for_us is not None:
+            self._timeline.call_at(ends_us, self._time_is_up, key, number)
+
+    def _time_is_up(self, key: FaultKey, number: int) -> None:
+        fault = self.faults.get(key)
+        if fault is not None and fault.number == number:
+            self.end(key)
+
+    def end(self, key: FaultKey) -> None:
+        """End a fault that is in force now: it is over, and what it did is undone."""
+        mend = self._mends[self.faults[key].number]
+        self.over(key)
+        mend()
+
+    def over(self, key: FaultKey) -> None:
+        """A fault is over, if it was in force."""
+        fault = self.faults.pop(key, None)
+        if fault is not None:
+            del self._mends[fault.number]
+            self._tell(e.FaultEnded(fault=fault.number))

@@ -1,0 +1,268 @@
+"""`set SCOPE KEY VALUE` in a running cluster: what changes at once, what waits for the next start, what cannot be.
+
+`cluster.spec.overrides` says what a key means in a scope; here is how each is applied. A client's keys that Kafka's
+client reads again and again change at once (a session timeout reaches the coordinator with the next JoinGroup), the
+others wait for its next start. A broker's or topic's key changes at once if the tables below know how, and is refused
+if not.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, cast
+
+import msgspec
+
+from cluster import events as e
+from cluster.assignors import ASSIGNORS
+from cluster.broker.broker import Broker
+from cluster.broker.controller_channel import ControlPlane
+from cluster.broker.replica import Replica
+from cluster.clients.consumer.consumer import Consumer
+from cluster.clients.producer.producer import Producer
+from cluster.config import ConfigError, Scope, Value, find, resolve
+from cluster.coordinators.group.context import GroupSettings
+from cluster.events import Event
+from cluster.protocol.names import topic_of
+from cluster.simulation.refusing import Refused
+from cluster.spec import (
+    FIELDS,
+    BrokerSpec,
+    Declared,
+    GroupSpec,
+    ProducerSpec,
+    ScenarioSpec,
+    TopicSpec,
+    put_back,
+    why_not,
+    write_over,
+)
+from cluster.storage.retention import retention_of
+
+
+class Cluster(Protocol):
+    """What settings act on: the simulation, as far as they need it."""
+
+    spec: ScenarioSpec
+    tell: Callable[[Event], None]
+    brokers: dict[int, Broker]
+    control: ControlPlane
+    consumers: dict[str, Consumer]
+    producers: dict[str, Producer]
+
+    def redeclare(self, group: GroupSpec) -> None:
+        """Members that are declared from now on are made by this spec."""
+
+
+NOW, AT_NEXT_START = "now", "at the next start"
+
+
+def change(cluster: Cluster, scope: str, key: str, text: str) -> Callable[[], None]:
+    """Write a setting over the running cluster, and tell it. Returns what undoes it. Raises Refused."""
+    before = cluster.spec
+    reason = why_not(before, scope, key, text)
+    if reason is not None:
+        raise Refused(reason)
+    after = write_over(before, scope, key, text)
+    for name in (name for group in after.groups for name in group.assignors):
+        if name not in ASSIGNORS:
+            raise Refused(f"{name} is not loaded: code is loaded before a flight, if its scenario names it")
+    _apply(cluster, after, scope, key)
+    return lambda: _apply(cluster, put_back(cluster.spec, before, scope, key), scope, key)
+
+
+def _apply(cluster: Cluster, after: ScenarioSpec, scope: str, key: str) -> None:
+    before = cluster.spec
+    if scope == "cluster" or scope.startswith("broker-"):
+        concerned, effect = _set_brokers(cluster, after, scope, key), NOW
+    else:
+        thing = _thing(after, scope)
+        concerned, effect = _SETTERS[type(thing)](cluster, after, thing, key)
+    cluster.spec = after
+    cluster.tell(
+        e.SettingChanged(
+            scope=scope,
+            key=key,
+            value=_shown(after, scope, key),
+            before=_shown(before, scope, key),
+            processes=concerned,
+            effect=effect,
+        )
+    )
+
+
+def _thing(spec: ScenarioSpec, scope: str) -> Declared:
+    """What a scope names; the cluster is taken for its first broker."""
+    things: Sequence[Declared] = (*spec.brokers, *spec.topics, *spec.groups, *spec.producers)
+    return next((thing for thing in things if thing.name == scope), spec.brokers[0])
+
+
+def _in_flight(kind: Scope, key: str) -> bool:
+    try:
+        return find(kind, key).in_flight
+    except ConfigError:
+        return FIELDS[key].in_flight
+
+
+def _shown(spec: ScenarioSpec, scope: str, key: str) -> str:
+    """The value of a key or field as a person writes it: what somebody gave it, else what holds without that."""
+    if key in FIELDS:
+        value: Any = _thing(spec, scope)
+        for name in FIELDS[key].place:
+            value = getattr(value, name)
+        return FIELDS[key].show(value)
+    thing = _thing(spec, scope)
+    value = _config_of(spec, None if scope == "cluster" else thing)[key]
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _config_of(spec: ScenarioSpec, thing: Declared | None) -> Mapping[str, Value]:
+    """Every key of something with the value that holds: its own, the cluster's, or the default; None: the cluster's."""
+    match thing:
+        case None:
+            return resolve("broker", spec.config)
+        case BrokerSpec():
+            return spec.broker_config(thing)
+        case TopicSpec():
+            return thing.topic_config(spec.config)
+        case ProducerSpec():
+            return thing.producer_config()
+        case GroupSpec():
+            return thing.consumer_config(thing.name)
+
+
+# --- brokers and topics -----------------------------------------------------------------------------------------------
+
+
+def _set_brokers(cluster: Cluster, after: ScenarioSpec, scope: str, key: str) -> tuple[str, ...]:
+    brokers = [broker for broker in cluster.brokers.values() if scope in ("cluster", broker.name)]
+    for spec in after.brokers:
+        broker = cluster.brokers[spec.id]
+        if broker in brokers:
+            config = after.broker_config(spec)
+            cast(dict[str, Any], broker.config)[key] = config[key]
+            BROKER_SETTERS[key](cluster, after, broker)
+    return tuple(broker.name for broker in brokers)
+
+
+def _group_settings(_: Cluster, __: ScenarioSpec, broker: Broker) -> None:
+    """Every coordinator of the broker reads its configuration again; what is timed already stays as it is."""
+    settings = GroupSettings.of(broker.config)
+    for hosted in broker.coordination.hosted.values():
+        hosted.coordinator.configure(settings)
+
+
+def _topic_min_insync_replicas(cluster: Cluster, after: ScenarioSpec, topic: TopicSpec) -> None:
+    """Leaders look again whether the high watermark may move."""
+    wanted = min(cast(int, topic.topic_config(after.config)["min.insync.replicas"]), topic.replication)
+    for broker, replica in _replicas_of(cluster, topic):
+        replica.min_insync_replicas = wanted
+        if replica.is_leader and broker.running:
+            replica.advance()
+
+
+def _topic_unclean_elections(cluster: Cluster, after: ScenarioSpec, topic: TopicSpec) -> None:
+    """The controller looks at once whether a partition without a leader can have one now."""
+    enabled = cast(bool, topic.topic_config(after.config)["unclean.leader.election.enable"])
+    cluster.control.allow_unclean(topic.name, enabled=enabled)
+
+
+def _topic_retention(cluster: Cluster, after: ScenarioSpec, topic: TopicSpec) -> None:
+    """Read by the next check, every `log.retention.check.interval.ms`."""
+    retention = retention_of(topic.topic_config(after.config))
+    for _, replica in _replicas_of(cluster, topic):
+        replica.retention = retention
+
+
+def _topic_max_message_bytes(cluster: Cluster, after: ScenarioSpec, topic: TopicSpec) -> None:
+    """Holds for the next batch that a leader is asked to append."""
+    most = cast(int, topic.topic_config(after.config)["max.message.bytes"])
+    for _, replica in _replicas_of(cluster, topic):
+        replica.max_message_bytes = most
+
+
+def _replicas_of(cluster: Cluster, topic: TopicSpec) -> Iterator[tuple[Broker, Replica]]:
+    for broker in cluster.brokers.values():
+        for name, replica in broker.replicas.items():
+            if topic_of(name) == topic.name:
+                yield broker, replica
+
+
+TopicSetter = Callable[[Cluster, ScenarioSpec, TopicSpec], None]
+BrokerSetter = Callable[[Cluster, ScenarioSpec, Broker], None]
+
+TOPIC_SETTERS: dict[str, TopicSetter] = {
+    "max.message.bytes": _topic_max_message_bytes,
+    "min.insync.replicas": _topic_min_insync_replicas,
+    "unclean.leader.election.enable": _topic_unclean_elections,
+    "retention.ms": _topic_retention,
+    "retention.bytes": _topic_retention,
+    "segment.bytes": _topic_retention,
+    "segment.ms": _topic_retention,
+}
+"""Topic keys that change in flight, and how."""
+
+
+def _for_topics(key: str) -> BrokerSetter:
+    """A broker key that topics fall back to: those that do not say themselves change, by their own key."""
+
+    def change_topics(cluster: Cluster, after: ScenarioSpec, broker: Broker) -> None:
+        del broker
+        for topic in after.topics:
+            if key not in topic.config:
+                TOPIC_SETTERS[key](cluster, after, topic)
+
+    return change_topics
+
+
+BROKER_SETTERS: dict[str, BrokerSetter] = {
+    "group.min.session.timeout.ms": _group_settings,
+    "group.max.session.timeout.ms": _group_settings,
+    "group.initial.rebalance.delay.ms": _group_settings,
+    "group.max.size": _group_settings,
+    "offset.metadata.max.bytes": _group_settings,
+    "offsets.retention.minutes": _group_settings,
+    "offsets.retention.check.interval.ms": _group_settings,
+    "message.max.bytes": _for_topics("max.message.bytes"),
+    "min.insync.replicas": _for_topics("min.insync.replicas"),
+    "unclean.leader.election.enable": _for_topics("unclean.leader.election.enable"),
+}
+"""Broker keys that change in flight, and what is to be done for each broker concerned."""
+
+
+def _set_topic(cluster: Cluster, after: ScenarioSpec, topic: Any, key: str) -> tuple[tuple[str, ...], str]:  # noqa: ANN401
+    TOPIC_SETTERS[key](cluster, after, topic)
+    return (), NOW
+
+
+# --- clients ----------------------------------------------------------------------------------------------------------
+
+
+def _set_group(cluster: Cluster, after: ScenarioSpec, group: Any, key: str) -> tuple[tuple[str, ...], str]:  # noqa: ANN401
+    del after
+    if key == "members":  # the command scales, too
+        return (), NOW
+    cluster.redeclare(group)
+    members = [consumer for consumer in cluster.consumers.values() if consumer.group == group.name]
+    for member in members:
+        member.configure(group)
+    return tuple(member.name for member in members), NOW if _in_flight("consumer", key) else AT_NEXT_START
+
+
+def _set_producer(cluster: Cluster, after: ScenarioSpec, spec: Any, key: str) -> tuple[tuple[str, ...], str]:  # noqa: ANN401
+    del after
+    if key == "rate" and spec.arrivals.kind == "profile":
+        raise Refused(f"the arrivals of {spec.name} are a profile, which has its own rates")
+    producers = [cluster.producers[name] for name in spec.instances()]
+    for producer in producers:
+        producer.configure(spec)
+        if key == "rate":
+            producer.change_rate(spec.rate_per_second)
+    return tuple(spec.instances()), NOW if _in_flight("producer", key) else AT_NEXT_START
+
+
+_SETTERS: dict[type[msgspec.Struct], Callable[[Cluster, ScenarioSpec, Any, str], tuple[tuple[str, ...], str]]] = {
+    TopicSpec: _set_topic,
+    GroupSpec: _set_group,
+    ProducerSpec: _set_producer,
+}

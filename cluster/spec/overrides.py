@@ -1,0 +1,261 @@
+"""One key or field of a scenario written over: what `--set`, sweeps, what-ifs and the command `set` have in common.
+
+KEY is a Kafka key or a scenario field; SCOPE is a topic, group or producer name, `broker-2` or `cluster`. Without one,
+`NAME.KEY` names its scope when NAME is declared; else a Kafka key is the cluster's or, if only clients or topics have
+it, that of all of them, and a field is that of everything that has it. A group's scope writes consumer keys.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from cluster.config import (
+    CONFIG_KEYS,
+    MOST_DIGITS,
+    SET_IN_FLIGHT,
+    Scope,
+    Value,
+    brief,
+    coerce,
+    cross_errors,
+    format_duration,
+    format_rate,
+    nearest,
+    parse_duration,
+    parse_rate,
+    refused_config,
+    scopes_of,
+)
+from cluster.spec.spec import MOST_MEMBERS, BrokerSpec, GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
+
+S = TypeVar("S", bound=msgspec.Struct)
+Declared = TopicSpec | GroupSpec | ProducerSpec | BrokerSpec
+
+SCOPES: dict[type, Scope] = {
+    TopicSpec: "topic",
+    GroupSpec: "consumer",
+    ProducerSpec: "producer",
+    BrokerSpec: "broker",
+}
+"""Whose keys the thing of a scope has."""
+
+_NOUNS = {TopicSpec: "topic", GroupSpec: "group", ProducerSpec: "producer", BrokerSpec: "broker"}
+
+
+class SettingError(ValueError):
+    """A setting that cannot be made: the text says which, why, and the nearest right word."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(brief(reason))
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A scenario field that may be set: whose it is, how its value is read and shown, and where it stands in the spec.
+
+    `in_flight`: the command `set` changes it at once; else it waits for the next start of each process.
+    """
+
+    owner: type[GroupSpec] | type[ProducerSpec]
+    read: Callable[[object], object]
+    show: Callable[[Any], str]
+    place: tuple[str, ...]
+    in_flight: bool = False
+
+
+def _members(value: object) -> int:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS:
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise SettingError(f"{value!r} is not a whole number")
+    if value < 0:
+        raise SettingError(f"{value} is below 0")
+    if value > MOST_MEMBERS:
+        raise SettingError(f"{value} is above {MOST_MEMBERS}")
+    return value
+
+
+def _truth(value: object) -> bool:
+    value = {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
+    if not isinstance(value, bool):
+        raise SettingError(f"{value!r} is neither true nor false")
+    return value
+
+
+def _assignors(value: object) -> Value:
+    return coerce("consumer", "partition.assignment.strategy", value)
+
+
+def _duration(value: object) -> int:
+    if not isinstance(value, str):
+        raise SettingError(f'{value!r} needs a unit and quotation marks: "30s"')
+    return parse_duration(value)
+
+
+def _rate(value: object) -> float:
+    if not isinstance(value, str):
+        raise SettingError(f'{value!r} needs a unit and quotation marks: "200/s"')
+    per_second = parse_rate(value)
+    if per_second <= 0:
+        raise SettingError("a rate is above 0")
+    return per_second
+
+
+FIELDS: dict[str, Field] = {
+    "members": Field(GroupSpec, _members, str, ("members",)),
+    "assignors": Field(GroupSpec, _assignors, ",".join, ("assignors",)),
+    "static": Field(GroupSpec, _truth, lambda value: str(value).lower(), ("static",)),
+    "per_record": Field(GroupSpec, _duration, format_duration, ("application", "per_record_us"), in_flight=True),
+    "rate": Field(ProducerSpec, _rate, format_rate, ("rate_per_second",), in_flight=True),
+}
+"""Every scenario field that a setting may write."""
+
+
+FILE_FIELDS = {
+    "partitions": "add partitions TOPIC to N",
+    "topics": "subscribe MEMBER to TOPIC,…",
+    "subscriptions": "subscribe MEMBER to TOPIC,…",
+    **dict.fromkeys(("brokers", "replication", "count", "limit", "arrivals", "keys", "size", "start", "stagger"), ""),
+    **dict.fromkeys(("transactions", "jitter", "commit", "writes", "sink", "poison", "restart_after"), ""),
+    **dict.fromkeys(("startup", "start_jitter"), ""),
+}
+"""Words of scenario files that no setting writes, and the command that does in flight, where there is one."""
+
+
+def write_over(spec: ScenarioSpec, scope: str | None, key: str, value: object) -> ScenarioSpec:
+    """The spec with one key or field written over. Raises SettingError or ConfigError, both ValueErrors."""
+    names = spec.names().scopes()
+    if scope is None:
+        name, dot, rest = key.partition(".")
+        if dot and name in names:
+            scope, key = name, rest
+        elif "broker" in scopes_of(key):
+            scope = "cluster"
+    if scope is None:
+        return _replace(spec, _having(key), key, value)
+    if scope == "cluster":
+        return msgspec.structs.replace(spec, config=spec.config | {key: coerce("broker", key, value)})
+    if scope not in names:
+        raise SettingError(did_you_mean(f"nothing is named {scope}", nearest(scope, names)))
+    return _replace(spec, lambda thing: thing.name == scope, key, value)
+
+
+def why_not(spec: ScenarioSpec, scope: str, key: str, value: object) -> str | None:
+    """Why the command `set` could not be carried out on a cluster as the scenario declares it; None when it can."""
+    try:
+        after = write_over(spec, scope, key, value)
+    except ValueError as error:
+        return str(error)
+    if scope == "cluster":
+        return _misfit("broker", key, after.config)
+    things: list[Declared] = [*after.brokers, *after.topics, *after.producers, *after.groups]
+    thing = next(thing for thing in things if thing.name == scope)
+    config = after.config | thing.config if isinstance(thing, BrokerSpec) else thing.config
+    return _misfit(SCOPES[type(thing)], key, config)
+
+
+def _misfit(kind: Scope, key: str, config: dict[str, Value]) -> str | None:
+    """What is not built yet, cannot change in a running cluster, or does not fit what is set beside it."""
+    reason = refused_config(key, config.get(key))
+    if reason is None and kind in SET_IN_FLIGHT and key not in SET_IN_FLIGHT[kind]:
+        reason = f"{key} is only read when the cluster is built: give it before the flight begins"
+    for error in () if reason else cross_errors(kind, config):
+        reason = error.reason
+    return reason
+
+
+def put_back(spec: ScenarioSpec, before: ScenarioSpec, scope: str, key: str) -> ScenarioSpec:
+    """The spec with one key or field of a scope as it was before; everything else stays."""
+    if scope == "cluster":
+        return msgspec.structs.replace(spec, config=_restored(spec.config, before.config, key))
+    things: list[Declared] = [*before.brokers, *before.topics, *before.producers, *before.groups]
+    earlier = {thing.name: thing for thing in things}
+
+    def restore(thing: Declared) -> Declared:
+        old = earlier[thing.name]
+        if key in FIELDS:
+            place = FIELDS[key].place
+            value: Any = old
+            for name in place:
+                value = getattr(value, name)
+            return _placed(thing, place, value)
+        thing = _placed(thing, ("config",), _restored(thing.config, old.config, key))
+        if isinstance(thing, GroupSpec) and isinstance(old, GroupSpec):
+            if key == "partition.assignment.strategy":
+                thing = msgspec.structs.replace(thing, assignors=old.assignors)
+            elif key == "enable.auto.commit":
+                thing = _placed(thing, ("application", "commit"), old.application.commit)
+        return thing
+
+    changes: dict[str, Any] = {}
+    for kind in ("brokers", "topics", "producers", "groups"):
+        changes[kind] = tuple(restore(thing) if thing.name == scope else thing for thing in getattr(spec, kind))
+    return msgspec.structs.replace(spec, **changes)
+
+
+def _restored(config: dict[str, Value], before: dict[str, Value], key: str) -> dict[str, Value]:
+    rest = {name: value for name, value in config.items() if name != key}
+    return rest | {key: before[key]} if key in before else rest
+
+
+def did_you_mean(text: str, suggestion: str | None) -> str:
+    """A complaint with the nearest right word behind it, if there is one."""
+    return f"{text} (did you mean {suggestion}?)" if suggestion else text
+
+
+def _having(key: str) -> Callable[[Declared], bool]:
+    """Whatever has this key or field."""
+    scopes = scopes_of(key)
+    if key not in FIELDS and not scopes:
+        _refuse_file_field(key)
+        near = nearest(key, (*FIELDS, *(entry.name for entry in CONFIG_KEYS)))
+        raise SettingError(did_you_mean(f"there is no key or field {key}", near))
+    owner = FIELDS[key].owner if key in FIELDS else None
+    return lambda thing: SCOPES[type(thing)] in scopes or type(thing) is owner
+
+
+def _replace(spec: ScenarioSpec, wanted: Callable[[Declared], bool], key: str, value: object) -> ScenarioSpec:
+    """The spec with one key or field of every wanted thing replaced."""
+    changes: dict[str, Any] = {}
+    for kind in ("brokers", "topics", "producers", "groups"):
+        things: tuple[Declared, ...] = getattr(spec, kind)
+        changes[kind] = tuple(_with(thing, key, value) if wanted(thing) else thing for thing in things)
+    return msgspec.structs.replace(spec, **changes)
+
+
+def _with(thing: Declared, key: str, value: object) -> Declared:
+    if key in FIELDS:
+        field = FIELDS[key]
+        if type(thing) is not field.owner:
+            noun = _NOUNS[type(thing)]
+            raise SettingError(f"{key} is a field of a {_NOUNS[field.owner]}, and {thing.name} is a {noun}")
+        return _placed(thing, field.place, field.read(value))
+    _refuse_file_field(key)
+    read = coerce(SCOPES[type(thing)], key, value)
+    thing = _placed(thing, ("config",), thing.config | {key: read})
+    return _said_again(thing, key, read) if isinstance(thing, GroupSpec) else thing
+
+
+def _refuse_file_field(key: str) -> None:
+    """A word of scenario files that no setting writes. Raises SettingError."""
+    if key in FILE_FIELDS:
+        instead = f" (in flight: {FILE_FIELDS[key]})" if FILE_FIELDS[key] else ""
+        others = ", ".join(FIELDS)
+        raise SettingError(f"{key} is said in the scenario file{instead}; settings write Kafka's keys and {others}")
+
+
+def _placed(struct: S, place: tuple[str, ...], value: object) -> S:
+    inner = _placed(getattr(struct, place[0]), place[1:], value) if len(place) > 1 else value
+    return msgspec.structs.replace(struct, **{place[0]: inner})
+
+
+def _said_again(group: GroupSpec, key: str, value: Value) -> GroupSpec:
+    """The group with the scenario field changed that says the same as a consumer key, where there is one."""
+    if key == "partition.assignment.strategy" and isinstance(value, tuple):
+        return msgspec.structs.replace(group, assignors=value)
+    if key == "enable.auto.commit" and (group.application.commit == "auto") is not value:
+        if group.application.commit == "transaction":
+            raise SettingError(f"{group.name} commits in transactions: auto commits would undo that")
+        commit = "auto" if value else "never"
+        return msgspec.structs.replace(group, application=msgspec.structs.replace(group.application, commit=commit))
+    return group

@@ -1,0 +1,280 @@
+"""What a scenario declares: a cluster, its topics, clients and links, the steps of a flight and what must hold in it.
+
+Plain frozen values without rules; `recordings.scenarios.loader` makes them from a file, tests make them by hand.
+Times are integer microseconds of virtual time. `config` dictionaries are keyed by Kafka's names and hold only what was
+overridden: `cluster.config.config.resolve` gives the full values.
+"""
+
+from typing import Literal, cast
+
+import msgspec
+
+from cluster.commands import AddPartitions, Command, Names, Scale
+from cluster.config import DEFAULT_ASSIGNORS, Value, resolve, resolve_topic
+
+MOST_BROKERS = 1_000
+MOST_PARTITIONS = 10_000  # of all topics together
+MOST_MEMBERS = 2_000  # of all groups together
+MOST_GROUPS = 500
+MOST_PRODUCERS = 2_000  # instances
+MOST_RECORDS_PER_SECOND = 10_000_000  # of all producers' instances together
+MOST_BATCHES = 1_000_000  # that may wait in an instance's `buffer.memory`
+MOST_KEYS = 10_000_000  # distinct ones of a producer
+START_JITTER_US = 100_000
+STARTUP_US = 6_000_000
+LONGEST_FLIGHT_US = 8_784 * 3_600_000_000  # a leap year
+"""What a scenario may ask for: beyond it a flight takes more memory or time than anybody has."""
+
+KeysKind = Literal["none", "uniform", "zipf", "hot"]
+ArrivalsKind = Literal["steady", "poisson", "profile"]
+CommitPolicy = Literal["auto", "after-each-poll", "before-processing", "async", "transaction", "never"]
+
+
+class BrokerSpec(msgspec.Struct, frozen=True):
+    """One broker: its id, its rack if it stands in one, and the broker keys in which it differs from the cluster."""
+
+    id: int
+    rack: str | None = None
+    config: dict[str, Value] = {}
+
+    @property
+    def name(self) -> str:
+        """The token that names it in commands and links: `broker-2`."""
+        return f"broker-{self.id}"
+
+
+class LinkSpec(msgspec.Struct, frozen=True):
+    """A link unlike the others: its two ends (broker, member or producer names) and its one-way latency in µs."""
+
+    between: tuple[str, str]
+    latency_us: int
+
+
+class NetworkSpec(msgspec.Struct, frozen=True):
+    """Every link: one-way latency in µs, jitter as a share of it (0 … 1), and the links that differ."""
+
+    latency_us: int = 1_000
+    jitter: float = 0.2
+    links: tuple[LinkSpec, ...] = ()
+
+
+class TopicSpec(msgspec.Struct, frozen=True):
+    """A topic; a file that does not say gets `replication` = min(3, brokers)."""
+
+    name: str
+    partitions: int = 1
+    replication: int = 3
+    config: dict[str, Value] = {}
+
+    def topic_config(self, cluster: dict[str, Value]) -> dict[str, Value]:
+        """Every topic key with its value, given the cluster's overrides of broker keys."""
+        return resolve_topic(cluster, self.config)
+
+
+class KeysSpec(msgspec.Struct, frozen=True):
+    """How a producer chooses keys: `distinct` many, zipf with `exponent`, or one hot key with a `share` of records."""
+
+    kind: KeysKind = "none"
+    distinct: int = 1_000
+    exponent: float = 1.0
+    share: float = 0.5
+
+
+class ArrivalsSpec(msgspec.Struct, frozen=True):
+    """When records arrive: evenly, as a Poisson process, or by a profile of (from that µs on, records a second)."""
+
+    kind: ArrivalsKind = "steady"
+    profile: tuple[tuple[int, float], ...] = ()
+
+
+class TransactionsSpec(msgspec.Struct, frozen=True):
+    """A producer's habit with transactions: its id, a pattern (`{n}`: the instance), records in one, share aborted.
+
+    `on_abort`: `drop` leaves aborted records, `retry` sends them again in the next transaction.
+    """
+
+    id: str
+    records: int = 100
+    abort: float = 0.0
+    on_abort: Literal["drop", "retry"] = "drop"
+
+    def id_of(self, number: int) -> str:
+        """The `transactional.id` of the instance with this number, counted from 1."""
+        return self.id.replace("{n}", str(number))
+
+
+class ProducerSpec(msgspec.Struct, frozen=True):
+    """Producers with one habit: `count` instances, each sending `rate_per_second` over its topics in turn.
+
+    `limit` = records after which an instance sends no more; `size_bytes` = size of one record's value.
+    """
+
+    name: str
+    topics: tuple[str, ...]
+    count: int = 1
+    rate_per_second: float = 10.0
+    limit: int | None = None
+    arrivals: ArrivalsSpec = ArrivalsSpec()
+    keys: KeysSpec = KeysSpec()
+    size_bytes: int = 1_024
+    start_us: int = 0
+    config: dict[str, Value] = {}
+    transactions: TransactionsSpec | None = None
+
+    def instances(self) -> tuple[str, ...]:
+        """The instances' names, `checkout-1` … ; numbered also when there is only one."""
+        return _instances(self.name, self.count)
+
+    def producer_config(self) -> dict[str, Value]:
+        """Every producer key with its value, the same for all instances."""
+        return resolve("producer", self.config)
+
+
+class PoisonSpec(msgspec.Struct, frozen=True):
+    """A record that its reader cannot process: the key that marks it, and whether it crashes the process."""
+
+    key: str
+    crashes: bool = True
+
+
+class ApplicationSpec(msgspec.Struct, frozen=True):
+    """What a group's members do with the records that poll() returned.
+
+    `per_record_us` ± `jitter` share of it for each; `commit` as in `scenario-format.md`; `writes` = a topic that gets
+    one record for each input; `sink` = an outside store; `restart_after_us` = a crashed member comes back by itself.
+    """
+
+    per_record_us: int = 0
+    jitter: float = 0.0
+    commit: CommitPolicy = "auto"
+    writes: str | None = None
+    sink: str | None = None
+    poison: PoisonSpec | None = None
+    restart_after_us: int | None = None
+
+
+class GroupSpec(msgspec.Struct, frozen=True):
+    """A consumer group: `members` consumers started `stagger_us` apart from `start_us` on."""
+
+    name: str
+    topics: tuple[str, ...] = ()
+    subscriptions: dict[str, tuple[str, ...]] = {}
+    members: int = 1
+    stagger_us: int = 0
+    start_us: int = 0
+    static: bool = False
+    assignors: tuple[str, ...] = DEFAULT_ASSIGNORS
+    config: dict[str, Value] = {}
+    application: ApplicationSpec = ApplicationSpec()
+
+    def instances(self) -> tuple[str, ...]:
+        """The members' names, `billing-1` … ; numbered also when there is only one."""
+        return _instances(self.name, self.members)
+
+    def topics_of(self, member: str) -> tuple[str, ...]:
+        """The topics a member subscribes to: its own subscription if it has one, else the group's."""
+        return self.subscriptions.get(member, self.topics)
+
+    def consumer_config(self, member: str) -> dict[str, Value]:
+        """Every consumer key with its value for one member.
+
+        What the file says in words of its own is put into Kafka's: the assignors, the commit policy (any but `auto`
+        means that the application commits), and with `static` the member's name as `group.instance.id`. A
+        `group.instance.id` in `config` is every member's: processes with one id fence each other.
+        """
+        said: dict[str, Value] = {
+            "partition.assignment.strategy": self.assignors,
+            "enable.auto.commit": self.application.commit == "auto",
+        }
+        if self.static:
+            said["group.instance.id"] = member
+        return resolve("consumer", self.config) | said
+
+
+class StepSpec(msgspec.Struct, frozen=True):
+    """A command that the scenario gives at an instant; `text` is its canonical text."""
+
+    at_us: int
+    command: Command
+    text: str
+
+
+class ExpectationSpec(msgspec.Struct, frozen=True):
+    """What must hold: `that` (CEL over the view document) with `by`, `at` or `always`, or an `event` with fields.
+
+    Exactly one of `that` and `event` is given. A window begins at `from_us`, or when the scenario's steps give the
+    command whose canonical text is `after` for the `nth` time. `line` = its line in the file, 0 without one.
+    """
+
+    that: str | None = None
+    event: str | None = None
+    where: dict[str, str | int | float | bool] = {}
+    by_us: int | None = None
+    at_us: int | None = None
+    always: bool = False
+    from_us: int | None = None
+    after: str | None = None
+    nth: int = 1
+    to_us: int | None = None
+    count: int | None = None
+    line: int = 0
+
+
+class ScenarioSpec(msgspec.Struct, frozen=True):
+    """A whole scenario: everything that a simulation needs to be built and flown, and what must hold at the end.
+
+    `buggify`: brokers often do what they may do and seldom do (`cluster/spec/buggify.py`). `start_jitter_us`: each life
+    of a consumer is late by less than this. `startup_us`: from a broker's start until it registers. A file that says
+    neither gets START_JITTER_US and STARTUP_US.
+    """
+
+    title: str
+    module: str = "other"
+    lesson: str = ""
+    seed: int = 1
+    until_us: int = 300_000_000
+    buggify: bool = False
+    start_jitter_us: int = 0
+    startup_us: int = 0
+    brokers: tuple[BrokerSpec, ...] = (BrokerSpec(1), BrokerSpec(2), BrokerSpec(3))
+    config: dict[str, Value] = {}
+    network: NetworkSpec = NetworkSpec()
+    topics: tuple[TopicSpec, ...] = ()
+    producers: tuple[ProducerSpec, ...] = ()
+    groups: tuple[GroupSpec, ...] = ()
+    steps: tuple[StepSpec, ...] = ()
+    expectations: tuple[ExpectationSpec, ...] = ()
+
+    def broker_config(self, broker: BrokerSpec) -> dict[str, Value]:
+        """Every broker key with its value for one broker: its own, else the cluster's, else the default."""
+        return resolve("broker", self.config | broker.config)
+
+    @property
+    def broker_session_us(self) -> int:
+        """How long the controller waits for a silent broker, in µs: `broker.session.timeout.ms`."""
+        return cast(int, resolve("broker", self.config)["broker.session.timeout.ms"]) * 1_000
+
+    def given_us(self, text: str) -> list[int]:
+        """When the steps give a command, by its canonical text: every instant, in order."""
+        return sorted(step.at_us for step in self.steps if step.text == text)
+
+    def names(self) -> Names:
+        """Every name that may be used in a command: what is declared, and what a step scales or adds to."""
+        members = {group.name: group.members for group in self.groups}
+        topics = {topic.name: topic.partitions for topic in self.topics}
+        for step in self.steps:
+            match step.command:
+                case Scale(group=group, to=to) if group in members:
+                    members[group] = max(members[group], to)
+                case AddPartitions(topic=topic, to=to) if topic in topics:
+                    topics[topic] = max(topics[topic], to)
+        return Names(
+            brokers=tuple(broker.name for broker in self.brokers),
+            groups={name: _instances(name, count) for name, count in members.items()},
+            producers={producer.name: producer.instances() for producer in self.producers},
+            topics=topics,
+        )
+
+
+def _instances(name: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{name}-{number}" for number in range(1, count + 1))

@@ -1,0 +1,65 @@
+"""Ground truth about records that replicas drop: which of them no log holds, or not the one that counts."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from cluster.protocol.record_batch import RecordBatch
+from cluster.storage.partition_log import PartitionLog
+
+
+class Lost(NamedTuple):
+    """A run of records of one producer and one leader epoch, at successive offsets."""
+
+    first_offset: int
+    records: int
+    leader_epoch: int
+    producer: str
+    first_serial: int
+
+
+def vanished(dropped: Iterable[RecordBatch], logs: Sequence[PartitionLog]) -> Iterator[Lost]:
+    """What of the dropped batches none of the logs holds, at its old offset or (sent again) at another.
+
+    Coordinators' own records have no producer and are nobody's loss.
+    """
+    gone = [
+        batch
+        for batch in dropped
+        if batch.producer and not any(log.has_at_its_place(batch) or log.has_deleted(batch) for log in logs)
+    ]
+    if not gone:
+        return
+    sought = {(batch.producer, batch.first_serial) for batch in gone}
+    held = {known for log in logs for batch in log.batches if (known := (batch.producer, batch.first_serial)) in sought}
+    run: Lost | None = None
+    for batch in gone:
+        if (batch.producer, batch.first_serial) in held:
+            continue
+        if run is not None:
+            if _continues(run, batch):
+                run = run._replace(records=run.records + batch.count)
+                continue
+            yield run
+        run = Lost(batch.base_offset, batch.count, batch.leader_epoch, batch.producer, batch.first_serial)
+    if run is not None:
+        yield run
+
+
+def truncated(batch: RecordBatch, log: PartitionLog, logs: Iterable[PartitionLog]) -> bool:
+    """Whether a batch that was fetched is missing in the log that counts, and was not deleted in any of these."""
+    if log.has_at_its_place(batch):
+        return False
+    start = batch.base_offset
+    if start >= log.log_start:
+        return True
+    return not any(one.has_deleted(batch) or (start < one.log_start and one.has_at_its_place(batch)) for one in logs)
+
+
+def _continues(run: Lost, batch: RecordBatch) -> bool:
+    offset, serial = run.first_offset + run.records, run.first_serial + run.records
+    return (offset, run.leader_epoch, run.producer, serial) == (
+        batch.base_offset,
+        batch.leader_epoch,
+        batch.producer,
+        batch.first_serial,
+    )

@@ -1,0 +1,108 @@
+"""What a log knows of its producers: read in the log as far as that is asked for, taken from a snapshot after a cut.
+
+Theory of operation. In Kafka every replica follows its log batch by batch, and deleting old segments forgets no
+producer. Here a replica reads on only when that can matter: when it takes over, and before batches are deleted. A cut,
+and a start of the process, throw the memory away; it is rebuilt from the newest snapshot between the log's start and
+its end, and from what the log has after that. A snapshot keeps one batch of each producer. There is one where each
+segment begins, where the log ended at a cut or a start of the process, and where it ended at a clean stop. So what was
+deleted is forgotten only by a replica that was cut or started anew, and has no snapshot behind its log's start.
+Source: `ProducerStateManager.truncateAndReload`, `UnifiedLog.rebuildProducerState`, `UnifiedLog.roll`.
+"""
+
+from collections.abc import Collection, Iterator
+
+from cluster.protocol.record_batch import COMMIT, NO_PRODUCER_ID, RecordBatch
+from cluster.storage.batch_list import BatchList
+from cluster.storage.producer_state import ProducerEntry, ProducerStates
+from cluster.storage.transaction_index import TransactionIndex
+
+
+class ProducerMemory:
+    """One replica's; `states` and `transactions` hold what the log says below `read_to`, and what was there before."""
+
+    __slots__ = ("_rolled", "_rolled_to", "_snapshots", "read_to", "states", "transactions")
+
+    def __init__(self) -> None:
+        self.states = ProducerStates()
+        self.transactions = TransactionIndex()
+        self.read_to = 0
+        self._snapshots: dict[int, dict[int, ProducerEntry]] = {}  # by the offset where it was taken
+        self._rolled, self._rolled_to = ProducerStates(), 0  # behind it snapshots of segments are worked out when asked
+
+    def remember(self, batch: RecordBatch) -> None:
+        """A batch with a producer id stands in the log; those before it are known."""
+        self.states.update(batch)
+        if batch.marker:
+            self.transactions.ended(batch.producer_id, batch.base_offset, committed=batch.marker == COMMIT)
+        elif batch.transactional:
+            self.transactions.began(batch.producer_id, batch.base_offset)
+
+    def read_on(self, batches: BatchList, log_end: int) -> None:
+        """Know everything that the log has."""
+        if self.read_to < log_end:
+            for batch in _behind(batches, self.read_to):
+                if batch.producer_id != NO_PRODUCER_ID:
+                    self.remember(batch)
+            self.read_to = log_end
+
+    def shed(self, batch: RecordBatch) -> None:
+        """A batch that was read is deleted from the log's beginning: nothing is forgotten."""
+        if batch.next_offset > self._rolled_to:
+            if batch.producer_id != NO_PRODUCER_ID:
+                self._rolled.update(batch)
+            self._rolled_to = batch.next_offset
+
+    def take_snapshot(self, log_end: int) -> None:
+        """The process is about to stop cleanly; everything was read."""
+        self._snapshots[log_end] = self.states.snapshot()
+
+    def reload(self, batches: BatchList, log_start: int, log_end: int, segment_starts: Collection[int]) -> None:
+        """The log was cut at its end, or the process has just started: rebuild from the newest snapshot."""
+        self._roll(batches, log_end, segment_starts)
+        self._snapshots = {
+            offset: snapshot for offset, snapshot in self._snapshots.items() if log_start < offset <= log_end
+        }
+        newest = max(self._snapshots, default=None)
+        if newest is not None or log_start > 0 or self.read_to > log_end:
+            self.states.load(self._snapshots[newest] if newest is not None else {})
+            self.transactions.reload(self.states.open(), log_end)
+            self.read_to = log_start if newest is None else newest
+        self.read_on(batches, log_end)
+        self._rolled, self._rolled_to = self.states.copy(), log_end
+        if log_end > log_start:
+            self.take_snapshot(log_end)
+
+    def start_over(self, offset: int) -> None:
+        """The log was emptied, to go on at an offset."""
+        self.states.load({})
+        self.transactions.reset()
+        self.read_to = self._rolled_to = offset
+        self._rolled = ProducerStates()
+        self._snapshots.clear()
+
+    def process_ended(self, segment_starts: Collection[int]) -> None:
+        """Nothing is being verified any more; of the snapshots only the newest and those of segments are kept."""
+        self.states.verifying.clear()
+        newest = max(self._snapshots, default=-1)
+        self._snapshots = {
+            offset: snapshot
+            for offset, snapshot in self._snapshots.items()
+            if offset in segment_starts or offset == newest > max(segment_starts, default=-1)
+        }
+
+    def _roll(self, batches: BatchList, log_end: int, segment_starts: Collection[int]) -> None:
+        """Take the snapshots that Kafka took when each segment began."""
+        ahead = sorted(offset for offset in segment_starts if self._rolled_to < offset <= log_end)
+        if not ahead:
+            return
+        for batch in _behind(batches, self._rolled_to):
+            while ahead and ahead[0] <= batch.base_offset:
+                self._snapshots[ahead.pop(0)] = self._rolled.snapshot()
+            if not ahead:
+                return
+            self.shed(batch)
+
+
+def _behind(batches: BatchList, offset: int) -> Iterator[RecordBatch]:
+    """The batches that reach beyond an offset."""
+    return (batch for batch in batches.since(offset) if batch.next_offset > offset)

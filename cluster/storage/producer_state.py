@@ -1,0 +1,260 @@
+"""What a partition remembers of each producer id: its epoch, its last five batches, its open transaction.
+
+A batch is appended once: an exact repetition of one of the last five is answered with the old offset, a gap in the
+sequence is refused. A marker ends the transaction, and may carry a higher epoch: it fences whoever writes under an
+older one. Followers never refuse.
+Source: `ProducerStateManager`, `ProducerStateEntry`, `ProducerAppendInfo`, `VerificationStateEntry`.
+"""
+
+from typing import NamedTuple
+
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.record_batch import NO_PRODUCER_ID, NO_SEQUENCE, RecordBatch
+from cluster.protocol.release_rules import RELEASE_RULES, ReleaseRules
+from cluster.reach import reached
+
+BATCHES_REMEMBERED = 5
+LAST_MARKERS_EPOCH = 32_767  # Short.MaxValue
+
+
+class Appended(NamedTuple):
+    """A batch that was appended: its sequence range and its first offset."""
+
+    first_sequence: int
+    last_sequence: int
+    base_offset: int
+
+
+class ProducerEntry:
+    """One producer id in one partition.
+
+    `first_offset` is where its open transaction begins, -1 without one; `coordinator_epoch` is that of the newest
+    marker; `last_us` when it last wrote.
+    """
+
+    __slots__ = ("batches", "coordinator_epoch", "epoch", "first_offset", "last_us")
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+        self.batches: list[Appended] = []
+        self.first_offset = -1
+        self.coordinator_epoch = -1
+        self.last_us = -1
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Sequences begin anew at 0; an open transaction stays open."""
+        self.epoch = epoch
+        self.batches = []
+
+    def copy(self, batches: int = BATCHES_REMEMBERED) -> "ProducerEntry":
+        """The same with so many of its last batches."""
+        other = ProducerEntry(self.epoch)
+        other.batches = self.batches[-batches:]
+        other.first_offset, other.coordinator_epoch = self.first_offset, self.coordinator_epoch
+        other.last_us = self.last_us
+        return other
+
+
+class Verification:
+    """A transaction that is being verified with its coordinator (KIP-890): the lowest sequence that waits for it.
+
+    It lasts until the transaction's first batch here, or its marker: what was verified before a marker came is not
+    verified any more (Kafka's verification guard, compared by identity). Under version 2 (`with_epochs`) the marker
+    that ends the transaction before has this one's epoch, and spares it.
+    """
+
+    __slots__ = ("epoch", "lowest_sequence", "with_epochs")
+
+    def __init__(self, epoch: int, sequence: int, *, with_epochs: bool) -> None:
+        self.epoch, self.lowest_sequence, self.with_epochs = epoch, sequence, with_epochs
+
+
+class ProducerStates:
+    """Every producer id that wrote to one log, and whose transaction is being verified at present."""
+
+    def __init__(self, rules: ReleaseRules = RELEASE_RULES) -> None:
+        self.rules = rules
+        self.entries: dict[int, ProducerEntry] = {}
+        self.verifying: dict[int, Verification] = {}
+
+    def check(self, batch: RecordBatch) -> tuple[ErrorCode, int]:
+        """What a leader says to a client's batch: (error, offset of the earlier copy or -1).
+
+        NONE with an offset ≥ 0 is a duplicate: confirm it, append nothing.
+        """
+        if batch.producer_id == NO_PRODUCER_ID:
+            return ErrorCode.NONE, -1
+        entry = self.entries.get(batch.producer_id)
+        if (
+            entry is not None
+            and entry.batches
+            and batch.epoch == entry.epoch
+            and batch.base_sequence == entry.batches[-1].last_sequence + 1
+            and entry.first_offset < 0
+            and not self.verifying
+        ):
+            return ErrorCode.NONE, -1  # nearly every batch; the rest is looked at more closely
+        error = self._refusal(entry, batch)
+        if error is not ErrorCode.NONE and entry is not None and batch.epoch == entry.epoch:
+            first, last = batch.base_sequence, batch.last_sequence
+            for known in entry.batches:
+                if known.first_sequence == first and known.last_sequence == last:
+                    reached("append: duplicate")
+                    return ErrorCode.NONE, known.base_offset
+        return error, -1
+
+    def refusal(self, batch: RecordBatch) -> ErrorCode:
+        """The check without the search for duplicates; NONE when the batch may be appended."""
+        return self._refusal(self.entries.get(batch.producer_id), batch)
+
+    def _refusal(self, entry: ProducerEntry | None, batch: RecordBatch) -> ErrorCode:
+        first = batch.base_sequence
+        if entry is None:
+            return self._of_an_unknown(batch)
+        if batch.epoch < entry.epoch:
+            reached("append: old producer epoch")
+            return ErrorCode.INVALID_PRODUCER_EPOCH
+        if batch.epoch > entry.epoch or not entry.batches:
+            if first not in (0, NO_SEQUENCE):
+                return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        elif first != NO_SEQUENCE and first != ((entry.batches[-1].last_sequence + 1) & 0x7FFFFFFF):
+            reached("append: out of order")
+            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        if entry.first_offset >= 0 and not batch.transactional:
+            reached("append: not in its transaction")
+            return ErrorCode.INVALID_TXN_STATE
+        return self._while_verifying(batch)
+
+    def _of_an_unknown(self, batch: RecordBatch) -> ErrorCode:
+        """Any sequence will do, but not for a producer of version 2: its records cannot all have been deleted."""
+        verification = self.verifying.get(batch.producer_id)
+        with_epochs = verification is not None and verification.with_epochs
+        if with_epochs and batch.base_sequence > 0 and self.rules.an_unknown_producer_begins_at_zero:
+            reached("append: an unknown producer of version 2")
+            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        return self._while_verifying(batch)
+
+    def _while_verifying(self, batch: RecordBatch) -> ErrorCode:
+        """While a transaction is being verified, what came first must be appended first (KIP-890)."""
+        verification = self.verifying.get(batch.producer_id)
+        if verification is not None and batch.base_sequence > verification.lowest_sequence:
+            reached("append: overtakes a verification")
+            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        return ErrorCode.NONE
+
+    def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int, version: int = 1) -> ErrorCode:
+        """What a leader says to a marker: whoever wrote it must not be older than what is known.
+
+        Under version 2 it has a newer epoch than the transaction that it ends: one with the same epoch ends nothing,
+        and is a repetition, unless the next transaction has begun meanwhile.
+        """
+        entry = self.entries.get(producer_id)
+        if entry is None:
+            return ErrorCode.NONE
+        strict = version >= 2 and self.rules.a_marker_has_a_newer_epoch
+        late = strict and epoch == entry.epoch != LAST_MARKERS_EPOCH and entry.first_offset >= 0
+        if epoch < entry.epoch or late:
+            reached("marker: old producer epoch")
+            return ErrorCode.INVALID_PRODUCER_EPOCH
+        if coordinator_epoch < entry.coordinator_epoch:
+            reached("marker: coordinator fenced")
+            return ErrorCode.TRANSACTION_COORDINATOR_FENCED
+        return ErrorCode.NONE
+
+    def in_transaction(self, batch: RecordBatch) -> bool:
+        """Whether the batch's producer has a transaction open here, in the batch's epoch."""
+        entry = self.entries.get(batch.producer_id)
+        return entry is not None and entry.first_offset >= 0 and entry.epoch == batch.epoch
+
+    def fences(self, batch: RecordBatch) -> bool:
+        """Whether a batch has an older epoch than what is here."""
+        entry = self.entries.get(batch.producer_id)
+        return entry is not None and batch.epoch < entry.epoch
+
+    def verification_started(
+        self, producer_id: int, epoch: int, sequence: int, *, with_epochs: bool = False
+    ) -> Verification:
+        """The leader asks the coordinator whether the transaction is ongoing; keep the lowest sequence that waits."""
+        verification = self.verifying.get(producer_id)
+        if verification is None:
+            verification = self.verifying[producer_id] = Verification(epoch, sequence, with_epochs=with_epochs)
+        elif epoch > verification.epoch:
+            verification.epoch, verification.lowest_sequence = epoch, sequence
+        elif epoch == verification.epoch:
+            verification.lowest_sequence = min(verification.lowest_sequence, sequence)
+        return verification
+
+    def may_begin(self, batch: RecordBatch, verification: Verification) -> ErrorCode:
+        """Whether a batch that was verified still belongs to the transaction that it was verified for."""
+        if self.in_transaction(batch) or self.verifying.get(batch.producer_id) is verification:
+            return ErrorCode.NONE
+        return ErrorCode.INVALID_PRODUCER_EPOCH if self.fences(batch) else ErrorCode.INVALID_TXN_STATE
+
+    def update(self, batch: RecordBatch) -> None:
+        """A batch or a marker was appended, on a leader or a follower."""
+        entry = self.entries.get(batch.producer_id)
+        if entry is None:
+            entry = self.entries[batch.producer_id] = ProducerEntry(batch.epoch)
+        elif batch.epoch != entry.epoch:
+            entry.begin_epoch(batch.epoch)
+        entry.last_us = batch.append_us
+        if batch.transactional and self.verifying:
+            self._verified(batch)
+        if batch.marker:
+            entry.first_offset = -1
+            entry.coordinator_epoch = max(entry.coordinator_epoch, batch.coordinator_epoch)
+            return
+        if batch.transactional and entry.first_offset < 0:
+            entry.first_offset = batch.base_offset
+        batches = entry.batches
+        if batch.base_sequence != NO_SEQUENCE:
+            batches.append(Appended(batch.base_sequence, batch.last_sequence, batch.base_offset))
+            if len(batches) > BATCHES_REMEMBERED:
+                del batches[0]
+
+    def _verified(self, batch: RecordBatch) -> None:
+        """A batch or a marker of a transaction stands in the log: what was being verified is, or is over."""
+        verification = self.verifying.get(batch.producer_id)
+        if verification is None:
+            return
+        spared = self.rules.a_late_marker_spares_the_next_verification and verification.with_epochs
+        if batch.marker and spared and batch.epoch == verification.epoch:
+            reached("marker: the next transaction is being verified")
+        else:
+            del self.verifying[batch.producer_id]
+
+    def late(self, now_us: int, late_us: int) -> list[int]:
+        """Producer ids whose transaction is open and has not been written to for so long that it hangs (KIP-664)."""
+        return [
+            producer_id
+            for producer_id, entry in self.entries.items()
+            if entry.first_offset >= 0 and now_us - entry.last_us > late_us
+        ]
+
+    def expire(self, now_us: int, expiration_us: int) -> None:
+        """Forget who has not written for `producer.id.expiration.ms`, unless its transaction is open."""
+        for producer_id, entry in list(self.entries.items()):
+            if entry.first_offset < 0 and now_us - entry.last_us >= expiration_us:
+                del self.entries[producer_id]
+
+    # --- as a snapshot has it -----------------------------------------------------------------------------------------
+
+    def snapshot(self) -> dict[int, ProducerEntry]:
+        """What a file on disk keeps: one batch of each producer."""
+        return {producer_id: entry.copy(batches=1) for producer_id, entry in self.entries.items()}
+
+    def load(self, snapshot: dict[int, ProducerEntry]) -> None:
+        """Know what a snapshot knows, and nothing else."""
+        self.entries = {producer_id: entry.copy() for producer_id, entry in snapshot.items()}
+
+    def copy(self) -> "ProducerStates":
+        """The same producers, apart from what is being verified."""
+        other = ProducerStates()
+        other.load(self.entries)
+        return other
+
+    def open(self) -> dict[int, int]:
+        """Where the open transactions begin, by producer id."""
+        return {
+            producer_id: entry.first_offset for producer_id, entry in self.entries.items() if entry.first_offset >= 0
+        }

@@ -1,0 +1,400 @@
+"""Virtual time: the Timeline is trio's clock, and trio's question to its clock is the turn of the simulation.
+
+trio asks `deadline_to_sleep_time` when, and only when, every task is blocked. The Timeline answers by taking turns: it
+runs the due actions of its heap, one at a time, until one of them lets a task run; then it answers 0. When the next
+action is not yet due at the chosen speed it answers with the wall seconds to wait. Nobody else measures or moves time.
+
+* Time is an integer number of microseconds. The order of what is due is in `cluster.virtual_time.agenda`.
+* A turn is one step: an action, a kill, a command. Between two turns one actor runs, so that trio's habit of shuffling
+  whoever can run has nothing to shuffle. Therefore only the first wake of a turn is delivered in it; any other, and any
+  wake by a running actor, becomes a turn of its own at the same instant.
+* Actors are the simulated threads: tasks that `start` started and that block only in `park`, `park_until`, `sleep` or
+  at the end of a nursery of their own. Everything else is plain actions.
+* Cancelling a scope is kill -9: each death is a turn, in the order of the actors' numbers, and clean-up does not await.
+  A clean stop is a message to the actor. No trio deadline is ever set inside the simulation.
+* Of what could happen, kills come first, then commands, then the heap. A command is known by the turn at which it was
+  executed, and that is what makes a rerun exact. Commands and controls come on trio's own thread, from outside by
+  `token.run_sync_soon(timeline.submit, command)`.
+"""
+
+import heapq
+import math
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+import outcome
+import trio
+from trio.lowlevel import Abort, Task, current_task, reschedule, wait_task_rescheduled
+
+from cluster.virtual_time.pacing import MICROSECONDS, Pace
+from cluster.virtual_time.steering import Steering
+from cluster.virtual_time.waiting import TIMED_OUT, Diverged, NothingLeft, TimedOut, Timer, TimeStandsStill, Waiter
+
+__all__ = ["TIMED_OUT", "Diverged", "NothingLeft", "TimeStandsStill", "TimedOut", "Timeline", "Timer", "Waiter"]
+
+TURNS_AT_ONE_INSTANT = 100_000
+TURNS_BETWEEN_LOOKS = 250  # flat out, trio looks at the outside world this often: well within 50 ms
+TURNS_BETWEEN_HOLDS = 50  # … and this often when there is a reader who may fall behind
+
+
+class _Actor:
+    """A simulated thread: its number is its place among those that die together."""
+
+    __slots__ = ("name", "number", "owned", "owned_limit", "task", "timeline", "waiter")
+    task: Task  # from its first step on
+
+    def __init__(self, timeline: "Timeline", number: int, name: str) -> None:
+        self.timeline, self.number, self.name = timeline, number, name
+        self.waiter = Waiter(timeline, "its first turn")
+        self.owned: list[Timer] = []
+        self.owned_limit = 8  # before more are added, those that have run are dropped
+
+    def abort(self, raise_cancel: Callable[[], None]) -> Abort:
+        """Cancel the wait: the kill becomes a turn, except after the flight."""
+        waiter, timeline = self.waiter, self.timeline
+        if waiter.pending and waiter.timed:
+            timeline.bury()
+        waiter.pending, waiter.parked = False, None
+        if timeline.closed:
+            return Abort.SUCCEEDED
+        timeline._busy = True
+        heapq.heappush(timeline._cancelled, (self.number, self, raise_cancel))
+        return Abort.FAILED
+
+    def describe(self) -> str:
+        waits = self.waiter.pending and self.waiter.parked is not None
+        what = (self.waiter.label or "something without a label") if waits else "actors of its own"
+        return f"{self.name} (actor {self.number}) waits for {what}"
+
+
+def _never() -> bool:
+    return False
+
+
+class Timeline(Steering, trio.abc.Clock):
+    """The clock to give to `trio.run(…, clock=timeline)`; its theory is told at the top of the module.
+
+    `execute(command)` carries out a submitted or recorded command, in a turn of its own. `speed`: virtual seconds per
+    wall second. `live`: when nothing is left, wait for commands instead of raising NothingLeft. `wall`: a wall clock.
+
+    `hold()` is asked often; while it is true no action runs (commands and kills do). Whoever makes it false again sends
+    `run_sync_soon` of anything, so that trio asks again. `on_command(turn, at_us, command)` hears of each command just
+    before it is executed. `replay`, (turn, at_us, command) in order, makes an exact rerun; until it is used up,
+    submitted commands wait. `replay_by_time`, (at_us, command) in order: each before the actions of its instant.
+    `closed`: the flight is over for good.
+    """
+
+    __slots__ = (
+        *("_actors", "_busy", "_cancelled", "_end_us", "_execute", "_horizon_us", "_instant_turn", "_live"),
+        *("_main", "_numbers", "_submitted", "closed", "hold", "on_command", "replay", "replay_by_time"),
+    )
+
+    def __init__(
+        self,
+        execute: Callable[[object], None],
+        speed: float = math.inf,
+        *,
+        live: bool = False,
+        wall: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        super().__init__(Pace(wall, speed))
+        self.hold: Callable[[], bool] = _never
+        self.on_command: Callable[[int, int, object], None] = lambda *_: None
+        self.replay: list[tuple[int, int, object]] = []
+        self.replay_by_time: list[tuple[int, object]] = []
+        self._execute, self._live, self._numbers = execute, live, 0
+        self._actors: dict[Task, _Actor] = {}
+        self._submitted: deque[object] = deque()
+        self._cancelled: list[tuple[int, _Actor, Callable[[], None]]] = []
+        self._busy = True  # except in a turn that has let no task run yet; part of the flight, not to be steered
+        self.closed = False
+        self._main: Task | None = None  # who flies, in fly()
+        self._end_us = self._horizon_us = math.inf
+        self._instant_turn = 0
+
+    # --- trio.abc.Clock -----------------------------------------------------------------------------------------------
+
+    def start_clock(self) -> None:
+        """Do nothing: wall time counts from the first fly() on."""
+
+    def current_time(self) -> float:
+        """Virtual seconds, for trio; nothing in the simulation asks."""
+        return self.now_us / MICROSECONDS
+
+    def deadline_to_sleep_time(self, deadline: float) -> float:
+        """Take turns, since everybody is blocked. Returns the wall seconds to wait; 0 when a task may run."""
+        if self._main is None:
+            return self._wait_without_flight(deadline)
+        self._busy = False
+        try:
+            return self._take_turns(deadline)
+        except BaseException as error:  # noqa: BLE001 - raised from here it would be trio's crash; main shall have it
+            self._finish(outcome.Error(error))
+            return 0.0
+        finally:
+            self._busy = True
+
+    def _take_turns(self, deadline: float) -> float:
+        if deadline != math.inf:
+            raise RuntimeError("a trio deadline was set inside the simulation; timeouts belong to the Timeline")
+        self._horizon_us, self._limit = self._end_us, self.turn + TURNS_BETWEEN_LOOKS
+        recorded = self.replay or self.replay_by_time
+        if recorded or self._cancelled or self._submitted or self._steered or self.hold is not _never:
+            answer = self._attend()
+            if answer is not None:
+                return answer
+        heap, heappop, horizon_us = self._heap, heapq.heappop, self._horizon_us
+        now_us, turn = self.now_us, self.turn
+        while heap:
+            at_us, _, action, argument = heap[0]
+            if at_us > horizon_us:
+                break
+            heappop(heap)
+            if action is None and not argument.pending:
+                self._dead -= 1
+                continue
+            if at_us != now_us:
+                self.now_us = now_us = at_us
+                self._instant_turn = turn
+            elif turn - self._instant_turn >= TURNS_AT_ONE_INSTANT:
+                raise TimeStandsStill(f"more than {TURNS_AT_ONE_INSTANT} turns at {now_us} us: {action or argument}")
+            self.turn = turn = turn + 1
+            if action is None:
+                argument.fire()
+            else:
+                action(argument)
+            if self._busy or turn >= self._limit:
+                return 0.0
+        return self._end_or_wait()
+
+    def _attend(self) -> float | None:
+        """See to all that comes before the heap: what to answer trio, or None when it is the heap's turn."""
+        if self._cancelled:
+            self._kill_next()
+            return 0.0
+        self._watch()
+        if self._submitted and not self.replay:
+            self._run_command(self.position_us, self._submitted.popleft())
+            return 0.0
+        if self.hold is not _never:
+            if self.hold():
+                return math.inf
+            self._limit = self.turn + TURNS_BETWEEN_HOLDS
+        if self._steered:
+            horizon_us, last_turn = self._permission(self._next_us())
+            if last_turn <= self.turn:
+                return math.inf
+            self._horizon_us, self._limit = min(self._end_us, horizon_us), int(min(self._limit, last_turn))
+        return self._run_recorded()
+
+    def _run_recorded(self) -> float | None:
+        """Execute the recorded command that is due, if one is; else let the heap stop short of the next one."""
+        if self.replay:
+            turn, at_us, command = self.replay[0]
+            if turn < self.turn or (turn == self.turn and not self.now_us <= at_us <= self._next_us()):
+                here = f"turn {self.turn}, {self.now_us} us"
+                raise Diverged(f"{command} was recorded at turn {turn}, {at_us} us; the rerun is at {here}")
+            if turn == self.turn and at_us <= self._horizon_us:
+                del self.replay[0]
+                self._run_command(at_us, command)
+                return 0.0
+            self._limit = min(self._limit, turn)
+        if self.replay_by_time:
+            at_us, command = self.replay_by_time[0]
+            if at_us <= self._horizon_us and at_us <= self._next_us():
+                del self.replay_by_time[0]
+                self._run_command(max(at_us, self.now_us), command)
+                return 0.0
+            self._horizon_us = min(self._horizon_us, at_us - 1)
+        return None
+
+    def _end_or_wait(self) -> float:
+        """No action may run at this moment: the flight ends, or time has yet to pass, or nothing can ever happen."""
+        next_us = min(self._next_us(), self._end_us)
+        if next_us == math.inf:
+            if self.replay:
+                raise Diverged(f"{self.replay[0]} was recorded; the rerun has nothing left after turn {self.turn}")
+            if self._live:
+                return math.inf
+            parked = sorted(self._actors.values(), key=lambda actor: actor.number)
+            title = (
+                f"nothing can happen any more after turn {self.turn}, {self.now_us} us; parked actors: {len(parked)}"
+            )
+            raise NothingLeft("\n  ".join([title, *(actor.describe() for actor in parked)]))
+        wait = self._seconds_until(next_us)
+        if wait == 0.0 and self._next_us() > self._end_us:
+            if self.now_us < self._end_us:
+                self.now_us, self._instant_turn = int(self._end_us), self.turn
+            self._finish(outcome.Value(None))
+        return wait
+
+    # --- for actors -----------------------------------------------------------------------------------------------
+
+    def own(self, timer: Timer) -> Timer:
+        """Let the end of the running actor, however it comes, cancel `timer`; returns it."""
+        actor = self._actors[current_task()]
+        if len(actor.owned) >= actor.owned_limit:
+            actor.owned = [owned for owned in actor.owned if owned.pending]
+            actor.owned_limit = 2 * len(actor.owned) + 8
+        actor.owned.append(timer)
+        return timer
+
+    def start(
+        self, nursery: trio.Nursery, actor: Callable[..., Awaitable[object]], *args: object, name: str | None = None
+    ) -> None:
+        """Start `actor(*args)` as a child of `nursery`: it begins at this instant, in its turn, in the order of starts.
+
+        What it raises ends the flight in main. `name` is for people. Raises RuntimeError if the nursery is closed.
+        """
+        self._numbers = number = self._numbers + 1
+        record = _Actor(self, number, name or str(getattr(actor, "__qualname__", actor)))
+        nursery.start_soon(self._run, record, actor, args, name=record.name)
+        self._time(record.waiter, self.now_us)
+        self._busy = True  # the task runs up to its first wait before the next turn; nobody can notice
+
+    async def _run(self, record: _Actor, actor: Callable[..., Awaitable[object]], args: tuple[object, ...]) -> None:
+        record.task = task = current_task()
+        self._actors[task] = record
+        try:
+            await self.park(record.waiter)
+            await actor(*args)
+        except Exception as error:
+            if self._main is None:
+                raise
+            self._finish(outcome.Error(error))
+        finally:
+            del self._actors[task]
+            for timer in record.owned:
+                timer.cancel()
+
+    def waiter(self, label: object = "") -> Waiter:
+        """Make a wait that is to begin; `label` says what for (its `str` is taken only if somebody must be told)."""
+        return Waiter(self, label)
+
+    async def park(self, waiter: Waiter) -> object:
+        """Wait until the waiter is woken; returns what it was woken with. Raises RuntimeError if parked in before."""
+        if waiter.parked is not None:
+            raise RuntimeError(f"a waiter works once, and this one has ({waiter.label})")
+        waiter.parked = task = current_task()
+        if waiter.pending:
+            actor = self._actors[task]  # a KeyError here: this task was not started by `start`
+            actor.waiter = waiter
+            await wait_task_rescheduled(actor.abort)
+        return waiter.value
+
+    async def park_until(self, waiter: Waiter, at_us: int) -> object:
+        """Wait until the waiter is woken, but not past `at_us`: then returns TIMED_OUT."""
+        if waiter.pending:
+            self._time(waiter, at_us)
+        return await self.park(waiter)
+
+    async def sleep(self, duration_us: int) -> None:
+        """Wait `duration_us` microseconds; 0 lets what is due at this instant go first."""
+        waiter = Waiter(self, "time to pass")
+        self._time(waiter, self.now_us + duration_us)
+        waiter.parked = task = current_task()  # `park`, without its coroutine: every batch that is worked on sleeps
+        (actor := self._actors[task]).waiter = waiter
+        await wait_task_rescheduled(actor.abort)
+
+    # --- for the one who runs the flight (main) -----------------------------------------------------------------------
+
+    async def fly(self, until_us: float = math.inf) -> None:
+        """Let time pass to exactly `until_us`, all of that instant included; costs no turn, and may be called again.
+
+        Raises what an action, command or actor raised, NothingLeft, TimeStandsStill or Diverged; ValueError if the end
+        is past; RuntimeError when closed. After an error, and when main is cancelled in it, the Timeline is closed.
+        """
+        if self.closed or self._main is not None:
+            raise RuntimeError("the flight is over" if self.closed else "the flight is under way")
+        if until_us < self.now_us:
+            raise ValueError(f"{until_us} us is past: it is {self.now_us} us")
+        if self.turn == 0:
+            self._pace.rebase(self.now_us)
+        self._end_us, self._main = until_us, current_task()
+        await wait_task_rescheduled(self._abandon)
+
+    def close(self) -> None:
+        """End it all: nothing more happens, whoever asks. To be called before the actors are cancelled."""
+        self.closed, self._main = True, None
+        while self._cancelled:
+            self._kill_next()
+
+    def _abandon(self, _raise_cancel: object) -> Abort:
+        self.close()
+        return Abort.SUCCEEDED
+
+    def _finish(self, result: outcome.Outcome[None]) -> None:
+        main, self._main = self._main, None
+        if isinstance(result, outcome.Error):
+            self.close()
+        if main is not None:
+            reschedule(main, result)
+
+    def _wait_without_flight(self, deadline: float) -> float:
+        if self._cancelled:
+            self._kill_next()
+            return 0.0
+        parked = [task for task in self._actors if not task.child_nurseries]
+        if parked and not self.closed and not self._live:
+            self.close()
+            # Main cannot be told, whatever it waits for; its nursery can.
+            reschedule(parked[0], outcome.Error(RuntimeError("main waits, but not in fly(): nothing will ever happen")))
+            return 0.0
+        return math.inf if deadline == math.inf else 0.0
+
+    # --- for the outside, on trio's thread; the controls are in Steering ----------------------------------------------
+
+    def submit(self, command: object) -> bool:
+        """Have `command` executed in a turn of its own as soon as possible; False when the flight is over."""
+        if not self.closed:
+            self._submitted.append(command)
+            self._limit = 0
+        return not self.closed
+
+    @property
+    def position_us(self) -> int:
+        """Where the wall clock stands in virtual time: not before the last turn, and not past the next one."""
+        return int(min(self._pace.position_us(self.now_us), max(self.now_us, self._next_us()), self._end_us))
+
+    def interrupt(self, error: BaseException) -> None:
+        """End the flight under way: main is raised `error` in fly()."""
+        if self._main is not None:
+            self._finish(outcome.Error(error))
+
+    # --- for Timer and Waiter -----------------------------------------------------------------------------------------
+
+    def deliver(self, waiter: Waiter) -> None:
+        """Resume the actor parked in `waiter`: in this turn, if it is the first, else in one of its own."""
+        if self._busy:
+            self.post(self.now_us, self._resume, waiter)
+        else:
+            self._resume(waiter)
+
+    def _resume(self, waiter: Waiter) -> None:
+        if waiter.parked is not None:  # not killed since
+            self._busy = True
+            reschedule(waiter.parked)
+
+    # --- inside -------------------------------------------------------------------------------------------------------
+
+    def _kill_next(self) -> None:
+        _, actor, raise_cancel = heapq.heappop(self._cancelled)
+        self.turn += not self.closed
+        reschedule(actor.task, outcome.capture(raise_cancel))
+
+    def _run_command(self, at_us: int, command: object) -> None:
+        if at_us != self.now_us:
+            self.now_us, self._instant_turn = at_us, self.turn
+        self.on_command(self.turn, at_us, command)
+        self.turn += 1
+        self._execute(command)
+
+    def _next_us(self) -> float:
+        """When the next thing is due, as far as is known; infinity when nothing is."""
+        next_us = self._first_us()
+        if self.replay_by_time:
+            next_us = min(next_us, self.replay_by_time[0][0])
+        if self.replay and self.replay[0][0] == self.turn:
+            next_us = min(next_us, self.replay[0][1])
+        return next_us

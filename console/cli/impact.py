@@ -1,0 +1,48 @@
+"""`flightdeck blast`: what a command would hit at an instant of a scenario, without giving it."""
+
+# ruff: noqa: PLC0415 - everything heavy is imported by the command that needs it
+
+from typing import Annotated, Any
+
+import msgspec
+from cyclopts import Parameter
+
+from console.cli.errors import HELD, UsageError
+from console.cli.options import AllowCode, Seed, Sets, duration_of, leave_of, settings_of
+from console.cli.streams import say
+
+
+def blast(
+    scenario: Annotated[str, Parameter(help="A scenario of the library, or a file.")],
+    command: Annotated[str, Parameter(help="What would be given, as it is typed: 'kill broker-2'.")],
+    /,
+    *,
+    at: Annotated[str, Parameter(help="The instant in virtual time.", allow_leading_hyphen=True)] = "30s",
+    seed: Seed = None,
+    settings: Sets = None,
+    allow_code: AllowCode = False,
+    json: Annotated[bool, Parameter(help="Print one JSON object instead of sentences.", negative="")] = False,
+) -> int:
+    """Say what a command would hit at an instant of a flight, without giving it."""
+    at_us, changes = duration_of("--at", at) or 0, settings_of(settings)
+    from cluster.commands import parse
+    from console.presenters.formatting import clock
+    from console.presenters.impact import blast as foretell
+    from console.presenters.impact import sentences
+    from recordings.flights.runner import make_plan, view_at
+    from recordings.scenarios.loader import load
+
+    plan = make_plan(load(scenario), seed=seed, settings=changes, leave=leave_of(allow_code))
+    until_us = plan.settings.until_us
+    if until_us is not None and at_us > until_us:
+        raise UsageError(f"--at: the flight ends at {clock(until_us, 0)}")
+    wanted = parse(command, plan.spec.names())
+    found = foretell(view_at(plan, at_us), wanted, at_us, plan.spec.broker_session_us)
+    if json:
+        report: dict[str, Any] = msgspec.to_builtins(found)
+        report |= {"at_ms": at_us // 1_000, "offline": found.offline, "words": [words for _, words in sentences(found)]}
+        say(msgspec.json.encode(report).decode())
+    else:
+        said = [f"  {words}" for _, words in sentences(found)]
+        say("\n".join([f"{plan.scenario} at {clock(at_us, 3)}: {found.command} would hit", *said]))
+    return HELD

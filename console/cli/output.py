@@ -1,0 +1,283 @@
+"""What the commands print for people: flights, reruns, tables, the library. Text in, text out: nothing here prints."""
+
+import contextlib
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import msgspec
+
+from cluster.config import format_duration, spoken_duration
+from cluster.reach import NOT_ASKED, PROBES
+from console.cli.streams import rewrite, write
+
+if TYPE_CHECKING:
+    from recordings.flights.rerun import RerunResult
+    from recordings.flights.runner import FlightResult
+    from recordings.scenarios.expectations import Result
+    from recordings.scenarios.loader import Listed
+    from recordings.spark.report import Reported
+    from recordings.swarm.check import Checked
+    from recordings.tables.export import Exported
+    from recordings.tables.summary import Summary
+
+SECOND_US = 1_000_000
+
+
+def of_flight(result: "FlightResult", record: Path | None, *, strict: bool = False) -> str:
+    """A flight in a screenful: how far and how fast, what held, what rebalanced, what was delivered.
+
+    `strict`: an expectation that was already true where its window begins counts as failed.
+    """
+    length = spoken_duration(result.virtual_us // 1_000 * 1_000)
+    flown = f"{result.scenario}  seed {result.seed}  flown {length} of virtual time"
+    lines = [
+        f"{flown} in {result.wall_s:.2f} s{_factor(result)}",
+        f"{result.events:,} events  {result.turns:,} turns  journal {result.journal_sha256[:16]}…",
+    ]
+    if record is not None:
+        lines.append(f"recorded in {record}")
+    if result.interrupted:
+        lines.append("interrupted: what was flown is judged, the rest is not")
+    lines += [f"refused at {each.at_us / SECOND_US:g} s: {each.text}: {each.reason}" for each in result.refused]
+    lines += ["", *_expectations(result.expectations, strict=strict)]
+    violations = result.invariants["violations"]
+    lines += [f"  ✖ {_violation(violation)}" for violation in violations]
+    lines += ["", *_groups(result.view["groups"]), _delivery(result.view["delivery"])]
+    return "\n".join(lines)
+
+
+def _violation(violation: dict[str, Any]) -> str:
+    what = f"{violation['invariant']} {violation['name']}: {violation['sentence']}"
+    return f"{what}. At {violation['at_s']:g} s, event {violation['seq']}: {violation['found']}"
+
+
+def of_rerun(result: "RerunResult", record: Path | None, *, strict: bool = False) -> str:
+    """The flight, and how it compares with the recorded one."""
+    return "\n".join([of_flight(result.flight, record, strict=strict), "", *_comparison(result)])
+
+
+def _comparison(result: "RerunResult") -> list[str]:
+    if result.matches:
+        return [f"✔ the same flight: {result.compared_events:,} events are equal, byte by byte"]
+    mark = "✖ another flight" if result.exact else "what if: another flight"
+    lines = [f"{mark} after {result.compared_events:,} equal events"]
+    difference = result.first_divergence
+    if difference is not None:
+        lines.append(f"  first difference: event {difference.seq} at {difference.at_s} s")
+        lines.append(f"    recorded  {_event(difference.recorded)}")
+        lines.append(f"    now       {_event(difference.rerun)}")
+    if result.flight.diverged is not None:
+        lines.append(f"  {result.flight.diverged}")
+    return lines
+
+
+def _event(event: dict[str, Any] | None) -> str:
+    if event is None:
+        return "(nothing)"
+    fields = ", ".join(f"{key}={value}" for key, value in event.items() if key != "kind")
+    return f"{event['kind']}  {fields}"
+
+
+def of_check(checked: "Checked") -> str:
+    """How many clusters were flown, and each failure: what, how small it was made, the file that shows it."""
+    lines = []
+    for failure in checked.failures:
+        lines.append(f"✖ seed {failure.seed}: {failure.invariant} {failure.name} at {failure.at_s:g} s")
+        lines += [f"  {failure.found}", f"  {failure.steps} of {failure.steps_drawn} faults are enough:", ""]
+        lines += [f"    {line}" if line else "" for line in failure.scenario.splitlines()]
+        lines += ["", f"  saved as {failure.file}; fly it again: {failure.command}", ""]
+    mark = "✔" if checked.held else "✖"
+    flown = f"{checked.seeds:,} random clusters of {checked.virtual_s:g} s, {checked.events:,} events"
+    lines.append(f"{mark} {flown}, {checked.flown_twice} flown twice and compared: {len(checked.failures)} failed")
+    lines.append(f"  {checked.wall_s:.1f} s, {checked.seeds_per_hour:,} seeds an hour")
+    if checked.interrupted:
+        lines.append("  interrupted: the rest was not flown")
+    return "\n".join([*lines, *_of_reach(checked)])
+
+
+def _of_reach(checked: "Checked") -> list[str]:
+    """Which branches of the rules were taken, and how often."""
+    taken = sum(1 for hits in checked.reach.values() if hits)
+    lines = ["", f"Reach: {taken} of {len(checked.reach)} rare branches taken"]
+    lines += [f"  {hits:>9,}  {name:<45}  {PROBES[name]}" for name, hits in checked.reach.items() if hits]
+    never = [name for name, hits in checked.reach.items() if not hits]
+    lines += [f"  {'never':>9}  {name:<45}  {PROBES[name]}" for name in never if name not in NOT_ASKED]
+    lines += [f"  {'never':>9}  {name:<45}  not asked for: {NOT_ASKED[name]}" for name in never if name in NOT_ASKED]
+    return lines
+
+
+def of_library(listed: Sequence["Listed"]) -> str:
+    """The library by module: name, how long it flies, title."""
+    modules: dict[str, list[Listed]] = defaultdict(list)
+    for scenario in listed:
+        modules[scenario["module"]].append(scenario)
+    width = max((len(scenario["name"]) for scenario in listed), default=0)
+    lines = []
+    for module, members in sorted(modules.items()):
+        lines.append(module)
+        lines += [f"  {each['name']:<{width}}  {each['until']:>4}  {each['title']}" for each in members]
+    return "\n".join([*lines, "", "flightdeck show NAME: what happens and why; flightdeck run NAME: fly it"])
+
+
+def of_recording(found: "Summary") -> str:
+    """A recording's main tables."""
+    settings = "".join(f"  {setting}" for setting in found.settings)
+    lines = [
+        f"{found.scenario}  seed {found.seed}{settings}  {found.virtual_s:g} s of virtual time  {found.started}",
+        f"{found.events:,} events  {found.commands:,} commands  journal {found.journal_sha256[:16]}…",
+    ]
+    if not found.complete:
+        lines.append("the flight did not come to its end")
+    for title, rows in (
+        ("groups", found.groups),
+        ("rebalances", found.rebalances),
+        ("producers", found.producers),
+        ("topics", [row for row in found.topics if not row.topic.startswith("__")]),
+        ("faults", found.faults),
+    ):
+        if rows:
+            lines += ["", title, *_table([msgspec.structs.asdict(row) for row in rows])]
+    lines += ["", _delivery(found.delivery)]
+    return "\n".join(lines)
+
+
+def of_export(exported: Sequence["Exported"], to: str) -> str:
+    """What was written where."""
+    lines = [
+        f"{each.recording}: {each.events:,} events as {each.bytes:,} bytes in {each.seconds:.1f} s (run {each.run_id})"
+        for each in exported
+    ]
+    return "\n".join([*lines, f"tables in {to}/tables"])
+
+
+def of_report(made: "Reported") -> str:
+    """The verdict on each flight in words, and where the whole report is."""
+    lines: list[str] = []
+    for flight in made.report.flights:
+        lines += [flight.verdict.headline, *(f"  {sentence}" for sentence in flight.verdict.sentences), ""]
+    return "\n".join([*lines, f"{made.html} and {made.json}, made in {made.seconds:.1f} s"])
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> Iterable[str]:
+    """Rows under the names of their fields; numbers to the right."""
+    texts = [[_cell(value) for value in row.values()] for row in rows]
+    heads = list(rows[0])
+    widths = [max(len(head), *(len(line[place]) for line in texts)) for place, head in enumerate(heads)]
+    right = [isinstance(value, int | float) for value in rows[0].values()]
+    for line in (heads, *texts):
+        cells = (
+            text.rjust(width) if to_right else text.ljust(width)
+            for text, width, to_right in zip(line, widths, right, strict=True)
+        )
+        yield "  " + "  ".join(cells).rstrip()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:,.3f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _factor(result: "FlightResult") -> str:
+    return f" (×{result.virtual_s / result.wall_s:,.0f})" if result.wall_s > 0 else ""
+
+
+def _expectations(results: Sequence["Result"], *, strict: bool) -> list[str]:
+    if not results:
+        return ["the scenario expects nothing"]
+    judged = [each for each in results if each["ok"] is not None]
+    already = sum(1 for each in judged if each.get("already"))
+    held = sum(1 for each in judged if each["ok"]) - (already if strict else 0)
+    unjudged = f", {len(results) - len(judged)} not judged" if len(judged) < len(results) else ""
+    accidental = f", {already} already true where {'its window begins' if already == 1 else 'their windows begin'}"
+    lines = [f"{held} of {len(judged)} expectations held{unjudged}{accidental if already else ''}"]
+    for each in results:
+        fails = not each["ok"] or (strict and each.get("already"))
+        mark = "·" if each["ok"] is None else "✖" if fails else "✔"
+        at = f" at {each['at_s']:g} s" if each["at_s"] is not None else ""
+        at = f" already true{at}" if each.get("already") else at
+        lines.append(f"  {mark} {each.get('that') or each['event']}{at}: {each['found']}")
+    return lines
+
+
+def _groups(groups: dict[str, Any]) -> Iterable[str]:
+    for name, group in groups.items():
+        line = f"{name}: {group['state']}, {group['members']} members, generation {group['generation']}"
+        line += f", lag {group['lag']:,}, {group['rebalances']} rebalances"
+        last = group["last_rebalance"]
+        if last["cause"]:
+            trigger = f" ({last['trigger']})" if last["trigger"] else ""
+            line += f"; the last: {last['cause']}{trigger}, {last['took_ms'] / 1000:g} s, {last['moved']} moved"
+        yield line
+
+
+def _delivery(delivery: dict[str, Any]) -> str:
+    keys = ("produced", "acked", "delivered", "duplicated", "lost", "unread", "skipped")
+    return "records: " + ", ".join(f"{delivery[key]:,} {key}" for key in keys)
+
+
+class ProgressLine:
+    """One line on a stream that is rewritten, and leaves no trace."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._width = 0
+
+    def _rewrite(self, line: str) -> None:
+        with contextlib.suppress(OSError):  # progress is a courtesy: where the stream takes nothing the work goes on
+            rewrite(line, self._width, self._stream)
+        self._width = len(line)
+
+    def clear(self) -> None:
+        """The line has served its purpose."""
+        if self._width:
+            self._rewrite("")
+            self._rewrite("")  # back to the line's beginning
+
+
+class StageProgress(ProgressLine):
+    """What a long command is doing, and how far the whole is: on a terminal in its line, else a line for each stage."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._stage = ""
+
+    def __call__(self, stage: str, share: float) -> None:
+        """Tell the stage and its share of the whole (0 to 1)."""
+        line = f"{share * 100:3.0f} %  {stage}"
+        if self._stream.isatty():
+            self._rewrite(line)
+        elif stage != self._stage:
+            with contextlib.suppress(OSError):
+                write(line + "\n", to=self._stream)
+        self._stage = stage
+
+
+class Progress(ProgressLine):
+    """How far a flight is; told at most ten times a second."""
+
+    def __init__(self, stream: TextIO, until_us: int | None) -> None:
+        super().__init__(stream)
+        self._until_us = until_us
+        self._began = time.monotonic()
+        self._told = 0.0
+
+    def __call__(self, now_us: int) -> None:
+        """Tell, unless it was told a moment ago."""
+        now = time.monotonic()
+        if now - self._told < 0.1:
+            return
+        self._told = now
+        share = f" of {format_duration(self._until_us)}" if self._until_us else ""
+        speed = now_us / SECOND_US / max(now - self._began, 0.001)
+        self._rewrite(f"flown {now_us // SECOND_US} s{share}  ×{speed:,.0f}")
+
+
+def progress_on(stream: TextIO, until_us: int | None) -> Progress | None:
+    """A progress line, if the stream is a terminal."""
+    return Progress(stream, until_us) if stream.isatty() else None

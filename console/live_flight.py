@@ -1,0 +1,59 @@
+"""What a live flight is to be: the choices of its user, and the plan and recording that they make."""
+
+# ruff: noqa: PLC0415 - everything heavy is imported when the first screen is there
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from recordings.flights.runner import Plan
+    from recordings.journal.writer import Recorder
+    from recordings.scenarios.custom_code import Leave
+
+Setting = tuple[str | None, str, str]
+
+
+class Wanted(NamedTuple):
+    """A scenario (a name or a file) and what was chosen for it; `leave`: to run code that is not ours."""
+
+    scenario: str | Path
+    seed: int | None = None
+    until_us: int | None = None
+    settings: Sequence[Setting] = ()
+    record: str | Path | None = None
+    invariants: bool = True
+    leave: "Leave | None" = None
+
+    def made(self) -> "tuple[Plan | None, Recorder | None, str]":
+        """The plan, the recording if one was asked for, and what is wrong when there is no plan."""
+        from recordings.journal.format import RecordingError
+        from recordings.scenarios.loader import ScenarioErrors, SettingError
+
+        try:
+            plan = self.plan()
+            return plan, self.recorder(plan), ""
+        except (ScenarioErrors, SettingError, RecordingError) as error:
+            return None, None, str(error)
+
+    def plan(self) -> "Plan":
+        """The flight's plan. Raises ScenarioErrors or SettingError."""
+        from recordings.flights.runner import make_plan
+        from recordings.scenarios.loader import load
+
+        return make_plan(
+            load(self.scenario),
+            seed=self.seed,
+            until_us=self.until_us,
+            settings=self.settings,
+            invariants=self.invariants,
+            leave=self.leave,
+        )
+
+    def recorder(self, plan: "Plan") -> "Recorder | None":
+        """The recording that was asked for. Raises RecordingError."""
+        if self.record is None:
+            return None
+        from recordings.journal.writer import Recorder, new_header
+
+        return Recorder(Path(self.record), new_header(plan.scenario, plan.text, plan.settings))

@@ -1,0 +1,110 @@
+"""Injuries that are in force: what they are, since when, until when, and the command that mends them."""
+
+from cluster.commands import CommandError
+from cluster.commands import catalogue as c
+from cluster.view.state import NEVER, ClusterView, FaultView
+from console.presenters.formatting import UNKNOWN, countdown, duration
+from console.presenters.list_view import Listing
+from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, Line, Span, line
+from console.presenters.table import Column, layout
+
+COLUMNS = (
+    Column("", 1),
+    Column("fault", 16, grow=3),
+    Column("since", 7, right=True),
+    Column("ends in", 7, right=True),
+    Column("mended by", 14, rank=1, grow=2),
+)
+
+
+def mend_of(text: str) -> str:
+    """The command that ends an injury before its time; empty when only its time ends it."""
+    try:
+        command = c.parse(text)
+    except CommandError:
+        return ""
+    match command:
+        case c.Kill(target=name) | c.Stop(target=name) | c.Crash(broker=name):
+            return f"start {name}"
+        case c.Pause(target=name):
+            return f"resume {name}"
+        case c.Cut(a=one, b=other) | c.SlowLink(a=one, b=other):
+            return f"heal {one} {other}"
+        case c.Hold(a=one, b=other):
+            return f"release {one} {other}"
+        case c.Isolate() | c.LoseResponses():
+            return "heal"
+        case c.SlowDisk(broker=name):
+            return f"slow disk of {name} to 0ms"
+        case c.Nemesis(on=True):
+            return "nemesis off"
+    return ""
+
+
+def troubles_of(view: ClusterView, name: str) -> list[FaultView]:
+    """The injuries that name a process."""
+    return [fault for fault in view.faults.values() if name in fault.text.split()]
+
+
+def trouble_word(view: ClusterView, name: str) -> str:
+    """What an injury does to a process that goes on running, in a word or two; empty when nothing is in force."""
+    for fault in troubles_of(view, name):
+        try:
+            command = c.parse(fault.text)
+        except CommandError:
+            continue
+        word = WORDS.get(type(command), "")
+        if word:
+            return word
+    return ""
+
+
+WORDS: dict[type, str] = {
+    c.SlowMember: "slowed",
+    c.SlowLink: "slow link",
+    c.Cut: "link cut",
+    c.Hold: "link held",
+    c.Isolate: "isolated",
+    c.SlowDisk: "slow disk",
+    c.FillDisk: "disk full",
+}
+
+
+class InjuriesListing(Listing):
+    """One line for each, oldest first. Keys are the injuries' numbers."""
+
+    title = "faults"
+    vacant = line(("nothing is injured", MUTED))
+
+    def __init__(self, view: ClusterView, now_us: int, width: int) -> None:
+        super().__init__(width)
+        self.faults = {str(fault.fault): fault for fault in view.faults.values()}
+        self.now_us = now_us
+        self.layout = layout(COLUMNS, width)
+
+    def header(self) -> Line:
+        """The columns' titles."""
+        return self.layout.header()
+
+    def row_keys(self) -> list[str]:
+        """In the order in which they began."""
+        return list(self.faults)
+
+    def rows(self, key: str) -> tuple[Line]:
+        """One injury."""
+        fault = self.faults[key]
+        mend = mend_of(fault.text)
+        left = countdown(fault.ends_at_us - self.now_us) if fault.ends_at_us != NEVER else UNKNOWN
+        cells: list[Line | Span | str] = [
+            line(("✖", ERROR)),
+            line((fault.text, PLAIN)),
+            duration(self.now_us - fault.since_us),
+            line((left, PLAIN if fault.ends_at_us != NEVER else FAINT)),
+            line((mend, ACCENT)) if mend else line(("its time", FAINT)),
+        ]
+        return (self.layout.row(cells),)
+
+    def matches(self, key: str, pattern: str) -> bool:
+        """A filter looks at the words."""
+        words = self.faults[key].text.lower()
+        return (pattern[1:].lower() not in words) if pattern[:1] == "!" else (pattern.lower() in words)

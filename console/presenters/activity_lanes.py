@@ -1,0 +1,104 @@
+"""Lanes: the last minute of a member, one for its poll loop and one for its heartbeat thread, newest right."""
+
+from collections.abc import Sequence
+
+from cluster.view.state import NEVER, Beat, MemberView
+from console.presenters.formatting import SECOND_US
+from console.presenters.styled_text import ERROR, FAINT, MOVING, MUTED, OK, WARN, Line, Span, merged
+
+LANE_SECONDS = 60
+BUSY_US = SECOND_US
+
+# phase → glyph, tone, the word written into a long stretch, and its weight when several share a cell
+PHASES: dict[str, tuple[str, str, str, int]] = {
+    "reading": ("━", OK, "", 1),
+    "busy": ("▓", WARN, "processing", 3),
+    "stalled": ("▒", WARN, "no poll()", 4),
+    "paused": ("‖", WARN, "frozen", 5),
+    "joining": ("░", MOVING, "joins", 7),
+    "syncing": ("▒", MOVING, "syncs", 8),
+    "revoking": ("▚", MOVING, "", 9),
+    "dead": ("·", MUTED, "down", 2),
+    "": (" ", FAINT, "", 0),
+}
+
+
+def window(now_us: int, width: int) -> tuple[int, int]:
+    """The first instant and the length of a cell of a lane `width` cells wide; cells move only when one is full."""
+    cell_us = LANE_SECONDS * SECOND_US // max(1, width)
+    last = now_us // cell_us + 1
+    return (last - width) * cell_us, cell_us
+
+
+def poll_lane(member: MemberView, now_us: int, width: int) -> Line:
+    """The poll loop: reading, processing, joining, stalled, frozen or down."""
+    first_us, cell_us = window(now_us, width)
+    cells = [""] * width
+    spans = _spans(member, now_us)
+    for from_us, to_us, phase in spans:
+        low = max(0, (from_us - first_us) // cell_us)
+        high = min(width - 1, (max(from_us, to_us - 1) - first_us) // cell_us)
+        weight = PHASES[phase][3]
+        for index in range(low, high + 1):
+            if weight > PHASES[cells[index]][3]:
+                cells[index] = phase
+    return _runs(cells)
+
+
+def _spans(member: MemberView, now_us: int) -> list[tuple[int, int, str]]:
+    lane = member.lane
+    result = [
+        (span.from_us, lane[index + 1].from_us if index + 1 < len(lane) else now_us + 1, span.phase)
+        for index, span in enumerate(lane)
+    ]
+    working = member.alive and not member.polling and member.stalled_until_us is None and not member.paused
+    if working and member.last_poll_us != NEVER and now_us - member.last_poll_us > BUSY_US:
+        result.append((member.last_poll_us, now_us + 1, "busy"))
+    return result
+
+
+def _runs(cells: list[str]) -> Line:
+    """Equal neighbours as one span; a long one says in a word what it is."""
+    result: list[Span] = []
+    start = 0
+    for index in range(1, len(cells) + 1):
+        if index < len(cells) and cells[index] == cells[start]:
+            continue
+        glyph, tone, word, _ = PHASES[cells[start]]
+        size = index - start
+        if word and size >= len(word) + 5:
+            before = size - len(word) - 4
+            result += [(glyph * before + " ", tone), (word, tone), (" " + glyph * 2, tone)]
+        else:
+            result.append((glyph * size, tone))
+        start = index
+    return tuple(result)
+
+
+def heartbeat_lane(member: MemberView, beats: Sequence[Beat], now_us: int, width: int) -> Line:
+    """The heartbeat thread: a mark in each cell with an answered beat, `↻` when the answer called to a rebalance."""
+    first_us, cell_us = window(now_us, width)
+    silent = max(0, min(width, (_silent_from(member, now_us) - first_us) // cell_us))
+    cells: list[Span] = [(" ", OK)] * silent + [("‖", WARN)] * (width - silent)
+    for beat in reversed(beats):
+        if beat.at_us < first_us:
+            break
+        place = (beat.at_us - first_us) // cell_us
+        if place < width:
+            cells[place] = _beat(beat)
+    return merged(cells)
+
+
+def _silent_from(member: MemberView, now_us: int) -> int:
+    """From when on the heartbeat thread stands still; beyond now when it does not."""
+    if member.alive and (member.paused or member.heartbeats_paused) and member.last_heartbeat_us != NEVER:
+        return member.last_heartbeat_us + member.heartbeat_interval_ms * 1_000
+    return now_us + SECOND_US * LANE_SECONDS
+
+
+def _beat(beat: Beat) -> Span:
+    if beat.error == "NONE":
+        return "•", OK
+    if beat.error == "REBALANCE_IN_PROGRESS":
+        return "↻", MOVING
+    return "✖", ERROR

@@ -1,0 +1,142 @@
+"""Who a group waits for right now, why, and until when: the first question of everybody who sees a rebalance."""
+
+from typing import NamedTuple
+
+from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
+from console.presenters.coordination import is_up
+from console.presenters.formatting import SECOND_US, countdown, duration
+
+BEATING = {"Syncing", "Stable", "Revoking"}
+"""States of a client in which its heartbeat thread runs: not while it joins, nor after it left or was fenced."""
+
+
+class Awaited(NamedTuple):
+    """A member id that the group waits for: the member's name and the reason in words."""
+
+    member_id: str
+    member: str
+    reason: str
+
+
+def members_of(view: ClusterView, group: str) -> list[MemberView]:
+    """The declared members of a group, in the scenario's order."""
+    return [member for member in view.members.values() if member.group == group]
+
+
+def awaited_joins(view: ClusterView, group: GroupView, now_us: int) -> list[Awaited]:
+    """Members whose JoinGroup is missing at the barrier, those that cannot join first; ids not used yet last.
+
+    No member is waited for while no coordinator answers, and an initial barrier waits for its delay only.
+    """
+    barrier = group.barrier
+    if barrier is None or barrier.completed_us != NEVER or barrier.initial or not is_up(view, group):
+        return []
+    held_up: list[Awaited] = []
+    others: list[Awaited] = []
+    for member_id, name in group.members.items():
+        if member_id not in barrier.joined:
+            trouble = _trouble(view, group, member_id, name, now_us)
+            one = Awaited(member_id, name, trouble or _why_not_joined(view.members[name], now_us))
+            (held_up if trouble else others).append(one)
+    pending = [
+        Awaited(member_id, name, "has its member id, joins with it next") for member_id, name in group.pending.items()
+    ]
+    return held_up + others + pending
+
+
+def awaited_syncs(view: ClusterView, group: GroupView, now_us: int) -> list[Awaited]:
+    """The leader while the generation has no assignment yet: no other member can end the wait."""
+    barrier = group.barrier
+    if group.state != "CompletingRebalance" or barrier is None or not is_up(view, group):
+        return []
+    for member_id, name in group.members.items():
+        if name == group.leader and member_id not in barrier.synced:
+            trouble = _trouble(view, group, member_id, name, now_us)
+            return [Awaited(member_id, name, trouble or "the leader is computing the assignment, then sends SyncGroup")]
+    return []
+
+
+def awaited_ids(view: ClusterView, group: GroupView, now_us: int) -> set[str]:
+    """Names of members that hold the group up."""
+    return {one.member for one in (*awaited_joins(view, group, now_us), *awaited_syncs(view, group, now_us))}
+
+
+def poll_age_us(member: MemberView, now_us: int) -> int:
+    """How long poll() has not been called; 0 while it runs."""
+    if member.polling or member.last_poll_us == NEVER:
+        return 0
+    return max(0, now_us - member.last_poll_us)
+
+
+def heartbeat_due_us(member: MemberView) -> int:
+    """When the heartbeat thread sends next; NEVER while it does not beat, or when nothing is known of it.
+
+    It is suspended while a JoinGroup is under way, starts anew with its answer, and counts from the last answered
+    heartbeat then.
+    """
+    if member.state not in BEATING:
+        return NEVER
+    last_us = max(member.last_heartbeat_us, member.beats_from_us)
+    return last_us + member.heartbeat_interval_ms * 1_000 if last_us != NEVER else NEVER
+
+
+def is_silent(view: ClusterView, member_id: str, name: str) -> bool:
+    """Whether no process beats for this member id any more: it died, is frozen, or came back under another id."""
+    member = view.members.get(name)
+    return member is None or not member.alive or member.paused or _is_former(member, member_id)
+
+
+def silent_ids(view: ClusterView, group: GroupView) -> list[str]:
+    """Member ids that the coordinator counts on and that no process beats for."""
+    return [member_id for member_id, name in group.members.items() if is_silent(view, member_id, name)]
+
+
+def _is_former(member: MemberView, member_id: str) -> bool:
+    """Whether the id is that of an earlier process; a static member's place is its own before it knows its id."""
+    return member.member_id != member_id and not (member.instance_id and not member.member_id)
+
+
+def _why_not_joined(member: MemberView, now_us: int) -> str:
+    if member.coordinator == NEVER:
+        return "looks for the coordinator"
+    if member.state == "Revoking":
+        return "revokes partitions, then joins"
+    if member.state == "Joining":
+        return "its JoinGroup is under way"
+    age_us = poll_age_us(member, now_us)
+    heard = member.last_heartbeat_us > member.beats_from_us
+    if member.last_heartbeat_error == "REBALANCE_IN_PROGRESS" and heard:
+        return (
+            f"last poll {duration(age_us)} ago: it knows, and joins in its next poll()"
+            if age_us
+            else "it knows, and joins in its poll()"
+        )
+    due_us = heartbeat_due_us(member)
+    if due_us == NEVER or due_us <= now_us:
+        return "has not learned of it yet"
+    return f"learns of it at its next heartbeat, in {countdown(due_us - now_us)}"
+
+
+def _trouble(view: ClusterView, group: GroupView, member_id: str, name: str, now_us: int) -> str:
+    """Why a member cannot answer at all, with the timer that ends the wait; "" when it can."""
+    deadline_us = group.session_deadlines_us.get(member_id, NEVER)
+    ends = f"session ends in {countdown(deadline_us - now_us)}" if deadline_us != NEVER else "its session is suspended"
+    member = view.members.get(name)
+    if member is None:
+        return f"no process of that name runs: {ends}"
+    if not member.alive and member.instance_id:
+        return f"static member is away, no LeaveGroup was sent: {ends}"
+    if not member.alive:
+        return f"its process is dead: {ends}"
+    if _is_former(member, member_id):
+        return f"the id of its former process: {ends}"
+    if member.paused:
+        return f"its process is frozen: {ends}"
+    age_us = poll_age_us(member, now_us)
+    if member.stalled_until_us is not None:
+        return f"last poll {duration(age_us)} ago: stalled; it joins inside poll()"
+    if age_us > SECOND_US:
+        return f"last poll {duration(age_us)} ago: processing; it joins inside poll()"
+    if member.heartbeats_paused:
+        return f"its heartbeat thread is paused: {ends}"
+    return ""

@@ -1,0 +1,230 @@
+"""What surrounds every screen: the header, the breadcrumb, the flight strip, the ticker."""
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from cluster.view.document import group_lag
+from cluster.view.state import ClusterView, Moment
+from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, Clock
+from console.presenters.event_log import MARKS, moment_line, told
+from console.presenters.formatting import SECOND_US, clock, count, speed
+from console.presenters.overview import broker_state, lag_trend
+from console.presenters.styled_text import (
+    ACCENT,
+    BANNER,
+    ERROR,
+    FAINT,
+    MOVING,
+    MUTED,
+    OK,
+    PLAIN,
+    STRONG,
+    WARN,
+    Line,
+    Span,
+    apart,
+    fit,
+    joined,
+    length,
+    line,
+    merged,
+)
+
+TOLD = 60  # so many moments back the ticker looks for those that are one
+GAP: Span = ("   ", PLAIN)
+RECORDED = "PLAYBACK"  # the word of every phase of a recording: its glyph says which
+SLIPPED = 0.8  # below this share of the chosen speed the header says what is really reached
+
+PHASES = {
+    LIVE: ("▶", "LIVE", OK),
+    PAUSED: ("‖", "PAUSED", WARN),
+    ENDED: ("■", "ENDED", ACCENT),
+    FAILED: ("✖", "FAILED", ERROR),
+}
+
+
+def header(view: ClusterView, at: Clock, title: str, width: int, recording: bool) -> Line:
+    """One line: what is flown, when it is and how fast, and whether anything is wrong."""
+    name = title.partition(" · ")[0]
+    banner = line((" FLIGHTDECK ", BANNER), " ")
+    whole, brief, bare = (
+        line(*banner, (f" {title}", STRONG)),
+        line(*banner, (f" {name}", STRONG)),
+        line((f" {name}", STRONG)),
+    )
+    left: Line = ()
+    middle: Line = ()
+    right: Line = ()
+    for left, detail in ((whole, 3), (whole, 2), (brief, 2), (bare, 2), (bare, 1), ((), 1), ((), 0)):
+        middle, right = time_words(at, short=not detail), health(view, detail, recording=recording)
+        if length(left) + length(middle) + length(right) + 5 <= width:
+            break
+    spare = max(0, width - length(left) - length(middle) - length(right) - 1)
+    before = min(3, max(1, spare // 3)) if spare < 30 else spare // 3
+    body = fit(line(*left, (" " * before, PLAIN), *middle), width - length(right) - 1)
+    return (*body, *right, (" ", PLAIN))
+
+
+def time_words(at: Clock, *, short: bool = False) -> Line:
+    """`00:12:41.3 ▶ LIVE ×20`, with what is really reached when that is less; `short` leaves out the word."""
+    if at.phase == BUILDING:
+        return line(("building the cluster …", MUTED))
+    now = (clock(at.now_us, 1 if at.phase == LIVE else 3).ljust(0 if short else 12), STRONG)
+    glyph, word, tone = PHASES[at.phase]
+    word = RECORDED if at.recorded else word
+    sign = (f"  {glyph}" if short else f"  {glyph} {word}", tone)
+    if at.over:
+        return line(now, sign)
+    if at.phase == PAUSED:
+        return line(now, sign, (f"  {speed(at.speed)}", MUTED))
+    return line(now, sign, f"  {speed(at.speed)}", _really(at, short=short))
+
+
+def _really(at: Clock, *, short: bool) -> Span:
+    reached = at.actual_speed
+    if reached <= 0:
+        return "", MUTED
+    if at.speed == math.inf:
+        return f" {speed(reached)}", MUTED
+    words = f" ({speed(reached)})" if short else f" (really {speed(reached)})"
+    return (words, WARN) if reached < at.speed * SLIPPED else ("", MUTED)
+
+
+def health(view: ClusterView, detail: int, *, recording: bool = False) -> Line:
+    """Brokers, groups, lag and faults; with less detail in fewer words, with the least without lag."""
+    parts = [line(("● REC", ERROR))] if recording else []
+    if view.brokers:
+        parts += [_brokers(view, detail), _groups(view, detail)]
+        parts += [_lag(view), _faults(view, detail)] if detail else [_faults(view, detail)]
+    return joined((part for part in parts if part), GAP if detail >= 3 else ("  ", PLAIN))
+
+
+def _brokers(view: ClusterView, detail: int) -> Line:
+    up = sum(1 for broker in view.brokers.values() if broker_state(broker) == "up")
+    well = up == len(view.brokers)
+    word = "brokers " if detail >= 2 else ""
+    return line((word, MUTED), f"{up}/{len(view.brokers)} ", ("●", OK) if well else ("✖", ERROR))
+
+
+def _groups(view: ClusterView, detail: int) -> Line:
+    total = len(view.groups)
+    if not total:
+        return ()
+    moving = sum(1 for group in view.groups.values() if group.state in {"PreparingRebalance", "CompletingRebalance"})
+    stable = sum(1 for group in view.groups.values() if group.state == "Stable")
+    empty = total - moving - stable
+    spans: list[Span] = [("groups", MUTED)] if detail >= 2 else []
+    for number, glyph, tone in ((moving, "↻", MOVING), (stable, "●", OK), (empty, "○", MUTED)):
+        if number:
+            spans += [(f" {number} " if spans else f"{number} ", PLAIN), (glyph, tone)]
+    return tuple(spans)
+
+
+def _lag(view: ClusterView) -> Line:
+    if not view.groups:
+        return ()
+    groups = view.groups.values()
+    lag = sum(group_lag(view, group) for group in groups)
+    trends = [lag_trend(group) for group in groups]
+    arrow = next((trend for trend in trends if trend[1] == WARN), None)
+    arrow = arrow or next((trend for trend in trends if trend[0] == "↗"), trends[0])
+    return line(("lag ", MUTED), count(lag).rjust(5), (f" {arrow[0]}", arrow[1]))
+
+
+def _faults(view: ClusterView, detail: int) -> Line:
+    number = len(view.faults)
+    word = "faults " if detail >= 2 else ""
+    if not number:
+        return line((f"{word}0", MUTED)) if word else ()
+    return line((word, MUTED), (f"{number} ▲", WARN))
+
+
+def crumbs(path: Sequence[str], width: int, right: Line = ()) -> Line:
+    """`overview › billing`; the last one is where we are."""
+    spans: list[Span] = [(" ", PLAIN)]
+    for place, name in enumerate(path):
+        if place:
+            spans.append((" › ", FAINT))
+        spans.append((name, ACCENT if place == len(path) - 1 else MUTED))
+    return apart(tuple(spans), (*right, (" ", PLAIN)), width)
+
+
+def strip_span(now_us: int, until_us: int | None) -> int:
+    """How much time the strip shows: the whole flight if its end is known, else a round length above now."""
+    if until_us:
+        return until_us
+    length_us = 60 * SECOND_US
+    while length_us < now_us:
+        length_us *= 2
+    return length_us
+
+
+def instant_under(x: int, at: Clock, width: int) -> int:
+    """The instant that is drawn at a column of the strip: `┃` will stand there."""
+    inner = max(1, width - 2)
+    cell = min(max(x - 1, 0), inner - 1)
+    return -(-cell * strip_span(at.now_us, at.until_us) // inner)
+
+
+def flight_strip(view: ClusterView, at: Clock, width: int, ahead: Sequence[Moment] = ()) -> Line:
+    """The flight so far, one glyph for a stretch of it: faults, elections, rebalances; `┃` is now.
+
+    `ahead`: moments of the whole flight, if they are known; those after now are drawn faintly.
+    """
+    inner = max(1, width - 2)
+    total_us = strip_span(at.now_us, at.until_us)
+    cells: list[Span] = [("┈", FAINT)] * inner
+    here = min(inner - 1, at.now_us * inner // total_us)
+    for index in range(here):
+        cells[index] = ("─", MUTED)
+    weights = [-1] * inner
+    for noted in view.moments:
+        index = min(inner - 1, noted.at_us * inner // total_us)
+        glyph, tone, weight = MARKS.get(noted.kind, ("·", MUTED, 0))
+        if weight > weights[index]:
+            weights[index] = weight
+            cells[index] = (glyph, tone)
+    for noted in ahead[bisect_right(ahead, at.now_us, key=lambda noted: noted.at_us) :]:
+        index = min(inner - 1, noted.at_us * inner // total_us)
+        glyph, _, weight = MARKS.get(noted.kind, ("·", MUTED, 0))
+        if weight > weights[index]:
+            weights[index] = weight
+            cells[index] = (glyph, FAINT)
+    cells[here] = ("┃", STRONG)
+    return (" ", PLAIN), *merged(cells), (" ", PLAIN)
+
+
+def strip_scale(at: Clock, width: int) -> Line:
+    """Times under the strip, at round distances."""
+    inner = max(1, width - 2)
+    total_us = strip_span(at.now_us, at.until_us)
+    step_us = _round_step(total_us, inner // 12)
+    text = [" "] * inner
+    for instant_us in range(0, total_us + 1, step_us):
+        label = _label(instant_us)
+        start = min(instant_us * inner // total_us, inner - len(label))
+        if not "".join(text[max(0, start - 1) : start + len(label)]).strip():
+            text[start : start + len(label)] = label
+    return (" ", PLAIN), ("".join(text), FAINT), (" ", PLAIN)
+
+
+def _label(us: int) -> str:
+    seconds = us // SECOND_US
+    if seconds < 3600:
+        return f"{seconds // 60}:{seconds % 60:02}"
+    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def _round_step(total_us: int, most: int) -> int:
+    for seconds in (5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400):
+        if total_us // (seconds * SECOND_US) <= max(1, most):
+            return seconds * SECOND_US
+    return max(1, total_us // max(1, most))
+
+
+def ticker(view: ClusterView, width: int, rows: int) -> list[Line]:
+    """The last moments worth a line, newest at the bottom."""
+    shown = [moment_line(noted) for noted in told(view.moments[-TOLD:])[-rows:]]
+    blank: list[Line] = [()] * (rows - len(shown))
+    return [fit(row, width) for row in (*blank, *shown)]

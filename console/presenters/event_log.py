@@ -1,0 +1,93 @@
+"""The log of what happened, newest on top: rebalances, faults, elections, members that come and go."""
+
+from collections.abc import Container, Sequence
+
+from cluster.view.state import ClusterView, Moment
+from console.presenters.formatting import clock
+from console.presenters.list_view import Listing
+from console.presenters.styled_text import ERROR, MOVING, MUTED, OK, WARN, Line, fit, line
+
+SHOWN = 1_000
+TOGETHER_US = 1_000_000
+
+# kind of moment → glyph, tone, weight when several share a cell of the strip
+MARKS: dict[str, tuple[str, str, int]] = {
+    "fault": ("✖", ERROR, 5),
+    "election": ("▲", WARN, 4),
+    "rebalance": ("↻", MOVING, 3),
+    "recovery": ("▪", OK, 2),
+    "stable": ("━", OK, 1),
+    "member": ("╌", MUTED, 0),
+}
+
+
+def moment_line(noted: Moment) -> Line:
+    """An instant, its glyph and its words."""
+    glyph, tone, _ = MARKS.get(noted.kind, ("·", MUTED, 0))
+    return line((f" {clock(noted.at_us, 3)} ", MUTED), (f" {glyph} ", tone), noted.text)
+
+
+def concerns(noted: Moment, subjects: Container[str]) -> bool:
+    """Whether a moment is about one of these: its subject is, or a fault's text names it."""
+    if noted.subject in subjects:
+        return True
+    return noted.kind in {"fault", "recovery"} and any(word in subjects for word in noted.text.split(" "))
+
+
+def told(moments: Sequence[Moment]) -> list[Moment]:
+    """The moments, those that say the same of several subjects at about the same time as one.
+
+    `orders-1 leader 2 → 3`, `orders-4 leader 2 → 3` and 37 more are one line; internal topics are named last.
+    """
+    result: list[Moment] = []
+    run: list[Moment] = []
+    for noted in moments:
+        if run and not (noted.at_us - run[0].at_us <= TOGETHER_US and _said(noted) == _said(run[0])):
+            result.append(_as_one(run))
+            run = []
+        run.append(noted)
+    if run:
+        result.append(_as_one(run))
+    return result
+
+
+def _said(noted: Moment) -> tuple[str, str]:
+    """What a moment says of its subject; of one that does not begin with it, or says no more (a fault), the whole."""
+    return noted.kind, noted.text.removeprefix(noted.subject) or noted.text
+
+
+def _as_one(run: list[Moment]) -> Moment:
+    first = run[0]
+    if len(run) == 1 or not first.text.startswith(first.subject):
+        return first
+    names = sorted(dict.fromkeys(noted.subject for noted in run), key=lambda name: name.startswith("__"))
+    if len(names) == 1:
+        return first
+    shown = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
+    said = _said(first)[1]
+    return Moment(first.at_us, first.kind, names[0], f"{shown}{'' if said.startswith(':') else ':'}{said}")
+
+
+class MomentsListing(Listing):
+    """The last moments that the view keeps, or those of some subjects. Keys are places, `#` in front."""
+
+    title = "events"
+    vacant = line(("nothing has happened yet", MUTED))
+
+    def __init__(self, view: ClusterView, width: int, subjects: Container[str] | None = None) -> None:
+        super().__init__(width)
+        moments = view.moments[-SHOWN:]
+        self.moments = told(moments if subjects is None else [one for one in moments if concerns(one, subjects)])
+
+    def row_keys(self) -> list[str]:
+        """One for each moment; none can be selected."""
+        return [f"#{place}" for place in range(len(self.moments) - 1, -1, -1)]
+
+    def rows(self, key: str) -> tuple[Line]:
+        """One moment."""
+        return (fit(moment_line(self.moments[int(key[1:])]), self.width),)
+
+    def matches(self, key: str, pattern: str) -> bool:
+        """A filter looks at the words."""
+        words = self.moments[int(key[1:])].text.lower()
+        return (pattern[1:].lower() not in words) if pattern[:1] == "!" else (pattern.lower() in words)

@@ -1,0 +1,123 @@
+"""Lists that open over a screen: the fault menu, the help, the account of a failure."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from cluster.commands import COMMANDS, is_built
+from cluster.events import Event
+from console import command_line as command_text
+from console.actions import ACTIONS, LISTS, MOVES, SECTIONS
+from console.flight import FAILURE
+from console.presenters import states
+from console.presenters.fault_menu import Fault, Thing
+from console.presenters.formatting import clock
+from console.presenters.list_view import Listing
+from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, Line, fit, line, wrapped
+
+STATES = {
+    "states of a group": states.GROUP,
+    "states of a member": states.MEMBER,
+    "states of a producer": states.PRODUCER,
+    "states of a transactional id": states.TRANSACTION,
+    "states of a broker": states.BROKER,
+}
+
+
+class FaultsListing(Listing):
+    """What can be done to a thing; what cannot stays, with its reason."""
+
+    def __init__(self, thing: Thing, faults: Sequence[Fault], width: int) -> None:
+        super().__init__(width)
+        self.title = f"{thing.kind} {thing.name}"
+        self.faults = {fault.text: fault for fault in faults}
+        self.column = max((len(fault.text) for fault in faults), default=0) + 1
+
+    def note(self) -> Line:
+        """How to use it."""
+        return line(("enter does it · e edits it · esc", FAINT))
+
+    def row_keys(self) -> list[str]:
+        """The commands' texts."""
+        return list(self.faults)
+
+    def rows(self, key: str) -> tuple[Line]:
+        """The command and what it does, or why it cannot be done."""
+        fault = self.faults[key]
+        room = max(10, min(self.column, self.width * 55 // 100))
+        if fault.reason:
+            words = line("  ", *fit(line((key, FAINT)), room), (" ✖ ", FAINT), (fault.reason, MUTED))
+        else:
+            words = line("  ", *fit(line((key, PLAIN)), room), " ", (fault.effect, MUTED))
+        return (fit(words, self.width),)
+
+
+class LinesListing(Listing):
+    """Lines of text to be read and scrolled; a filter looks at their words."""
+
+    def __init__(self, title: str, lines: Sequence[Line], width: int) -> None:
+        super().__init__(width)
+        self.title, self.lines = title, lines
+
+    def note(self) -> Line:
+        """How to leave."""
+        return line(("/ finds · esc closes", FAINT))
+
+    def row_keys(self) -> list[str]:
+        """One for each line; none can be selected."""
+        return [f"#{place}" for place in range(len(self.lines))]
+
+    def rows(self, key: str) -> tuple[Line]:
+        """One line."""
+        return (fit(line("  ", *self.lines[int(key[1:])]), self.width),)
+
+    def matches(self, key: str, pattern: str) -> bool:
+        """By the words of the line."""
+        return pattern.lower() in "".join(text for text, _ in self.lines[int(key[1:])]).lower()
+
+
+def help_lines(keys: dict[str, str]) -> list[Line]:
+    """All keys by section, all commands with how they are written, all states with what they mean.
+
+    `keys`: what is to be pressed for each action's id, as remapped.
+    """
+    lines: list[Line] = []
+    for section in SECTIONS:
+        lines.append(line((section, ACCENT)))
+        lines += [
+            line((f"  {keys[action.id]:<12}", STRONG), (f"{action.label:<17}", PLAIN), (action.help, MUTED))
+            for action in ACTIONS
+            if action.section == section
+        ]
+        if section == LISTS:
+            lines += [line((f"  {pressed:<29}", STRONG), (what, MUTED)) for pressed, what in MOVES]
+        lines.append(())
+    lines.append(line(("commands of the console", ACCENT)))
+    lines += [_usage(usage, hint) for usage, hint in command_text.USAGES.values()]
+    lines += [(), line(("commands to the cluster; scenarios use the same text", ACCENT))]
+    lines += [_usage(form.usage, form.hint) for form in COMMANDS if is_built(form.command)]  # type: ignore[arg-type]
+    for title, table in STATES.items():
+        lines += [(), line((title, ACCENT))]
+        lines += [
+            line((f"  {state.glyph} ", state.tone), (f"{name:<22}", PLAIN), (state.gloss, MUTED))
+            for name, state in table.items()
+        ]
+    return lines
+
+
+def _usage(usage: str, hint: str) -> Line:
+    return line((f"  {usage:<46} ", PLAIN), (hint, MUTED))
+
+
+def failure_lines(trouble: str, width: int, what: str = FAILURE, last: Sequence[Event] = ()) -> list[Line]:
+    """Why a flight is over, in a few words (`what`) and at length, and the last events that it told."""
+    lines = [line((f"✖ The flight is over: {what}.", ERROR)), ()]
+    for paragraph in trouble.splitlines():
+        lines += wrapped(line(paragraph), width - 4)
+    lines += [(), line(("The screens show the last that it told. q leaves; nothing else is lost.", MUTED))]
+    if last:
+        lines += [(), line((f"the last {len(last)} events", ACCENT))]
+        for event in last:
+            fields = msgspec.json.encode(event).decode()
+            lines += wrapped(line((f"{clock(event.at_us, 6)}  ", MUTED), (fields, PLAIN)), width - 4)
+    return lines

@@ -1,0 +1,251 @@
+"""How far a command reaches: what is known while a blast is worked out, by Kafka's rules of elections and sessions."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from cluster.commands import CommandError
+from cluster.commands import catalogue as c
+from cluster.protocol.names import coordinator_partition
+from cluster.view.state import NEVER, ClusterView, MemberView, PartitionView, ProducerView
+
+MS = 1_000
+NOBODY = -1
+TRANSACTION_TOPIC = "__transaction_state"
+OPEN = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort"})
+
+
+class Leaving(msgspec.Struct, frozen=True):
+    """A member that its group loses: after how long, and why in the coordinator's words."""
+
+    after_us: int
+    reason: str
+    holds: tuple[str, ...]
+
+
+class Blast(msgspec.Struct, kw_only=True):
+    """What a command would hit; `refused`: why it would do nothing.
+
+    `led`: partitions whose leader is struck; `leaders` maps those that get another leader to it (-1: to none);
+    `after_us`: when that is noticed. `unwritable`: partitions that had enough in-sync replicas for acks=all, and would
+    have fewer than min.insync.replicas. `groups` and `transactions` lose their coordinator; `open_transactions` stay
+    open. `controller`: the next one (-1: none), None when that does not change. `members` leave their groups,
+    `rebalances` are the groups that rebalance, `emptied` those that have no member then.
+    `notes`: what else there is to say. Kafka's words throughout.
+    """
+
+    command: str
+    refused: str = ""
+    led: tuple[str, ...] = ()
+    leaders: dict[str, int] = {}
+    after_us: int = 0
+    unwritable: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    transactions: tuple[str, ...] = ()
+    open_transactions: tuple[str, ...] = ()
+    controller: int | None = None
+    members: dict[str, Leaving] = {}
+    rebalances: tuple[str, ...] = ()
+    emptied: tuple[str, ...] = ()
+    notes: list[str] = []
+
+    @property
+    def offline(self) -> tuple[str, ...]:
+        """Partitions that nobody would lead."""
+        return tuple(name for name, leader in self.leaders.items() if leader == NOBODY)
+
+
+class Range:
+    """What is known while a blast is worked out."""
+
+    def __init__(self, view: ClusterView, now_us: int, session_us: int, found: Blast) -> None:
+        self.view, self.now_us, self.session_us, self.found = view, now_us, session_us, found
+
+    def lasts(self, for_us: int | None, at_least_us: int) -> bool:
+        """Whether something with this `for` lasts so long."""
+        return for_us is None or for_us >= at_least_us
+
+    # --- brokers ------------------------------------------------------------------------------------------------------
+
+    def able(self, broker: int) -> bool:
+        """Whether a broker could lead, as far as anybody can see from outside."""
+        known = self.view.brokers[broker]
+        out = known.paused or known.fenced or known.stopping or broker in self.shut_off()
+        return known.up and not out
+
+    def shut_off(self) -> list[int]:
+        """Brokers that are cut off from everything."""
+        commands = [parsed(fault.text) for fault in self.view.faults.values()]
+        return [number_of(one.broker) for one in commands if isinstance(one, c.Isolate)]
+
+    def mute(self, but: int) -> bool:
+        """Whether another broker answers nothing, and no connection to it breaks: frozen, cut off, its host gone."""
+        commands = [parsed(fault.text) for fault in self.view.faults.values()]
+        crashed = [number_of(one.broker) for one in commands if isinstance(one, c.Crash)]
+        brokers = self.view.brokers.values()
+        return any(one.paused or one.broker in (*crashed, *self.shut_off()) for one in brokers if one.broker != but)
+
+    def running(self, but: int) -> list[int]:
+        """Brokers whose processes run, one left out."""
+        return [one.broker for one in self.view.brokers.values() if one.up and not one.paused and one.broker != but]
+
+    def controller_goes(self, broker: int, *, at_once: bool) -> None:
+        """The controller's process ends or freezes (the lowest running one is next), or most cannot reach it."""
+        if self.view.controller != broker:
+            return
+        others = self.running(broker)
+        first = min(others, default=NOBODY) if at_once else broker
+        if at_once and first not in self.shut_off():
+            self.found.controller = first
+        else:  # whom most cannot reach is replaced, too
+            heard = [one for one in others if one not in self.shut_off()]
+            self.found.controller = min(heard or others, key=lambda one: (one < first, one), default=None)
+
+    def others_are_most(self, broker: int) -> bool:
+        """Whether those that still hear one another are most of those that run."""
+        heard = [one for one in self.running(broker) if one not in self.shut_off()]
+        return 2 * len(heard) > len(self.running(NOBODY))
+
+    def rules_alone(self, broker: int) -> None:
+        """A controller that hears nobody, and whom no majority replaces, fences all the others."""
+        found = self.found
+        found.after_us = self.session_us
+        found.notes.append(f"no majority is left to replace the controller: broker-{broker} fences the others")
+        for name, partition in self.view.partitions.items():
+            leader = broker if broker in partition.isr else NOBODY
+            if leader != partition.leader:
+                found.leaders[name] = leader
+            least = self.view.topics[partition.topic].min_insync_replicas
+            if leader != NOBODY and len(partition.isr) >= least > 1:
+                found.unwritable += (name,)
+        self.coordinated(found.leaders)
+        self.unheard()
+
+    def falls(self, broker: int, after_us: int) -> None:
+        """The controller fences a broker: its leaderships move to in-sync replicas, and it leaves every ISR."""
+        found = self.found
+        found.after_us = after_us
+        for name, partition in self.view.partitions.items():
+            if partition.leader == broker:
+                found.led += (name,)
+                self.elected(name, partition, broker)
+            elif broker in partition.isr:
+                self.shrinks(name, partition, broker)
+        self.coordinated(found.led)
+        if self.mute(broker):  # a member may ask just one of those for its new coordinator
+            self.unheard()
+
+    def elected(self, name: str, partition: PartitionView, gone: int) -> None:
+        """The next in-sync replica, in the order of the assignment."""
+        candidates = (one for one in partition.replicas if one != gone and one in partition.isr and self.able(one))
+        leader = next(candidates, NOBODY)
+        self.found.leaders[name] = leader
+        if leader != NOBODY:
+            self.shrinks(name, partition, gone)
+
+    def shrinks(self, name: str, partition: PartitionView, gone: int) -> None:
+        """A replica leaves the ISR: too few may be left for acks=all."""
+        least = self.view.topics[partition.topic].min_insync_replicas
+        left = [one for one in partition.isr if one != gone]
+        if len(left) < least <= len(partition.isr) and partition.leader != NOBODY:
+            self.found.unwritable += (name,)
+
+    def unheard(self) -> None:
+        """Nobody is told that the broker is gone: no connection breaks, so that clients wait for their timeouts."""
+        words = "no connection breaks: members notice by timeouts, and may lose their sessions"
+        if self.found.groups and words not in self.found.notes:
+            self.found.notes.append(words)
+
+    def coordinated(self, names: Iterable[str]) -> None:
+        """Groups and transactional ids whose coordinator leads one of these partitions."""
+        struck = dict.fromkeys(names)
+        groups = self.view.groups.values()
+        self.found.groups = tuple(group.group for group in groups if group.coordinator_partition in struck)
+        topic = self.view.topics.get(TRANSACTION_TOPIC)
+        if topic is not None:
+            ids = self.view.transactions
+            self.found.transactions = tuple(
+                one for one in ids if f"{TRANSACTION_TOPIC}-{coordinator_partition(one, topic.partitions)}" in struck
+            )
+
+    def partition(self, topic: str, number: int) -> PartitionView | None:
+        """A partition that a command names; says so when it is not there yet."""
+        known = self.view.partitions.get(f"{topic}-{number}")
+        if known is None:
+            self.refuse(f"there is no {topic}-{number} yet")
+        return known
+
+    # --- members and producers ----------------------------------------------------------------------------------------
+
+    def leaves(self, member: MemberView, after_us: int, reason: str) -> None:
+        """A member's group goes on without it."""
+        group = self.view.groups[member.group]
+        if member.member_id in group.members:
+            self.found.members[member.member] = Leaving(after_us, reason, tuple(member.owned))
+            if all(name in self.found.members for name in group.members.values()):
+                self.found.rebalances = tuple(name for name in self.found.rebalances if name != member.group)
+                self.found.emptied += (member.group,)
+            else:
+                self.rebalances(member.group)
+
+    def rebalances(self, group: str) -> None:
+        """A group rebalances, if anybody is in it."""
+        if group not in self.found.rebalances and self.view.groups[group].members:
+            self.found.rebalances += (group,)
+
+    def session_us_of(self, member: MemberView) -> int:
+        """What is left of a member's session when nothing more is heard of it."""
+        whole = member.session_timeout_ms * MS
+        group = self.view.groups[member.group]
+        deadline_us = group.session_deadlines_us.get(member.member_id, NEVER)
+        return min(whole, max(0, deadline_us - self.now_us)) if deadline_us != NEVER else whole
+
+    def left_open(self, producer: ProducerView | None) -> None:
+        """A producer will not end its open transaction."""
+        if producer is None or producer.producer_id == NEVER:
+            return
+        for name, one in self.view.transactions.items():
+            if one.producer_id == producer.producer_id and one.state in OPEN:
+                self.found.open_transactions += (name,)
+
+    def refuse(self, reason: str) -> bool:
+        """Nothing would happen."""
+        self.found.refused = reason
+        return True
+
+    def is_up(self, name: str) -> bool:
+        """Whether a process is there to be struck."""
+        broker = self.view.brokers.get(number_of(name)) if number_of(name) else None
+        member, producer = self.view.members.get(name), self.view.producers.get(name)
+        if broker is not None:
+            return broker.alive
+        if member is not None:
+            return member.alive
+        return producer is not None and producer.state not in {"Stopped", "Dead"}
+
+    def is_down(self, name: str) -> bool:
+        """The other way round; and says so."""
+        return not self.is_up(name) and self.refuse(f"{name} is not running: start it first")
+
+    def is_paused(self, name: str) -> bool:
+        """Whether a process is frozen already; says so."""
+        broker = self.view.brokers.get(number_of(name)) if number_of(name) else None
+        member, producer = self.view.members.get(name), self.view.producers.get(name)
+        paused = broker is not None and broker.paused
+        paused = paused or (member is not None and member.paused)
+        paused = paused or (producer is not None and producer.state == "Paused")
+        return paused and self.refuse(f"{name} is paused already")
+
+
+def parsed(text: str) -> c.Command | None:
+    """A fault's command; None for what is none."""
+    try:
+        return c.parse(text)
+    except CommandError:
+        return None
+
+
+def number_of(name: str) -> int:
+    """A broker's id by its name; 0 for anything else."""
+    number = name.removeprefix("broker-")
+    return int(number) if name.startswith("broker-") and number.isdigit() else 0

@@ -1,0 +1,162 @@
+"""The hangar's lists: scenarios to start, recordings to play, and what the selected one is about."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from console.presenters.formatting import duration
+from console.presenters.list_view import Listing
+from console.presenters.styled_text import (
+    ACCENT,
+    ERROR,
+    FAINT,
+    MUTED,
+    PLAIN,
+    STRONG,
+    Line,
+    Span,
+    fit,
+    line,
+    middle,
+    wrapped,
+)
+from console.presenters.table import Column, layout
+
+if TYPE_CHECKING:
+    from recordings.journal.catalogue import Shelved
+    from recordings.scenarios.loader import Listed
+
+SCENARIO_COLUMNS = (
+    Column("scenario", 24, grow=1, most=34),
+    Column("module", 12, rank=1),
+    Column("flies", 5, right=True),
+    Column("title", 16, grow=3, rank=2),
+)
+RECORDING_COLUMNS = (
+    Column("recording", 20, grow=3, most=44),
+    Column("scenario", 14, grow=1, most=24, rank=2),
+    Column("recorded (UTC)", 16),
+    Column("length", 7, right=True, rank=1),
+    Column("seed", 8, right=True, rank=4),
+    Column("events", 10, right=True, rank=3),
+)
+UNFINISHED = "no end"
+
+
+class ScenariosListing(Listing):
+    """The library. Keys are names."""
+
+    title = "scenarios"
+
+    def __init__(self, scenarios: Sequence["Listed"], width: int) -> None:
+        super().__init__(width)
+        self.scenarios = {scenario["name"]: scenario for scenario in scenarios}
+        self.layout = layout(SCENARIO_COLUMNS, width)
+
+    def note(self) -> Line:
+        """What can be done with them."""
+        return line(("enter starts", FAINT))
+
+    def header(self) -> Line:
+        """The columns' titles."""
+        return self.layout.header()
+
+    def row_keys(self) -> list[str]:
+        """Their names."""
+        return list(self.scenarios)
+
+    def rows(self, key: str) -> tuple[Line]:
+        """One scenario."""
+        scenario = self.scenarios[key]
+        name: Span = (middle(key, self.layout.width_of(0)), STRONG)
+        return (self.layout.row([name, (scenario["module"], MUTED), scenario["until"], scenario["title"]]),)
+
+    def matches(self, key: str, pattern: str) -> bool:
+        """By name, module and title."""
+        scenario = self.scenarios[key]
+        return pattern.lower() in f"{key} {scenario['module']} {scenario['title']}".lower()
+
+
+class RecordingsListing(Listing):
+    """What lies in the directory, newest first. Keys are places in the list."""
+
+    title = "recordings"
+
+    def __init__(self, recordings: Sequence["Shelved"], directory: Path, width: int) -> None:
+        super().__init__(width)
+        self.recordings = recordings
+        self.vacant = line(
+            (f"none in {directory.resolve()}: `:record NAME.flight` makes one of the flight under way", MUTED)
+        )
+        self.layout = layout(RECORDING_COLUMNS, width)
+
+    def note(self) -> Line:
+        """What can be done with them."""
+        return line(("enter plays", FAINT))
+
+    def header(self) -> Line:
+        """The columns' titles."""
+        return self.layout.header()
+
+    def row_keys(self) -> list[str]:
+        """Their places in the list."""
+        return [str(place) for place in range(len(self.recordings))]
+
+    def rows(self, key: str) -> tuple[Line]:
+        """One recording, or what is wrong with it."""
+        one = self.recordings[int(key)]
+        name: Span = (middle(one.path.name, self.layout.width_of(0)), STRONG)
+        if one.trouble:
+            return (fit(line("  ", name, ("  ✖ ", ERROR), (one.trouble, MUTED)), self.width),)
+        length: Span = (duration(one.virtual_us), PLAIN) if one.virtual_us is not None else (UNFINISHED, MUTED)
+        events = f"{one.events:,}" if one.events is not None else ""
+        cells: list[Line | Span | str] = [name, one.scenario, (when(one.started), MUTED), length, str(one.seed), events]
+        return (self.layout.row(cells),)
+
+    def matches(self, key: str, pattern: str) -> bool:
+        """By name and scenario."""
+        one = self.recordings[int(key)]
+        return pattern.lower() in f"{one.path.name} {one.scenario}".lower()
+
+
+class AboutListing(Listing):
+    """A title and paragraphs, to be read."""
+
+    title = "lesson"
+    vacant = line(("select a scenario or a recording", MUTED))
+
+    def __init__(self, heading: str, paragraphs: Sequence[str], width: int) -> None:
+        super().__init__(width)
+        self.lines: list[Line] = [line((heading, ACCENT))] if heading else []
+        for paragraph in paragraphs:
+            if paragraph.strip():
+                self.lines += [(), *wrapped(line(" ".join(paragraph.split())), width - 4)]
+
+    def row_keys(self) -> list[str]:
+        """One for each line; none can be selected."""
+        return [f"#{place}" for place in range(len(self.lines))]
+
+    def rows(self, key: str) -> tuple[Line]:
+        """One line."""
+        return (fit(line("  ", *self.lines[int(key[1:])]), self.width),)
+
+
+def about_scenario(scenario: "Listed", width: int) -> AboutListing:
+    """A scenario's lesson."""
+    return AboutListing(scenario["title"], scenario["lesson"].split("\n\n"), width)
+
+
+def about_recording(one: "Shelved", width: int) -> AboutListing:
+    """Where a recording lies and what it is of."""
+    if one.trouble:
+        return AboutListing(one.path.name, [f"It cannot be played: {one.trouble}", str(one.path)], width)
+    if one.virtual_us is None:
+        end = "It has no end: its flight was killed, or goes on. It is played to its last whole event."
+    else:
+        end = f"{duration(one.virtual_us)} of virtual time, {one.events:,} events."
+    return AboutListing(one.path.name, [f"{one.scenario}, seed {one.seed}. {end}", str(one.path)], width)
+
+
+def when(started: str) -> str:
+    """An instant of wall time to the minute."""
+    return started[:16].replace("T", " ")

@@ -1,0 +1,235 @@
+"""Grids of partitions: who owns what and how far it is behind; lag as a height with the same meaning everywhere."""
+
+from cluster.view.document import read_up_to
+from cluster.view.state import ClusterView, GroupView, PartitionView
+from console.presenters.awaited_members import members_of
+from console.presenters.formatting import LEVELS, rate
+from console.presenters.list_view import BUILDING, CONTINUED, Listing
+from console.presenters.members import identity
+from console.presenters.styled_text import (
+    ACCENT,
+    ERROR,
+    FAINT,
+    MOVING,
+    MUTED,
+    PLAIN,
+    WARN,
+    Line,
+    Span,
+    fit,
+    joined,
+    line,
+    merged,
+    middle,
+)
+
+LABELS = (8, 20)  # the narrowest and the widest label
+HEALTH = 24
+RATE = 8
+STEPS = (1, 10, 50, 200, 1_000, 5_000, 20_000)  # lag from which on a cell is one level higher
+_TONES = (FAINT, MUTED, MUTED, ACCENT, ACCENT, WARN, WARN, WARN)
+
+
+def lag_level(lag: int) -> int:
+    """0 (nothing) … 7 (20,000 records or more): a scale that does not depend on what else is shown."""
+    level = 0
+    for step in STEPS:
+        if lag < step:
+            break
+        level += 1
+    return level
+
+
+def lag_cell(lag: int) -> Span:
+    """One cell of lag."""
+    level = lag_level(lag)
+    return LEVELS[level], _TONES[level]
+
+
+def lag_legend() -> Line:
+    """What the heights mean."""
+    shown = ((0, "0"), (3, "50"), (5, "1k"), (7, "20k"))
+    return joined((((LEVELS[level], _TONES[level]), (f" {text}", MUTED)) for level, text in shown), ("  ", PLAIN))
+
+
+def lag_of(view: ClusterView, group: GroupView, partition: PartitionView) -> int:
+    """How far a group is behind in one partition."""
+    return max(0, partition.high_watermark - read_up_to(view, group, partition.partition))
+
+
+class Grid(Listing):
+    """Topics down, partitions across, as many lines as a topic needs. Subclasses draw one cell."""
+
+    def __init__(self, view: ClusterView, topics: list[str], width: int, suffix: int = 0) -> None:
+        super().__init__(width)
+        self.view, self.topics = view, topics
+        self.label = max(LABELS[0], min(LABELS[1], max((len(topic) for topic in topics), default=0) + 2))
+        room = width - self.label - 2 - suffix
+        longest = max((len(view.partitions_by_topic.get(topic, ())) for topic in topics), default=1)
+        self.cell = next((size for size in self.sizes() if longest * size <= room), self.sizes()[-1])
+        self.across = max(1, room // self.cell)
+        if longest > self.across > 10:  # lines break at round numbers
+            self.across -= self.across % 10
+
+    def sizes(self) -> tuple[int, ...]:
+        """Widths a cell may have, best first."""
+        return (3, 2, 1)
+
+    def header(self) -> Line:
+        """Partition numbers, as many as there is room for."""
+        longest = max((len(self.view.partitions_by_topic.get(topic, ())) for topic in self.topics), default=0)
+        step = {3: 1, 2: 2}.get(self.cell, 10)
+        numbers = "".join(str(number).ljust(self.cell * step) for number in range(0, min(longest, self.across), step))
+        return fit(line((" " * (self.label + 2), PLAIN), (numbers, FAINT)), self.width)
+
+    def row_keys(self) -> list[str]:
+        """A topic's name for its first line, the name with a number for each further one."""
+        result = []
+        for topic in self.topics:
+            count = len(self.view.partitions_by_topic.get(topic, ()))
+            result.append(topic)
+            result.extend(f"{topic}{CONTINUED}{first}" for first in range(self.across, count, self.across))
+        return result
+
+    def rows(self, key: str) -> tuple[Line]:
+        """One line of cells with its label in front."""
+        topic, _, number = key.partition(CONTINUED)
+        first = int(number or 0)
+        names = self.view.partitions_by_topic.get(topic, [])[first : first + self.across]
+        label = (middle(topic, self.label - 1), PLAIN) if not number else (f"{number:>{self.label - 1}}", FAINT)
+        cells = merged(span for name in names for span in self.draw(name))
+        return (fit(line("  ", *fit((label,), self.label), *cells, *self.suffix(topic, first)), self.width),)
+
+    def draw(self, name: str) -> tuple[Span, ...]:
+        """The spans of one partition, `self.cell` wide altogether."""
+        raise NotImplementedError
+
+    def suffix(self, topic: str, first: int) -> Line:
+        """What stands behind the cells of the line that begins with the partition `first`."""
+        del topic, first
+        return ()
+
+
+class OwnershipListing(Grid):
+    """Each partition with its owner's letter and hue, and its lag as a height."""
+
+    title = "ownership"
+    vacant = line(("the group reads no topic", MUTED))
+
+    def __init__(self, view: ClusterView, group: GroupView, width: int) -> None:
+        super().__init__(view, list(group.topics), width)
+        self.group = group
+        self.identities = {member.member: identity(place) for place, member in enumerate(members_of(view, group.group))}
+        self.targets = {
+            name: group.members.get(member_id, "")
+            for member_id, partitions in group.assignment.items()
+            for name in partitions
+        }
+
+    def note(self) -> Line:
+        """The legend."""
+        signs = line(("↻", MOVING), (" moving  ", MUTED), ("‖", WARN), (" unowned  ", MUTED))
+        return (*signs, ("lag ", MUTED), *lag_legend()) if self.width >= 72 else signs
+
+    def draw(self, name: str) -> tuple[Span, ...]:
+        """Owner and lag; in the narrowest form the owner only."""
+        owner = self.sign(name)
+        if self.cell == 1:
+            return (owner,)
+        height = lag_cell(lag_of(self.view, self.group, self.view.partitions[name]))
+        return (owner, height, (" ", PLAIN)) if self.cell == 3 else (owner, height)
+
+    def sign(self, name: str) -> Span:
+        """The owner's letter, or why there is none."""
+        owner = self.group.owners.get(name)
+        target = self.targets.get(name)
+        if owner is not None and (target is None or target == owner or self.group.state != "Stable"):
+            return self.identities.get(owner, ("?", MUTED))
+        taker = self.view.members.get(target or "")
+        if taker is not None and taker.alive and not taker.paused and self.group.state == "Stable":
+            return "↻", MOVING
+        if name in self.group.unowned_since_us:
+            return "‖", WARN
+        return "·", FAINT
+
+
+class TopicsListing(Grid):
+    """Each partition's lag, the largest of the groups that read it; partitions without a leader stand out."""
+
+    title = "topics"
+    vacant = line(("no topic is declared", MUTED))
+
+    def __init__(self, view: ClusterView, width: int) -> None:
+        user = [topic.topic for topic in view.topics.values() if not topic.internal]
+        internal = [topic.topic for topic in view.topics.values() if topic.internal and _troubled(view, topic.topic)]
+        super().__init__(view, user + internal, width, suffix=HEALTH + RATE)
+        if not view.brokers:
+            self.vacant = BUILDING
+        self.readers = {
+            topic: [view.groups[group] for group in view.topic_readers.get(topic, ())] for topic in self.topics
+        }
+
+    def sizes(self) -> tuple[int, ...]:
+        """Cells need no room for an owner."""
+        return (2, 1)
+
+    def note(self) -> Line:
+        """The legend."""
+        signs = line(("✖", ERROR), (" no live leader  ", MUTED), ("▽", WARN), (" below min ISR  ", MUTED))
+        return (*signs, ("lag ", MUTED), *lag_legend()) if self.width >= 72 else signs
+
+    def draw(self, name: str) -> tuple[Span, ...]:
+        """Lag, or what is wrong with the partition."""
+        partition = self.view.partitions[name]
+        if not is_led(self.view, partition):
+            shown: Span = ("✖", ERROR)
+        elif len(partition.isr) < min(self.view.topics[partition.topic].min_insync_replicas, len(partition.replicas)):
+            shown = ("▽", WARN)
+        else:
+            readers = self.readers.get(partition.topic, [])
+            shown = lag_cell(max((lag_of(self.view, group, partition) for group in readers), default=0))
+        return (shown, (" ", PLAIN)) if self.cell == 2 else (shown,)
+
+    def suffix(self, topic: str, first: int) -> Line:
+        """How the topic's partitions are led and copied, in words."""
+        if first:
+            return ()
+        count = len(self.view.partitions_by_topic.get(topic, ()))
+        longest = max(len(self.view.partitions_by_topic.get(other, ())) for other in self.topics)
+        gap = (min(longest, self.across) - min(count, self.across)) * self.cell + 2
+        return (
+            (" " * gap, PLAIN),
+            (f"{appended_rate(self.view, topic):<{RATE}}", PLAIN),
+            *topic_health(self.view, topic),
+        )
+
+
+def appended_rate(view: ClusterView, topic: str) -> str:
+    """How many records were appended in the last whole virtual second: `240/s`."""
+    values = view.topics[topic].end_series.values[-2:]
+    return rate(max(0, values[-1] - values[0])) if len(values) > 1 else ""
+
+
+def is_led(view: ClusterView, partition: PartitionView) -> bool:
+    """Whether a partition has a leader whose process runs; the controller may not have noticed yet."""
+    broker = view.brokers.get(partition.leader)
+    return broker is not None and broker.up
+
+
+def topic_health(view: ClusterView, topic: str) -> Line:
+    """`● 12 led`, `✖ 1 without a leader`, `▲ 6 under-replicated`."""
+    partitions = [view.partitions[name] for name in view.partitions_by_topic.get(topic, ())]
+    leaderless = sum(1 for partition in partitions if partition.leader < 0)
+    if leaderless:
+        return line((f"✖ {leaderless} without a leader", ERROR))
+    silent = sum(1 for partition in partitions if not is_led(view, partition))
+    if silent:
+        return line((f"✖ {silent} led by a dead broker", ERROR))
+    under = sum(1 for partition in partitions if len(partition.isr) < len(partition.replicas))
+    if under:
+        return line((f"▲ {under} under-replicated", WARN))
+    return line(("● all in sync", MUTED))
+
+
+def _troubled(view: ClusterView, topic: str) -> bool:
+    return any(view.partitions[name].leader < 0 for name in view.partitions_by_topic.get(topic, ()))

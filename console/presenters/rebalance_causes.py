@@ -1,0 +1,155 @@
+"""Why groups rebalance, in words: each cause with its rule, and what it did to this group."""
+
+from cluster.view.state import NEVER, ClusterView, GroupView, MemberView, RebalanceView
+from console.presenters.formatting import count, duration, partition_seconds, setting
+
+COOPERATIVE = "cooperative-sticky"
+"""Kafka's only assignor under which members keep what does not move (KIP-429)."""
+
+CAUSES: dict[str, str] = {
+    "member joined": "{who} sent JoinGroup: a member that the group did not have. Every other member has to rejoin "
+    "before partitions are assigned again.",
+    "member left": "{who} closed its consumer, which commits and sends LeaveGroup: the coordinator removed it at once, "
+    "without waiting for its session to expire.",
+    "session expired": "{static}No heartbeat of {who} reached the coordinator for session.timeout.ms{session}, so its "
+    "session expired.{before}",
+    "poll interval exceeded": "{who} did not call poll() for max.poll.interval.ms{interval}. Its heartbeat "
+    "thread, which had kept its session alive, left the group for it (LeaveGroup): other members read its partitions "
+    "while it still processes its records, and its next commit is refused.",
+    "subscription changed": "{who} sent JoinGroup with another subscription than before{topics}: the partitions of "
+    "the topics that it added or dropped have to be assigned again.",
+    "metadata changed": "{who} leads the group. When it refreshed its metadata it found another number of partitions "
+    "than it had assigned, and rejoined to assign all of them. Only the leader checks: a new partition is unowned "
+    "until then.",
+    "leader rejoined": "{who}, the group's leader, sent JoinGroup again. A leader may have news of any kind, so the "
+    "coordinator rebalances; another member that rejoins with nothing new only gets its generation again.",
+    "static member replaced": "a process came with {who}'s group.instance.id. It takes over the place of the old "
+    "member id, which is fenced (FENCED_INSTANCE_ID). A Stable group goes on without a rebalance then, unless the "
+    "newcomer changes what the members voted for; a group in CompletingRebalance has to begin again.",
+    "sync timed out": "{who} joined but did not send SyncGroup before the rebalance timed out (the longest "
+    "max.poll.interval.ms of its members): the coordinator removed it, and the others have to rejoin.",
+    "coordinator moved": "the group's coordinator{broker} moved while members were joining. Their JoinGroups were in "
+    "the old one's memory only: they find the new one (NOT_COORDINATOR, FindCoordinator) and rejoin. A Stable group "
+    "needs no rebalance for it.",
+    "partitions revoked": "the second round of a cooperative rebalance. In the first, {who} had to revoke partitions "
+    "that other members are to get; it did, and rejoined. Only what was revoked is assigned now.",
+}
+"""What triggered a rebalance and which of Kafka's rules made it one.
+
+A text may name what `_facts` knows of this rebalance: `{who}`, `{session}`, `{interval}`, `{topics}`, …
+"""
+FIRST_JOIN = (
+    "{who} was the first to join an empty group. The coordinator kept the barrier open for "
+    "group.initial.rebalance.delay.ms, so that other members could join the same rebalance."
+)
+
+
+def story(view: ClusterView, one: RebalanceView) -> str:
+    """What triggered this rebalance; a cause that this console does not know is shown as it is."""
+    text = CAUSES.get(one.cause)
+    if text is None:
+        return one.cause
+    if one.cause == "member joined" and one.initial:
+        text = FIRST_JOIN
+    return text.format_map(_facts(one, view.members.get(one.trigger)))
+
+
+def _facts(one: RebalanceView, member: MemberView | None) -> dict[str, str]:
+    """What a story may name; what is not known, or not worth a word, is empty."""
+    facts = dict.fromkeys(("session", "interval", "topics", "static", "broker", "before"), "")
+    facts["who"] = one.trigger or "a member"
+    if member is not None:
+        facts["session"] = f" ({setting(member.session_timeout_ms)})"
+        facts["interval"] = f" ({setting(member.max_poll_interval_ms)})"
+        if member.topics:
+            facts["topics"] = f" ({', '.join(member.topics)})"
+        if member.instance_id:
+            facts["static"] = "Static member: no LeaveGroup was sent, and it did not return within its session. "
+    if one.coordinator != NEVER:
+        facts["broker"] = f", now broker-{one.coordinator},"
+    if one.unowned_before_us:
+        facts["before"] = (
+            f" Its partitions had been unowned for {partition_seconds(one.unowned_before_us)} partition-seconds then."
+        )
+    return facts
+
+
+def is_cooperative(assignors: tuple[str, ...]) -> bool:
+    """Whether members keep what does not move: only if every assignor they offer works so (else all are eager)."""
+    return bool(assignors) and all(name == COOPERATIVE for name in assignors)
+
+
+LEFT = "member left"
+EXTENDED = {"newcomers": "new members were still arriving", "nobody rejoined": "no member had rejoined"}
+
+
+def extended(times: int, why: str) -> str:
+    """How often a barrier stayed open longer than at first, and why."""
+    return f"extended {often(times)}{f': {EXTENDED.get(why, why)}' if why else ''}"
+
+
+def often(times: int) -> str:
+    """`once`, `twice`, `3 times`."""
+    return {1: "once", 2: "twice"}.get(times, f"{times} times")
+
+
+def vote(one: RebalanceView) -> str:
+    """Generation, the assignor that was voted for, the leader, the coordinator."""
+    if not one.members:
+        return f"generation {one.generation}: no member is left; the group is Empty and its offsets are kept"
+    parts = [f"generation {one.before} → {one.generation}"]
+    if one.assignor:
+        parts.append(f"assignor {one.assignor}")
+    if one.leader:
+        parts.append(f"leader {one.leader} computed the assignment")
+    if one.coordinator != NEVER:
+        parts.append(f"coordinator broker-{one.coordinator}")
+    return ", ".join(parts)
+
+
+def paused(group: GroupView, one: RebalanceView) -> str:
+    """Which partitions were unowned meanwhile: all under eager rebalancing, only what moved under cooperative."""
+    halted, kept = one.halted, one.kept
+    cooperative = is_cooperative(group.assignors) or (one.assignor == COOPERATIVE and kept > 0)
+    if not halted and not kept:
+        return "nothing was owned before"
+    if not halted:
+        why = " (cooperative: a member revokes only what moves)" if cooperative else ""
+        return f"no pause: all {kept} stayed owned{why}"
+    stood = f"{halted} partition{'s' if halted > 1 else ''} paused"
+    if not kept:
+        why = "" if cooperative else " (eager: a member revokes everything before it rejoins)"
+        return f"stop-the-world: all {stood}{why}" if halted > 1 else f"stop-the-world: {stood}{why}"
+    if cooperative:
+        return f"{stood}, {kept} stayed owned (cooperative: a member revokes only what moves)"
+    return f"{stood}; {kept} stayed with a member that did not take part"
+
+
+def waited(one: RebalanceView) -> str:
+    """For which member a barrier was open to the end; an initial one waits for its delay only; "" for none."""
+    if one.initial or not one.waited_for or not one.waited_us:
+        return ""
+    how = "" if joined_last(one) else f" ({went(one)})"
+    return f"{duration(one.waited_us)} for {one.waited_for}{how}"
+
+
+def went(one: RebalanceView) -> str:
+    """What became of the member that was waited for and did not join."""
+    why = one.removed.get(one.waited_for)
+    return "did not join" if why is None else "left" if why == LEFT else "removed"
+
+
+def joined_last(one: RebalanceView) -> bool:
+    """Whether the member that was waited for ended the wait by its JoinGroup, and not by going."""
+    return one.arrivals.get(one.waited_for) == one.completed_us
+
+
+def in_a_sentence(one: RebalanceView) -> str:
+    """A rebalance that is over, short: what, how long, for which member it waited, what it cost."""
+    who = f" ({one.trigger})" if one.trigger else ""
+    wait = f", waited {waited(one)}" if waited(one) else ""
+    if one.initial:
+        wait = ", closed by group.initial.rebalance.delay.ms"
+    still = f"{one.halted} paused, {one.kept} kept" if one.halted or one.kept else "nothing was owned before"
+    reread = f", {count(one.reread)} re-read" if one.reread else ""
+    return f"{one.cause}{who}: {duration(one.took_us)}{wait}; {one.moved} moved, {still}{reread}"

@@ -1,0 +1,145 @@
+"""A rebalance as a story: what triggered it, which member it waited for, what moved, what it cost."""
+
+from itertools import groupby
+
+from cluster.view.state import ClusterView, GroupView, RebalanceView
+from console.presenters import rebalance_causes as causes
+from console.presenters.chain import chain_of, restarts
+from console.presenters.event_log import told
+from console.presenters.formatting import SECOND_US, clock, duration, partition_seconds
+from console.presenters.list_view import Listing
+from console.presenters.members import ranges
+from console.presenters.rebalance_phase import members_words, partitions_words
+from console.presenters.styled_text import ACCENT, FAINT, MUTED, PLAIN, STRONG, WARN, Line, line, wrapped
+
+CHAIN_KEPT = 24
+JOINED_KEPT = 12  # of the members that joined last, the view keeps so many
+
+
+def case_file(view: ClusterView, group: GroupView, key: str, width: int) -> list[Line]:
+    """Everything that is known of one rebalance; `key` is its first instant in µs."""
+    one = next((one for one in group.rebalances if str(one.started_us) == key), None)
+    if one is None:
+        return [line(("This rebalance is not known any more.", MUTED))]
+    width = min(width, 100)
+    result: list[Line] = [*_cause(view, one, width), ()]
+    result += [_heading("what happened"), *_chain(view, group, one, width), ()]
+    result += [_heading("waited for"), *_waiting(one, width), ()]
+    result += [_heading("what moved"), *_moves(one, width), ()]
+    result += [_heading("what it cost"), *_cost(group, one, width), ()]
+    return result
+
+
+def _heading(words: str) -> Line:
+    return line((words, ACCENT))
+
+
+def _cause(view: ClusterView, one: RebalanceView, width: int) -> list[Line]:
+    who = f" ({one.trigger})" if one.trigger else ""
+    title = line((f"{one.cause}{who}", STRONG), (f"  generation {one.generation}", MUTED))
+    over_us = one.started_us + one.took_us
+    when = f"from {clock(one.started_us, 3)} to {clock(over_us, 3)}, {duration(one.took_us)}"
+    rows = [title, *wrapped(line((causes.story(view, one), PLAIN)), width), line((when, MUTED))]
+    if one.detail:
+        rows += wrapped(line(("in the coordinator's log: ", MUTED), one.detail), width, indent=2)
+    return rows
+
+
+def _chain(view: ClusterView, group: GroupView, one: RebalanceView, width: int) -> list[Line]:
+    shown = told(chain_of(view, group, one))
+    skipped = len(shown) - CHAIN_KEPT
+    lines: list[Line] = []
+    before = restarts(view, group, one)
+    if before:
+        lines += wrapped(line("  ", before), width, indent=4)
+    if skipped > 0:
+        lines.append(line((f"  … {skipped} earlier", FAINT)))
+    for noted in shown[-CHAIN_KEPT:]:
+        offset = noted.at_us - one.started_us
+        before = f"{'-' if offset < 0 else '+'}{duration(abs(offset))}"
+        words = line((f"  {clock(noted.at_us, 3)} ", MUTED), (f"{before:>8}  ", FAINT), noted.text)
+        lines += wrapped(words, width, indent=25)
+    return lines or [line(("  nothing else is known", MUTED))]
+
+
+def _waiting(one: RebalanceView, width: int) -> list[Line]:
+    rows = wrapped(_ended_by(one), width, indent=2)
+    if len(one.arrivals) > 1:
+        came = [f"{name} +{duration(max(0, at_us - one.started_us))}" for name, at_us in one.arrivals.items()]
+        many = len(one.arrivals) == JOINED_KEPT
+        first = f"the last {JOINED_KEPT} that joined: " if many else "joined in this order: "
+        rows += wrapped(line(("  " + first, MUTED), ", ".join(came)), width, indent=2)
+    if one.newcomers:
+        rows += wrapped(line(("  new in the group: ", MUTED), ", ".join(one.newcomers)), width, indent=2)
+    for name, why in one.removed.items():
+        how = " left during the rebalance" if why == causes.LEFT else f" was removed during the rebalance: {why}"
+        rows += wrapped(line("  ", (name, WARN), how), width, indent=2)
+    if one.extensions:
+        rows += wrapped(line(("  ", PLAIN), causes.extended(one.extensions, one.extended)), width, indent=2)
+    if one.begun > 1:
+        words = f"  restarted {causes.often(one.begun - 1)}: something changed before it was Stable"
+        rows += wrapped(line(words), width, indent=2)
+    return rows
+
+
+def _ended_by(one: RebalanceView) -> Line:
+    """What closed the barrier: the delay of an initial one, the last member's JoinGroup, or that it went."""
+    opened = duration(one.waited_us) + (" after it was opened last" if one.begun > 1 else " after it was opened")
+    if one.initial:
+        return line(f"  for no member: group.initial.rebalance.delay.ms closed the barrier, {opened}")
+    if not one.waited_for:
+        return line(("  for no member", PLAIN))
+    who = (one.waited_for, WARN)
+    if causes.joined_last(one):
+        return line("  ", who, f" joined last and closed the barrier, {opened}")
+    if one.waited_for in one.removed:
+        return line("  ", who, f" did not join: it {_went(one)}, which closed the barrier, {opened}")
+    return line("  ", who, f" did not join: max.poll.interval.ms closed the barrier, {opened}")
+
+
+def _went(one: RebalanceView) -> str:
+    return "left" if causes.went(one) == "left" else "was removed"
+
+
+def _moves(one: RebalanceView, width: int) -> list[Line]:
+    rows = wrapped(line(("  ", PLAIN), causes.vote(one)), width, indent=2)
+    if not one.moved:
+        return [*rows, line(("  no partition changed its owner", PLAIN))]
+    rows += wrapped(line(f"  {partitions_words(one.moved)} changed owners:"), width, indent=2)
+    shown = sorted(one.moves, key=lambda move: (move[2], move[1]))
+    for (after, before), moves in groupby(shown, key=lambda move: (move[2], move[1])):
+        names = ranges([move[0] for move in moves])
+        rows += wrapped(line("    ", (after or "no member", ACCENT), f" got {names} from {before}"), width, indent=6)
+    if one.moved > len(one.moves):
+        rows.append(line((f"    … and {one.moved - len(one.moves)} more", FAINT)))
+    return rows
+
+
+def _cost(group: GroupView, one: RebalanceView, width: int) -> list[Line]:
+    parts = [
+        f"  {causes.paused(group, one)}",
+        f"  {partition_seconds(one.stopped_partition_us)} partition-seconds unowned",
+    ]
+    if one.unowned_before_us >= SECOND_US // 10:
+        parts.append(f"  plus {partition_seconds(one.unowned_before_us)} partition-seconds before the rebalance began")
+    reread = f"{one.reread:,} record{'s' if one.reread > 1 else ''} re-read" if one.reread else "nothing re-read"
+    parts.append(f"  {reread} · {members_words(one.members)}")
+    return [row for part in parts for row in wrapped(line((part, PLAIN)), width, indent=2)]
+
+
+class CaseListing(Listing):
+    """A case file as a panel shows it, line by line."""
+
+    title = "case file"
+
+    def __init__(self, view: ClusterView, group: GroupView, key: str, width: int) -> None:
+        super().__init__(width)
+        self._lines = case_file(view, group, key, width - 4)
+
+    def row_keys(self) -> list[str]:
+        """One for each line; none can be selected."""
+        return [f"#{place}" for place in range(len(self._lines))]
+
+    def rows(self, key: str) -> tuple[Line]:
+        """One line."""
+        return (line("  ", *self._lines[int(key[1:])]),)

@@ -1,0 +1,343 @@
+"""The phase bar: what a group does at this moment, which member is waited for, why, and which timer ends it."""
+
+from cluster.view.state import NEVER, Barrier, ClusterView, GroupView
+from console.presenters import rebalance_causes as causes
+from console.presenters import states
+from console.presenters.awaited_members import (
+    Awaited,
+    awaited_joins,
+    awaited_syncs,
+    members_of,
+    poll_age_us,
+    silent_ids,
+)
+from console.presenters.coordination import (
+    DOWN,
+    FROZEN,
+    LOADING,
+    NO_LEADER,
+    RESTARTED,
+    UP,
+    coordination_of,
+    is_up,
+    trouble_words,
+)
+from console.presenters.formatting import bar, countdown, duration
+from console.presenters.list_view import Listing
+from console.presenters.styled_text import (
+    ACCENT,
+    ERROR,
+    FAINT,
+    MOVING,
+    MUTED,
+    OK,
+    PLAIN,
+    STRONG,
+    WARN,
+    Line,
+    Span,
+    cut,
+    joined,
+    length,
+    line,
+    wrapped,
+)
+
+BAR_WIDTH = 12
+ROWS = 3
+DOT: Span = (" · ", FAINT)
+DOWNS = ("kill", "stop", "crash", "restart")  # commands that take a process down
+SIGNS = {DOWN: ("✖", ERROR), FROZEN: ("‖", WARN), RESTARTED: ("↻", WARN), LOADING: ("↻", MOVING)}
+
+
+class PhaseListing(Listing):
+    """Three lines of words about one group. `session_us` is broker.session.timeout.ms in µs, if it is known."""
+
+    def __init__(
+        self, view: ClusterView, group: GroupView, now_us: int, width: int, session_us: int | None = None
+    ) -> None:
+        super().__init__(width)
+        self.title = group.group
+        self._note = facts(view, group, width)
+        self._lines = phase_lines(view, group, now_us, width, session_us)
+
+    def note(self) -> Line:
+        """What kind of group this is, who coordinates it, its generation."""
+        return self._note
+
+    def row_keys(self) -> list[str]:
+        """One for each line; none can be selected."""
+        return [f"#{number}" for number in range(len(self._lines))]
+
+    def rows(self, key: str) -> tuple[Line]:
+        """One line."""
+        return (self._lines[int(key[1:])],)
+
+
+def coordinator_of(view: ClusterView, group: GroupView) -> int:
+    """The broker that leads a group's partition of __consumer_offsets; -1 while it has no leader."""
+    return coordination_of(view, group).broker
+
+
+def facts(view: ClusterView, group: GroupView, width: int) -> Line:
+    """What stands beside the group's name; the least important is left out first."""
+    broker, state = coordination_of(view, group)
+    generation = str(group.generation)
+    if group.barrier is not None and group.barrier.completed_us == NEVER and state == UP:
+        generation += f" → {group.generation + 1}"
+    where: Line = line((f"coordinator broker-{broker}", MUTED))
+    if state == NO_LEADER:
+        where = line(("no coordinator", ERROR))
+    elif state in SIGNS:
+        glyph, tone = SIGNS[state]
+        where = line((f"coordinator broker-{broker}", MUTED), (f" {glyph} {state}", tone))
+    parts = [line((f"generation {generation}", PLAIN)), where]
+    kind = "classic" + (f" · {group.assignor}" if group.assignor else "")
+    if any(member.instance_id for member in members_of(view, group.group)):
+        kind += " · static"
+    parts.insert(0, line((kind, MUTED)))
+    if group.leader:
+        parts.append(line((f"leader {group.leader}", MUTED)))
+    while len(parts) > 1 and length(joined(parts, DOT)) > width - len(group.group) - 10:
+        parts.pop() if len(parts) > 2 else parts.pop(0)
+    return joined(parts, DOT)
+
+
+def phase_lines(
+    view: ClusterView, group: GroupView, now_us: int, width: int, session_us: int | None = None
+) -> list[Line]:
+    """The three lines: the state and what it means; how far it is and what it waits for; what ends it."""
+    state, answers = states.group(group.state), is_up(view, group)
+    head = line((f"  {state.glyph} {group.state}", state.tone), "  ")
+    gloss = state.gloss if answers else "the last state that its coordinator reported"
+    glosses = _glosses(group, now_us) if answers else []
+    choices = [line(*head, *words) for words in glosses] or [line(*head, (gloss, MUTED))]
+    first = next((one for one in choices if length(one) < width), choices[-1])
+    if not answers:
+        second, third = _without_coordinator(view, group, now_us, session_us)
+    elif group.state == "PreparingRebalance" and group.barrier is not None:
+        second, third = _preparing(view, group, group.barrier, now_us, width)
+    elif group.state == "CompletingRebalance" and group.barrier is not None:
+        second, third = _completing(view, group, group.barrier, now_us)
+    elif group.state == "Stable":
+        second, third = _stable(view, group, now_us)
+    else:
+        second, third = _empty(view, group)
+    return [cut(first, width - 1), *wrapped(second, width - 1, indent=4), *wrapped(third, width - 1, indent=4)]
+
+
+def _glosses(group: GroupView, now_us: int) -> list[Line]:
+    """What triggered the rebalance that is under way and what it asks of the members, longest first; or nothing."""
+    barrier = group.barrier
+    if barrier is None or group.state not in {"PreparingRebalance", "CompletingRebalance"}:
+        return []
+    cause: Span = (f"{barrier.cause} ({barrier.trigger})" if barrier.trigger else barrier.cause, STRONG)
+    asked = _asked(group) if group.state == "PreparingRebalance" else "members wait for the leader's SyncGroup"
+    brief = "cooperative" if causes.is_cooperative(group.assignors) else "eager"
+    return [
+        line(cause, (f" {duration(now_us - barrier.started_us)} ago", PLAIN), (f": {asked}", MUTED)),
+        line(cause, (f": {asked}", MUTED)),
+        line(cause, (f": {brief}", MUTED)),
+    ]
+
+
+def _asked(group: GroupView) -> str:
+    """What members do on hearing of it, under the rebalance protocol that all of them can follow."""
+    if group.barrier is not None and group.barrier.initial:
+        return "no partition is assigned yet"
+    if causes.is_cooperative(group.assignors):
+        return "members rejoin and keep consuming (cooperative)"
+    return "members rejoin with nothing assigned (eager)"
+
+
+def _without_coordinator(view: ClusterView, group: GroupView, now_us: int, session_us: int | None) -> tuple[Line, Line]:
+    """Nothing that the group's coordinator would have to do can be done; no member is waited for."""
+    glyph, tone = SIGNS.get(coordination_of(view, group).state, ("✖", ERROR))
+    words, _, until = trouble_words(view, group, now_us, session_us).partition(", within ")
+    second = line((f"  {glyph} ", tone), (words, tone), (f", within {until}" if until else "", PLAIN))
+    return second, line(("    members cannot join, heartbeat or commit until it answers", MUTED))
+
+
+def _gauge(share: float, tone: str) -> tuple[Span, Span, Span]:
+    return ("  ▐", tone), (bar(share, BAR_WIDTH), tone), ("▏ ", FAINT)
+
+
+def _preparing(view: ClusterView, group: GroupView, barrier: Barrier, now_us: int, width: int) -> tuple[Line, Line]:
+    left = countdown(barrier.closes_at_us - now_us)
+    if barrier.initial:
+        whole_us = max(1, barrier.closes_at_us - barrier.started_us)
+        gauge = _gauge((now_us - barrier.started_us) / whole_us, MOVING)
+        second = line(*gauge, ("first members gather: ", STRONG), f"barrier closes in {left}")
+        key = line((" (group.initial.rebalance.delay.ms)", MUTED))
+        third = line((f"    {members_words(len(barrier.joined))} at the barrier", PLAIN))
+        rest = line(("; another new member extends it by the same delay", MUTED))
+        fits = length(second) + length(key) < width
+        return (*second, *key) if fits else second, (*third, *rest)
+    missing = awaited_joins(view, group, now_us)
+    expected = len(group.members) + len(group.pending)
+    gauge = _gauge(len(barrier.joined) / max(1, expected), MOVING)
+    second = line(*gauge, (f"joined {len(barrier.joined)} of {expected}", STRONG), *_waiting(missing))
+    last = "when it joins" if len(missing) == 1 else "when all have joined"
+    absent = "the missing member" if len(missing) == 1 else "those missing"
+    third = line((f"    barrier closes {last}, or in {left}", PLAIN), (" (max.poll.interval.ms)", MUTED))
+    rest = line((f", without {absent}", MUTED))
+    if barrier.extensions:
+        rest = line((f"; {causes.extended(barrier.extensions, barrier.extended)}", MUTED))
+    return second, (*third, *rest) if length(third) + length(rest) < width else third
+
+
+def _waiting(missing: list[Awaited]) -> tuple[Span, ...]:
+    if not missing:
+        return ((" · no member is missing", MUTED),)
+    if len(missing) == 1:
+        one = missing[0]
+        return (DOT, ("waiting for ", PLAIN), (one.member, WARN), (f": {one.reason}", PLAIN))
+    worst = missing[0]
+    return (
+        DOT,
+        (f"waiting for {len(missing)}: ", PLAIN),
+        (worst.member, WARN),
+        (f" {worst.reason}", PLAIN),
+        ("; " + ", ".join(one.member for one in missing[1:5]) + ("…" if len(missing) > 5 else ""), MUTED),
+    )
+
+
+def _completing(view: ClusterView, group: GroupView, barrier: Barrier, now_us: int) -> tuple[Line, Line]:
+    members, synced = len(group.members), len(barrier.synced)
+    missing = awaited_syncs(view, group, now_us)
+    since = duration(now_us - barrier.completed_us) if barrier.completed_us != NEVER else ""
+    second = line(
+        *_gauge(synced / max(1, members), MOVING), (f"synced {synced} of {members}", STRONG), *_waiting(missing)
+    )
+    keep = "members keep consuming what they own until then"
+    eager = "members that joined own nothing until then"
+    reads = keep if causes.is_cooperative(group.assignors) else eager
+    words = f"    generation {group.generation} began {since} ago, not assigned yet; {reads}"
+    return second, line((words, MUTED))
+
+
+def _stable(view: ClusterView, group: GroupView, now_us: int) -> tuple[Line, Line]:
+    total = sum(len(view.partitions_by_topic.get(topic, ())) for topic in group.topics)
+    owned = len(group.owners)
+    tone = OK if owned == total else WARN
+    gauge = _gauge(owned / max(1, total), tone)
+    second = line(*gauge, (_owning(view, group, owned, total), STRONG), *_missing(view, group))
+    return second, _away(view, group, now_us) or _nearest_limit(view, group, now_us) or _last(group)
+
+
+def _owning(view: ClusterView, group: GroupView, owned: int, total: int) -> str:
+    """`4 members own 12 of 12 partitions`; where members or owners are missing, also what the coordinator assigned."""
+    members, silent = len(group.members), len(silent_ids(view, group))
+    assigned = sum(len(partitions) for partitions in group.assignment.values())
+    of = partitions_words(total)
+    if not silent:
+        verb = "owns" if members == 1 else "own"
+        also = f", {assigned} assigned" if assigned != owned else ""
+        return f"{members_words(members)} {verb} {owned} of {of}{also}"
+    return f"{members - silent} of {members_words(members)} answer; {owned} of {of} owned, {assigned} assigned"
+
+
+def _last(group: GroupView) -> Line:
+    """When nothing is near its end: the last rebalance in a sentence."""
+    if not group.rebalances:
+        return line(("    no rebalance yet, and no timer near its end", MUTED))
+    one = group.rebalances[-1]
+    return line((f"    generation {one.generation}: ", MUTED), (causes.in_a_sentence(one), PLAIN))
+
+
+def _missing(view: ClusterView, group: GroupView) -> tuple[Span, ...]:
+    """Members that the coordinator still counts on, though their processes have ended."""
+    gone = [name for name in group.members.values() if name in view.members and not view.members[name].alive]
+    static = [name for name in gone if view.members[name].instance_id]
+    if static:
+        verb = "is" if len(static) == 1 else "are"
+        return (DOT, (_named(static), WARN), (f" {verb} away (static: no LeaveGroup)", PLAIN))
+    if not gone:
+        return ()
+    return (DOT, (_named(gone), WARN), (" died without LeaveGroup", PLAIN))
+
+
+def _named(names: list[str]) -> str:
+    """Up to three names, and how many more there are."""
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _away(view: ClusterView, group: GroupView, now_us: int) -> Line:
+    """A static member that is not there: until when its place is kept, and when it comes back if that is known."""
+    for member_id, name in group.members.items():
+        member = view.members.get(name)
+        if member is None or member.alive or not member.instance_id:
+            continue
+        waiting = sum(1 for held in group.assignment.get(member_id, ()) if held not in group.owners)
+        back_us = _back_us(view, name)
+        back = f", restarts in {countdown(back_us - now_us)}" if back_us != NEVER else ""
+        left_us = group.session_deadlines_us.get(member_id, NEVER) - now_us
+        return line(
+            ("    ", PLAIN),
+            (name, ACCENT),
+            (f" keeps its place for {countdown(left_us)}", WARN),
+            (" (session.timeout.ms)", MUTED),
+            (f"{back}; {partitions_words(waiting)} without an owner until then", PLAIN),
+        )
+    return ()
+
+
+def _back_us(view: ClusterView, name: str) -> int:
+    """When a fault that took a process down ends by itself; NEVER when none does."""
+    ends = (
+        fault.ends_at_us for fault in view.faults.values() if fault.text.split()[:2] in [[verb, name] for verb in DOWNS]
+    )
+    return min((at_us for at_us in ends if at_us != NEVER), default=NEVER)
+
+
+def _nearest_limit(view: ClusterView, group: GroupView, now_us: int) -> Line:
+    """The clock that has used up the largest share of its limit, if any has used a quarter."""
+    worst, words = 0.25, None
+    for member_id, name in group.members.items():
+        deadline_us, member = group.session_deadlines_us.get(member_id, NEVER), view.members.get(name)
+        if deadline_us != NEVER and member is not None and member.session_timeout_ms:
+            used = 1 - (deadline_us - now_us) / (member.session_timeout_ms * 1_000)
+            if used > worst:
+                worst, words = used, (name, "session ends in", deadline_us - now_us, "session.timeout.ms")
+    for member in members_of(view, group.group):
+        limit_us, age_us = member.max_poll_interval_ms * 1_000, poll_age_us(member, now_us)
+        if member.alive and limit_us and age_us / limit_us > worst:
+            worst = age_us / limit_us
+            words = (member.member, "poll() is due within", limit_us - age_us, "max.poll.interval.ms")
+    if words is None:
+        return ()
+    name, what, left_us, key = words
+    tone = ERROR if worst > 0.75 else WARN
+    return line(
+        ("    nearest limit: ", MUTED),
+        (name, ACCENT),
+        (f" {what} ", PLAIN),
+        (countdown(left_us), tone),
+        (f" ({key})", MUTED),
+    )
+
+
+def _empty(view: ClusterView, group: GroupView) -> tuple[Line, Line]:
+    known = members_of(view, group.group)
+    starting = [member for member in known if member.alive and member.state not in {"Fenced", "Left"}]
+    if group.pending:
+        name = next(iter(group.pending.values()))
+        return line(("  ", PLAIN), (name, ACCENT), " has its member id and joins with it next"), ()
+    if starting:
+        member = next((one for one in starting if not one.paused), starting[0])
+        what = "sends JoinGroup" if member.coordinator >= 0 else "looks for the coordinator (FindCoordinator)"
+        return line(("  ", PLAIN), (member.member, ACCENT), f" {'is frozen' if member.paused else what}"), ()
+    if any(member.alive for member in known):
+        return line(("  no running member can join the group", MUTED)), ()
+    hint = f":start {known[0].member}" if known else f":scale {group.group} to 1"
+    return line(("  no member runs; start one with ", MUTED), (hint, ACCENT)), ()
+
+
+def members_words(number: int) -> str:
+    """`1 member`, `4 members`."""
+    return "1 member" if number == 1 else f"{number} members"
+
+
+def partitions_words(number: int) -> str:
+    """`1 partition`, `4 partitions`."""
+    return "1 partition" if number == 1 else f"{number} partitions"

@@ -1,0 +1,1 @@
+"""Headless flights: run, rerun, and interrupted."""

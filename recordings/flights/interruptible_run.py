@@ -1,0 +1,40 @@
+"""A flight in trio, on the main thread, that a signal can end."""
+
+import contextlib
+from collections.abc import Awaitable, Callable
+
+import trio
+
+from cluster.virtual_time import Timeline
+from recordings.flights import interruption
+
+
+def run_flight(main: Callable[[], Awaitable[None]], timeline: Timeline) -> None:
+    """Fly; a signal makes `timeline.fly` raise KeyboardInterrupt in main."""
+    tokens: list[trio.lowlevel.TrioToken] = []
+
+    def end() -> None:
+        for token in tokens:
+            with contextlib.suppress(trio.RunFinishedError):
+                token.run_sync_soon(timeline.interrupt, KeyboardInterrupt())
+
+    async def begin() -> None:
+        tokens.append(trio.lowlevel.current_trio_token())
+        if interruption.was_asked():
+            raise KeyboardInterrupt
+        await main()
+
+    with interruption.flying(end):
+        try:
+            trio.run(begin, clock=timeline, restrict_keyboard_interrupt_to_checkpoints=True)
+        except BaseExceptionGroup as several:
+            if isinstance(first_of(several), KeyboardInterrupt):
+                raise KeyboardInterrupt from None
+            raise
+
+
+def first_of(error: BaseException) -> BaseException:
+    """Of several errors at once, the first."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,116 @@
+"""Rerun a recording: its scenario, its seed and the operator's commands in a new simulation, compared event by event.
+
+Nothing changed: every command is given at its turn, and the events must be the recorded ones, byte for byte. A flight
+that did not come to its end (a crash, Ctrl-C) is rerun up to its last whole event. With a `--set` it is a what-if:
+turns mean nothing any more, commands are given at their instants, and the difference is the answer, not a fault.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from cluster.commands import Command, CommandError, parse
+from recordings.flights.runner import FlightResult, Plan, Replay, Setting, fly, make_plan
+from recordings.journal.comparison import Comparison, Divergence
+from recordings.journal.format import CommandLine, RecordingError
+from recordings.journal.reader import Recording
+from recordings.scenarios.custom_code import Leave
+from recordings.scenarios.loader import parse_scenario
+
+
+class RerunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The new flight, and how it compares: `matches` when no event differed as far as both flew.
+
+    `exact` is False for a what-if, of which nobody expects that it matches.
+    """
+
+    flight: FlightResult
+    exact: bool
+    matches: bool
+    compared_events: int
+    first_divergence: Divergence | None
+    warnings: list[str]
+
+    def report(self) -> dict[str, Any]:
+        """What `rerun --json` prints."""
+        return self.flight.report() | {
+            "matches": self.matches,
+            "compared_events": self.compared_events,
+            "first_divergence": msgspec.to_builtins(self.first_divergence),
+        }
+
+    @property
+    def held(self) -> bool:
+        """Whether everything held that was to hold: the expectations, the invariants, and the comparison if exact."""
+        return self.flight.held and (self.matches or not self.exact)
+
+
+def rerun(
+    path: Path,
+    *,
+    settings: Sequence[Setting] = (),
+    until_us: int | None = None,
+    record: Path | None = None,
+    salvage: bool = False,
+    progress: Callable[[int], object] | None = None,
+    leave: Leave | None = None,
+) -> RerunResult:
+    """Rerun the recording at `path`; `settings` make it a what-if, `until_us` another end, `record` a recording of it.
+
+    `leave` is to run code that the recorded scenario names and that is not the library's. Raises RecordingError (no
+    recording, or damaged), ScenarioErrors (a setting that cannot be, code without leave), FlightError.
+    """
+    recording = Recording(path, salvage=salvage)
+    survey = recording.survey()
+    nothing = not survey.totals.events  # killed before its first events were on disk: nothing can differ
+    if nothing:
+        recording.warn(f"{path} holds no whole event: there is nothing to compare with")
+        until_us = 0
+    leave = None if leave is None else msgspec.structs.replace(leave, never=path)
+    plan = _plan(recording, settings, until_us, leave)
+    exact = not settings
+    cut_off = not survey.totals.complete and until_us is None and exact
+    replay = _replay(survey.commands, by_turn=exact, stop_at_seq=survey.totals.events if cut_off else None)
+    comparison = Comparison(recording.event_lines())
+    flight = fly(plan, record=record, replay=replay, progress=progress, on_lines=comparison)
+    comparison.finish(
+        recorded_until_us=-1 if nothing else survey.totals.virtual_us,
+        flown_until_us=flight.virtual_us if flight.diverged is None else math.inf,
+    )
+    return RerunResult(
+        flight=flight,
+        exact=exact,
+        matches=comparison.divergence is None and flight.diverged is None,
+        compared_events=comparison.compared,
+        first_divergence=comparison.divergence,
+        warnings=recording.warnings,
+    )
+
+
+def _plan(recording: Recording, settings: Sequence[Setting], until_us: int | None, leave: Leave | None) -> Plan:
+    header = recording.header
+    recorded = header.settings
+    if until_us is None:
+        until_us = recorded.until_us
+    if until_us is None:  # flown without an end: up to where it was stopped
+        until_us = recording.survey().totals.virtual_us
+    scenario = parse_scenario(header.scenario_text, header.scenario, recorded=True)
+    return make_plan(scenario, seed=recorded.seed, until_us=until_us, settings=[*recorded.set, *settings], leave=leave)
+
+
+def _replay(commands: list[CommandLine], *, by_turn: bool, stop_at_seq: int | None) -> Replay:
+    """The operator's commands: scenario and seed bring the others again by themselves."""
+    given = [(line.turn, line.at_us, _parsed(line)) for line in commands if line.source == "operator"]
+    if by_turn:
+        return Replay(by_turn=tuple(given), stop_at_seq=stop_at_seq)
+    return Replay(by_time=tuple((at_us, command) for _, at_us, command in given))
+
+
+def _parsed(line: CommandLine) -> Command:
+    try:
+        return parse(line.command)
+    except CommandError as error:
+        raise RecordingError(f"the command after event {line.after_seq} is damaged: {error}") from error

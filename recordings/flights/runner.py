@@ -1,0 +1,369 @@
+"""The headless flight: a scenario flown from checkpoint to checkpoint, judged, hashed, and recorded if asked for.
+
+A checkpoint is 0, the end of every whole virtual second, every instant that an expectation names, and the end; flying
+to one costs no turn, so that judging changes nothing. Ctrl-C ends a flight where it is, in good order: what was flown
+is judged and the recording gets its footer. An error of our own ends it too: the journal is closed and FlightError
+tells what happened last.
+"""
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import trio
+
+from cluster.commands import Command, text_of
+from cluster.config import format_duration
+from cluster.events import CommandRefused, Event
+from cluster.invariants import Invariants, InvariantViolated
+from cluster.simulation import Simulation
+from cluster.spec import LONGEST_FLIGHT_US, ScenarioSpec
+from cluster.view import ClusterView, document
+from cluster.virtual_time import Diverged
+from recordings.flights import interruption
+from recordings.flights.interruptible_run import first_of, run_flight
+from recordings.journal.format import RecordingError, Settings, clock
+from recordings.journal.writer import JournalHash, Recorder, new_header
+from recordings.scenarios.custom_code import Leave, run_own_code
+from recordings.scenarios.expectations import Expectations, Result
+from recordings.scenarios.loader import Scenario, SettingError, apply_settings
+
+SECOND_US = 1_000_000
+
+Setting = tuple[str | None, str, str]
+CommandNote = tuple[Command, str, int, int, int]
+"""A command that was executed: its source, its turn and µs, the last event before it."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be flown: `spec` with every `--set` applied, its name and text, and the choices made for it.
+
+    `settings.until_us` None: until somebody stops it. `invariants`: whether what must always hold is looked at.
+    """
+
+    scenario: str
+    text: str
+    spec: ScenarioSpec
+    settings: Settings
+    invariants: bool = True
+
+
+def make_plan(
+    scenario: Scenario,
+    *,
+    seed: int | None = None,
+    until_us: int | None = None,
+    settings: Sequence[Setting] = (),
+    forever: bool = False,
+    invariants: bool = True,
+    leave: Leave | None = None,
+) -> Plan:
+    """Plan a flight of a scenario; `seed` and `until_us` are the scenario's unless given, `forever` has no end.
+
+    Code of the scenario's own is run now, if there is leave. Raises ScenarioErrors or SettingError for a setting that
+    cannot be, and for code that cannot be run.
+    """
+    spec = apply_settings(scenario.spec, list(settings))
+    run_own_code(scenario, spec, leave)
+    end_us = spec.until_us if until_us is None else until_us
+    if end_us > LONGEST_FLIGHT_US:
+        raise SettingError(f"until: a flight lasts at most {format_duration(LONGEST_FLIGHT_US)}")
+    chosen = Settings(
+        seed=spec.seed if seed is None else seed, until_us=None if forever else end_us, set=tuple(settings)
+    )
+    return Plan(scenario=scenario.name, text=scenario.text, spec=spec, settings=chosen, invariants=invariants)
+
+
+class FlightResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What `run --json` prints, in the order of the contract, and how the flight ended."""
+
+    scenario: str
+    seed: int
+    virtual_s: float
+    wall_s: float
+    events: int
+    turns: int
+    journal_sha256: str
+    expectations: list[Result]
+    invariants: dict[str, Any]
+    view: dict[str, Any]
+    interrupted: bool = False
+    diverged: str | None = None
+    virtual_us: int = 0
+    last_events: list[Event] = []
+    refused: tuple[CommandRefused, ...] = ()
+
+    def report(self) -> dict[str, Any]:
+        """The object that tools outside read (`run --json`)."""
+        fields = self.__struct_fields__[:10]
+        report: dict[str, Any] = msgspec.to_builtins({name: getattr(self, name) for name in fields})
+        return report
+
+    @property
+    def held(self) -> bool:
+        """Whether no expectation failed (those not judged do not count) and no invariant was broken."""
+        return not self.invariants["violations"] and all(result["ok"] is not False for result in self.expectations)
+
+    @property
+    def accidental(self) -> bool:
+        """Whether an expectation held already where its window begins: what `--strict` does not let pass."""
+        return any(result.get("already", False) for result in self.expectations)
+
+
+class FlightError(Exception):
+    """A bug of ours ended a flight: `cause`, where the flight was, and the last events before it."""
+
+    def __init__(self, cause: BaseException, plan: Plan, at_us: int, turn: int, last_events: list[Event]) -> None:
+        self.cause, self.at_us, self.last_events = cause, at_us, last_events
+        reason = f"{type(cause).__name__}: {cause}"
+        super().__init__(
+            f"the simulation failed at {clock(at_us)}, turn {turn}: {reason}{_origin(cause)}. This is a bug of"
+            f" Flightdeck, not of your scenario; it comes again with `{plan.scenario}` and seed {plan.settings.seed}"
+        )
+
+
+class LastEvent(Exception):  # noqa: N818 - not an error: the agreed end of a flight
+    """Raised by a sink: the flight is to end with the event it was given."""
+
+
+class Replay(msgspec.Struct, frozen=True):
+    """Commands to be given again: `by_turn` (turn, µs, command) in an exact rerun, `by_time` (µs, command) otherwise.
+
+    `stop_at_seq`: the flight ends with this event (None: at its time).
+    """
+
+    by_turn: tuple[tuple[int, int, Command], ...] = ()
+    by_time: tuple[tuple[int, Command], ...] = ()
+    stop_at_seq: int | None = None
+
+
+def fly(
+    plan: Plan,
+    *,
+    speed: float = math.inf,
+    record: Path | None = None,
+    replay: Replay | None = None,
+    log: Callable[[Event], object] | None = None,
+    progress: Callable[[int], object] | None = None,
+    on_lines: Callable[[bytes], None] | None = None,
+) -> FlightResult:
+    """Fly a plan to its end (or Ctrl-C) and say what happened.
+
+    `speed`: virtual seconds a wall second; `record`: the recording's directory. `log` is told each event, `progress`
+    each checkpoint's µs, `on_lines` the journal's lines, many at a time. Raises RecordingError, when the recording
+    cannot be written, and FlightError for our own bugs.
+    """
+    listeners = (on_lines,) if on_lines is not None else ()
+    with interruption.seen_to():
+        if record is None:
+            journal = JournalHash(*listeners)
+        else:
+            journal = Recorder(record, new_header(plan.scenario, plan.text, plan.settings), *listeners)
+        flight = _Flight(plan, journal, speed, replay or Replay())
+        flight.watch(log, progress)
+        try:
+            run_flight(flight.main, flight.simulation.timeline)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the journal is closed before it goes on
+            flight.ended_by(error)
+        return flight.land()
+
+
+class _Flight:
+    """One flight from take-off to landing."""
+
+    def __init__(self, plan: Plan, journal: JournalHash, speed: float, replay: Replay) -> None:
+        self.plan, self.journal, self.replay = plan, journal, replay
+        self.expectations = Expectations(plan.spec)
+        self.simulation = Simulation(plan.spec, plan.settings.seed, sinks=[journal], speed=speed)
+        if isinstance(journal, Recorder):
+            self.simulation.on_command = lambda *note: journal_command(journal, note)
+            journal.watch(self.simulation.view)
+        self.simulation.timeline.replay = list(replay.by_turn)
+        self.simulation.timeline.replay_by_time = list(replay.by_time)
+        self.invariants = (
+            Invariants(plan.spec, self.simulation.view, self.simulation.log_of) if plan.invariants else None
+        )
+        self.progress: Callable[[int], object] | None = None
+        self.judged_us = self.now_us = self.turns = 0
+        self.wall_s = 0.0
+        self.end: BaseException | None = None
+        self.refused: list[CommandRefused] = []
+
+    def watch(self, log: Callable[[Event], object] | None, progress: Callable[[int], object] | None) -> None:
+        """Let others follow; the last sink is the one that may end the flight."""
+        self.progress = progress
+        sinks = self.simulation.sinks
+        if self.plan.spec.steps or self.replay.by_turn or self.replay.by_time:  # else nothing can be refused
+            sinks.append(self._note)
+        if self.expectations.kinds:
+            sinks.append(self.expectations.see)
+        if log is not None:
+            sinks.append(log)
+        if self.invariants is not None:
+            sinks.append(self.invariants)
+        if self.replay.stop_at_seq is not None:
+            sinks.append(self._stop)
+
+    async def main(self) -> None:
+        async with self.simulation.running():
+            began = time.perf_counter()
+            try:
+                await self._fly()
+                self.journal.flush()
+            except BaseException as error:  # noqa: BLE001 - kept, and told once everything is closed
+                self.ended_by(error)
+            self.wall_s = time.perf_counter() - began
+            timeline = self.simulation.timeline
+            self.now_us, self.turns = timeline.now_us, timeline.turn
+
+    def ended_by(self, error: BaseException) -> None:
+        """Note what ended the flight; the first to be noted is the cause of the others."""
+        error = first_of(error)
+        if self.end is None and not isinstance(error, trio.Cancelled):  # that is what the cause did to main
+            self.end = error
+
+    async def _fly(self) -> None:
+        timeline, expectations = self.simulation.timeline, self.expectations
+        for now_us in self._checkpoints():
+            await timeline.fly(now_us)
+            expectations.judge(document(self.simulation.view, now_us, expectations.needs_at(now_us)), now_us)
+            self.judged_us = now_us
+            if self.progress is not None:
+                self.progress(now_us)
+
+    def _checkpoints(self) -> Iterator[int]:
+        """Where to judge, up to the end; without one, after the scenario's own end at every whole second."""
+        until_us = self.plan.settings.until_us
+        end_us = until_us if until_us is not None else self.plan.spec.until_us
+        now_us = 0
+        while now_us < end_us:  # one by one: a flight may be asked for that is longer than memory
+            yield now_us
+            now_us = self.expectations.next_checkpoint_us(now_us)
+        yield end_us
+        if until_us is None:
+            yield from itertools.count((end_us // SECOND_US + 1) * SECOND_US, SECOND_US)
+
+    def _note(self, event: Event) -> None:
+        if isinstance(event, CommandRefused):
+            self.refused.append(event)
+
+    def _stop(self, event: Event) -> None:
+        if event.seq == self.replay.stop_at_seq:
+            raise LastEvent
+
+    def land(self) -> FlightResult:
+        """Close the journal; then tell the result, or raise what went wrong."""
+        plan, journal, end = self.plan, self.journal, self.end
+        if isinstance(journal, Recorder):
+            journal.close(turns=self.turns, virtual_us=self.now_us, complete=end is None)
+        if isinstance(end, RecordingError | OSError):  # a cluster knows no files: it was a listener's output
+            raise end
+        violated = isinstance(end, InvariantViolated)
+        if end is not None and not isinstance(end, KeyboardInterrupt | LastEvent | Diverged | InvariantViolated):
+            raise FlightError(end, plan, self.now_us, self.turns, journal.last_events()) from end
+        shortened = end is not None or self.now_us < plan.spec.until_us
+        return FlightResult(
+            scenario=plan.scenario,
+            seed=plan.settings.seed,
+            virtual_s=self.now_us / SECOND_US,
+            wall_s=round(self.wall_s, 6),
+            events=journal.events,
+            turns=self.turns,
+            journal_sha256=journal.sha256,
+            expectations=self.expectations.results(self.judged_us, shortened=shortened),
+            invariants={
+                "checked": len(self.invariants.in_force) if self.invariants is not None else 0,
+                "violations": [msgspec.to_builtins(end.violation)] if isinstance(end, InvariantViolated) else [],
+            },
+            view=document(self.simulation.view, self.now_us),
+            interrupted=isinstance(end, KeyboardInterrupt),
+            diverged=str(end) if isinstance(end, Diverged) else None,
+            virtual_us=self.now_us,
+            last_events=journal.last_events() if violated else [],
+            refused=tuple(self.refused),
+        )
+
+
+def journal_command(recorder: Recorder, note: CommandNote) -> None:
+    """Write down a command that was executed."""
+    command, source, turn, at_us, after_seq = note
+    recorder.command(text_of(command), source, turn, at_us, after_seq)
+
+
+def given_by_operator(commands: Sequence[CommandNote]) -> list[tuple[int, int, Command]]:
+    """Those that nobody brings again by himself, with their turns and µs."""
+    return [(turn, at_us, command) for command, source, turn, at_us, _ in commands if source == "operator"]
+
+
+def fly_again(plan: Plan, recorder: Recorder, seq: int, commands: Sequence[CommandNote]) -> int:
+    """Fly a plan with an operator's commands up to an event, into a recorder; how many commands it journaled."""
+    if seq == 0:
+        return 0
+    journaled = 0
+
+    def note(*one: *CommandNote) -> None:
+        nonlocal journaled
+        journaled += 1
+        journal_command(recorder, one)
+
+    def stop(event: Event) -> None:
+        if event.seq == seq:
+            raise LastEvent
+
+    simulation = Simulation(plan.spec, plan.settings.seed, sinks=[recorder, stop])
+    simulation.on_command = note
+    simulation.timeline.replay = list(given_by_operator(commands))
+
+    async def main() -> None:
+        try:
+            async with simulation.running():
+                await simulation.timeline.fly(plan.settings.until_us or float("inf"))
+        except* LastEvent:
+            pass
+
+    trio.run(main, clock=simulation.timeline)
+    return journaled
+
+
+def view_at(plan: Plan, at_us: int) -> ClusterView:
+    """What is known at an instant of a plan's flight, when nobody interferes."""
+    simulation = Simulation(plan.spec, plan.settings.seed)
+
+    async def main() -> None:
+        async with simulation.running():
+            await simulation.timeline.fly(at_us)
+
+    with interruption.seen_to():
+        run_flight(main, simulation.timeline)
+    return simulation.view
+
+
+def keep_violation(plan: Plan, seq: int, commands: Sequence[CommandNote]) -> Path:
+    """Record, in a new directory below the current one, the flight that broke an invariant with event `seq`.
+
+    Raises RecordingError or OSError where nothing can be written.
+    """
+    stem = f"violation-{Path(plan.scenario).stem}-{plan.settings.seed}"
+    paths = (
+        Path(f"{stem}{number}.flight")
+        for number in itertools.chain(("",), (f"-{count}" for count in itertools.count(2)))
+    )
+    path = next(path for path in paths if not path.exists())
+    replay = Replay(by_turn=tuple(given_by_operator(commands)), stop_at_seq=seq)
+    fly(msgspec.structs.replace(plan, invariants=False), record=path, replay=replay)
+    return path
+
+
+def _origin(error: BaseException) -> str:
+    """Where an error was raised: ` (cluster/broker/broker.py, line 12)`."""
+    trace = error.__traceback__
+    if trace is None:
+        return ""
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    path = Path(trace.tb_frame.f_code.co_filename)
+    return f" ({path.parent.name}/{path.name}, line {trace.tb_lineno})"

@@ -1,0 +1,1 @@
+"""The recording of one flight: written, read, sought in and compared."""

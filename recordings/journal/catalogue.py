@@ -1,0 +1,49 @@
+"""Recordings that lie in directories, as a picker shows them: only headers and footers are read."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from recordings.journal.bounded_files import FOOTER_BYTES, HEADER_BYTES, decoded, read_ours
+from recordings.journal.format import FOOTER, HEADER, RecordingError
+from recordings.journal.reader import FOOTER_DECODER, HEADER_DECODER
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+"""The packaged recordings."""
+
+
+class Shelved(msgspec.Struct, frozen=True, kw_only=True):
+    """A recording: what it is of, when it was made, how long it is. `trouble`: why it cannot be told more of.
+
+    `events` and `virtual_us` are None while it grows, or if its flight was killed.
+    """
+
+    path: Path
+    scenario: str = ""
+    seed: int = 0
+    started: str = ""
+    virtual_us: int | None = None
+    events: int | None = None
+    trouble: str = ""
+
+
+def find_recordings(directories: Iterable[Path]) -> list[Shelved]:
+    """The recordings directly in some directories, newest first; a directory that is none is empty."""
+    paths = {header.parent.resolve() for directory in directories for header in directory.glob(f"*/{HEADER}")}
+    return sorted((_look_at(path) for path in paths), key=lambda one: (one.started, str(one.path)), reverse=True)
+
+
+def _look_at(path: Path) -> Shelved:
+    try:
+        header = decoded(read_ours(path / HEADER, HEADER_BYTES), HEADER_DECODER)
+    except (OSError, RecordingError) as error:
+        return Shelved(path=path, trouble=f"{HEADER}: {error}")
+    found = Shelved(path=path, scenario=header.scenario, seed=header.settings.seed, started=header.started)
+    try:
+        footer = decoded(read_ours(path / FOOTER, FOOTER_BYTES), FOOTER_DECODER)
+    except FileNotFoundError:
+        return found
+    except (OSError, RecordingError) as error:
+        return msgspec.structs.replace(found, trouble=f"{FOOTER}: {error}")
+    return msgspec.structs.replace(found, virtual_us=footer.virtual_us, events=footer.events)

@@ -1,0 +1,266 @@
+"""A recording as a source of events at any speed, forwards and backwards.
+
+The cursor is an instant and an event: everything told up to there is folded into `view`, and nothing else. Forwards,
+events are folded one after the other; anywhere else, from the keyframe before. So a seek gives exactly the view that
+playing gives. No clock runs here: whoever plays calls `tick` with the wall time that has passed.
+
+A recording without keyframes gets them while it is folded for the first time.
+"""
+
+import math
+import time
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+
+from cluster.commands import CommandError, Mark, parse
+from cluster.events import Event, kind_of
+from cluster.view import ClusterView, fold
+from cluster.view.state import Moment
+from recordings.journal.format import Position, RecordingError
+from recordings.journal.keyframes import Keyframes
+from recordings.journal.reader import MISFITS, DamagedError, Recording
+
+SLOWEST, FASTEST = 0.01, 1_000.0
+MICROSECONDS = 1_000_000
+LANDMARKS = ("rebalance", "fault")
+EVENTS_BETWEEN_LOOKS = 64  # with a budget, the clock is asked this often
+
+Listener = Callable[[Event], object]
+
+
+class Playback:
+    """A cursor in a recording: `view` is what the events up to it add up to, `at_us` its instant.
+
+    `listeners` get every event that is played (`tick`, `step` forwards). A jump tells them nothing, replaces `view` and
+    counts in `jumps`. `end_us` and `events` are the whole recording's. Whatever reads may raise DamagedError (with
+    `salvage` the recording ends there).
+    """
+
+    def __init__(self, recording: Recording, keyframes: Keyframes | None = None) -> None:
+        self.recording = recording
+        totals = recording.footer
+        if totals is None or recording.salvage:
+            totals = recording.survey().totals
+        self.end_us, self.events = totals.virtual_us, totals.events
+        self.listeners: list[Listener] = []
+        self.jumps = 0
+        self.playing = False
+        self._speed = 1.0
+        self._keyframes = keyframes or Keyframes(recording.path)
+        self._keyframes.forget_after(self.events)
+        self._landmarks: list[Moment] | None = None
+        self.view, self.at_us = ClusterView(), 0
+        self._origin: Position | None = None
+        self._ahead = self._read(None)
+        self._peeked: Event | None = next(self._ahead, None)
+
+    @property
+    def seq(self) -> int:
+        """The last event before the cursor; 0 at the beginning."""
+        return self.view.seq
+
+    @property
+    def at_end(self) -> bool:
+        """Whether there is nothing more to play."""
+        return self._peeked is None and self.at_us >= self.end_us
+
+    # --- playing ------------------------------------------------------------------------------------------------------
+
+    @property
+    def speed(self) -> float:
+        """Virtual seconds a wall second; what is set is kept between 0.01 and 1,000."""
+        return self._speed
+
+    @speed.setter
+    def speed(self, speed: float) -> None:
+        self._speed = min(max(speed, SLOWEST), FASTEST)
+
+    def tick(self, elapsed_s: float, budget_s: float = math.inf) -> None:
+        """If it is playing: let `elapsed_s` seconds of wall time pass, and play what became due.
+
+        Stops when `budget_s` of wall time is used up; what is late then is played later, not in a burst. At the end it
+        stops playing.
+        """
+        if not self.playing:
+            return
+        target_us = min(self.at_us + round(elapsed_s * self._speed * MICROSECONDS), self.end_us)
+        deadline = time.perf_counter() + budget_s
+        while self._play(target_us, EVENTS_BETWEEN_LOOKS):
+            if time.perf_counter() >= deadline:
+                self.at_us = max(self.at_us, self.view.at_us)
+                return
+        self.at_us = target_us
+        self.playing = not self.at_end
+
+    def step(self, count: int = 1) -> None:
+        """Move by so many events: forwards to just after the next ones, backwards (negative) by a jump."""
+        if count < 0:
+            self.seek_seq(self.seq + count)
+            return
+        self._play(math.inf, count)
+        self.at_us = self.end_us if self._peeked is None else max(self.at_us, self.view.at_us)
+
+    # --- jumping ------------------------------------------------------------------------------------------------------
+
+    def seek_us(self, at_us: int) -> None:
+        """Go to an instant within the recording: after every event up to and including it."""
+        at_us = min(max(at_us, 0), self.end_us)
+        self._jump(self._keyframes.before_us(at_us), back=at_us < self.view.at_us)
+        self._fold(at_us=at_us)
+        self.at_us = at_us
+
+    def seek_seq(self, seq: int) -> None:
+        """Go to just after an event (0: before the first); the cursor's instant is the event's."""
+        seq = min(max(seq, 0), self.events)
+        self._jump(self._keyframes.before_seq(seq), back=seq < self.seq)
+        self._fold(seq=seq)
+        self.at_us = self.view.at_us
+
+    def seek_when(self, holds: Callable[[ClusterView, Event], bool]) -> bool:
+        """Go on to just after the first event for which `holds(view, event)`; False, and the end, when none does."""
+        self.jumps += 1
+        while (event := self._peeked) is not None:
+            self._fold(seq=event.seq)
+            if holds(self.view, event):
+                self.at_us = event.at_us
+                return True
+        self.at_us = self.end_us
+        return False
+
+    def next_of_kind(self, kind: str) -> bool:
+        """Go on to just after the next event of a kind; False, and the end, when there is none."""
+        return self.seek_when(lambda _, event: kind_of(event) == kind)
+
+    def next_moment(self) -> Moment | None:
+        """Go to the next rebalance or fault after the cursor; None, and no move, when there is none."""
+        moments = self.landmarks()
+        return self._go_to(moments, bisect_right(moments, self.at_us, key=_instant))
+
+    def previous_moment(self) -> Moment | None:
+        """Go to the last rebalance or fault before the cursor; None, and no move, when there is none."""
+        moments = self.landmarks()
+        return self._go_to(moments, bisect_left(moments, self.at_us, key=_instant) - 1)
+
+    def landmarks(self) -> list[Moment]:
+        """Every rebalance and fault of the recording, in order (of a very long one, not every early one)."""
+        if self._landmarks is None:
+            end = Playback(self.recording, self._keyframes)
+            end.seek_seq(self.events)
+            self._landmarks = [moment for moment in end.view.moments if moment.kind in LANDMARKS]
+        return self._landmarks
+
+    def marks(self) -> list[tuple[int, str]]:
+        """The operator's remarks: (µs, text), in order. Reads the whole recording the first time."""
+        marks = []
+        for line in self.recording.survey().commands:
+            try:
+                command = parse(line.command)
+            except CommandError as error:
+                raise RecordingError(f"the command after event {line.after_seq} is damaged: {error}") from error
+            if isinstance(command, Mark):
+                marks.append((line.at_us, command.text))
+        return marks
+
+    def _go_to(self, moments: list[Moment], place: int) -> Moment | None:
+        if not 0 <= place < len(moments):
+            return None
+        self.seek_us(moments[place].at_us)
+        return moments[place]
+
+    # --- inside -------------------------------------------------------------------------------------------------------
+
+    def _play(self, at_us: float, count: int) -> bool:
+        """Play up to `count` events that are due at `at_us`; whether there may be more of them."""
+        for _ in range(count):
+            event = self._peeked
+            if event is None or event.at_us > at_us:
+                return False
+            self._fold(seq=event.seq)
+            for listener in self.listeners:
+                listener(event)
+        return True
+
+    def _fold(self, *, seq: float = math.inf, at_us: float = math.inf) -> None:
+        """Fold events up to a number and an instant, both included."""
+        view, ahead, event = self.view, self._ahead, self._peeked
+        try:
+            while event is not None and event.seq <= seq and event.at_us <= at_us:
+                fold(view, event)
+                self._peeked = event = next(ahead, None)
+        except MISFITS as error:
+            assert event is not None
+            if self._origin is not None:  # the view that it does not fit came from a cache
+                self._keyframes.forget_all()
+                self._start_at(None)
+                self._fold(seq=seq, at_us=at_us)
+            else:
+                self._end_before(event, error)
+
+    def _end_before(self, event: Event, error: Exception) -> None:
+        """An event that does not fit those before it is damage: the recording ends there, or cannot be played."""
+        damage = self.recording.misfit(event)
+        if not self.recording.salvage:
+            raise damage from error
+        self.recording.warn(f"{damage.place}: {damage.reason}; read up to event {event.seq - 1}")
+        self.events = event.seq - 1
+        self._keyframes.forget_after(self.events)
+        self._start_at(None)
+        self._fold(seq=self.events)
+        self.end_us = self.view.at_us
+
+    def _jump(self, keyframe: Position | None, *, back: bool) -> None:
+        """Begin at a keyframe, if the way from the cursor is longer or leads back."""
+        self.jumps += 1
+        if back or (keyframe is not None and keyframe.seq > self.seq):
+            self._start_at(keyframe)
+
+    def _start_at(self, keyframe: Position | None) -> None:
+        while keyframe is not None and not self._begin_behind(keyframe):
+            keyframe = self._keyframes.before_seq(keyframe.seq)  # that one is of no use; the one before it
+        self._origin = keyframe
+        if keyframe is None:
+            self.view = ClusterView()
+            self._ahead = self._read(None)
+            self._peeked = next(self._ahead, None)
+        self.at_us = self.view.at_us
+
+    def _begin_behind(self, keyframe: Position) -> bool:
+        """Begin at a keyframe, if there is one and the journal goes on behind it as it says."""
+        view = self._keyframes.get(keyframe)
+        if view is None:
+            return False
+        ahead = self._read(keyframe)
+        try:
+            following = next(ahead, None)
+        except DamagedError:
+            following = None
+        if following is None and keyframe.seq != self.events:
+            self._keyframes.forget(keyframe)
+            return False
+        self.view, self._ahead, self._peeked = view, ahead, following
+        return True
+
+    def _read(self, start: Position | None) -> Iterator[Event]:
+        """Events from a place on; whoever takes them has folded all of a batch before asking for the next one."""
+        before = start.seq if start is not None else 0
+        for batch in self.recording.batches(start):
+            passed = {place.seq: place for place in self._keyframes.between(before, batch.end.seq)}
+            before = batch.end.seq
+            for entry in batch.entries:
+                if isinstance(entry, Event):
+                    if entry.seq > self.events:
+                        return  # told since the playback began: the recording is still being written
+                    yield entry
+                    if entry.seq in passed and self.view.seq == entry.seq:
+                        self._keyframes.confirm(passed[entry.seq], self.view)
+            self._offer(batch.end)
+
+    def _offer(self, place: Position) -> None:
+        """Make a keyframe here, if the last one is far enough back and there is none further on."""
+        last = self._keyframes.positions[-1].seq if self._keyframes.positions else 0
+        if self.view.seq == place.seq >= self._keyframes.next_after(last):
+            self._keyframes.put(place, self.view, keep=True)
+
+
+def _instant(moment: Moment) -> int:
+    return moment.at_us

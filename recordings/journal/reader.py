@@ -1,0 +1,384 @@
+"""Open a recording, verify it, and stream what is in it.
+
+Verification happens while streaming: every line must decode, `seq` must count from 1 without a gap, time must not run
+backwards, and a whole recording must have the hash and the number of events of its footer. A torn tail (the process was
+killed) is cut with a warning; damage anywhere else is an error that names the place, unless `salvage` asks for
+everything before it.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from cluster.config import brief, nearest
+from cluster.events import EVENT_KINDS, Event, kind_of
+from recordings.journal.bounded_files import FOOTER_BYTES, HEADER_BYTES, decoded, read_ours
+from recordings.journal.format import (
+    FOOTER,
+    FORMAT,
+    HEADER,
+    SEGMENT_NAME,
+    CommandLine,
+    Count,
+    Footer,
+    Header,
+    Position,
+    RecordingError,
+    clock,
+    segment_name,
+)
+from recordings.journal.segments import line_chunks
+from recordings.version import VERSION
+
+Entry = Event | CommandLine
+
+COMMAND_START = b'{"command"'
+EVENT_DECODER = msgspec.json.Decoder(reduce(or_, EVENT_KINDS.values()))
+COMMAND_DECODER = msgspec.json.Decoder(CommandLine)
+HEADER_DECODER = msgspec.json.Decoder(Header)
+FOOTER_DECODER = msgspec.json.Decoder(Footer)
+
+MISFITS = (LookupError, ValueError, ArithmeticError, TypeError, AttributeError, AssertionError)
+"""What the fold raises at an event that does not fit those before it: an unknown name, a number out of range."""
+
+LATEST_US = 100 * 8_766 * 3_600_000_000  # a hundred years
+MOST_COMMANDS = 1_000_000
+RUN_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
+
+
+class DamagedError(RecordingError):
+    """A recording cannot be read past a place (`segment-000001.jsonl, line 12`); `events` before it are whole."""
+
+    def __init__(self, path: Path, place: str, reason: str, events: int) -> None:
+        self.path, self.place, self.reason, self.events = path, place, reason, events
+        super().__init__(
+            f"{path} is damaged at {place}: {reason}; the {events} events before it are whole (--salvage reads those)"
+        )
+
+
+class Batch(NamedTuple):
+    """Entries that were read together, verified, and the place to read on from."""
+
+    entries: Sequence[Entry]
+    end: Position
+
+
+class Survey(msgspec.Struct, frozen=True):
+    """What a whole pass over a recording found: every command, the totals, and whether the flight ended by itself.
+
+    `totals.turns` is -1 when only the flight could have known it.
+    """
+
+    commands: list[CommandLine]
+    totals: Footer
+    last_event: Event | None
+
+
+class Recording:
+    """A recording on disk; see the module for what is verified when.
+
+    `footer` is None when the flight did not end (a crash). `warnings` grows while streaming, without repetitions.
+    `salvage`: stop at the first damage with a warning instead of raising. Raises RecordingError when `path` is not a
+    recording that this version reads.
+    """
+
+    def __init__(self, path: Path, *, salvage: bool = False) -> None:
+        self.path, self.salvage = path, salvage
+        self.warnings: list[str] = []
+        self.header = _read_header(path)
+        self.footer = self._read_footer()
+        self.segments = _find_segments(path)
+        self._survey: Survey | None = None
+
+    def entries(self, start: Position | None = None) -> Iterator[Entry]:
+        """Every event and command in order, verified as far as the iteration has come.
+
+        From a later `start` the hash cannot be verified. Raises DamagedError unless `salvage`.
+        """
+        return (entry for batch in self.batches(start) for entry in batch.entries)
+
+    def batches(self, start: Position | None = None) -> Iterator[Batch]:
+        """The same, many entries at a time, each time with the place behind them."""
+        return _Reading(self, start or Position()).batches()
+
+    def events(self, start: Position | None = None) -> Iterator[Event]:
+        """Every event in order, verified as `entries` are."""
+        return (entry for entry in self.entries(start) if isinstance(entry, Event))
+
+    def event_lines(self) -> Iterator[bytes]:
+        """The lines of all whole events, many at a time, as they were hashed; decoded by nobody."""
+        left = self.survey().totals.events
+        for _, segment in sorted(self.segments.items()):
+            for chunk in line_chunks(segment):
+                lines = _without_commands(chunk)
+                count = lines.count(b"\n")
+                if count > left or not lines.endswith(b"\n"):
+                    lines = b"".join(lines.splitlines(keepends=True)[:left])
+                    count = min(count, left)
+                left -= count
+                if lines:
+                    yield lines
+                if not left:
+                    return
+
+    def survey(self) -> Survey:
+        """Read and verify everything once; the answer is kept."""
+        if self._survey is None:
+            reading = _Reading(self, Position())
+            commands: list[CommandLine] = []
+            for batch in reading.batches():
+                commands += [entry for entry in batch.entries if isinstance(entry, CommandLine)]
+                if len(commands) > MOST_COMMANDS:
+                    raise RecordingError(f"{self.path} holds more than {MOST_COMMANDS:,} commands")
+            self._survey = Survey(commands, reading.totals(len(commands)), reading.last)
+        return self._survey
+
+    def misfit(self, event: Event) -> DamagedError:
+        """What to raise for an event that cannot follow those before it, though it can be read."""
+        place = f"event {event.seq} ({kind_of(event)}, {clock(event.at_us)})"
+        return DamagedError(self.path, place, "it does not fit the events before it", event.seq - 1)
+
+    def warn(self, warning: str) -> None:
+        """Note something that the user should know, once."""
+        if warning not in self.warnings:
+            self.warnings.append(warning)
+
+    def _read_footer(self) -> Footer | None:
+        path = self.path / FOOTER
+        try:
+            return decoded(read_ours(path, FOOTER_BYTES), FOOTER_DECODER)
+        except FileNotFoundError:
+            return None
+        except (OSError, RecordingError) as error:
+            if not self.salvage:
+                raise RecordingError(f"{path} is damaged: {error} (--salvage reads the events without it)") from error
+            self.warn(f"{path} is damaged: {error}; it is rebuilt from the events")
+            return None
+
+
+class _Reading:
+    """One pass over a recording: what it has verified so far."""
+
+    def __init__(self, recording: Recording, start: Position) -> None:
+        self.recording, self.start = recording, start
+        self.seq, self.at_us = start.seq, start.at_us
+        self.hash = hashlib.sha256() if start == Position() else None
+        self.kinds: Counter[type[Event]] = Counter()
+        self.last: Event | None = None
+        self.segment, self.line = "", 0
+        self.whole = False
+
+    def batches(self) -> Iterator[Batch]:
+        recording = self.recording
+        newest = max(recording.segments, default=0)
+        try:
+            for number in range(self.start.segment, newest + 1):
+                offset = self.start.offset if number == self.start.segment else 0
+                for chunk in self._chunks(number, offset):
+                    end = chunk.rfind(b"\n") + 1
+                    entries, damage = self._decoded(chunk[:end] if end < len(chunk) else chunk)
+                    offset += end
+                    yield Batch(entries, Position(number, offset, self.seq, self.at_us))
+                    if damage is None and end < len(chunk) and (number < newest or recording.footer is not None):
+                        self.line += 1
+                        damage = self._damaged("the line is cut off")
+                    if damage is not None:
+                        raise damage
+            self._compare_with_footer()
+            self.whole = True
+        except DamagedError as error:
+            nothing = self.start.seq and self.seq == self.start.seq  # then it is the place that is wrong
+            if nothing or not recording.salvage:
+                raise
+            recording.warn(f"{self.place()}: {error.reason}; read up to {self.last_event()}")
+
+    def totals(self, commands: int) -> Footer:
+        """The footer, if it is there and right, or what can be said without one."""
+        if self.recording.footer is not None and self.whole:
+            return self.recording.footer
+        return Footer(
+            events=self.seq,
+            commands=commands,
+            turns=-1,
+            virtual_us=self.at_us,
+            journal_sha256=self.hash.hexdigest() if self.hash is not None else "",
+            kinds=dict(sorted((kind_of(cls), count) for cls, count in self.kinds.items())),
+            complete=False,
+        )
+
+    def place(self) -> str:
+        return f"{self.segment}, line {self.line}" if self.line else self.segment
+
+    def last_event(self) -> str:
+        if self.last is None:
+            return f"event {self.seq}" if self.seq else "its beginning: there is no whole event"
+        return f"event {self.seq} ({kind_of(self.last)}) at {clock(self.at_us)}"
+
+    def _chunks(self, number: int, offset: int) -> Iterator[bytes]:
+        path = self.recording.segments.get(number)
+        self.segment, self.line = path.name if path is not None else segment_name(number), 0
+        if path is None:
+            raise self._damaged("the segment is missing")
+        try:
+            yield from line_chunks(path, offset)
+        except DamagedError:
+            raise
+        except (OSError, RecordingError) as error:
+            raise self._damaged(str(error)) from error
+
+    def _decoded(self, lines: bytes) -> tuple[Sequence[Entry], DamagedError | None]:
+        """The entries of whole lines: all at once if they are sound, else one by one up to the damage."""
+        if COMMAND_START in lines:
+            return self._one_by_one(lines)
+        try:
+            events = EVENT_DECODER.decode_lines(lines)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return self._one_by_one(lines)
+        seq, at_us = self.seq, self.at_us
+        for event in events:
+            seq += 1
+            if event.seq != seq or event.at_us < at_us:
+                return self._one_by_one(lines)
+            at_us = event.at_us
+        if at_us > LATEST_US:
+            return self._one_by_one(lines)
+        self._account(lines, events)
+        self.line += len(events)
+        return events, None
+
+    def _one_by_one(self, lines: bytes) -> tuple[Sequence[Entry], DamagedError | None]:
+        entries: list[Entry] = []
+        try:
+            for line in lines.splitlines(keepends=True):
+                self.line += 1
+                entries.append(self._entry(line))
+        except DamagedError as damage:
+            return entries, damage
+        return entries, None
+
+    def _entry(self, line: bytes) -> Entry:
+        try:
+            command = line.startswith(COMMAND_START)
+            entry: Entry = decoded(line, COMMAND_DECODER) if command else decoded(line, EVENT_DECODER)
+        except RecordingError as error:
+            raise self._damaged(str(error)) from error
+        if entry.at_us < self.at_us:
+            raise self._damaged(f"time runs backwards, from {self.at_us} us to {brief(str(entry.at_us))} us")
+        if entry.at_us > LATEST_US:
+            raise self._damaged(f"{brief(str(entry.at_us))} us is later than any flight")
+        if isinstance(entry, CommandLine):
+            if entry.after_seq != self.seq:
+                raise self._damaged(f"a command says it came after event {brief(str(entry.after_seq))}, not {self.seq}")
+        elif entry.seq != self.seq + 1:
+            raise self._damaged(f"event {brief(str(entry.seq))} follows event {self.seq}")
+        else:
+            self._account(line, [entry])
+        return entry
+
+    def _account(self, lines: bytes, events: list[Event]) -> None:
+        if events:
+            self.last = events[-1]
+            self.seq, self.at_us = self.last.seq, self.last.at_us
+            self.kinds.update(map(type, events))
+            if self.hash is not None:
+                self.hash.update(lines)
+
+    def _compare_with_footer(self) -> None:
+        footer = self.recording.footer
+        if footer is None:
+            if self.hash is not None:  # a reader from the middle has read the whole before
+                self.recording.warn(
+                    f"the flight has no end (it was killed, or goes on): its last whole event is "
+                    f"{self.last_event().removeprefix('event ')}"
+                )
+        elif footer.events != self.seq:
+            raise self._damaged(f"here are {self.seq} events, but {FOOTER} counts {footer.events}{self._missing()}")
+        elif self.hash is not None and self.hash.hexdigest() != footer.journal_sha256:
+            self.segment, self.line = FOOTER, 0
+            raise self._damaged("the events have another hash than when they were recorded")
+
+    def _missing(self) -> str:
+        """Which segment is probably not there, when the footer counts more events than there are."""
+        footer, last = self.recording.footer, max(self.recording.segments, default=0)
+        if footer is None or footer.events < self.seq:
+            return ""
+        if not last:
+            self.segment = segment_name(1)
+        cut = "" if not last or self.segment.endswith(".zst") else f", or the end of {self.segment}"
+        return f": {segment_name(last + 1)} is missing{cut}"
+
+    def _damaged(self, reason: str) -> DamagedError:
+        return DamagedError(self.recording.path, self.place(), reason, self.seq)
+
+
+def _read_header(path: Path) -> Header:
+    """The header, if `path` is a recording that this version reads."""
+    if not path.is_dir():
+        what = "is not a directory" if path.exists() else "does not exist"
+        near = nearest(path.name, _recordings_beside(path))
+        meant = f"; did you mean {path.with_name(near)}?" if near else ""
+        raise RecordingError(f"{path} {what}, so it is no recording{meant}")
+    try:
+        text = read_ours(path / HEADER, HEADER_BYTES)
+    except FileNotFoundError as error:
+        raise RecordingError(f"{path} is no recording: it has no {HEADER}") from error
+    except OSError as error:
+        raise RecordingError(f"cannot read {path / HEADER}: {error.strerror or error}") from error
+    if not text.strip():
+        raise RecordingError(f"{path} is no recording of ours: its {HEADER} is empty")
+    foreign = f"{path} is no recording of ours: its {HEADER} is not a recording's"
+    try:
+        any_header = decoded(text, _ANY_HEADER_DECODER)
+    except RecordingError as error:
+        raise RecordingError(f"{foreign} ({error})") from error
+    if any_header.format > FORMAT:
+        raise RecordingError(
+            f"{path} has recording format {any_header.format}, and this version ({VERSION}) reads up to {FORMAT}:"
+            f" it needs flightdeck {brief(any_header.flightdeck)} or later"
+        )
+    try:
+        header = decoded(text, HEADER_DECODER)
+    except RecordingError as error:
+        raise RecordingError(f"{foreign} ({error})") from error
+    if not RUN_ID.fullmatch(header.run_id):  # files of an export are named after it
+        raise RecordingError(f"{foreign} (its run_id is no name of a file)")
+    return header
+
+
+class _AnyHeader(msgspec.Struct):
+    """What the header of any format tells first."""
+
+    format: Count
+    flightdeck: str
+
+
+_ANY_HEADER_DECODER = msgspec.json.Decoder(_AnyHeader)
+
+
+def _recordings_beside(path: Path) -> list[str]:
+    if not path.parent.is_dir():
+        return []
+    return sorted(other.parent.name for other in path.parent.glob(f"*/{HEADER}"))
+
+
+def _find_segments(path: Path) -> dict[int, Path]:
+    """Segment number → file; the plain one when a crash left it beside its compressed copy."""
+    found: dict[int, Path] = {}
+    for file in sorted(path.iterdir()):  # `.jsonl` comes before `.jsonl.part` and `.jsonl.zst`
+        match = SEGMENT_NAME.fullmatch(file.name)
+        if match is not None:
+            found.setdefault(int(match[1]), file)
+    return found
+
+
+def _without_commands(lines: bytes) -> bytes:
+    if COMMAND_START not in lines:
+        return lines
+    return b"".join(line for line in lines.splitlines(keepends=True) if not line.startswith(COMMAND_START))

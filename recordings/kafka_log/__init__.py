@@ -1,0 +1,1 @@
+"""A flight's events in the words of Kafka's own logs."""

@@ -1,0 +1,339 @@
+"""What brokers and the controller write. One function a kind of event, by its name."""
+
+# ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
+
+import re
+
+from cluster import events as e
+from cluster.protocol.names import coordinator_partition
+from recordings.kafka_log.state import Line, Notes, PartitionNotes, StopNotes
+from recordings.kafka_log_followers import follows_again, log_line
+
+CONTROLLER = "org.apache.kafka.controller.QuorumController"
+REPLICATION = "org.apache.kafka.controller.ReplicationControlManager"
+HEARTBEATS = "org.apache.kafka.controller.BrokerHeartbeatManager"
+PARTITION = "kafka.cluster.Partition"
+STATE_CHANGE = "state.change.logger"
+BROKER_SERVER = "kafka.server.BrokerServer"
+CONTROLLED_SHUTDOWN, IMMEDIATE_SHUTDOWN = "controlled shutdown", "an immediate shutdown"
+SHUTDOWN_TIMEOUT_US = 300_000_000
+TRANSACTIONS = "kafka.coordinator.transaction.TransactionCoordinator"
+
+BY_CONTROLLER = re.compile(r"shrink: broker-(\d+) ")
+"""How the reason of an ISR change begins that the controller made itself: it fenced a broker, or let it shut down."""
+
+
+def _controller(notes: Notes, message: str, logger: str = CONTROLLER, level: str = "INFO") -> list[Line]:
+    return [Line(level, f"[QuorumController id={notes.controller}] ", message, logger)]
+
+
+def _ids(numbers: tuple[int, ...]) -> str:
+    return ",".join(str(number) for number in numbers)
+
+
+def _java(value: object) -> str:
+    """A value as Java prints it: an array of ids as `[1, 2]`."""
+    return f"[{', '.join(str(one) for one in value)}]" if isinstance(value, tuple) else str(value)
+
+
+# --- brokers -------------------------------------------------------------------------------------------------------
+
+
+def broker_started(notes: Notes, event: e.BrokerStarted) -> list[Line]:
+    notes.stopping.pop(event.broker, None)
+    if event.serves:
+        return [*_serves(event.broker), *follows_again(notes, event.broker)]
+    notes.starting[event.broker] = None
+    return [_transition(event.broker, "SHUTDOWN", "STARTING")]
+
+
+def _serves(broker: int) -> list[Line]:
+    context = f"[KafkaRaftServer nodeId={broker}] "
+    return [Line("INFO", context, "Kafka Server started", "kafka.server.KafkaRaftServer")]
+
+
+def _transition(broker: int, before: str, after: str) -> Line:
+    return _server(broker, f"Transition from {before} to {after}")
+
+
+def _server(broker: int, message: str, level: str = "INFO") -> Line:
+    return Line(level, f"[BrokerServer id={broker}] ", message, BROKER_SERVER)
+
+
+def broker_state_changed(notes: Notes, event: e.BrokerStateChanged) -> list[Line]:
+    if event.state == "Running":
+        notes.starting.pop(event.broker, None)
+        lines = [_transition(event.broker, "STARTING", "STARTED"), *_serves(event.broker)]
+        return [*lines, *follows_again(notes, event.broker)]
+    notes.stopping[event.broker] = StopNotes(event.at_us)
+    return _shutting_down(event.broker)
+
+
+def _shutting_down(broker: int) -> list[Line]:
+    return [_transition(broker, "STARTED", "SHUTTING_DOWN"), _server(broker, "shutting down")]
+
+
+def broker_stopped(notes: Notes, event: e.BrokerStopped) -> list[Line]:
+    stop, broker = notes.stopping.get(event.broker), event.broker
+    starting = broker in notes.starting
+    notes.starting.pop(broker, None)
+    notes.away[broker] = None
+    if event.how != "stop" or starting:  # `BrokerServer.shutdown` returns at once unless it is STARTED
+        return []
+    completed = [_server(broker, "shut down completed"), _transition(broker, "SHUTTING_DOWN", "SHUTDOWN")]
+    if stop is None:  # without `controlled.shutdown.enable`, or recorded when a clean stop took no time
+        return [*_shutting_down(broker), *completed]
+    if event.at_us - stop.asked_us >= SHUTDOWN_TIMEOUT_US:
+        message = "Timed out waiting for the controller to approve controlled shutdown"
+        return [_server(broker, message, "ERROR"), *completed]
+    if stop.granted:
+        return completed
+    return [*_granted(notes, "Fenced", broker, IMMEDIATE_SHUTDOWN), *completed]
+
+
+def broker_unfenced(notes: Notes, event: e.BrokerUnfenced) -> list[Line]:
+    message = (
+        f"The request from broker {event.broker} to unfence has been granted because it has caught up with the offset"
+        " of its register broker record."
+    )
+    return _controller(notes, message, HEARTBEATS)
+
+
+def broker_fenced(notes: Notes, event: e.BrokerFenced) -> list[Line]:
+    if event.reason == "session expired":
+        return _controller(notes, f"Fencing broker {event.broker} because its session has timed out.", REPLICATION)
+    stop = notes.stopping.get(event.broker)
+    if stop is None:  # recorded when a clean stop took no time
+        return _granted(notes, "Unfenced", event.broker, f"a {event.reason}")
+    stop.granted = True
+    if not stop.begun:
+        return _granted(notes, "Unfenced", event.broker, IMMEDIATE_SHUTDOWN)
+    message = (
+        f"The request from broker {event.broker} to shut down has been granted since the lowest active offset is"
+        " now greater than the broker's controlled shutdown offset."
+    )
+    return _controller(notes, message, HEARTBEATS)
+
+
+def _granted(notes: Notes, state: str, broker: int, what: str) -> list[Line]:
+    message = f"{state} broker {broker} has requested and been granted {what}."
+    return _controller(notes, message, HEARTBEATS)
+
+
+def _begins_to_go(notes: Notes, broker: int, reason: str) -> list[Line]:
+    """The first of a stopping broker's leaderships or places in an ISR goes: the controller has heard of it."""
+    stop = notes.stopping.get(broker)
+    if stop is None or stop.begun or stop.granted or CONTROLLED_SHUTDOWN not in reason:
+        return []
+    stop.begun = True
+    return _granted(notes, "Unfenced", broker, f"a {CONTROLLED_SHUTDOWN}")
+
+
+def controller_elected(notes: Notes, event: e.ControllerElected) -> list[Line]:
+    notes.controller = event.broker
+    return _controller(notes, "Becoming the active controller.") if event.broker >= 0 else []
+
+
+# --- partitions ----------------------------------------------------------------------------------------------------
+
+
+def topic_created(notes: Notes, event: e.TopicCreated) -> list[Line]:
+    notes.min_insync[event.topic] = event.min_insync_replicas
+    notes.partition_counts[event.topic] = event.partitions
+    if event.topic == "__transaction_state":
+        notes.transaction_partitions = event.partitions
+    return []
+
+
+def partitions_added(notes: Notes, event: e.PartitionsAdded) -> list[Line]:
+    notes.partition_counts[event.topic] = event.partitions
+    return []
+
+
+def leader_elected(notes: Notes, event: e.LeaderElected) -> list[Line]:
+    partition = notes.partition(event.partition)
+    before = (partition.isr, partition.leader, partition.leader_epoch, partition.epoch)
+    partition.previous_leader, partition.previous_epoch = partition.leader, partition.leader_epoch
+    partition.isr = _in_order(partition.isr, event.isr)
+    partition.leader, partition.leader_epoch = event.leader, event.leader_epoch
+    partition.replicas = event.replicas
+    if event.reason == "created":
+        return _created(notes, event) if event.at_us else []
+    partition.epoch += 1
+    lines = _partition_change(notes, event.partition, before, unclean=event.reason == "unclean")
+    return [*_begins_to_go(notes, partition.previous_leader, event.reason), *lines]
+
+
+def _in_order(before: tuple[int, ...], now: tuple[int, ...]) -> tuple[int, ...]:
+    """An ISR as Kafka lists it: who comes back is the last."""
+    return (*(one for one in before if one in now), *(one for one in now if one not in before))
+
+
+def _created(notes: Notes, event: e.LeaderElected) -> list[Line]:
+    message = (
+        f"Replayed PartitionRecord for new partition {event.partition} and PartitionRegistration("
+        f"replicas={_java(event.replicas)}, isr={_java(event.isr)}, leader={event.leader},"
+        f" leaderEpoch={event.leader_epoch}, partitionEpoch=0)."
+    )
+    return _controller(notes, message, REPLICATION)
+
+
+def _partition_change(
+    notes: Notes, name: str, before: tuple[tuple[int, ...], int, int, int], *, unclean: bool
+) -> list[Line]:
+    """What the controller replays: Kafka says it at INFO only when data may be lost, else at DEBUG."""
+    if not notes.concerns_the_scenario(name):
+        return []
+    partition = notes.partition(name)
+    after = (partition.isr, partition.leader, partition.leader_epoch, partition.epoch)
+    names = ("isr", "leader", "leaderEpoch", "partitionEpoch")
+    changes = [
+        f"{field}: {_java(old)} -> {_java(new)}"
+        for field, old, new in zip(names, before, after, strict=True)
+        if old != new
+    ]
+    message = f"{'UNCLEAN ' if unclean else ''}partition change for {name}: {', '.join(changes)}"
+    return _controller(notes, message, REPLICATION, "INFO" if unclean else "DEBUG")
+
+
+def leadership_taken(notes: Notes, event: e.LeadershipTaken) -> list[Line]:
+    partition = notes.partition(event.partition)
+    partition.high_watermark, partition.log_end = event.high_watermark, event.log_end
+    if event.at_us == 0 or not notes.concerns_the_scenario(event.partition):
+        return []
+    under = "(under-min-isr)" if notes.under_min_isr(event.partition) else ""
+    message = (
+        f"Leader {event.partition} starts at leader epoch {event.leader_epoch} from offset {event.log_end} with"
+        f" partition epoch {partition.epoch}, high watermark {event.high_watermark}, ISR [{_ids(partition.isr)}],"
+        f" adding replicas [] and removing replicas [] {under}. Previous leader Some({partition.previous_leader}) and"
+        f" previous leader epoch was {partition.previous_epoch}."
+    )
+    return [Line("INFO", f"[Broker id={event.broker}] ", message, STATE_CHANGE)]
+
+
+def isr_changed(notes: Notes, event: e.IsrChanged) -> list[Line]:
+    partition, name = notes.partition(event.partition), event.partition
+    before = partition.isr
+    change = (before, partition.leader, partition.leader_epoch, partition.epoch)
+    partition.isr = _in_order(before, event.isr)
+    partition.epoch += 1
+    by_controller = BY_CONTROLLER.match(event.reason)
+    granted = _begins_to_go(notes, int(by_controller[1]), event.reason) if by_controller else []
+    if not notes.concerns_the_scenario(name):
+        return granted
+    lines = [*granted, *_partition_change(notes, name, change, unclean=False)]
+    if by_controller:  # the leader finds it in the metadata, and has nothing to do
+        message = (
+            f"Skipped the become-leader state change for {name} since it is already the leader with leader epoch"
+            f" {partition.leader_epoch}. Current high watermark {partition.high_watermark}, ISR"
+            f" [{_ids(partition.isr)}], adding replicas [] and removing replicas []."
+        )
+        return [*lines, Line("INFO", f"[Broker id={partition.leader}] ", message, STATE_CHANGE)]
+    return [*_asked_by_leader(notes, name, before), *lines, _updated(notes, name)]
+
+
+def _asked_by_leader(notes: Notes, name: str, before: tuple[int, ...]) -> list[Line]:
+    partition = notes.partition(name)
+    gone = [replica for replica in before if replica not in partition.isr]
+    if not gone:
+        return []
+    lost = " ".join(f"(brokerId: {replica})" for replica in gone)
+    message = (
+        f"Shrinking ISR from {_ids(before)} to {_ids(partition.isr)}. Leader: (highWatermark:"
+        f" {partition.high_watermark}, endOffset: {partition.log_end}). Out of sync replicas: {lost}."
+    )
+    return [Line("INFO", _on_leader(partition, name), message, PARTITION)]
+
+
+def _updated(notes: Notes, name: str) -> Line:
+    partition = notes.partition(name)
+    under = "(under-min-isr)" if notes.under_min_isr(name) else ""
+    message = f"ISR updated to {_ids(partition.isr)} {under} and version updated to {partition.epoch}"
+    return Line("INFO", _on_leader(partition, name), message, PARTITION)
+
+
+def _on_leader(partition: PartitionNotes, name: str) -> str:
+    return f"[Partition {name} broker={partition.leader}] "
+
+
+def records_appended(notes: Notes, event: e.RecordsAppended) -> list[Line]:
+    known = notes.partition(event.partition)
+    known.log_end = event.base_offset + event.count
+    known.epochs.setdefault(event.leader_epoch, event.base_offset)
+    return []
+
+
+def high_watermark_advanced(notes: Notes, event: e.HighWatermarkAdvanced) -> list[Line]:
+    notes.partition(event.partition).high_watermark = event.offset
+    return []
+
+
+def log_truncated(_notes: Notes, event: e.LogTruncated) -> list[Line]:
+    if event.reason == "crash":
+        return []  # Kafka recovers what is on disk, and does not know what was not
+    if event.offset < event.log_end:
+        message = f"Truncating to offset {event.offset}"
+    else:
+        message = f"Truncating to {event.offset} has no effect as the largest offset in the log is {event.log_end - 1}"
+    return [log_line(event.partition, event.broker, message)]
+
+
+def log_start_advanced(_notes: Notes, event: e.LogStartAdvanced) -> list[Line]:
+    why = "segment deletion" if event.reason == "retention" else "client delete records request"
+    message = f"Incremented log start offset to {event.log_start} due to {why}"
+    return [log_line(event.partition, event.broker, message)]
+
+
+# --- of which Kafka knows nothing ----------------------------------------------------------------------------------
+
+
+def fault_started(_notes: Notes, event: e.FaultStarted) -> list[Line]:
+    return [Line("WARN", "[Flightdeck] ", f"fault {event.fault} begins: {event.text}", "flightdeck")]
+
+
+def fault_ended(_notes: Notes, event: e.FaultEnded) -> list[Line]:
+    return [Line("INFO", "[Flightdeck] ", f"fault {event.fault} is over", "flightdeck")]
+
+
+def command_refused(_notes: Notes, event: e.CommandRefused) -> list[Line]:
+    return [Line("WARN", "[Flightdeck] ", f"{event.text}: refused, {event.reason}", "flightdeck")]
+
+
+# --- transactions --------------------------------------------------------------------------------------------------
+
+
+def transaction_fenced(notes: Notes, event: e.TransactionFenced) -> list[Line]:
+    """Said when the abort is written, and only if it is for the transaction's age."""
+    if event.reason == "timeout":
+        notes.timed_out[event.transactional_id] = None
+    return []
+
+
+def transaction_state_changed(notes: Notes, event: e.TransactionStateChanged) -> list[Line]:
+    """A producer's initialisation and an abort for a transaction's age: the rest is not said at level INFO."""
+    epoch = notes.ongoing_epochs.get(event.transactional_id, event.epoch)
+    if event.state == "Ongoing":
+        notes.ongoing_epochs[event.transactional_id] = event.epoch
+    elif event.epoch > epoch and event.state.startswith("Prepare"):
+        notes.with_epochs[event.transactional_id] = None
+    if event.loaded:
+        return []
+    if event.state == "PrepareAbort" and notes.timed_out.pop(event.transactional_id, event) is None:
+        message = (
+            f"Completed rollback of ongoing transaction for transactionalId {event.transactional_id} due to timeout"
+        )
+    elif event.state == "Empty":
+        message = (
+            f"Initialized transactionalId {event.transactional_id} with producerId {event.producer_id} and producer"
+            f" epoch {event.epoch} on partition __transaction_state-"
+            f"{coordinator_partition(event.transactional_id, notes.transaction_partitions)}"
+        )
+    else:
+        return []
+    return [Line("INFO", f"[TransactionCoordinator id={event.broker}] ", message, TRANSACTIONS)]
+
+
+def hanging_transaction_aborted(_notes: Notes, event: e.HangingTransactionAborted) -> list[Line]:
+    """Brokers write markers without a word; the tool that asks for it says nothing either."""
+    message = f"producer id {event.producer_id}'s transaction in {event.partition} is aborted by an administrator"
+    return [Line("INFO", "[Flightdeck] ", message, "flightdeck")]

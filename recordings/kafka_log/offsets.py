@@ -1,0 +1,231 @@
+"""What consumers write of commits that are refused, and of positions. One function a kind of event, by its name."""
+
+# ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
+
+from cluster import events as e
+from recordings.kafka_log.consumers import (
+    CONSUMER,
+    ERRORS,
+    consumer_line,
+    ended_commits,
+    generation_of,
+    node,
+    optional,
+    read_next,
+)
+from recordings.kafka_log.java_maps import commit_order, consumed_order
+from recordings.kafka_log.state import Line, MemberNotes, Notes
+
+UTILS = "org.apache.kafka.clients.consumer.internals.ConsumerUtils"
+SUBSCRIPTIONS = "org.apache.kafka.clients.consumer.internals.SubscriptionState"
+COLLECTOR = "org.apache.kafka.clients.consumer.internals.FetchCollector"
+
+RETRIABLE = {"REQUEST_TIMED_OUT", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
+
+UNSENT = {
+    "CommitFailedException": (
+        "Offset commit cannot be completed since the consumer is not part of an active group for auto partition"
+        " assignment; it is likely that the consumer was kicked out of the group."
+    ),
+    "RebalanceInProgressException": (
+        "Offset commit cannot be completed since the consumer is undergoing a rebalance for auto partition assignment."
+        " You can try completing the rebalance by calling poll() and then retry the operation."
+    ),
+}
+"""What a client's own exceptions say, when it does not send a commit."""
+
+_GONE = (
+    "Commit cannot be completed since the group has already rebalanced and assigned the partitions to another member."
+    " This means that the time between subsequent calls to poll() was longer than the configured max.poll.interval.ms,"
+    " which typically implies that the poll loop is spending too much time message processing. You can address this"
+    " either by increasing max.poll.interval.ms or by reducing the maximum size of batches returned in poll() with"
+    " max.poll.records."
+)
+FAILED = {
+    "UNKNOWN_MEMBER_ID": _GONE,
+    "ILLEGAL_GENERATION": _GONE,
+    "REBALANCE_IN_PROGRESS": (
+        "Offset commit cannot be completed since the consumer group is executing a rebalance at the moment. You can try"
+        " completing the rebalance by calling poll() and then retry commit again"
+    ),
+}
+"""What the exception of a refused commit says, where it is not the error's own text."""
+
+STALE = (
+    "Offset commit cannot be completed since the consumer member's generation is already stale, meaning it has already"
+    " participated another rebalance and got a new generation. You can try completing the rebalance by calling poll()"
+    " and then retry commit again"
+)
+
+
+def offset_commit_refused(notes: Notes, event: e.OffsetCommitRefused) -> list[Line]:
+    known = notes.members.get(event.member)
+    if known is None or not known.running:
+        return []  # a process that is gone writes nothing
+    if event.error in RETRIABLE and _unheard(known):
+        return []
+    if event.error == "CommitFailedException":
+        message = "Failing OffsetCommit request since the consumer is not part of an active group"
+        return [consumer_line(notes, event.member, message)]
+    error, said = event.error, ERRORS.get(event.error, event.error)
+    level = "WARN" if error in RETRIABLE else "ERROR"
+    lines = []
+    for partition in commit_order(event.offsets)[:1]:  # the client gives up at the first
+        message = f"Offset commit failed on partition {partition} at offset {event.offsets[partition]}: {said}"
+        lines.append(consumer_line(notes, event.member, message, level=level))
+    sent = generation_of(notes, known, event.generation, event.member_id)
+    if error in {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"}:
+        lines.append(consumer_line(notes, event.member, f"OffsetCommit failed with {sent}: {said}"))
+    elif error == "FENCED_INSTANCE_ID":
+        instance = optional(known.instance_id)
+        known.fenced_by_commit = True
+        message = f"OffsetCommit failed with {sent} due to group instance id {instance} fenced"
+        lines.append(consumer_line(notes, event.member, message))
+    return lines
+
+
+def auto_commit_failed(notes: Notes, event: e.AutoCommitFailed) -> list[Line]:
+    """The callback of an asynchronous one waits for the next poll(), where rejoining does not."""
+    known, said = notes.member(event.member), _exception(notes, event)
+    lines = []
+    if event.error in UNSENT:
+        message = "Failing OffsetCommit request since the consumer is not part of an active group"
+        lines.append(consumer_line(notes, event.member, message))
+    offsets = ", ".join(f"{name}={_offset(notes, event, name)}" for name in consumed_order(event.offsets))
+    if event.during == "close":
+        message = f"Synchronous auto-commit of offsets {{{offsets}}} failed: {said}"
+        return [*ended_commits(notes, event.member), *lines, consumer_line(notes, event.member, message, level="WARN")]
+    if event.during == "rejoin":
+        lines += read_next(known)
+        why = "joinPrepare timeout. Will" if event.error in RETRIABLE else f"{said}. Will"
+        message = f"Asynchronous auto-commit of offsets failed: {why} continue to join group"
+        message += "" if event.error in RETRIABLE else "."
+        lines.append(consumer_line(notes, event.member, message, level="ERROR"))
+    if event.error in RETRIABLE or event.error == "FENCED_INSTANCE_ID":
+        return lines  # the one is said at level DEBUG, of the other poll() throws
+    known.ended_commits.append(f"Asynchronous auto-commit of offsets {{{offsets}}} failed: {said}")
+    return lines if event.during == "rejoin" else [*lines, *ended_commits(notes, event.member)]
+
+
+def _exception(notes: Notes, event: e.AutoCommitFailed) -> str:
+    """What the exception of a commit that failed for good says."""
+    known = notes.member(event.member)
+    if event.error in {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"} and known.state == "Joining" and not known.asked:
+        return STALE  # it has joined again since it sent the commit
+    return UNSENT.get(event.error) or FAILED.get(event.error) or ERRORS.get(event.error, event.error)
+
+
+def _offset(notes: Notes, event: e.AutoCommitFailed, partition: str) -> str:
+    offset = event.offsets[partition]
+    epoch = notes.read_epoch(event.member, partition, offset)
+    return f"OffsetAndMetadata{{offset={offset}, leaderEpoch={'null' if epoch is None else epoch}, metadata=''}}"
+
+
+def session_renewed(notes: Notes, event: e.SessionRenewed) -> list[Line]:
+    notes.member(event.member).commits_in_hand += 1
+    return []
+
+
+def _unheard(known: MemberNotes) -> bool:
+    """A commit has been settled: whether its member has given up the connection over which it waited."""
+    if known.unheard:
+        known.unheard -= 1
+        return True
+    known.commits_in_hand = max(0, known.commits_in_hand - 1)
+    return False
+
+
+def offsets_committed(notes: Notes, event: e.OffsetsCommitted) -> list[Line]:
+    """A commit carries the leader epoch of what was read last; one of a transaction's application does not."""
+    if event.member in notes.members:
+        _unheard(notes.members[event.member])
+    for partition, offset in event.offsets.items():
+        epoch = notes.read_epoch(event.member, partition, offset) if event.member else None
+        notes.committed_epochs[event.group, partition] = epoch
+    return []
+
+
+def positions_reset(notes: Notes, event: e.PositionsReset) -> list[Line]:
+    """One OffsetFetch brings all committed offsets: first it says which there are not."""
+    lines = []
+    known = notes.member(event.member)
+    if event.reason == "committed":
+        lines = no_offsets(notes, event.member, [name for name in known.unpositioned if name not in event.positions])
+    for partition, offset in event.positions.items():
+        committed = notes.committed_epochs.get((event.group, partition)) if event.reason == "committed" else None
+        if event.reason != "truncated":
+            known.reset_to[partition] = offset, committed
+        lines += _position(notes, event, partition, offset)
+        known.unpositioned.pop(partition, None)
+    return lines
+
+
+def no_offsets(notes: Notes, member: str, partitions: list[str]) -> list[Line]:
+    """Nothing is committed for these, which a member was just given."""
+    for partition in partitions:
+        notes.member(member).unpositioned.pop(partition, None)
+    return [consumer_line(notes, member, f"Found no committed offset for partition {name}") for name in partitions]
+
+
+def _position(notes: Notes, event: e.PositionsReset, partition: str, offset: int) -> list[Line]:
+    member, position = event.member, _fetch_position(notes, event.member, partition, offset)
+    match event.reason:
+        case "committed":
+            message = f"Setting offset for partition {partition} to the committed offset {position}"
+            return [Line("INFO", "", message, UTILS)]  # a static logger knows no client
+        case "seek":
+            return [consumer_line(notes, member, f"Seeking to offset {offset} for partition {partition}", CONSUMER)]
+        case "truncated":
+            return []  # said where it was found out
+        case _:
+            reset = consumer_line(
+                notes, member, f"Resetting offset for partition {partition} to position {position}.", SUBSCRIPTIONS
+            )
+            return [*no_offsets(notes, member, [partition] * (partition in notes.member(member).unpositioned)), reset]
+
+
+def application_failed(notes: Notes, event: e.ApplicationFailed) -> list[Line]:
+    """Without a reset policy poll() throws; what has no committed offset was said before."""
+    if not event.reason.startswith("NoOffsetForPartitionException"):
+        return []
+    return no_offsets(notes, event.member, list(notes.member(event.member).unpositioned))
+
+
+def position_out_of_range(notes: Notes, event: e.PositionOutOfRange) -> list[Line]:
+    position = _fetch_position(notes, event.member, event.partition, event.position)
+    what = "resetting offset"
+    if event.reset == "none":
+        what = "raising error to the application since no reset policy is configured"
+    message = f"Fetch position {position} is out of range for partition {event.partition}, {what}"
+    return [consumer_line(notes, event.member, message, COLLECTOR)]
+
+
+def position_truncated(notes: Notes, event: e.PositionTruncated) -> list[Line]:
+    name, strict = event.partition, event.reset == "none"
+    notes.member(event.member).reset_to[name] = event.diverging, event.diverging_epoch
+    message = (
+        f"Truncation detected for partition {name} at offset"
+        f" {_position_text(notes, name, event.position, event.offset_epoch)}"
+    )
+    if strict and event.diverging >= 0:
+        end = f"OffsetAndMetadata{{offset={event.diverging}, leaderEpoch={event.diverging_epoch}, metadata=''}}"
+        message += f" (the end offset from the broker is {end})"
+    message += ", but no reset policy is set" if strict else ", resetting offset"
+    if not strict and event.diverging >= 0:
+        diverging = _position_text(notes, name, event.diverging, event.diverging_epoch)
+        message += f" to the first offset known to diverge {diverging}"
+    return [consumer_line(notes, event.member, message, SUBSCRIPTIONS, level="WARN" if strict else "INFO")]
+
+
+def _fetch_position(notes: Notes, member: str, partition: str, offset: int) -> str:
+    return _position_text(notes, partition, offset, notes.read_epoch(member, partition, offset))
+
+
+def _position_text(notes: Notes, partition: str, offset: int, epoch: int | None) -> str:
+    known = notes.partition(partition)
+    offset_epoch = "Optional.empty" if epoch is None else f"Optional[{epoch}]"
+    leader = f"Optional[{node(known.leader)}]"
+    current = (
+        f"LeaderAndEpoch{{leader={leader if known.leader >= 0 else 'Optional.empty'}, epoch={known.leader_epoch}}}"
+    )
+    return f"FetchPosition{{offset={offset}, offsetEpoch={offset_epoch}, currentLeader={current}}}"

@@ -1,0 +1,1 @@
+"""Scenario files: read, checked, written, and what they expect."""

@@ -1,0 +1,84 @@
+"""Leave to run the code that a scenario brings along, and the running of it.
+
+Nothing of a scenario or a recording is executed by looking at it. A flight executes what its spec names: what the
+library ships without asking, any other code only with leave, and it says before which file and which class that is. A
+scenario's code lies beside it or where Python looks. A recorded scenario's lies where its user says (`folder`), and
+never in the recording: that is a directory of data, which may come from anywhere.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from cluster.commands import Set
+from cluster.spec import ScenarioSpec
+from recordings.scenarios import custom_assignors as own_assignors
+from recordings.scenarios.custom_assignors import CodeError
+from recordings.scenarios.loader import Scenario, ScenarioError, ScenarioErrors
+from recordings.scenarios.toml_lines import Place, locate
+
+_KEYS = ("assignors", "partition.assignment.strategy")
+
+
+class Leave(msgspec.Struct, frozen=True):
+    """The user's leave to run code: `tell` gets what is run, before it runs.
+
+    `folder`: where the code of a recorded scenario is; `never`: the recording itself.
+    """
+
+    tell: Callable[[str], object]
+    folder: Path | None = None
+    never: Path | None = None
+
+
+def run_own_code(scenario: Scenario, spec: ScenarioSpec, leave: Leave | None) -> None:
+    """Load the assignors that a spec (of this scenario, with its settings) names. Raises ScenarioErrors."""
+    for place, name in _named(spec):
+        try:
+            _run(name, scenario, leave)
+        except CodeError as error:
+            line = _line(scenario, place) if name in scenario.text else 0  # else a setting names it
+            raise ScenarioErrors([ScenarioError(scenario.file, line, f"assignors: {error}")]) from None
+
+
+def _named(spec: ScenarioSpec) -> Iterator[tuple[Place, str]]:
+    """Each assignor whose code is not ours, once, and where the file names it."""
+    seen = []
+    said: list[tuple[Place, tuple[str, ...]]] = [
+        (("group", at, "assignors"), group.assignors) for at, group in enumerate(spec.groups)
+    ]
+    for at, step in enumerate(spec.steps):
+        if isinstance(step.command, Set) and step.command.key in _KEYS:
+            said.append((("at", at, "do"), tuple(word.strip() for word in step.command.value.split(","))))
+    for place, names in said:
+        for name in names:
+            if own_assignors.is_foreign(name) and name not in seen:
+                seen.append(name)
+                yield place, name
+
+
+def _run(name: str, scenario: Scenario, leave: Leave | None) -> None:
+    recorded = scenario.folder is None
+    if leave is None or (recorded and leave.folder is None):
+        where = " DIR, the directory that it is in" if recorded else ""
+        whose = "a recorded scenario" if recorded else "a scenario"
+        raise CodeError(f"{name} is code of {whose}, which runs only with --allow-code{where}")
+    folder = leave.folder or scenario.folder
+    assert folder is not None
+    file = own_assignors.find(name, folder, on_path=not recorded)
+    if file is None:
+        beside = f"below {folder}" if recorded else f"beside the scenario ({folder}) nor on Python's path"
+        raise CodeError(f"{name} was {'not found' if recorded else 'found neither'} {beside}")
+    if leave.never is not None and file.resolve().is_relative_to(leave.never.resolve()):
+        raise CodeError(f"{name} would be code of the recording itself ({file}), and that never runs")
+    leave.tell(
+        f"running code of {'a recorded' if recorded else 'the'} scenario: {file}, class {name.rpartition('.')[2]}"
+    )
+    own_assignors.load(name, file, importing=not file.is_relative_to(folder))
+
+
+def _line(scenario: Scenario, place: Place) -> int:
+    """The line of a place in the scenario's text, or of the nearest table around it."""
+    lines = locate(scenario.text)
+    return next((lines[place[:size]] for size in range(len(place), 0, -1) if place[:size] in lines), 0)

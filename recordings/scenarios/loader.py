@@ -1,0 +1,154 @@
+"""Scenario files: TOML in, a ScenarioSpec out, or every error of the file at once.
+
+The format is the contract `scenario-format.md`. `scenario_reader` knows its structure, `scenario_checks` what must fit
+together; here both are put together with the lines of the file. The library is the folder beside this module.
+"""
+
+from itertools import chain, islice
+from pathlib import Path
+from typing import TypedDict
+
+import msgspec
+
+from cluster.config import LONG_MAX, LONGEST_WORD, brief, format_duration, nearest
+from cluster.spec import ScenarioSpec
+from recordings.scenarios.custom_assignors import SHIPPED
+from recordings.scenarios.overrides import SettingError, apply_settings, parse_setting
+from recordings.scenarios.parser import read_scenario
+from recordings.scenarios.toml_lines import Place, locate
+from recordings.scenarios.toml_tables import MOST_PROBLEMS, Problem, TooManyProblemsError
+from recordings.scenarios.toml_text import TomlError, read_text, read_toml
+from recordings.scenarios.validation import check_deadlines, check_scenario
+
+__all__ = [
+    "LIBRARY", "Scenario", "ScenarioError", "ScenarioErrors", "SettingError", "apply_settings", "library",
+    "list_scenarios", "load", "parse_scenario", "parse_setting",
+]  # fmt: skip
+
+LIBRARY = SHIPPED
+"""The packaged scenarios, one TOML file each."""
+
+
+class Scenario(msgspec.Struct, frozen=True):
+    """A scenario as loaded: its spec, its name (the file's, without `.toml`) and its text.
+
+    `file` is what errors call it; `folder`: where it lies, None for a text that lies nowhere (a recording's).
+    """
+
+    spec: ScenarioSpec
+    name: str
+    text: str
+    file: str = ""
+    folder: Path | None = None
+
+
+class ScenarioError(msgspec.Struct, frozen=True):
+    """One error of a file: where, why, and the nearest right word if there is one."""
+
+    file: str
+    line: int
+    reason: str
+    suggestion: str | None = None
+
+    def __str__(self) -> str:
+        """`file:line: reason (did you mean …?)`; without a line for what concerns no line."""
+        where = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{where}: {self.reason}" + (f" (did you mean {self.suggestion}?)" if self.suggestion else "")
+
+
+class ScenarioErrors(Exception):  # noqa: N818 - it holds them
+    """Everything that is wrong with a scenario, in the order of its lines; its text is one line for each."""
+
+    def __init__(self, errors: list[ScenarioError]) -> None:
+        self.errors = errors
+        super().__init__("\n".join(str(error) for error in errors))
+
+
+class Listed(TypedDict):
+    """A scenario of the library as `flightdeck scenarios --json` prints it; `until` is a duration's text."""
+
+    name: str
+    title: str
+    lesson: str
+    module: str
+    until: str
+
+
+def load(path_or_name: str | Path) -> Scenario:
+    """Load a scenario of the library by its name, or a file by its path.
+
+    A text that ends in `.toml`, has a path separator or names an existing file is a path. Raises ScenarioErrors.
+    """
+    if isinstance(path_or_name, str) and not path_or_name.strip():
+        raise ScenarioErrors([ScenarioError(repr(path_or_name), 0, "no scenario has an empty name", "first-flight")])
+    path = Path(path_or_name)
+    if isinstance(path_or_name, str) and path_or_name in library():
+        path = LIBRARY / f"{path_or_name}.toml"
+    elif not path.is_file() and path.suffix != ".toml" and len(path.parts) == 1:
+        names = library()
+        suggestion = nearest(str(path_or_name), names)
+        raise ScenarioErrors([ScenarioError(str(path_or_name), 0, "no scenario has this name", suggestion)])
+    try:
+        text = read_text(path)
+    except TomlError as error:
+        raise ScenarioErrors([ScenarioError(str(path), error.line, str(error))]) from None
+    return parse_scenario(text, str(path), path.parent)
+
+
+def parse_scenario(text: str, file: str, folder: Path | None = None, *, recorded: bool = False) -> Scenario:
+    """Read a scenario's text; `file` is what errors call it, and gives the name. Raises ScenarioErrors.
+
+    `recorded`: the text of a recording, which has been flown: an expectation that cannot fail does not refuse it.
+    """
+    text = text.removeprefix("\ufeff")
+    problems: list[Problem] = []
+    lines: dict[Place, int] = {(): 1}
+    try:
+        data = read_toml(text)
+        lines = locate(text)
+        spec = read_scenario(data, problems, lines)
+    except TomlError as error:
+        raise ScenarioErrors([ScenarioError(file, error.line, str(error))]) from None
+    except TooManyProblemsError:
+        raise _errors_of(problems, lines, file) from None
+    if any(problem.place == ("until",) for problem in problems):
+        spec = msgspec.structs.replace(spec, until_us=LONG_MAX)  # nothing is after an end that is not known
+    checks = check_scenario(spec) if recorded else chain(check_scenario(spec), check_deadlines(spec))
+    problems += islice(checks, MOST_PROBLEMS)
+    if problems:
+        raise _errors_of(problems, lines, file)
+    return Scenario(spec, Path(file).name.removesuffix(".toml"), text, file, folder)
+
+
+def _errors_of(problems: list[Problem], lines: dict[Place, int], file: str) -> ScenarioErrors:
+    errors = [
+        ScenarioError(file, _line(lines, each.place), brief(each.reason), _short(each.suggestion)) for each in problems
+    ]
+    return ScenarioErrors(sorted(dict.fromkeys(errors), key=lambda error: error.line)[:MOST_PROBLEMS])
+
+
+def _short(suggestion: str | None) -> str | None:
+    """A suggestion that is short enough to type: no longer than a few words."""
+    return suggestion if suggestion is None or len(suggestion) <= 2 * LONGEST_WORD else None
+
+
+def _line(lines: dict[Place, int], place: Place) -> int:
+    """The line of a place, or of the nearest table around it that the file has."""
+    while place not in lines:
+        place = place[:-1]
+    return lines[place]
+
+
+def library() -> list[str]:
+    """The names of the packaged scenarios, sorted."""
+    return sorted(path.stem for path in LIBRARY.glob("*.toml"))
+
+
+def list_scenarios() -> list[Listed]:
+    """The packaged scenarios by name, with what a picker shows. Raises ScenarioErrors if one of them is wrong."""
+    listed: list[Listed] = []
+    for name in library():
+        spec = load(name).spec
+        until = format_duration(spec.until_us)
+        listed.append({"name": name, "title": spec.title, "lesson": spec.lesson, "module": spec.module, "until": until})
+    return listed

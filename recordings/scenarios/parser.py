@@ -1,0 +1,379 @@
+"""From TOML tables to a ScenarioSpec: structure, types, units, defaults. What must fit together is checked elsewhere.
+
+Every function takes one table of the contract `scenario-format.md`, in its order. A wrong value becomes its default
+here, so that reading goes on and all problems are found in one go.
+"""
+
+from typing import Any, get_args
+
+from cluster.commands import Command, CommandError, Mark, parse, text_of
+from cluster.config import DEFAULT_ASSIGNORS, Value, is_dotted
+from cluster.spec import (
+    START_JITTER_US,
+    STARTUP_US,
+    ApplicationSpec,
+    ArrivalsSpec,
+    BrokerSpec,
+    CommitPolicy,
+    ExpectationSpec,
+    GroupSpec,
+    KeysSpec,
+    LinkSpec,
+    NetworkSpec,
+    PoisonSpec,
+    ProducerSpec,
+    ScenarioSpec,
+    StepSpec,
+    TopicSpec,
+    TransactionsSpec,
+)
+from recordings.scenarios.toml_tables import (
+    Problem,
+    ReadError,
+    Scalar,
+    Table,
+    duration,
+    filled_text,
+    filled_words,
+    flag,
+    number,
+    one_of,
+    positive_rate,
+    rate,
+    scalar,
+    shown,
+    size,
+    text,
+    whole,
+)
+
+MOST_EXPONENT = 20.0
+"""Of a Zipf distribution; with it all but one record in a million have the first key."""
+
+
+def read_scenario(
+    data: dict[str, Any], problems: list[Problem], lines: dict[tuple[str | int, ...], int]
+) -> ScenarioSpec:
+    """The spec that the file's tables describe; everything wrong with them is added to `problems`."""
+    top = Table(data, (), problems)
+    cluster = top.table("cluster")
+    brokers = _brokers(cluster)
+    config = cluster.config("broker")
+    startup_us = cluster.take("startup", duration, STARTUP_US)
+    spec = ScenarioSpec(
+        title=top.take("title", filled_text, "", required=True),
+        module=top.take("module", filled_text, "other"),
+        lesson=top.take("lesson", text, "").strip(),
+        seed=top.take("seed", whole(0), 1),
+        until_us=top.take("until", duration, 300_000_000),
+        buggify=top.take("buggify", flag, False),
+        start_jitter_us=top.take("start_jitter", duration, START_JITTER_US),
+        startup_us=startup_us,
+        brokers=brokers,
+        config=config,
+        network=_network(top.table("network")),
+        topics=tuple(_topic(table, min(3, len(brokers))) for table in top.tables("topic")),
+        producers=tuple(_producer(table) for table in top.tables("producer")),
+        groups=tuple(_group(table) for table in top.tables("group")),
+        steps=tuple(_step(table) for table in top.tables("at")),
+        expectations=tuple(_expectation(table, lines.get(table.place, 0)) for table in top.tables("expect")),
+    )
+    cluster.close(top, "at the top of the file")
+    top.close(cluster, "in [cluster]")
+    return spec
+
+
+def _brokers(table: Table) -> tuple[BrokerSpec, ...]:
+    if isinstance(table.data.get("brokers"), list):
+        brokers = []
+        seen: set[int] = set()
+        for each in table.tables("brokers"):
+            broker_id = each.take("id", whole(0), -1, required=True)
+            brokers.append(BrokerSpec(broker_id, each.take("rack", filled_text, None)))
+            each.close()
+            if broker_id in seen:
+                each.wrong("id", f"broker {broker_id} is there twice")
+            seen.add(broker_id)
+        if not brokers:
+            table.wrong("brokers", "brokers: a cluster has at least one broker")
+        return tuple(sorted(brokers, key=lambda broker: broker.id)) or (BrokerSpec(1),)
+    count = table.take("brokers", whole(1, 1_000), 3)
+    return tuple(BrokerSpec(number) for number in range(1, count + 1))
+
+
+def _network(table: Table) -> NetworkSpec:
+    network = NetworkSpec(
+        latency_us=table.take("latency", duration, 1_000),
+        jitter=table.take("jitter", number(0, 1), 0.2),
+        links=tuple(_link(each) for each in table.tables("links")),
+    )
+    table.close()
+    return network
+
+
+def _link(table: Table) -> LinkSpec:
+    link = LinkSpec(
+        between=table.take("between", _ends, ("", ""), required=True),
+        latency_us=table.take("latency", duration, 0, required=True),
+    )
+    table.close()
+    return link
+
+
+def _ends(value: object) -> tuple[str, str]:
+    ends = filled_words(value)
+    if len(ends) != 2:
+        raise ReadError(f"a link has two ends, not {len(ends)}")
+    return ends[0], ends[1]
+
+
+def _topic(table: Table, replication: int) -> TopicSpec:
+    topic = TopicSpec(
+        name=table.take("name", filled_text, "", required=True),
+        partitions=table.take("partitions", whole(1), 1),
+        replication=table.take("replication", whole(1), replication),
+        config=table.config("topic"),
+    )
+    table.close()
+    return topic
+
+
+def _producer(table: Table) -> ProducerSpec:
+    producer = ProducerSpec(
+        name=table.take("name", filled_text, "", required=True),
+        topics=table.take("topics", filled_words, (), required=True),
+        count=table.take("count", whole(1), 1),
+        rate_per_second=table.take("rate", positive_rate, 10.0),
+        limit=table.take("limit", whole(1), None),
+        arrivals=table.take("arrivals", _arrivals, ArrivalsSpec()),
+        keys=_keys(table.table("keys")),
+        size_bytes=table.take("size", size, 1_024),
+        start_us=table.take("start", duration, 0),
+        config=table.config("producer"),
+        transactions=_transactions(table.table("transactions")) if table.has("transactions") else None,
+    )
+    table.known.append("transactions")
+    table.close()
+    return producer
+
+
+def _arrivals(value: object) -> ArrivalsSpec:
+    if not isinstance(value, list):
+        kind = one_of("steady", "poisson")(value)
+        return ArrivalsSpec(kind)
+    steps: list[tuple[int, float]] = []
+    wrong: list[str] = []
+    for step in value:
+        if not isinstance(step, list) or len(step) != 2:
+            wrong.append(f'a step of a profile is written ["30s", "200/s"], not {shown(step)}')
+            continue
+        try:
+            at_us, per_second = duration(step[0]), rate(step[1])
+        except ValueError as error:
+            wrong.append(str(error))
+            continue
+        if steps and at_us <= steps[-1][0]:
+            wrong.append(f"the step at {step[0]} does not come after the one before it")
+        steps.append((at_us, per_second))
+    if wrong:
+        raise ReadError("; ".join(wrong))
+    if not steps:
+        raise ReadError("the profile is empty")
+    return ArrivalsSpec("profile", tuple(steps))
+
+
+def _keys(table: Table) -> KeysSpec:
+    keys = KeysSpec(
+        kind=table.take("kind", one_of("none", "uniform", "zipf", "hot"), "none", required=bool(table.data)),
+        distinct=table.take("distinct", whole(1), 1_000),
+        exponent=table.take("exponent", number(0, MOST_EXPONENT), 1.0),
+        share=table.take("share", number(0, 1), 0.5),
+    )
+    table.close()
+    return keys
+
+
+def _transactions(table: Table) -> TransactionsSpec:
+    transactions = TransactionsSpec(
+        id=table.take("id", filled_text, "", required=True),
+        records=table.take("records", whole(1), 100),
+        abort=table.take("abort", number(0, 1), 0.0),
+        on_abort=table.take("on_abort", one_of("drop", "retry"), "drop"),
+    )
+    table.close()
+    return transactions
+
+
+def _group(table: Table) -> GroupSpec:
+    config = table.config("consumer")
+    if not table.has("topics") and not table.has("subscriptions"):
+        table.wrong("topics", "topics (or subscriptions) is missing")
+    group = GroupSpec(
+        name=table.take("name", filled_text, "", required=True),
+        topics=table.take("topics", filled_words, ()),
+        subscriptions=_subscriptions(table.table("subscriptions")),
+        members=table.take("members", whole(0), 1),
+        stagger_us=table.take("stagger", duration, 0),
+        start_us=table.take("start", duration, 0),
+        static=table.take("static", flag, False),
+        assignors=_said_twice(table, config, "assignors", "partition.assignment.strategy", DEFAULT_ASSIGNORS),
+        config=config,
+        application=_application(table.table("application"), config),
+    )
+    table.close()
+    return group
+
+
+def _said_twice(
+    table: Table, config: dict[str, Value], field: str, key: str, default: tuple[str, ...]
+) -> tuple[str, ...]:
+    """A list that the file may give by its own field or by Kafka's key, but not differently by both."""
+    kafka = config.get(key)
+    said = table.take(field, assignors, default)
+    if not isinstance(kafka, tuple):
+        return said
+    if table.has(field) and said != kafka:
+        table.wrong(field, f"{field} and {key} say different things")
+    return kafka
+
+
+def assignors(value: object) -> tuple[str, ...]:
+    """A list of Kafka's names of assignors, or dotted names of one's own, in the order of preference."""
+    for name in filled_words(value):
+        if not is_dotted(name):
+            one_of("range", "roundrobin", "sticky", "cooperative-sticky")(name)
+    return filled_words(value)
+
+
+def _subscriptions(table: Table) -> dict[str, tuple[str, ...]]:
+    return {member: table.take(member, filled_words, ()) for member in table.data}
+
+
+def _application(table: Table, config: dict[str, Value]) -> ApplicationSpec:
+    application = ApplicationSpec(
+        per_record_us=table.take("per_record", duration, 0),
+        jitter=table.take("jitter", number(0, 1), 0.0),
+        commit=_commit(table, config),
+        writes=table.take("writes", filled_text, None),
+        sink=table.take("sink", filled_text, None),
+        poison=_poison(table.table("poison")) if table.has("poison") else None,
+        restart_after_us=table.take("restart_after", duration, None),
+    )
+    table.known.append("poison")
+    table.close()
+    return application
+
+
+def _commit(table: Table, config: dict[str, Value]) -> CommitPolicy:
+    """The commit policy; `enable.auto.commit` = false without one means that no member commits."""
+    commit: CommitPolicy = table.take("commit", one_of(*get_args(CommitPolicy)), "auto")
+    automatic = config.get("enable.auto.commit")
+    if automatic is None or table.data.get("commit", commit) != commit:  # nothing said, or nothing that could be read
+        return commit
+    if not table.has("commit"):
+        return "auto" if automatic else "never"
+    if (commit == "auto") is not automatic:
+        said = str(automatic).lower()
+        table.wrong("commit", f'commit = "{commit}" and enable.auto.commit = {said} say different things')
+    return commit
+
+
+def _poison(table: Table) -> PoisonSpec:
+    poison = PoisonSpec(table.take("key", filled_text, "", required=True), table.take("crashes", flag, True))
+    table.close()
+    return poison
+
+
+def _step(table: Table) -> StepSpec:
+    at_us = table.take("time", duration, 0, required=True)
+    command: Command | None = table.take("do", _command, None, required=True)
+    table.close()
+    return StepSpec(at_us, Mark(""), "") if command is None else StepSpec(at_us, command, text_of(command))
+
+
+def _command(value: object) -> Command:
+    try:
+        return parse(text(value))
+    except CommandError as error:
+        raise ReadError(error.message, error.suggestion) from None
+
+
+def _command_text(value: object) -> str:
+    """A command as journals write it: `kill broker 2` and `kill broker-2` are one."""
+    return text_of(_command(value))
+
+
+def _expectation(table: Table, line: int) -> ExpectationSpec:
+    that = table.take("that", filled_text, None)
+    event = table.take("event", filled_text, None)
+    if table.has("that") == table.has("event"):
+        table.wrong("event", "an expectation has either `that` or `event`")
+    expectation = ExpectationSpec(
+        that=that,
+        event=event,
+        where=_where(table.table("where")),
+        by_us=table.take("by", duration, None),
+        at_us=table.take("at", duration, None),
+        always=table.take("always", flag, False),
+        from_us=table.take("from", duration, None),
+        after=table.take("after", _command_text, None),
+        nth=table.take("nth", whole(1), 1),
+        to_us=table.take("to", duration, None),
+        count=table.take("count", whole(0), None),
+        line=line,
+    )
+    table.close()
+    if table.has("that") != table.has("event"):
+        _when(table, expectation)
+    return expectation
+
+
+def _where(table: Table) -> dict[str, Scalar]:
+    read = {key: table.take(key, scalar, None) for key in table.data}
+    return {key: value for key, value in read.items() if value is not None}
+
+
+_WINDOW = "`by`, `always = true` or an `event`"
+_GOES_WITH = {
+    "from": _WINDOW,
+    "after": _WINDOW,
+    "nth": _WINDOW,
+    "to": "`always = true` or an `event`",
+    "where": "an `event`",
+    "count": "an `event`",
+}
+"""What each key of a window or an event belongs to."""
+
+_MAY_HAVE = {"by": {"from", "after", "nth"}, "at": set[str](), "always": {"from", "after", "nth", "to"}}
+"""What each way of saying when a `that` must hold may have beside it."""
+
+
+def _when(table: Table, expectation: ExpectationSpec) -> None:
+    """An expectation says once when it must hold: `that` by, at or always; an `event` in a window."""
+    times = [key for key in _MAY_HAVE if table.has(key)]
+    allowed = {key for keys in _MAY_HAVE.values() for key in keys}
+    if expectation.event is not None:
+        allowed |= {"where", "count"}
+        for key in times:
+            if key != "by":
+                table.wrong(key, f"{key} does not go with an `event`")
+    elif len(times) != 1 or table.data.get("always") is False:
+        table.wrong(times[-1] if times else "that", "an expectation has one of `by`, `at` and `always = true`")
+    else:
+        allowed = _MAY_HAVE[times[0]]
+    for key, partner in _GOES_WITH.items():
+        if table.has(key) and key not in allowed:
+            here = "that" if key in ("where", "count") else times[0]
+            table.wrong(key, f"{key} does not go with `{here}`, only with {partner}")
+    _window(table, expectation, allowed)
+
+
+def _window(table: Table, expectation: ExpectationSpec, allowed: set[str]) -> None:
+    """A window begins once, and before it ends."""
+    if table.has("nth") and "nth" in allowed and not table.has("after"):
+        table.wrong("nth", "nth only goes with `after`: it says which of several")
+    if table.has("from") and table.has("after"):
+        table.wrong("after", "after: a window begins once, and `from` says when")
+    for key, end_us in (("by", expectation.by_us), ("to", expectation.to_us)):
+        if expectation.from_us is not None and end_us is not None and expectation.from_us > end_us:
+            table.wrong(key, f"{key}: it is before `from`")

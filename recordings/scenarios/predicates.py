@@ -1,0 +1,149 @@
+"""Questions about the view document, written in CEL: read once, asked many times.
+
+`recordings.cel` reads, checks and evaluates, within a budget. Here are the paths of the document that an expression
+names: only those are built, a name that cannot exist is found before the flight, and an answer can say what was there.
+Nothing is evaluated before the flight.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from cluster.config import LONGEST_WORD, brief, nearest
+from recordings.cel.evaluation import Program
+from recordings.cel.nodes import Macro, Node, children
+from recordings.cel.reading import ExpressionError, read
+from recordings.cel.types import NOUNS, MisfitError, Type, path_of, type_of
+from recordings.cel.values import STEPS, AbsentError, BudgetError, EvaluationError, kind_of
+from recordings.scenarios.document_schema import SHAPE, ByName, Possible, impossible, written
+
+_SHOWN_CHARACTERS = 160
+
+Path = tuple[str, ...]
+
+
+class PredicateError(ValueError):
+    """An expression that cannot be asked: the `reason`, and the nearest right words if there are any."""
+
+    def __init__(self, reason: str, suggestion: str | None = None) -> None:
+        reason = brief(reason)
+        suggestion = suggestion if suggestion is None or len(suggestion) <= LONGEST_WORD else None
+        self.reason, self.suggestion = reason, suggestion
+        super().__init__(f"{reason} (did you mean {suggestion}?)" if suggestion else reason)
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What an expression found: whether it holds, and the values of what it names, in words.
+
+    `over_budget`: the evaluation would have taken more steps than it may.
+    """
+
+    holds: bool
+    found: str
+    over_budget: bool = False
+
+
+class Predicate:
+    """A CEL expression over the view document that is true or false.
+
+    `needs`: the roots of the document that it names. Raises PredicateError for what is no CEL and for unknown roots
+    and fields; names of groups, members and so on, and types, are checked by `trouble_in`.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        try:
+            node = read(text)
+            self.paths = tuple(dict.fromkeys(_paths_of(node, text, frozenset())))
+            for path in self.paths:
+                trouble = impossible(path, None)
+                if trouble is not None:
+                    raise PredicateError(*trouble)
+        except ExpressionError as error:
+            raise PredicateError(error.reason, error.suggestion) from None
+        self._node, self._program = node, Program(node)
+        self.needs = frozenset(path[0] for path in self.paths)
+
+    def ask(self, document: Mapping[str, Any]) -> Answer:
+        """Whether it holds in this document. An absent key makes it false, and `found` names the key.
+
+        So does an evaluation that would take more than the budget.
+        """
+        try:
+            value = self._program.run(document)
+        except AbsentError as error:
+            return Answer(holds=False, found=self._found(document, only_absent=True) or f"{error} is absent")
+        except EvaluationError as error:
+            return Answer(holds=False, found="; ".join(filter(None, (str(error), self._found(document)))))
+        except BudgetError:
+            return Answer(holds=False, found=f"not evaluated: it takes more than {STEPS:,} steps", over_budget=True)
+        if not isinstance(value, bool):
+            return Answer(holds=False, found=f"it is {NOUNS[kind_of(value)]}, neither true nor false")
+        return Answer(holds=value, found=self._found(document))
+
+    def holds(self, document: Mapping[str, Any]) -> bool:
+        """Whether it holds in this document."""
+        return self.ask(document).holds
+
+    def trouble_in(self, possible: Possible) -> list[tuple[str, str | None]]:
+        """What is wrong with it in one scenario (impossible names, wrong types), each with a suggestion or None."""
+        troubles = [trouble for path in self.paths if (trouble := impossible(path, possible)) is not None]
+        if troubles:
+            return list(dict.fromkeys(troubles))
+        try:
+            kind = type_of(self._node, _type_at)
+        except MisfitError as error:
+            return [(str(error), None)]
+        return [] if kind in ("bool", "any") else [(f"it is {NOUNS[kind]}, neither true nor false", None)]
+
+    def _found(self, document: Mapping[str, Any], *, only_absent: bool = False) -> str:
+        values = []
+        for path in self.paths:
+            value: Any = document
+            for place, key in enumerate(path):
+                if not isinstance(value, Mapping) or key not in value:
+                    values.append(f"{written(path[: place + 1])} is absent")
+                    break
+                value = value[key]
+            else:
+                if not only_absent:
+                    values.append(f"{written(path)} = {_shown(value)}")
+        return ", ".join(dict.fromkeys(values))
+
+
+def _paths_of(node: Node, text: str, bound: frozenset[str]) -> list[Path]:
+    """Every path of the document that an expression names, as far as it is written out, in the order of the text."""
+    path = path_of(node, dict.fromkeys(bound))
+    if path is not None:
+        if path[0] not in SHAPE:
+            raise _unknown_root(text, path[0])
+        return [path]
+    if isinstance(node, Macro):
+        inner = bound | {node.variable}
+        below = [node.body] if node.where is None else [node.where, node.body]
+        return _paths_of(node.of, text, bound) + [path for each in below for path in _paths_of(each, text, inner)]
+    return [path for each in children(node) for path in _paths_of(each, text, bound)]
+
+
+def _type_at(path: Path) -> Type:
+    """The type of what stands at a path that exists in the document's shape."""
+    node: Any = SHAPE
+    for key in path:
+        node = node.node if isinstance(node, ByName) else node[key]
+    return "map" if isinstance(node, ByName) else kind_of(node)
+
+
+def _unknown_root(text: str, word: str) -> PredicateError:
+    """An unknown root; often it is the end of a name with a dash, which CEL reads as a subtraction."""
+    dashed = re.search(rf"(\w+)\.(\w+(?:-\w+)*-{word})\b", text)
+    if dashed is not None:
+        reason = f"{dashed[2]} is a subtraction; a name with a dash is written in brackets"
+        return PredicateError(reason, f'{dashed[1]}["{dashed[2]}"]')
+    return PredicateError(f"the view document has no {word}", nearest(word, SHAPE))
+
+
+def _shown(value: object) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"

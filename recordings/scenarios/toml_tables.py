@@ -1,0 +1,268 @@
+"""Reading a TOML table key by key, noting everything that is wrong instead of stopping at the first.
+
+A reader is a function from what TOML gave to the value wanted; it raises ReadError, or any ValueError with a reason.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from cluster.config import LONG_MAX, ConfigError, Scope, Value, coerce, nearest, parse_duration, parse_rate, parse_size
+from recordings.scenarios.toml_lines import Place
+
+T = TypeVar("T")
+
+Scalar = str | int | float | bool
+"""A single value, as TOML gives it."""
+
+
+class ReadError(ValueError):
+    """A value that cannot be read: why, and the nearest right word if there is one."""
+
+    def __init__(self, reason: str, suggestion: str | None = None) -> None:
+        super().__init__(reason)
+        self.suggestion = suggestion
+
+
+MOST_PROBLEMS = 50
+"""Errors of a file that are reported: a longer list helps no reader."""
+
+MOST_SHOWN = 80
+"""Characters of a value that an error shows."""
+
+
+class TooManyProblemsError(Exception):
+    """There is more wrong with a file than is worth reporting at once."""
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Something wrong at a place of the file: the reason, and the nearest right word if there is one."""
+
+    place: Place
+    reason: str
+    suggestion: str | None = None
+
+
+class Table:
+    """A TOML table that remembers which keys were asked for; `close()` reports the others as unknown."""
+
+    def __init__(self, data: Mapping[str, Any], place: Place, problems: list[Problem]) -> None:
+        self.data, self.place, self.problems = data, place, problems
+        self.known: list[str] = []
+
+    def wrong(self, key: str, reason: str, suggestion: str | None = None) -> None:
+        """Note a problem at a key, or at the table itself when the key is not there."""
+        place = (*self.place, key) if key in self.data else self.place
+        self.note(Problem(place, reason, suggestion))
+
+    def note(self, problem: Problem) -> None:
+        """Note a problem. Raises TooManyProblemsError when there are enough."""
+        self.problems.append(problem)
+        if len(self.problems) >= MOST_PROBLEMS:
+            raise TooManyProblemsError
+
+    def has(self, key: str) -> bool:
+        """Whether the file says anything at this key."""
+        return key in self.data
+
+    def take(self, key: str, read: Callable[[Any], T], default: T, *, required: bool = False) -> T:
+        """The value at a key, read; the default when it is absent or wrong (which is noted)."""
+        self.known.append(key)
+        if key not in self.data:
+            if required:
+                self.wrong(key, f"{key} is missing")
+            return default
+        try:
+            return read(self.data[key])
+        except ReadError as error:
+            self.wrong(key, f"{key}: {error}", error.suggestion)
+        except ValueError as error:
+            self.wrong(key, f"{key}: {error}")
+        return default
+
+    def table(self, key: str) -> "Table":
+        """The table at a key; an empty one when it is absent or no table."""
+        return Table(self.take(key, mapping, {}), (*self.place, key), self.problems)
+
+    def tables(self, key: str) -> list["Table"]:
+        """The tables of an array at a key (`[[topic]]`)."""
+        self.known.append(key)
+        found = self.data.get(key, [])
+        if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+            self.wrong(key, f"{key} is written as [[{key}]]" if "." not in key else f"{key} is a list of tables")
+            return []
+        return [Table(each, (*self.place, key, index), self.problems) for index, each in enumerate(found)]
+
+    def config(self, scope: Scope) -> dict[str, Value]:
+        """The `config` table: Kafka's keys, quoted or not, each value in its own type and unit."""
+        self.known.append("config")
+        found = self.data.get("config", {})
+        if not isinstance(found, dict):
+            self.wrong("config", f"config: {shown(found)} is not a table")
+            return {}
+        values: dict[str, Value] = {}
+        for place, name, raw in _flat(found, (*self.place, "config")):
+            try:
+                values[name] = coerce(scope, name, raw)
+            except ConfigError as error:
+                self.note(Problem(place, error.reason, error.suggestion))
+        return values
+
+    def close(self, elsewhere: "Table | None" = None, place: str = "") -> None:
+        """Report every key that was not asked for; for one of `elsewhere` the place where it belongs."""
+        known = set(self.known)
+        belongs = () if elsewhere is None else elsewhere.known
+        for key in self.data:
+            if key in known:
+                continue
+            if key in belongs:
+                self.wrong(key, f"{key} belongs {place}")
+            else:
+                self.wrong(key, f"unknown key {cut(key)}", nearest(key, self.known))
+
+
+def _flat(table: Mapping[str, Any], place: Place, prefix: str = "") -> list[tuple[Place, str, object]]:
+    """Kafka's keys hold dots, and unquoted TOML makes tables of them: `a.b = 1` is the key `a.b` all the same."""
+    flat: list[tuple[Place, str, object]] = []
+    for key, value in table.items():
+        here = (*place, key)
+        flat += _flat(value, here, f"{prefix}{key}.") if isinstance(value, dict) else [(here, prefix + key, value)]
+    return flat
+
+
+def shown(value: object) -> str:
+    """A TOML value as a person wrote it, if it is not too long."""
+    return str(value).lower() if isinstance(value, bool) else cut(repr(value))
+
+
+def cut(text: str) -> str:
+    """A text as an error shows it: of a long one its beginning."""
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+
+
+def text(value: object) -> str:
+    """A string."""
+    if not isinstance(value, str):
+        raise ReadError(f"{shown(value)} is not text")
+    return value
+
+
+def filled_text(value: object) -> str:
+    """A string with something in it, without blanks around it."""
+    written = text(value).strip()
+    if not written:
+        raise ReadError("it is empty")
+    return written
+
+
+def flag(value: object) -> bool:
+    """`true` or `false`."""
+    if not isinstance(value, bool):
+        raise ReadError(f"{shown(value)} is neither true nor false")
+    return value
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """A table."""
+    if not isinstance(value, dict):
+        raise ReadError(f"{shown(value)} is not a table")
+    return value
+
+
+def whole(low: int, high: int = LONG_MAX) -> Callable[[object], int]:
+    """A whole number within bounds."""
+
+    def read(value: object) -> int:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ReadError(f"{shown(value)} is not a whole number")
+        if value < low:
+            raise ReadError(f"{shown(value)} is below {low}")
+        if value > high:
+            raise ReadError(f"{shown(value)} is above {high}")
+        return value
+
+    return read
+
+
+def number(low: float, high: float) -> Callable[[object], float]:
+    """A number within bounds."""
+
+    def read(value: object) -> float:
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            raise ReadError(f"{shown(value)} is not a number")
+        if not value >= low:
+            raise ReadError(f"{shown(value)} is below {low:g}")
+        if not value <= high:
+            raise ReadError(f"{shown(value)} is above {high:g}")
+        return float(value)
+
+    return read
+
+
+def duration(value: object) -> int:
+    """A duration in µs."""
+    return parse_duration(_quoted(value, "30s"))
+
+
+def size(value: object) -> int:
+    """A size in bytes."""
+    return parse_size(_quoted(value, "1KiB"))
+
+
+def rate(value: object) -> float:
+    """A rate in records a second."""
+    return parse_rate(_quoted(value, "200/s"))
+
+
+def positive_rate(value: object) -> float:
+    """A rate above 0, in records a second."""
+    per_second = rate(value)
+    if per_second <= 0:
+        raise ReadError("a rate is above 0")
+    return per_second
+
+
+def scalar(value: object) -> Scalar:
+    """A single value of any type."""
+    if not isinstance(value, str | int | float | bool):
+        raise ReadError(f"{shown(value)} is not a single value")
+    return value
+
+
+def _quoted(value: object, example: str) -> str:
+    if not isinstance(value, str):
+        raise ReadError(f'{shown(value)} needs a unit and quotation marks: "{example}"')
+    return value
+
+
+def one_of(*choices: str) -> Callable[[object], Any]:
+    """One word of a few."""
+
+    def read(value: object) -> str:
+        if value not in choices:
+            suggestion = nearest(value, choices) if isinstance(value, str) else None
+            raise ReadError(f"{shown(value)} is none of {', '.join(choices)}", suggestion)
+        return str(value)
+
+    return read
+
+
+def words(value: object) -> tuple[str, ...]:
+    """A list of strings, each once."""
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ReadError(f"{shown(value)} is not a list of names")
+    seen = set()
+    for each in value:
+        if each in seen:
+            raise ReadError(f"{cut(each)} stands there twice")
+        seen.add(each)
+    return tuple(value)
+
+
+def filled_words(value: object) -> tuple[str, ...]:
+    """A list of strings, at least one."""
+    found = words(value)
+    if not found:
+        raise ReadError("the list is empty")
+    return found

@@ -1,0 +1,338 @@
+"""What must fit together in a scenario: names, numbers against each other, commands, expectations, what is not built.
+
+Each check yields problems at places of the file, so that a spec changed by settings is held to the same rules.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
+
+import msgspec
+
+from cluster.commands import AddPartitions, CommandError, Scale, Set, check
+from cluster.config import LONG_MAX, Value, cross_errors, defaults, format_duration, nearest, refused_config
+from cluster.events import EVENT_KINDS
+from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES, RECORD_OVERHEAD_BYTES
+from cluster.spec import (
+    LONGEST_FLIGHT_US,
+    MOST_BATCHES,
+    MOST_BROKERS,
+    MOST_GROUPS,
+    MOST_KEYS,
+    MOST_MEMBERS,
+    MOST_PARTITIONS,
+    MOST_PRODUCERS,
+    MOST_RECORDS_PER_SECOND,
+    ExpectationSpec,
+    GroupSpec,
+    ProducerSpec,
+    ScenarioSpec,
+    why_not,
+)
+from recordings.scenarios import custom_assignors as own_assignors
+from recordings.scenarios.document_schema import Possible
+from recordings.scenarios.predicates import Predicate, PredicateError
+from recordings.scenarios.toml_lines import Place
+from recordings.scenarios.toml_tables import Problem, Scalar, shown
+
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_SCALARS = {int: "a whole number", bool: "true or false", str: "text"}
+_RESERVED = re.compile(r"cluster|broker(-[0-9]+)?|\.\.?|__consumer_offsets|__transaction_state")
+
+
+def check_scenario(spec: ScenarioSpec) -> Iterator[Problem]:
+    """Every problem of a spec whose values are each right alone; of one that is too large, only that."""
+    too_large = list(_sizes(spec))
+    yield from too_large
+    if too_large:  # looking at the rest would take the memory that this is about
+        return
+    yield from _names(spec)
+    yield from _cluster(spec)
+    for index, producer in enumerate(spec.producers):
+        yield from _producer(spec, producer, ("producer", index))
+    for index, group in enumerate(spec.groups):
+        yield from _group(spec, group, ("group", index))
+    yield from _steps(spec)
+    possible = Possible(spec)
+    for index, expectation in enumerate(spec.expectations):
+        yield from _expectation(spec, possible, expectation, ("expect", index))
+
+
+def _sizes(spec: ScenarioSpec) -> Iterator[Problem]:
+    """A slip of the finger must not eat the machine."""
+    partitions, partitions_place = _most(
+        {topic.name: topic.partitions for topic in spec.topics},
+        "topic",
+        "partitions",
+        [step.command if isinstance(step.command, AddPartitions) else None for step in spec.steps],
+    )
+    members, members_place = _most(
+        {group.name: group.members for group in spec.groups},
+        "group",
+        "members",
+        [step.command if isinstance(step.command, Scale) else None for step in spec.steps],
+    )
+    instances = sum(producer.count for producer in spec.producers)
+    largest = max(range(len(spec.producers)), key=lambda index: spec.producers[index].count, default=0)
+    for what, found, most, place in (
+        ("brokers", len(spec.brokers), MOST_BROKERS, ("cluster", "brokers")),
+        ("partitions", partitions, MOST_PARTITIONS, partitions_place),
+        ("groups", len(spec.groups), MOST_GROUPS, ("group", len(spec.groups) - 1)),
+        ("members", members, MOST_MEMBERS, members_place),
+        ("producers", instances, MOST_PRODUCERS, ("producer", largest, "count")),
+    ):
+        if found > most:
+            yield Problem(place, f"{what}: {found:,} are more than this machine is asked to bear: at most {most:,}")
+    for index, producer in enumerate(spec.producers):
+        if producer.keys.distinct > MOST_KEYS:
+            reason = f"keys: {producer.keys.distinct:,} distinct ones are too many: at most {MOST_KEYS:,}"
+            yield Problem(("producer", index, "keys", "distinct"), reason)
+    if instances <= MOST_PRODUCERS:
+        yield from _loads(spec)
+    if spec.until_us > LONGEST_FLIGHT_US and spec.until_us != LONG_MAX:
+        yield Problem(("until",), f"until: a flight lasts at most {format_duration(LONGEST_FLIGHT_US)}")
+
+
+def _loads(spec: ScenarioSpec) -> Iterator[Problem]:
+    """Rates that no machine simulates, and buffers that would hold what it cannot."""
+    rates = [
+        max([producer.rate_per_second, *(rate for _, rate in producer.arrivals.profile)]) for producer in spec.producers
+    ]
+    total = sum(rate * producer.count for rate, producer in zip(rates, spec.producers, strict=True))
+    if total > MOST_RECORDS_PER_SECOND:
+        place: Place = ("producer", max(range(len(rates)), key=lambda at: rates[at] * spec.producers[at].count), "rate")
+        reason = f"rate: all producers together send {total:,.0f} records/s: at most {MOST_RECORDS_PER_SECOND:,}"
+        yield Problem(place, reason)
+    for index, (rate, producer) in enumerate(zip(rates, spec.producers, strict=True)):
+        config = defaults("producer") | producer.config
+        memory, batch = cast(int, config["buffer.memory"]), cast(int, config["batch.size"])
+        reserve = max(batch, RECORD_BATCH_OVERHEAD_BYTES + RECORD_OVERHEAD_BYTES + producer.size_bytes)
+        waiting = min(memory // reserve, rate * min(spec.until_us, LONGEST_FLIGHT_US) / 1_000_000)
+        if waiting > MOST_BATCHES:
+            reason = (
+                f"buffer.memory: {waiting:,.0f} batches of {reserve} bytes can wait in it: at most {MOST_BATCHES:,}"
+            )
+            yield Problem(("producer", index, "config", "buffer.memory"), reason, str(MOST_BATCHES * reserve))
+
+
+def _most(
+    declared: dict[str, int], table: str, field: str, grows: Sequence[Scale | AddPartitions | None]
+) -> tuple[int, Place]:
+    """How many there can be of all of them together, and where the file says so most loudly."""
+    counts = list(declared.values())
+    place: Place = (table, max(range(len(counts)), key=counts.__getitem__, default=0), field)
+    for index, command in enumerate(grows):
+        if command is not None:
+            name = command.group if isinstance(command, Scale) else command.topic
+            if command.to > declared.get(name, 0):
+                if command.to > max(declared.values(), default=0):
+                    place = ("at", index, "do")
+                declared[name] = command.to
+    return sum(declared.values()), place
+
+
+def _names(spec: ScenarioSpec) -> Iterator[Problem]:
+    declared: dict[str, str] = {}
+    instances = {name: group.name for group in spec.groups for name in group.instances()}
+    instances |= {name: producer.name for producer in spec.producers for name in producer.instances()}
+    kinds = {
+        "topic": [topic.name for topic in spec.topics],
+        "producer": [producer.name for producer in spec.producers],
+        "group": [group.name for group in spec.groups],
+    }
+    for kind, names in kinds.items():
+        for index, name in enumerate(names):
+            place = (kind, index, "name")
+            if not name:
+                continue
+            if not _NAME.fullmatch(name):
+                yield Problem(place, f"name: {name!r} has other characters than letters, digits, `.`, `_` and `-`")
+            elif _RESERVED.fullmatch(name):
+                yield Problem(place, f"name: {name} means something else")
+            elif name in declared:
+                yield Problem(place, f"name: {name} is already the name of a {declared[name]}")
+            elif name in instances:
+                yield Problem(place, f"name: {name} is already an instance of {instances[name]}")
+            declared.setdefault(name, kind)
+
+
+def _cluster(spec: ScenarioSpec) -> Iterator[Problem]:
+    reasons = []
+    for error in cross_errors("broker", spec.config):
+        reasons.append(error.reason)
+        yield Problem(("cluster", "config", error.key), error.reason)
+    for broker in spec.brokers:
+        for error in cross_errors("broker", spec.config | broker.config):
+            if error.reason not in reasons:
+                yield Problem(("cluster", "brokers"), f"{broker.name}: {error.reason}")
+        yield from _refused_config(broker.config, ("cluster", "brokers"))
+    yield from _refused_config(spec.config, ("cluster", "config"))
+    for index, topic in enumerate(spec.topics):
+        yield from _refused_config(topic.config, ("topic", index, "config"))
+        if topic.replication > len(spec.brokers):
+            reason = f"replication: {topic.replication} replicas need as many brokers, there are {len(spec.brokers)}"
+            yield Problem(("topic", index, "replication"), reason)
+    processes = spec.names().processes()
+    for index, link in enumerate(spec.network.links):
+        for end, name in enumerate(link.between):
+            if name and name not in processes:
+                place: Place = ("network", "links", index, "between", end)
+                yield Problem(place, f"no broker, member or producer is named {name}", nearest(name, processes))
+
+
+def _topics(spec: ScenarioSpec, topics: tuple[str, ...], place: Place) -> Iterator[Problem]:
+    declared = [topic.name for topic in spec.topics]
+    for index, topic in enumerate(topics):
+        if topic not in declared:
+            yield Problem((*place, index), f"no topic is named {topic}", nearest(topic, declared))
+
+
+def _producer(spec: ScenarioSpec, producer: ProducerSpec, place: Place) -> Iterator[Problem]:
+    yield from _topics(spec, producer.topics, (*place, "topics"))
+    misfits = cross_errors("producer", producer.config)
+    for error in misfits:
+        yield Problem((*place, "config", error.key), error.reason)
+    yield from _refused_config(producer.config, (*place, "config"))
+    if producer.transactions is not None and not misfits and not producer.producer_config()["enable.idempotence"]:
+        reason = "transactions need enable.idempotence (and so acks=all, and retries above 0)"
+        yield Problem((*place, "transactions"), reason)
+
+
+def _group(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Problem]:
+    yield from _topics(spec, group.topics, (*place, "topics"))
+    members = spec.names().groups.get(group.name, ())
+    for member, topics in group.subscriptions.items():
+        if member not in members:
+            reason = f"subscriptions: {group.name} has no member {member}"
+            yield Problem((*place, "subscriptions", member), reason, nearest(member, members))
+        yield from _topics(spec, topics, (*place, "subscriptions", member))
+    missing = [member for member in members if not group.topics_of(member)]
+    if missing and group.subscriptions:
+        yield Problem((*place, "subscriptions"), f"subscriptions: {missing[0]} has none, and the group has no topics")
+    for error in cross_errors("consumer", group.config):
+        yield Problem((*place, "config", error.key), error.reason)
+    yield from _refused_config(group.config, (*place, "config"))
+    for index, assignor in enumerate(group.assignors):
+        unloadable = own_assignors.trouble(assignor)
+        if unloadable is not None:
+            yield Problem((*place, "assignors", index), f"assignors: {unloadable}")
+    if group.static and group.config.get("group.instance.id") is not None:
+        yield Problem((*place, "static"), "static: group.instance.id in config says another id than the member's name")
+    yield from _application(spec, group, (*place, "application"))
+
+
+def _application(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Problem]:
+    application = group.application
+    if application.poison is not None and application.poison.key:
+        yield from _refused(_no_such_key(spec, application.poison.key), (*place, "poison"))
+    topics = [topic.name for topic in spec.topics]
+    if application.writes is not None and application.writes not in topics:
+        reason = f"writes: no topic is named {application.writes}"
+        yield Problem((*place, "writes"), reason, nearest(application.writes, topics))
+    elif application.writes in (*group.topics, *(topic for mine in group.subscriptions.values() for topic in mine)):
+        yield Problem((*place, "writes"), f"writes: {group.name} reads {application.writes} itself, without an end")
+
+
+def _no_such_key(spec: ScenarioSpec, key: str) -> str | None:
+    """Why no record can have a key, in words; None when one can."""
+    if not (key.isascii() and key.isdigit() and len(key) <= len(str(MOST_KEYS))):
+        return f"poison: no record has the key {key}: keys are the numbers 0 … distinct - 1"
+    distinct = [producer.keys.distinct for producer in spec.producers if producer.keys.kind != "none"]
+    if not distinct:
+        return f"poison: no record has the key {key}: no producer has `keys`"
+    if int(key) >= max(distinct):
+        return f"poison: no record has the key {key}: the highest is {max(distinct) - 1} (`distinct`)"
+    return None
+
+
+def _refused_config(config: Mapping[str, Value], place: Place) -> Iterator[Problem]:
+    for name, value in config.items():
+        yield from _refused(refused_config(name, value), (*place, name))
+
+
+def _refused(reason: str | None, place: Place) -> Iterator[Problem]:
+    if reason is not None:
+        yield Problem(place, reason)
+
+
+def _steps(spec: ScenarioSpec) -> Iterator[Problem]:
+    names = spec.names()
+    for index, step in enumerate(spec.steps):
+        if step.at_us > spec.until_us:
+            yield Problem(("at", index, "time"), "time: it is after the end of the flight (`until`)")
+        try:
+            check(step.command, names)
+        except CommandError as error:
+            yield Problem(("at", index, "do"), f"do: {error.message}", error.suggestion)
+            continue
+        if isinstance(step.command, Set):
+            reason = why_not(spec, step.command.scope, step.command.key, step.command.value)
+            if reason is not None:
+                yield Problem(("at", index, "do"), f"do: {reason}")
+
+
+def _expectation(
+    spec: ScenarioSpec, possible: Possible, expectation: ExpectationSpec, place: Place
+) -> Iterator[Problem]:
+    instants = {"at": expectation.at_us, "from": expectation.from_us}
+    yield from _after_the_end(spec, instants, place)
+    if expectation.after is not None:
+        yield from _after(spec, expectation, expectation.after, place)
+    if expectation.that is not None:
+        try:
+            troubles = Predicate(expectation.that).trouble_in(possible)
+        except PredicateError as error:
+            troubles = [(error.reason, error.suggestion)]
+        for reason, suggestion in troubles:
+            yield Problem((*place, "that"), f"that: {reason}", suggestion)
+    if expectation.event is not None:
+        yield from _event(expectation.event, expectation.where, place)
+
+
+def check_deadlines(spec: ScenarioSpec) -> Iterator[Problem]:
+    """Expectations that could never fail: a mistake in a file, but earlier versions flew and recorded them."""
+    for index, expectation in enumerate(spec.expectations):
+        place: Place = ("expect", index)
+        instants = {"by": expectation.by_us}
+        if expectation.event is not None and expectation.count is None:
+            instants["to"] = expectation.to_us
+        yield from _after_the_end(spec, instants, place)
+        if expectation.event is not None and expectation.by_us is not None and expectation.to_us is not None:
+            yield Problem((*place, "to"), "to: a window ends once, and `by` says when")
+
+
+def _after_the_end(spec: ScenarioSpec, instants: Mapping[str, int | None], place: Place) -> Iterator[Problem]:
+    for key, instant in instants.items():
+        if instant is not None and instant > spec.until_us:
+            yield Problem((*place, key), f"{key}: it is after the end of the flight (`until`)")
+
+
+def _after(spec: ScenarioSpec, expectation: ExpectationSpec, after: str, place: Place) -> Iterator[Problem]:
+    """A window can only begin with a step of the file: with any other command its sentence would never be judged."""
+    given_us = spec.given_us(after)
+    if not given_us:
+        if all(step.text for step in spec.steps):  # one without could not be read, and may be the one that is meant
+            suggestion = nearest(after, dict.fromkeys(step.text for step in spec.steps))
+            yield Problem((*place, "after"), f"after: no [[at]] step gives `{after}`", suggestion)
+    elif len(given_us) < expectation.nth:
+        times = "once" if len(given_us) == 1 else f"{len(given_us)} times"
+        yield Problem((*place, "nth"), f"nth: the [[at]] steps give `{after}` {times}, not {expectation.nth} times")
+    else:
+        began_us = given_us[expectation.nth - 1]
+        for key, end_us in (("by", expectation.by_us), ("to", expectation.to_us)):
+            if end_us is not None and end_us < began_us:
+                yield Problem((*place, key), f"{key}: it is before `{after}` at {format_duration(began_us)}")
+
+
+def _event(kind: str, where: Mapping[str, Scalar], place: Place) -> Iterator[Problem]:
+    event = EVENT_KINDS.get(kind)
+    if event is None:
+        yield Problem((*place, "event"), f"no event is named {kind}", nearest(kind, EVENT_KINDS))
+        return
+    types = {field.name: field.type for field in msgspec.structs.fields(event)}
+    for field, wanted in where.items():
+        there: Place = (*place, "where", field)
+        if field not in types:
+            yield Problem(there, f"where: {kind} has no {field}", nearest(field, types))
+        elif types[field] in _SCALARS and types[field] is not type(wanted):
+            yield Problem(there, f"where: {field} is {_SCALARS[types[field]]}, not {shown(wanted)}")

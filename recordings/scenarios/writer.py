@@ -1,0 +1,199 @@
+"""A ScenarioSpec as a scenario file, which `recordings.scenarios.loader` reads back; defaults are left out."""
+
+import json
+from collections.abc import Iterator, Mapping
+
+from cluster.config import DEFAULT_ASSIGNORS, format_duration, format_rate, format_size
+from cluster.spec import (
+    START_JITTER_US,
+    STARTUP_US,
+    ApplicationSpec,
+    ArrivalsSpec,
+    ExpectationSpec,
+    GroupSpec,
+    KeysSpec,
+    NetworkSpec,
+    ProducerSpec,
+    ScenarioSpec,
+    TransactionsSpec,
+)
+
+Row = tuple[str, object, object]
+"""A key, its value, and the value that need not be written."""
+
+
+def write_scenario(spec: ScenarioSpec) -> str:
+    """The text of a scenario file. Configuration of single brokers has no place in a file and is refused."""
+    assert not any(broker.config for broker in spec.brokers), "a file cannot say this"
+    numbered = [broker.id for broker in spec.brokers] == list(range(1, len(spec.brokers) + 1))
+    plain = numbered and not any(broker.rack for broker in spec.brokers)
+    racks = [_kept([("id", each.id, None), ("rack", each.rack, None)]) for each in spec.brokers]
+    tables: list[str] = [
+        _lines(
+            [
+                ("title", spec.title, None),
+                ("module", spec.module, "other"),
+                ("lesson", spec.lesson, ""),
+                ("seed", spec.seed, 1),
+                ("until", _duration(spec.until_us), "5m"),
+                ("buggify", spec.buggify, False),
+                ("start_jitter", _duration(spec.start_jitter_us), format_duration(START_JITTER_US)),
+            ]
+        ),
+        "[cluster]\n"
+        + _lines(
+            [
+                ("brokers", len(spec.brokers) if plain else racks, None),
+                ("startup", _duration(spec.startup_us), format_duration(STARTUP_US)),
+                ("config", spec.config, {}),
+            ]
+        ),
+        _network(spec.network),
+    ]
+    for topic in spec.topics:
+        rows: list[Row] = [
+            ("name", topic.name, None),
+            ("partitions", topic.partitions, 1),
+            ("replication", topic.replication, min(3, len(spec.brokers))),
+            ("config", topic.config, {}),
+        ]
+        tables.append("[[topic]]\n" + _lines(rows))
+    tables += ["[[producer]]\n" + _lines(_producer(producer)) for producer in spec.producers]
+    tables += [_group(group) for group in spec.groups]
+    for step in spec.steps:
+        tables.append("[[at]]\n" + _lines([("time", _duration(step.at_us), None), ("do", step.text, None)]))
+    tables += ["[[expect]]\n" + _lines(_expectation(each)) for each in spec.expectations]
+    return "\n".join(table for table in tables if table)
+
+
+def _network(network: NetworkSpec) -> str:
+    links = [{"between": list(link.between), "latency": _duration(link.latency_us)} for link in network.links]
+    rows: list[Row] = [
+        ("latency", _duration(network.latency_us), "1ms"),
+        ("jitter", network.jitter, 0.2),
+        ("links", links, []),
+    ]
+    lines = _lines(rows)
+    return "[network]\n" + lines if lines else ""
+
+
+def _producer(producer: ProducerSpec) -> list[Row]:
+    return [
+        ("name", producer.name, None),
+        ("topics", list(producer.topics), None),
+        ("count", producer.count, 1),
+        ("rate", format_rate(producer.rate_per_second), "10/s"),
+        ("limit", producer.limit, None),
+        ("arrivals", _arrivals(producer.arrivals), "steady"),
+        ("keys", _keys(producer.keys), None),
+        ("size", format_size(producer.size_bytes), "1KiB"),
+        ("start", _duration(producer.start_us), "0s"),
+        ("config", producer.config, {}),
+        ("transactions", _transactions(producer.transactions), None),
+    ]
+
+
+def _arrivals(arrivals: ArrivalsSpec) -> object:
+    if arrivals.kind != "profile":
+        return arrivals.kind
+    return [[_duration(at_us), format_rate(rate)] for at_us, rate in arrivals.profile]
+
+
+def _keys(keys: KeysSpec) -> dict[str, object] | None:
+    if keys == KeysSpec():
+        return None
+    rows: list[Row] = [
+        ("kind", keys.kind, None),
+        ("distinct", keys.distinct, 1_000),
+        ("exponent", keys.exponent, 1.0),
+        ("share", keys.share, 0.5),
+    ]
+    return _kept(rows)
+
+
+def _transactions(transactions: TransactionsSpec | None) -> dict[str, object] | None:
+    if transactions is None:
+        return None
+    rows: list[Row] = [
+        ("id", transactions.id, None),
+        ("records", transactions.records, 100),
+        ("abort", transactions.abort, 0.0),
+        ("on_abort", transactions.on_abort, "drop"),
+    ]
+    return _kept(rows)
+
+
+def _group(group: GroupSpec) -> str:
+    rows: list[Row] = [
+        ("name", group.name, None),
+        ("topics", list(group.topics), []),
+        ("subscriptions", {member: list(topics) for member, topics in group.subscriptions.items()}, {}),
+        ("members", group.members, 1),
+        ("stagger", _duration(group.stagger_us), "0s"),
+        ("start", _duration(group.start_us), "0s"),
+        ("static", group.static, False),
+        ("assignors", list(group.assignors), list(DEFAULT_ASSIGNORS)),
+        ("config", group.config, {}),
+    ]
+    application = _lines(_application(group.application))
+    return "[[group]]\n" + _lines(rows) + ("[group.application]\n" + application if application else "")
+
+
+def _application(application: ApplicationSpec) -> list[Row]:
+    poison, restart_us = application.poison, application.restart_after_us
+    return [
+        ("per_record", _duration(application.per_record_us), "0s"),
+        ("jitter", application.jitter, 0.0),
+        ("commit", application.commit, "auto"),
+        ("writes", application.writes, None),
+        ("sink", application.sink, None),
+        ("poison", None if poison is None else {"key": poison.key, "crashes": poison.crashes}, None),
+        ("restart_after", None if restart_us is None else _duration(restart_us), None),
+    ]
+
+
+def _expectation(expectation: ExpectationSpec) -> list[Row]:
+    instants = {"by": expectation.by_us, "at": expectation.at_us}
+    window = {"from": expectation.from_us, "to": expectation.to_us}
+    return [
+        ("that", expectation.that, None),
+        ("event", expectation.event, None),
+        *((key, None if at_us is None else _duration(at_us), None) for key, at_us in instants.items()),
+        ("always", expectation.always, False),
+        *((key, None if at_us is None else _duration(at_us), None) for key, at_us in window.items()),
+        ("after", expectation.after, None),
+        ("nth", expectation.nth, 1),
+        ("where", expectation.where, {}),
+        ("count", expectation.count, None),
+    ]
+
+
+def _duration(us: int) -> str:
+    return format_duration(us)
+
+
+def _kept(rows: list[Row]) -> dict[str, object]:
+    return {key: value for key, value, default in rows if value is not None and value != default}
+
+
+def _lines(rows: list[Row]) -> str:
+    return "".join(f"{key} = {_value(value)}\n" for key, value in _kept(rows).items())
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(_pairs(value)) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_value(each) for each in value) + "]"
+    assert isinstance(value, int | float), f"{value!r} has no form in a scenario file"
+    return repr(value)
+
+
+def _pairs(table: Mapping[str, object]) -> Iterator[str]:
+    for key, value in table.items():
+        bare = key.replace("_", "a").isalnum() and key.isascii()
+        yield f"{key if bare else json.dumps(key)} = {_value(value)}"

@@ -1,0 +1,62 @@
+"""The text of a rebalance's case file: cause, participants, phases, cost, end."""
+
+from collections.abc import Iterator
+
+from recordings.spark.charts import phases
+from recordings.spark.formatting import duration, exact_clock, many, partition_time
+from recordings.spark.report_model import Rebalance
+from recordings.spark.verdict import cause_in_words
+
+
+def story(rebalance: Rebalance) -> str:
+    """Why it began, which member it waited for, what it changed and what it cost."""
+    return " ".join(_sentences(rebalance))
+
+
+def _sentences(rebalance: Rebalance) -> Iterator[str]:
+    yield f"At {exact_clock(rebalance.started_us)} {cause_in_words(rebalance)}{_beginning(rebalance)}."
+    if rebalance.orphaned_partition_us:
+        waited = partition_time(rebalance.orphaned_partitions, rebalance.orphaned_partition_us)
+        yield f"Before the rebalance began, {waited} had no owner."
+    yield from _barrier(rebalance)
+    yield from _costs(rebalance)
+    yield from _ending(rebalance)
+
+
+def _beginning(rebalance: Rebalance) -> str:
+    if rebalance.initial:
+        return ", and the group was Empty: the join barrier stays open for group.initial.rebalance.delay.ms"
+    return ", and the group began to rebalance"
+
+
+def _barrier(rebalance: Rebalance) -> Iterator[str]:
+    if rebalance.closed_us is not None and rebalance.waited_for:
+        alone = rebalance.members == 1 or rebalance.initial
+        last = "" if alone else f"; {rebalance.waited_for} joined last, after {duration(rebalance.waited_us)}"
+        members = many(rebalance.members or 0, "member")
+        yield f"Generation {rebalance.generation} has {members}{last}."
+    spent = [f"{what} {duration(until - start)}" for start, until, what in phases(rebalance)]
+    if spent:
+        yield f"Phases: {' · '.join(spent)}."
+    if rebalance.barriers > 1:
+        yield f"The join barrier reopened: it took {rebalance.barriers} attempts to complete."
+
+
+def _costs(rebalance: Rebalance) -> Iterator[str]:
+    if rebalance.moved:
+        yield f"{many(rebalance.moved, 'partition')} moved to another member."
+    if rebalance.stopped_partition_us:
+        stopped = partition_time(rebalance.stopped_partitions, rebalance.stopped_partition_us)
+        paused = duration(rebalance.stopped_member_us)
+        yield f"During the rebalance {stopped} had no owner; members paused for {paused} in all."
+    if rebalance.reread:
+        yield f"{many(rebalance.reread, 'record')} were re-read: their offsets had not been committed."
+
+
+def _ending(rebalance: Rebalance) -> Iterator[str]:
+    if rebalance.ends == "Empty":
+        yield "No member was left: the group became Empty."
+    elif rebalance.ends == "coordinator moved":
+        yield "It did not complete: the coordinator moved, and members rejoined at the new one."
+    elif rebalance.ends == "unfinished":
+        yield "It had not completed when the flight ended."

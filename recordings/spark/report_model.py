@@ -1,0 +1,390 @@
+"""What `report.json` holds: the structs are its documentation, and `docs/report.md` is written from them.
+
+Instants and durations are whole microseconds of virtual time (`_us`), `second` a whole virtual second; lag is counted
+in records. Every number is derived from the events of the flight, none from what the simulator believes.
+
+    python -m recordings.spark.report_model docs/report.md     # writes the documentation
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_origin
+
+import msgspec
+
+FORMAT = 1
+
+FATES = (
+    "acknowledged", "delivered", "lost", "unread", "skipped", "delivered_unacknowledged", "delivered_then_lost",
+)  # fmt: skip
+"""What becomes of a group's records."""
+
+# What the file holds of things that may be many: lists say so where they are cut.
+POINTS = 600  # of a series
+CELLS = 120  # of a heat map's row
+HEAT_ROWS = 40  # partitions of a group
+WORST = 10  # partitions of a group
+ATTENDED = 200  # rebalances of a flight with their members: those that took longest
+
+
+class Series(msgspec.Struct, frozen=True, kw_only=True):
+    """A group's lag over the flight: point n is the highest of the seconds from n × `seconds_per_point` on."""
+
+    seconds_per_point: int
+    lag: list[int]
+    time_lag_us: list[int]
+
+
+class Heat(msgspec.Struct, frozen=True, kw_only=True):
+    """The lag of single partitions: row n is `partitions[n]`, its cells as in a series. The worst ones, if many."""
+
+    seconds_per_cell: int
+    partitions: list[str]
+    rows: list[list[int]]
+
+
+class LagMeasures(msgspec.Struct, frozen=True, kw_only=True):
+    """Measures over all seconds of the flight; percentiles are interpolated, a peak's second is its first.
+
+    `lag_area` is in record seconds: ten records behind for a minute are 600.
+    """
+
+    lag_p50: float
+    lag_p95: float
+    lag_p99: float
+    lag_peak: int
+    lag_peak_second: int
+    lag_area: int
+    lag_end: int
+    time_lag_p50_us: float
+    time_lag_p95_us: float
+    time_lag_p99_us: float
+    time_lag_peak_us: int
+    time_lag_peak_second: int
+
+
+class PartitionLag(LagMeasures, frozen=True, kw_only=True):
+    """One of the partitions in which a group was furthest behind."""
+
+    partition: str
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """A consumer group: what it read, how far it was behind, what its rebalances cost.
+
+    `produced`, `acked` and `appended` are of the topics that it ever subscribed to. Each of their `acknowledged`
+    records is `delivered` (finished at least once), `lost` (never finished and never to be), `skipped` (before its
+    first position, or deleted before it came) or `unread`; a group that reads committed data leaves out aborted ones.
+    `delivered_unacknowledged` and `delivered_then_lost` stand beside that sum; `duplicated`: finished once more.
+    [delivery.md](delivery.md) has the definitions. `rebalances`: completed join barriers after the first one;
+    `rebalances_ended`: rebalances that came to an end (several barriers in a row are one), without the one that started
+    the group. `stopped_partition_us`: partitions without an owner, from the beginning of a rebalance on;
+    `orphaned_partition_us`: before it began; `unowned_at_end_us`: to the end.
+    """
+
+    group: str
+    topics: list[str]
+    partitions: int
+    members: int
+    produced: int
+    acked: int
+    appended: int
+    processed: int
+    acknowledged: int
+    delivered: int
+    duplicated: int
+    lost: int
+    unread: int
+    skipped: int
+    delivered_unacknowledged: int
+    delivered_then_lost: int
+    out_of_order_keys: int
+    rebalances: int
+    rebalances_ended: int
+    rebalancing_us: int
+    stopped_partition_us: int
+    orphaned_partition_us: int
+    unowned_at_end_us: int
+    stopped_member_us: int
+    reread: int
+    lag: LagMeasures
+    series: Series
+    heat: Heat
+    worst_partitions: list[PartitionLag]
+
+
+class Attendance(msgspec.Struct, frozen=True, kw_only=True):
+    """A member in a rebalance: when it stopped, joined, synced and was Stable again; null for what did not happen."""
+
+    member: str
+    newcomer: bool
+    stopped_us: int | None
+    joined_us: int | None
+    synced_us: int | None
+    ready_us: int | None
+
+
+class Rebalance(msgspec.Struct, frozen=True, kw_only=True):
+    """A rebalance, from its cause to its cost.
+
+    `closed_us`: the join barrier closed; `assigned_us`: the leader's assignment came; null: it did not come so far.
+    `ends`: `Stable`, `Empty`, `coordinator moved` or `unfinished`; `barriers`: how often it had to begin anew. `moved`
+    counts partitions with another owner than before; the costs are as in a group, but `after_partition_us`, stretches
+    without an owner that began when it was over and ended without another (a static member was away), is a cost of its
+    own. `stopped_partitions`, `orphaned_partitions`, `after_partitions`: how many partitions. `attendance` may
+    be left out ([]) when there are very many rebalances.
+    """
+
+    group: str
+    rebalance: int
+    generation: int | None
+    cause: str
+    trigger: str
+    initial: bool
+    started_us: int
+    closed_us: int | None
+    assigned_us: int | None
+    ended_us: int | None
+    ends: str
+    barriers: int
+    members: int | None
+    waited_for: str
+    waited_us: int
+    moved: int
+    stopped_partition_us: int
+    orphaned_partition_us: int
+    after_partition_us: int
+    stopped_partitions: int
+    orphaned_partitions: int
+    after_partitions: int
+    stopped_member_us: int
+    reread: int
+    attendance: list[Attendance]
+
+
+class Storm(msgspec.Struct, frozen=True, kw_only=True):
+    """At least three rebalances of a group, each within a minute of the one before; `causes` of each, in order.
+
+    First joins of an Empty group are left out.
+    """
+
+    group: str
+    from_us: int
+    until_us: int
+    rebalances: int
+    causes: list[str]
+    stopped_partition_us: int
+    reread: int
+
+
+class Effect(msgspec.Struct, frozen=True, kw_only=True):
+    """What an incident did to a group's lag.
+
+    `baseline`: the highest of the ten seconds before; `peak`: the highest until the next incident; `recovered_us`: from
+    the incident until lag was no higher than the baseline again, null for never.
+    """
+
+    group: str
+    baseline: int
+    peak: int
+    peak_second: int
+    time_lag_peak_us: int
+    recovered_us: int | None
+
+
+class Incident(msgspec.Struct, frozen=True, kw_only=True):
+    """A command that did something. `source`: operator, scenario or nemesis; `refused`: why it could not be, or "".
+
+    `fault`: it started a fault; `mended_us`: when that fault ended, null when it lasts to the flight's end.
+    """
+
+    at_us: int
+    text: str
+    source: str
+    fault: bool
+    mended_us: int | None
+    refused: str
+    effects: list[Effect]
+
+
+class Producer(msgspec.Struct, frozen=True, kw_only=True):
+    """A producer instance: records `acked` and `failed` (a send() that throws included), batches retried (`retries`).
+
+    `failures`: error → records that failed with it; `retried`: error → batches retried after it; `fenced`: how often
+    the producer became Fenced.
+    """
+
+    producer: str
+    acked: int
+    failed: int
+    retries: int
+    fenced: int
+    failures: dict[str, int]
+    retried: dict[str, int]
+
+
+class Outage(msgspec.Struct, frozen=True, kw_only=True):
+    """A stretch in which a broker does not serve, its start until the controller lets it in included.
+
+    `how`: stop, kill, crash, disk, or pause (it is frozen).
+    """
+
+    broker: int
+    how: str
+    from_us: int
+    until_us: int
+
+
+class Availability(msgspec.Struct, frozen=True, kw_only=True):
+    """A topic that was not always available; times are sums over its partitions, `longest` those of the worst one.
+
+    `without_leader`: partitions that at some time had no leader with a running process; `below_min_isr`: partitions
+    that had a leader and fewer in-sync replicas than `min.insync.replicas`: leaders refuse acks=all then.
+    """
+
+    topic: str
+    without_leader: int
+    without_leader_us: int
+    longest_without_leader_us: int
+    below_min_isr: int
+    below_min_isr_us: int
+    longest_below_min_isr_us: int
+
+
+class LogLoss(msgspec.Struct, frozen=True, kw_only=True):
+    """A topic of users that lost acknowledged records from its logs: no replica holds these `records` any more.
+
+    Each counts once, whether or not groups had processed it before. Left out are records of aborted transactions, and
+    what was deleted on purpose.
+    """
+
+    topic: str
+    records: int
+
+
+class Reconciliation(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the tables hold what was recorded: `recorded` and `found` count events by kind.
+
+    `missing_events`: sequence numbers that no table has.
+    """
+
+    equal: bool
+    recorded: dict[str, int]
+    found: dict[str, int]
+    missing_events: int
+
+
+class Totals(msgspec.Struct, frozen=True, kw_only=True):
+    """Records of the whole flight; the groups' are sums over them, the producers' over all topics of users."""
+
+    produced: int
+    acked: int
+    appended: int
+    acknowledged: int
+    delivered: int
+    duplicated: int
+    lost: int
+    unread: int
+    skipped: int
+    delivered_unacknowledged: int
+    delivered_then_lost: int
+    out_of_order_keys: int
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The flight in words. `level`: `calm` (nothing worth a look), `eventful`, `harm` (records lost, or disordered).
+
+    Records that a log lost are harm also when every group had processed them.
+    """
+
+    level: str
+    headline: str
+    sentences: list[str]
+
+
+class Flight(msgspec.Struct, frozen=True, kw_only=True):
+    """One flight. `complete` is false after a crash, Ctrl-C or damage; `warnings` say what is missing then."""
+
+    run_id: str
+    scenario: str
+    title: str
+    lesson: str
+    seed: int
+    settings: list[str]
+    started: str
+    flightdeck: str
+    virtual_us: int
+    events: int
+    commands: int
+    journal_sha256: str
+    complete: bool
+    warnings: list[str]
+    verdict: Verdict
+    totals: Totals
+    groups: list[Group]
+    producers: list[Producer]
+    outages: list[Outage]
+    availability: list[Availability]
+    log_losses: list[LogLoss]
+    incidents: list[Incident]
+    rebalances: list[Rebalance]
+    storms: list[Storm]
+    reconciliation: Reconciliation
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole file. `format` grows with each change that readers must know of."""
+
+    format: int
+    flightdeck: str
+    spark: str
+    flights: list[Flight]
+
+
+DOCUMENTATION_HEAD = """# report.json
+
+Written by `python -m recordings.spark.report_model docs/report.md` from the structs of that module; a test holds the
+two equal. The file is one object, a **Report**; its `format` is {format}. What `delivered`, `lost`, `unread` and
+`skipped` mean is in [delivery.md](delivery.md).
+
+"""
+
+
+def documentation() -> str:
+    """The text of `docs/report.md`."""
+    groups = (Group, LagMeasures, PartitionLag, Series, Heat)
+    structs = (Report, Flight, Verdict, Totals, *groups, Producer, Outage, Availability, LogLoss, Incident, Effect)
+    return DOCUMENTATION_HEAD.format(format=FORMAT) + "\n".join(
+        line for struct in (*structs, Rebalance, Attendance, Storm, Reconciliation) for line in _section(struct)
+    )
+
+
+def _section(struct: type[msgspec.Struct]) -> Iterator[str]:
+    yield f"## {struct.__name__}\n"
+    yield "\n".join(line.strip() for line in (struct.__doc__ or "").strip().splitlines()) + "\n"
+    yield "| field | type |"
+    yield "|---|---|"
+    for field in msgspec.structs.fields(struct):
+        yield f"| `{field.encode_name}` | {_type(field.type)} |"
+    yield ""
+
+
+def _type(annotation: Any) -> str:  # noqa: ANN401 - whatever a field may be
+    """A field's type in JSON's words."""
+    names = {int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"}
+    if annotation in names:
+        return names[annotation]
+    parts = [_type(part) for part in get_args(annotation)]
+    if get_origin(annotation) is list:
+        return f"list of {parts[0]}"
+    if get_origin(annotation) is dict:
+        return f"object of {parts[1]}"
+    if isinstance(annotation, UnionType):
+        return " or ".join(parts)
+    return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(documentation(), encoding="utf-8")

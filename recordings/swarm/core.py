@@ -1,0 +1,180 @@
+"""Healing of a core: a majority of the brokers and some of the clients are healed, the rest stays broken to the end.
+
+Theory of operation (the second phase of TigerBeetle's VOPR): a cluster must go on as soon as enough of it is sound, not
+only when everything is. Every broker outside the core is down, paused or isolated from here on, every member outside is
+dead, paused or cut off from the core, so that Kafka must take them for gone and the core has to manage alone. What that
+core owes is in `core_liveness`.
+
+Each topic gets one producer more, which is silent until the core is healed: what is acknowledged to it was acknowledged
+by the core.
+"""
+
+from collections.abc import Iterator
+from itertools import combinations
+from random import Random
+
+import msgspec
+
+from cluster.commands import Cut, Hold, Isolate, Scale, SlowDisk, SlowLink, SlowMember, Subscribe
+from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
+from recordings.swarm.faults import PRODUCERS_STOP_US, QUICKENED_MS, RESTARTED_MS, STARTED_MS, step
+from recordings.swarm.placement import Placement
+from recordings.swarm.rare_features import UNTOUCHED
+
+CORE = "core"
+FEWEST_BROKERS = 3  # fewer have no majority without all of them
+OF_THOSE = 1 / 3  # which is one seed in four: three quarters of all have so many brokers
+SPARES_ONE = 0.7  # how often the core's topics may miss a replica: else `min.insync.replicas` often asks for all
+ONLY_READS = 0.7
+FRESH_FROM_MS = 15_000  # a controller in the broken rest is replaced within 5.2 s, and 9 s later the rest is fenced
+FRESH_STOP_US = PRODUCERS_STOP_US[
+    -1:
+]  # last: a broker may come back 20 s after the healing (a clean stop, then a start)
+FRESH, FRESH_RATE = "fresh-", 5.0
+
+
+class Core(msgspec.Struct, frozen=True):
+    """What is healed, by name; `members` and `producers`: instances. Everything else stays broken."""
+
+    brokers: tuple[int, ...]
+    members: tuple[str, ...]
+    producers: tuple[str, ...]
+
+    def members_of(self, group: GroupSpec) -> list[str]:
+        """The group's members that are in the core."""
+        return [name for name in group.instances() if name in self.members]
+
+
+def heals_a_core(spec: ScenarioSpec, luck: Random, *, asked: bool) -> bool:
+    """Whether only a core is healed; `asked`: wherever there can be one."""
+    drawn = luck.random() < OF_THOSE
+    return len(spec.brokers) >= FEWEST_BROKERS and (drawn or asked)
+
+
+def draw_core(spec: ScenarioSpec, luck: Random) -> Core:
+    """The core: of all with so many brokers one in which most partitions can go on."""
+    ids = [broker.id for broker in spec.brokers]
+    cores = list(combinations(sorted(ids), luck.randint(len(ids) // 2 + 1, len(ids) - 1)))
+    luck.shuffle(cores)
+    brokers = max(cores, key=lambda core: Placement(spec, core).whole())
+    members = [name for group in spec.groups for name in group.instances()[: luck.randint(1, group.members)]]
+    instances = [name for producer in spec.producers if not is_fresh(producer) for name in producer.instances()]
+    producers = [name for place, name in enumerate(instances) if place == 0 or luck.random() < 0.7]
+    return Core(brokers, tuple(members), tuple(producers))
+
+
+def sparing_one(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
+    """With topics, in most seeds, of which one replica may be missing."""
+    if luck.random() >= SPARES_ONE:
+        return spec
+
+    def sparing(topic: TopicSpec) -> TopicSpec:
+        least = min(int(str(topic.config.get("min.insync.replicas", 1))), max(topic.replication - 1, 1))
+        return msgspec.structs.replace(topic, config=topic.config | {"min.insync.replicas": least})
+
+    return msgspec.structs.replace(spec, topics=tuple(sparing(topic) for topic in spec.topics))
+
+
+def writing_less(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
+    """With applications that, in most seeds, only read: those that write wait too long for a broken broker."""
+    if luck.random() >= ONLY_READS:
+        return spec
+
+    def reading(group: GroupSpec) -> GroupSpec:
+        commit = "auto" if group.application.commit == "transaction" else group.application.commit
+        application = msgspec.structs.replace(group.application, writes=None, commit=commit)
+        return msgspec.structs.replace(group, application=application)
+
+    return msgspec.structs.replace(spec, groups=tuple(reading(group) for group in spec.groups))
+
+
+def with_fresh_producers(spec: ScenarioSpec, healed_us: int) -> ScenarioSpec:
+    """With a producer for each topic that writes nothing before the core is healed."""
+    fresh = tuple(
+        ProducerSpec(
+            FRESH + topic.name,
+            (topic.name,),
+            rate_per_second=FRESH_RATE,
+            size_bytes=100,
+            start_us=healed_us + FRESH_FROM_MS * 1_000,
+            config={"request.timeout.ms": 1_000, "delivery.timeout.ms": 5_000, "batch.size": 300},
+        )
+        for topic in spec.topics
+        if topic.name not in UNTOUCHED
+    )
+    return msgspec.structs.replace(spec, producers=(*spec.producers, *fresh))
+
+
+def is_fresh(producer: ProducerSpec) -> bool:
+    """Whether it begins when the core is healed."""
+    return producer.name.startswith(FRESH)
+
+
+def healing_of_core(spec: ScenarioSpec, core: Core, healed_us: int, luck: Random) -> list[StepSpec]:
+    """The core is healed and started, the rest broken for good; then the core's producers stop."""
+    texts = [*_broken(spec, core, luck), *_mended(spec, core), *_started(spec, core)]
+    steps = [step(healed_us + after_ms * 1_000, text) for after_ms, text in texts]
+    fresh = [name for each in spec.producers if is_fresh(each) for name in each.instances()]
+    for names, before in ((core.producers, PRODUCERS_STOP_US), (fresh, FRESH_STOP_US)):
+        steps += [step(spec.until_us - before_us, f"stop {name}") for before_us in before for name in names]
+    return steps
+
+
+def _broken(spec: ScenarioSpec, core: Core, luck: Random) -> Iterator[tuple[int, str]]:
+    """A process outside the core that still runs gets a fault; one that is restarting gets it afterwards."""
+    inside = [f"broker-{number}" for number in core.brokers]
+    for broker in spec.brokers:
+        if broker.id not in core.brokers:
+            yield from _struck(broker.name, luck.choice(("kill", "pause", "isolate")))
+    for group in spec.groups:
+        ways = ("kill", "pause", "cut") if group.application.restart_after_us is None else ("pause", "cut")
+        for name in group.instances():
+            if name not in core.members:
+                way = luck.choice(ways)
+                yield from _struck(name, way) if way != "cut" else ((0, f"cut {name} {broker}") for broker in inside)
+    for producer in spec.producers:
+        for name in producer.instances():
+            if name not in core.producers and not is_fresh(producer):
+                yield from _struck(name, luck.choice(("kill", "pause")))
+
+
+def _struck(name: str, way: str) -> Iterator[tuple[int, str]]:
+    for after_ms in (0,) if way == "isolate" else (0, *STARTED_MS[1:]):
+        yield after_ms, f"{way} {name}"
+
+
+def _mended(spec: ScenarioSpec, core: Core) -> Iterator[tuple[int, str]]:
+    """Links within the core, and what else the trouble left there."""
+    commands = {type(each.command) for each in spec.steps}
+    brokers = [f"broker-{number}" for number in core.brokers]
+    clients = [*core.members, *core.producers]
+    if Isolate in commands:  # begun once more, it ends: `heal` alone would heal all links
+        yield from ((0, f"isolate {name} for 1ms") for name in brokers)
+    if commands & {Cut, Hold, SlowLink}:
+        for place, name in enumerate(brokers):
+            yield from ((0, f"heal {name} {other}") for other in (*brokers[place + 1 :], *clients))
+    yield from ((100, f"resume {name}") for name in (*brokers, *clients))
+    if SlowDisk in commands:
+        yield from ((100, f"slow disk of {name} to 0ms") for name in brokers)
+    for group in spec.groups:
+        inside = core.members_of(group)
+        if SlowMember in commands:
+            usual = group.application.per_record_us
+            yield from ((each, f"slow {name} to {usual}us") for each in QUICKENED_MS for name in inside)
+        if Subscribe in commands:
+            yield from ((3_100, f"subscribe {name} to {','.join(sorted(group.topics_of(name)))}") for name in inside)
+
+
+def _started(spec: ScenarioSpec, core: Core) -> Iterator[tuple[int, str]]:
+    """As in the healing of everything, down to the static members that are restarted."""
+    brokers = [f"broker-{number}" for number in core.brokers]
+    for after_ms in STARTED_MS:
+        yield from ((after_ms, f"start {name}") for name in brokers)
+        yield from ((after_ms + 100, f"start {name}") for name in (*core.members, *core.producers))
+    scaled = {each.command.group for each in spec.steps if isinstance(each.command, Scale)}
+    for group in spec.groups:
+        inside = core.members_of(group)
+        if group.name in scaled:
+            yield 3_000, f"scale {group.name} to {len(inside)}"
+        if group.static:
+            yield from ((RESTARTED_MS, f"restart {name}") for name in inside)

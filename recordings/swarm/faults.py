@@ -1,0 +1,106 @@
+"""What a random flight is injured by, and what mends it: classes of faults, of which a seed draws some.
+
+Every class draws from a stream of its own. What is drawn without an end lasts until the healing.
+"""
+
+from collections.abc import Callable
+from random import Random
+
+from cluster.commands import FAULTS, SlowDisk, SlowMember, Subscribe, Victims, parse, text_of, victims
+from cluster.random_streams import random_stream
+from cluster.spec import GroupSpec, ScenarioSpec, StepSpec
+
+SECOND_US = 1_000_000
+TROUBLE_BEGINS_US = 5 * SECOND_US
+PRODUCERS_STOP_US = (16 * SECOND_US, 10 * SECOND_US)  # before the end; twice, because a fault's end may start one again
+RESTARTED_MS = 12_000
+STARTED_MS = (200, 8_000, 16_000)  # again, and again: a clean stop that the trouble held up ends late
+QUICKENED_MS = (100, *(each + 200 for each in STARTED_MS))  # `slow` is refused for a member that does not run
+
+
+CLASSES: dict[str, tuple[Callable[[Victims], str], bool]] = {
+    **FAULTS,
+    "slow member": (lambda there: f"slow {there.one(there.members)} to {there.luck.choice((5, 20))}ms", True),
+    "subscribe": (
+        lambda there: f"subscribe {there.one(there.members)} to {','.join(_some(there.luck, there.topics))}",
+        False,
+    ),
+    "seek": (
+        lambda there: f"seek {there.one(there.groups)} {there.one(there.partitions)} to {there.luck.randint(0, 90)}",
+        False,
+    ),
+    "abandon": (lambda there: f"abandon transaction of {there.one(there.producers)}", False),
+}
+"""What a nemesis may do, and what needs an operator's hand afterwards."""
+
+
+def _some(luck: Random, names: list[str]) -> list[str]:
+    return sorted(luck.sample(names, luck.randint(1, len(names))))
+
+
+def trouble(seed: int, spec: ScenarioSpec, faults: tuple[str, ...], healed_us: int) -> list[StepSpec]:
+    """One to three injuries of each of these classes; what has an end, ends before the healing."""
+    steps = []
+    for name in faults:
+        luck = random_stream(seed, f"swarm/fault/{name}")
+        text, lasts = CLASSES[name]
+        there = victims(luck, spec.names())
+        for _ in range(luck.randint(1, 3)):
+            at_us = luck.randrange(TROUBLE_BEGINS_US, healed_us - 4 * SECOND_US, 1_000)
+            for_ms = luck.choice((300, 2_000, 7_000, 10_000))
+            ends = lasts and luck.random() < 0.7 and at_us + for_ms * 1_000 < healed_us
+            steps.append(step(at_us, text(there) + (f" for {for_ms}ms" if ends else "")))
+    return steps
+
+
+def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
+    """Everything is mended, thawed, scaled back and started, everybody reads what he did; then the producers stop.
+
+    `spec` has the steps of the trouble. A static member may have been fenced for good (its coordinator moved before its
+    new id was written): the operator restarts static ones, which a Stable group does not notice. An application's
+    producer may be stuck for delivery.timeout.ms (`stuck_writers`): the operator kills it, and starts it again.
+    """
+    members = [member for group in spec.groups for member in group.instances()]
+    producers = [name for producer in spec.producers for name in producer.instances()]
+    brokers = [broker.name for broker in spec.brokers]
+    commands = {type(step.command) for step in spec.steps}
+    texts = [(0, "heal")]
+    texts += [(100, f"resume {name}") for name in (*brokers, *members, *producers)]
+    if SlowDisk in commands:
+        texts += [(100, f"slow disk of {name} to 0ms") for name in brokers]
+    for after_ms in STARTED_MS:
+        texts += [(after_ms, f"start {name}") for name in brokers]
+        texts += [(after_ms + 100, f"start {name}") for name in (*members, *producers)]
+    for group in spec.groups:
+        usual = group.application.per_record_us
+        texts.append((3_000, f"scale {group.name} to {group.members}"))
+        if stuck_writers(group):
+            for after_ms, way in ((RESTARTED_MS, "kill"), (RESTARTED_MS + 100, "start")):
+                texts += [(after_ms, f"{way} {name}") for name in group.instances()]
+        elif group.static:
+            texts += [(RESTARTED_MS, f"restart {name}") for name in group.instances()]
+        if SlowMember in commands:
+            texts += [(each, f"slow {name} to {usual}us") for each in QUICKENED_MS for name in group.instances()]
+        if Subscribe in commands:
+            back = {name: f"to {','.join(sorted(group.topics_of(name)))}" for name in group.instances()}
+            texts += [(3_100, f"subscribe {name} {back[name]}") for name in group.instances()]
+    steps = [step(healed_us + after_ms * 1_000, text) for after_ms, text in texts]
+    return steps + [
+        step(spec.until_us - before_us, f"stop {name}") for before_us in PRODUCERS_STOP_US for name in producers
+    ]
+
+
+def stuck_writers(group: GroupSpec) -> bool:
+    """Whether producers of its applications may be refused one batch again and again, longer than the healing lasts.
+
+    A new idempotent producer's first batch meets NOT_ENOUGH_REPLICAS, and those in flight behind it do not: a broker
+    that knows no sequence takes any (`ProducerAppendInfo.checkSequence`). The first is out of order from then on, and
+    `TransactionManager.canRetry` retries it until delivery.timeout.ms, two minutes (seed 6648).
+    """
+    return group.application.writes is not None and group.application.commit != "transaction"
+
+
+def step(at_us: int, text: str) -> StepSpec:
+    """A command at an instant."""
+    command = parse(text)
+    return StepSpec(at_us, command, text_of(command))

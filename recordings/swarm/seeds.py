@@ -1,0 +1,143 @@
+"""Seeds flown one by one, in this process or in several: how each flight ended, and which branches it took.
+
+What is found of a seed depends on the seed alone, and comes in the order of the seeds, however many processes fly.
+"""
+
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from multiprocessing.pool import IMapIterator
+from typing import Any
+
+import msgspec
+
+from cluster.reach import counting
+from cluster.spec import ScenarioSpec
+from recordings.flights import interruption
+from recordings.flights.runner import FlightError, FlightResult, Plan, fly
+from recordings.journal.comparison import Comparison
+from recordings.journal.format import Settings
+from recordings.swarm.generator import draw
+
+SECOND_US = 1_000_000
+ASKED_EVERY_S = 0.2  # whether the user wants an end, while other processes fly
+TWICE_EVERY = 10  # of so many seeds one is flown again
+CONVERGED, DETERMINED, BUG = "V1", "D1", "B1"
+NAMES = {
+    CONVERGED: "ConvergesAfterHeal",
+    DETERMINED: "SameSeedSameFlight",
+    BUG: "TheSimulationRunsOn",
+}
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """How one flight ended; `invariant` is "" when all held."""
+
+    events: int = 0
+    invariant: str = ""
+    name: str = ""
+    found: str = ""
+    at_s: float = 0.0
+    interrupted: bool = False
+
+
+class Order(msgspec.Struct, frozen=True):
+    """A seed to fly, for how long, and the features that are on whatever it draws."""
+
+    seed: int
+    virtual_us: int
+    features: tuple[str, ...] = ()
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What was seen of a seed: whether it was flown twice, how its flights ended, what they reached and took."""
+
+    seed: int
+    outcome: Outcome
+    twice: bool
+    reach: dict[str, int]
+    busy_s: float
+
+
+def fly_seed(order: Order) -> Seen:
+    """Fly a seed, and some a second time."""
+    began = time.process_time()
+    spec = draw(order.seed, order.virtual_us, order.features).spec
+    lines: list[bytes] | None = [] if order.seed % TWICE_EVERY == 0 else None
+    twice = False
+    with counting() as found:
+        outcome = fly_once(spec, lines.append if lines is not None else None)
+    if lines is not None and not outcome.invariant and not outcome.interrupted:
+        outcome = _again(spec, outcome, lines)
+        twice = not outcome.interrupted  # what was cut short is no other flight
+    reach = {name: hits for name, hits in found.items() if hits}
+    return Seen(order.seed, outcome, twice, reach, time.process_time() - began)
+
+
+@contextmanager
+def flown(orders: Iterable[Order], jobs: int) -> Iterator[Iterator[Seen]]:
+    """The seeds flown, in their order. Ctrl-C is for this process: the others are ended by it."""
+    if jobs == 1:
+        yield map(fly_seed, orders)
+        return
+    pool = multiprocessing.get_context("spawn").Pool(jobs, signal.signal, (signal.SIGINT, signal.SIG_IGN))
+    try:
+        yield _until_interrupted(pool.imap(fly_seed, orders))
+    finally:
+        pool.terminate()
+        pool.join()
+
+
+def _until_interrupted(flights: "IMapIterator[Seen]") -> Iterator[Seen]:
+    while not interruption.was_asked():
+        try:
+            yield flights.next(timeout=ASKED_EVERY_S)
+        except multiprocessing.TimeoutError:
+            continue
+        except StopIteration:
+            return
+        except KeyboardInterrupt:
+            break
+    yield Seen(-1, Outcome(interrupted=True), twice=False, reach={}, busy_s=0.0)
+
+
+def _again(spec: ScenarioSpec, first: Outcome, lines: list[bytes]) -> Outcome:
+    """A seed is a flight: the second one has the same events, or the first that differs is named."""
+    comparison = Comparison(iter(lines))
+    second = fly_once(spec, comparison)
+    if second.interrupted:
+        return second
+    comparison.finish(recorded_until_us=spec.until_us, flown_until_us=spec.until_us)
+    differs = comparison.divergence
+    if differs is None:
+        return first
+    sides = [_text(one) for one in (differs.recorded, differs.rerun)]
+    found = f"event {differs.seq} at {differs.at_s:f} s differs; first flight: {sides[0]}; second flight: {sides[1]}"
+    return msgspec.structs.replace(first, invariant=DETERMINED, name=NAMES[DETERMINED], found=found, at_s=differs.at_s)
+
+
+def _text(event: dict[str, Any] | None) -> str:
+    return "nothing" if event is None else msgspec.json.encode(event).decode()
+
+
+def fly_once(spec: ScenarioSpec, on_lines: Callable[[bytes], None] | None = None) -> Outcome:
+    """Fly it once; `on_lines` gets the journal's lines, many at a time."""
+    plan = Plan(scenario=spec.title, text="", spec=spec, settings=Settings(seed=spec.seed, until_us=spec.until_us))
+    try:
+        result = fly(plan, on_lines=on_lines)
+    except FlightError as error:
+        where = type(error.cause).__name__
+        return Outcome(invariant=BUG, name=NAMES[BUG], found=f"{where}: {error.cause}", at_s=error.at_us / SECOND_US)
+    return _judged(result)
+
+
+def _judged(result: FlightResult) -> Outcome:
+    for violation in result.invariants["violations"]:
+        return Outcome(result.events, violation["invariant"], violation["name"], violation["found"], violation["at_s"])
+    wrong = [f"{each.get('that')}: {each.get('found')}" for each in result.expectations if each["ok"] is False]
+    if wrong and not result.interrupted:
+        found = "; ".join(wrong)
+        return Outcome(result.events, CONVERGED, NAMES[CONVERGED], found, result.virtual_s)
+    return Outcome(result.events, interrupted=result.interrupted)

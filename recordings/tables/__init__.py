@@ -1,0 +1,1 @@
+"""A flight's events as Parquet tables, and summaries of them."""
