@@ -190,7 +190,7 @@ class FollowingReplica:
             self._tell_rescued(batches)
         if high_watermark > self.high_watermark:
             log_end = log.log_end
-            self.high_watermark = high_watermark if high_watermark < log_end else log_end  # noqa: FURB136 - see Agenda
+            self.high_watermark = high_watermark if high_watermark < log_end else log_end  # noqa: FURB136 - see Timeline
         if log_start > log.log_start:
             log.advance_start(min(log_start, log.log_end))
         fetch = (host.id, session, self.metadata.leader_epoch, log.log_end)

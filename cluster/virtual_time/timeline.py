@@ -4,7 +4,10 @@ trio asks `deadline_to_sleep_time` when, and only when, every task is blocked. T
 runs the due actions of its heap, one at a time, until one of them lets a task run; then it answers 0. When the next
 action is not yet due at the chosen speed it answers with the wall seconds to wait. Nobody else measures or moves time.
 
-* Time is an integer number of microseconds. The order of what is due is in `cluster.virtual_time.agenda`.
+* Time is an integer number of microseconds. The heap holds (at_us, sequence, action, argument). A sequence is unique:
+  the heap compares integers only, in C, and what is due at one instant happens in the order of scheduling. An entry
+  without an action is a Timer or a timed Waiter; a cancelled one is skipped, moving neither time nor turn, and
+  cancelled entries are removed when they are the majority.
 * A turn is one step: an action, a kill, a command. Between two turns one actor runs, so that trio's habit of shuffling
   whoever can run has nothing to shuffle. Therefore only the first wake of a turn is delivered in it; any other, and any
   wake by a running actor, becomes a turn of its own at the same instant.
@@ -15,24 +18,31 @@ action is not yet due at the chosen speed it answers with the wall seconds to wa
 * Of what could happen, kills come first, then commands, then the heap. A command is known by the turn at which it was
   executed, and that is what makes a rerun exact. Commands and controls come on trio's own thread, from outside by
   `token.run_sync_soon(timeline.submit, command)`.
+* Speed, pause and steps are permission: the Timeline asks how far it may go, in time and in turns, before it takes
+  turns. Flat out and without a predicate (`_steered` is false) it does not ask. A pause permits no turn, a step one,
+  `step_until` any number at any speed; the predicate of `step_until` and `run_until` is asked when every actor is
+  blocked again after a turn, and its truth is a pause. None of it is part of the flight, and a rerun is not steered.
 """
 
-import heapq
 import math
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
+from heapq import heapify, heappop, heappush
+from typing import Any, TypeVar
 
 import outcome
 import trio
 from trio.lowlevel import Abort, Task, current_task, reschedule, wait_task_rescheduled
 
 from cluster.virtual_time.pacing import MICROSECONDS, Pace
-from cluster.virtual_time.steering import Steering
 from cluster.virtual_time.waiting import TIMED_OUT, Diverged, NothingLeft, TimedOut, Timer, TimeStandsStill, Waiter
 
 __all__ = ["TIMED_OUT", "Diverged", "NothingLeft", "TimeStandsStill", "TimedOut", "Timeline", "Timer", "Waiter"]
 
+Argument = TypeVar("Argument")
+
+CANCELLED_WORTH_COMPACTING = 64
 TURNS_AT_ONE_INSTANT = 100_000
 TURNS_BETWEEN_LOOKS = 250  # flat out, trio looks at the outside world this often: well within 50 ms
 TURNS_BETWEEN_HOLDS = 50  # … and this often when there is a reader who may fall behind
@@ -54,12 +64,12 @@ class _Actor:
         """Cancel the wait: the kill becomes a turn, except after the flight."""
         waiter, timeline = self.waiter, self.timeline
         if waiter.pending and waiter.timed:
-            timeline.bury()
+            timeline.entry_cancelled()
         waiter.pending, waiter.parked = False, None
         if timeline.closed:
             return Abort.SUCCEEDED
         timeline._busy = True
-        heapq.heappush(timeline._cancelled, (self.number, self, raise_cancel))
+        heappush(timeline._cancelled, (self.number, self, raise_cancel))
         return Abort.FAILED
 
     def describe(self) -> str:
@@ -72,7 +82,7 @@ def _never() -> bool:
     return False
 
 
-class Timeline(Steering, trio.abc.Clock):
+class Timeline(trio.abc.Clock):
     """The clock to give to `trio.run(…, clock=timeline)`; its theory is told at the top of the module.
 
     `execute(command)` carries out a submitted or recorded command, in a turn of its own. `speed`: virtual seconds per
@@ -86,8 +96,10 @@ class Timeline(Steering, trio.abc.Clock):
     """
 
     __slots__ = (
-        *("_actors", "_busy", "_cancelled", "_end_us", "_execute", "_horizon_us", "_instant_turn", "_live"),
-        *("_main", "_numbers", "_submitted", "closed", "hold", "on_command", "replay", "replay_by_time"),
+        *("_actors", "_busy", "_cancelled", "_cancelled_entries", "_end_us", "_execute", "_heap", "_horizon_us"),
+        *("_instant_turn", "_limit", "_live", "_main", "_numbers", "_pace", "_permitted_turn", "_predicate"),
+        *("_predicate_turn", "_sequence", "_steered", "_submitted", "closed", "hold", "now_us", "on_command"),
+        *("replay", "replay_by_time", "turn"),
     )
 
     def __init__(
@@ -98,7 +110,17 @@ class Timeline(Steering, trio.abc.Clock):
         live: bool = False,
         wall: Callable[[], float] = time.perf_counter,
     ) -> None:
-        super().__init__(Pace(wall, speed))
+        self.now_us = 0
+        self.turn = 0
+        self._heap: list[tuple[int, int, Callable[[Any], object] | None, Any]] = []
+        self._sequence = 0
+        self._cancelled_entries = 0
+        self._limit = 0  # turns are taken below this one before trio looks at the outside world
+        self._pace = pace = Pace(wall, speed)
+        self._permitted_turn: float = 0  # while paused, turns are taken below this one
+        self._predicate: Callable[[], bool] | None = None
+        self._predicate_turn = 0
+        self._steered = pace.limited
         self.hold: Callable[[], bool] = _never
         self.on_command: Callable[[int, int, object], None] = lambda *_: None
         self.replay: list[tuple[int, int, object]] = []
@@ -112,6 +134,35 @@ class Timeline(Steering, trio.abc.Clock):
         self._main: Task | None = None  # who flies, in fly()
         self._end_us = self._horizon_us = math.inf
         self._instant_turn = 0
+
+    # --- what is scheduled --------------------------------------------------------------------------------------------
+
+    def call_at(self, at_us: int, action: Callable[..., object], *args: object) -> Timer:
+        """Run `action(*args)` at `at_us` (now, if that is past), after what was scheduled for that instant before."""
+        now_us = self.now_us
+        timer = Timer(self, at_us if at_us > now_us else now_us, action, args)  # noqa: FURB136 - max() costs more
+        self._sequence = sequence = self._sequence + 1
+        heappush(self._heap, (timer.at_us, sequence, None, timer))
+        return timer
+
+    def call_later(self, delay_us: int, action: Callable[..., object], *args: object) -> Timer:
+        """Run `action(*args)` in `delay_us` microseconds."""
+        return self.call_at(self.now_us + delay_us, action, *args)
+
+    def post(self, at_us: int, action: Callable[[Argument], object], argument: Argument) -> None:
+        """Run `action(argument)` at `at_us` (now, if that is past): cheaper than a Timer, and final."""
+        self._sequence = sequence = self._sequence + 1
+        now_us = self.now_us
+        heappush(self._heap, (at_us if at_us > now_us else now_us, sequence, action, argument))  # noqa: FURB136 - max() costs more
+
+    def entry_cancelled(self) -> None:
+        """Count an entry that died early. Timers and Waiters call this, nobody else."""
+        self._cancelled_entries = cancelled = self._cancelled_entries + 1
+        heap = self._heap
+        if cancelled >= CANCELLED_WORTH_COMPACTING and 2 * cancelled > len(heap):
+            heap[:] = [entry for entry in heap if entry[2] is not None or entry[3].pending]
+            heapify(heap)
+            self._cancelled_entries = 0
 
     # --- trio.abc.Clock -----------------------------------------------------------------------------------------------
 
@@ -144,15 +195,15 @@ class Timeline(Steering, trio.abc.Clock):
             answer = self._attend()
             if answer is not None:
                 return answer
-        heap, heappop, horizon_us = self._heap, heapq.heappop, self._horizon_us
+        heap, pop, horizon_us = self._heap, heappop, self._horizon_us
         now_us, turn = self.now_us, self.turn
         while heap:
             at_us, _, action, argument = heap[0]
             if at_us > horizon_us:
                 break
-            heappop(heap)
+            pop(heap)
             if action is None and not argument.pending:
-                self._dead -= 1
+                self._cancelled_entries -= 1
                 continue
             if at_us != now_us:
                 self.now_us = now_us = at_us
@@ -343,7 +394,7 @@ class Timeline(Steering, trio.abc.Clock):
             return 0.0
         return math.inf if deadline == math.inf else 0.0
 
-    # --- for the outside, on trio's thread; the controls are in Steering ----------------------------------------------
+    # --- for the outside, on trio's thread ----------------------------------------------------------------------------
 
     def submit(self, command: object) -> bool:
         """Have `command` executed in a turn of its own as soon as possible; False when the flight is over."""
@@ -362,6 +413,80 @@ class Timeline(Steering, trio.abc.Clock):
         if self._main is not None:
             self._finish(outcome.Error(error))
 
+    # --- controls: on trio's thread, from outside through `token.run_sync_soon` ---------------------------------------
+
+    @property
+    def speed(self) -> float:
+        """The chosen speed, in virtual seconds per wall second; infinity is as fast as possible."""
+        return self._pace.speed
+
+    @property
+    def paused(self) -> bool:
+        """Whether time stands still until `resume` (a step may be under way)."""
+        return self._pace.paused
+
+    @property
+    def actual_speed(self) -> float:
+        """The speed reached over the last half second or more of wall time; 0 while paused."""
+        return self._pace.actual_speed(self.position_us)
+
+    def set_speed(self, speed: float) -> None:
+        """From here on, `speed` virtual seconds per wall second; raises ValueError unless it is above zero."""
+        self._pace.set_speed(speed, self.position_us)
+        self._steer(self._permitted_turn, self._predicate)
+
+    def pause(self) -> None:
+        """Stop time, and whatever `step`, `step_until` or `run_until` was under way. Commands are still executed."""
+        self._pace.set_paused(True, self.position_us)
+        self._steer(0, None)
+
+    def resume(self) -> None:
+        """Let time pass again at the chosen speed, from where it was stopped."""
+        self._pace.set_paused(False, self.position_us)
+        self._steer(0, None)
+
+    def step(self) -> None:
+        """Take the next turn without waiting for its time, and stand still after it. Two calls are two turns."""
+        if not self._pace.paused or self._predicate is not None:
+            self.pause()
+        self._steer(max(self._permitted_turn, self.turn) + 1, None)
+
+    def step_until(self, predicate: Callable[[], bool]) -> None:
+        """Take turns as fast as possible until `predicate()` is true after one of them, and stand still there."""
+        self.pause()
+        self._steer(math.inf, predicate)
+
+    def run_until(self, predicate: Callable[[], bool]) -> None:
+        """Take turns at the chosen speed until `predicate()` is true after one of them, and stand still there."""
+        self.resume()
+        self._steer(0, predicate)
+
+    def _steer(self, permitted_turn: float, predicate: Callable[[], bool] | None) -> None:
+        if predicate is not self._predicate:
+            self._predicate, self._predicate_turn = predicate, self.turn
+        self._permitted_turn = permitted_turn
+        self._steered = self._pace.limited or predicate is not None
+        self._limit = 0  # if it is an action that steers, the next one asks for permission
+
+    def _watch(self) -> None:
+        """Pause if what is waited for has come to be."""
+        if self._predicate is not None and self.turn > self._predicate_turn and self._predicate():
+            self.pause()
+
+    def _permission(self, next_us: float) -> tuple[float, float]:
+        """Up to which instant, and below which turn, the heap may go on when its next turn is due at `next_us`."""
+        horizon_us: float = math.inf
+        last_turn: float = math.inf if self._predicate is None else self.turn + 1
+        if self._pace.paused:
+            last_turn = min(last_turn, self._permitted_turn)
+        elif self._pace.limited:
+            horizon_us = self._pace.reached_us(next_us)
+        return horizon_us, last_turn
+
+    def _seconds_until(self, at_us: float) -> float:
+        """Wall seconds to wait for `at_us`; 0 when it need not be waited for."""
+        return self._pace.seconds_until(int(at_us)) if self._pace.limited and not self._pace.paused else 0.0
+
     # --- for Timer and Waiter -----------------------------------------------------------------------------------------
 
     def deliver(self, waiter: Waiter) -> None:
@@ -379,7 +504,7 @@ class Timeline(Steering, trio.abc.Clock):
     # --- inside -------------------------------------------------------------------------------------------------------
 
     def _kill_next(self) -> None:
-        _, actor, raise_cancel = heapq.heappop(self._cancelled)
+        _, actor, raise_cancel = heappop(self._cancelled)
         self.turn += not self.closed
         reschedule(actor.task, outcome.capture(raise_cancel))
 
@@ -398,3 +523,18 @@ class Timeline(Steering, trio.abc.Clock):
         if self.replay and self.replay[0][0] == self.turn:
             next_us = min(next_us, self.replay[0][1])
         return next_us
+
+    def _time(self, waiter: Waiter, at_us: int) -> None:
+        """Let the wait end at `at_us`, unless something ends it before."""
+        waiter.timed = True
+        self._sequence = sequence = self._sequence + 1
+        now_us = self.now_us
+        heappush(self._heap, (at_us if at_us > now_us else now_us, sequence, None, waiter))  # noqa: FURB136
+
+    def _first_us(self) -> float:
+        """When the first live entry is due; infinity when there is none."""
+        heap = self._heap
+        while heap and heap[0][2] is None and not heap[0][3].pending:
+            heappop(heap)
+            self._cancelled_entries -= 1
+        return heap[0][0] if heap else math.inf

@@ -1,9 +1,9 @@
 """What can be waiting in virtual time: a Timer for its instant, a Waiter for a wake. And how waiting goes wrong.
 
-Both are entries of the Timeline's heap and may be dead before they get to its top: `pending` says so, and whoever ends
-a pending one early tells the Timeline (`bury`), which counts its dead. Nobody holds a task: an actor is resumed by the
-Timeline only, through a Waiter that works once, so that a late answer, a timeout and a kill cannot resume the same wait
-twice.
+Both are entries of the Timeline's heap and may be cancelled before they get to its top: `pending` says so, and what
+ends a pending one early reports it (`entry_cancelled`) to the Timeline, which counts its cancelled entries. Nothing holds a
+task: an actor is resumed by the Timeline only, through a Waiter that works once, so that a late answer, a timeout and a
+kill cannot resume the same wait twice.
 """
 
 from collections.abc import Callable
@@ -32,14 +32,14 @@ class Diverged(RuntimeError):  # noqa: N818
     """An exact rerun did not come to a recorded command's turn and instant in the way the recorded flight did."""
 
 
-class Graveyard(Protocol):
+class CancellationCounter(Protocol):
     """What a Timer needs of the Timeline."""
 
-    def bury(self) -> None:
+    def entry_cancelled(self) -> None:
         """Count an entry of the heap that died before its instant."""
 
 
-class Schedule(Graveyard, Protocol):
+class Schedule(CancellationCounter, Protocol):
     """What a Waiter needs of the Timeline."""
 
     def deliver(self, waiter: "Waiter") -> None:
@@ -49,19 +49,19 @@ class Schedule(Graveyard, Protocol):
 class Timer:
     """An action that may be cancelled. `at_us` is when it is due; `pending` until it has run or was cancelled."""
 
-    __slots__ = ("_action", "_args", "_graveyard", "at_us", "pending")
+    __slots__ = ("_action", "_args", "_counter", "at_us", "pending")
 
     def __init__(
-        self, graveyard: Graveyard, at_us: int, action: Callable[..., object], args: tuple[object, ...]
+        self, counter: CancellationCounter, at_us: int, action: Callable[..., object], args: tuple[object, ...]
     ) -> None:
-        self._graveyard, self._action, self._args = graveyard, action, args
+        self._counter, self._action, self._args = counter, action, args
         self.at_us, self.pending = at_us, True
 
     def cancel(self) -> None:
         """Never run the action. Harmless when it has run or was cancelled before."""
         if self.pending:
             self.pending = False
-            self._graveyard.bury()
+            self._counter.entry_cancelled()
 
     def fire(self) -> None:
         """Run the action. The Timeline calls this, nobody else."""
@@ -90,7 +90,7 @@ class Waiter:
             return False
         self.pending, self.value = False, value
         if self.timed:
-            self._schedule.bury()
+            self._schedule.entry_cancelled()
         if self.parked is not None:
             self._schedule.deliver(self)
         return True

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from tests.architecture.source import Breach, Module, Project
 
 FILE_LINES = 400
+ONE_CLASS_LINES = 600  # of a file that holds one class: sawn in two it would have halves that use each other's privates
 FUNCTION_LINES = 50
 
 # What may be longer, and why. An entry that is no longer needed is a breach too.
@@ -22,10 +23,11 @@ def check_sizes(
     files: Mapping[str, str] = LONGER_FILES,
     functions: Mapping[str, str] = LONGER_FUNCTIONS,
 ) -> Iterator[Breach]:
-    """No file above 400 lines and no function above 50, except those listed with a reason."""
+    """No file above 400 lines (600 with one class), no function above 50, except those listed with a reason."""
     for module in project.modules:
         lines = len(module.text.splitlines())
-        yield from _judge(Breach(module.path, 1, f"{lines} lines"), module.path, lines > FILE_LINES, files)
+        most = ONE_CLASS_LINES if _holds_one_class(module) else FILE_LINES
+        yield from _judge(Breach(module.path, 1, f"{lines} lines"), module.path, lines > most, files)
         for name, node in _functions(module):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             breach = module.breach(node, f"{name} has {lines} lines")
@@ -37,6 +39,16 @@ def _judge(breach: Breach, name: str, is_long: bool, listed: Mapping[str, str]) 
         yield breach
     elif name in listed and not is_long:  # an entry for a file that is not there yet waits
         yield Breach(breach.path, breach.line, f"{name} is listed as longer, and no longer is")
+
+
+def _holds_one_class(module: Module) -> bool:
+    """Whether most of the file is one class; private ones beside it are its own."""
+    classes = [node for node in module.tree.body if isinstance(node, ast.ClassDef)]
+    public = [node for node in classes if not node.name.startswith("_")]
+    if len(public) != 1:
+        return False
+    (only,) = public
+    return (only.end_lineno or 0) - only.lineno >= len(module.text.splitlines()) / 2
 
 
 def _functions(module: Module) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:

@@ -87,7 +87,7 @@ def test_a_timer_that_has_run_is_cancelled_without_effect() -> None:
     timer = timeline.call_at(5, lambda: None)
     fly(timeline, 5)
     timer.cancel()
-    assert timeline._dead == 0
+    assert timeline._cancelled_entries == 0
 
 
 @pytest.mark.parametrize("keep", [0, 1, 100])
@@ -102,7 +102,7 @@ def test_the_heap_is_compacted_when_more_than_half_of_it_is_dead(keep: int) -> N
     fly(timeline, 10_000)
     assert seen == list(range(keep))
     assert not timeline._heap
-    assert timeline._dead == 0
+    assert timeline._cancelled_entries == 0
 
 
 def test_the_heap_is_compacted_while_it_is_worked_on() -> None:
