@@ -1,30 +1,59 @@
-"""The console: what a person can do on the deck."""
+"""The console: Textual's application around one flight."""
 
+import asyncio
+import gc
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.console import RenderableType
+from textual.app import App
+from textual.binding import BindingType
 from textual.command import CommandPalette
+from textual.notifications import SeverityLevel
+from textual.screen import Screen
 
 from cluster.commands import CommandError
 from console import command_line as command_text
 from console import flight_clock as clock
+from console.actions import ACTIONS, bindings
+from console.bridge import Bridge
 from console.control_commands import carry_out
-from console.flight import ONLY_RECORDED
-from console.presenters.fault_menu import faults_of
+from console.flight import ONLY_RECORDED, Flight, Source
+from console.live_flight import Setting
+from console.presenters.chrome import instant_under
+from console.presenters.fault_menu import Thing, faults_of
 from console.presenters.formatting import speed as speed_words
 from console.presenters.impact import BROKER_SESSION_US, preview
 from console.presenters.styled_text import Line
 from console.screens.flight_screen import FlightScreen
-from console.screens.overlays import Chosen, FaultMenu, HelpScreen, Overlay
+from console.screens.group import GroupScreen
+from console.screens.library import HangarScreen
+from console.screens.overlays import Chosen, FailureScreen, FaultMenu, HelpScreen, Overlay
+from console.screens.overview import OverviewScreen
+from console.screens.transactions import TransactionsScreen
+from console.shutdown import WayOut
+from console.terminal_output import leaving, size_of_terminal
+from console.themes import DARK, DESCRIPTIONS, MONO, THEMES, Styles, styles_of
 from console.time_input import At
-from console.travel import Travel
+from console.visible import visible
 from console.widgets.command_line import CommandLine, Complaint, Helper
 from console.widgets.panel import Panel
+from recordings.flights import interruption
 
 if TYPE_CHECKING:
     from textual.command import Provider
 
+FRAME_SECONDS = 0.1
+BEATS = 2  # a frame's worth of folding is done in so many parts, so that a key waits for one of them only
+UNFOCUSED_FRAMES = 3  # when the terminal has lost the focus, only every third frame is drawn
+DRAIN_SECONDS = 0.020
+BEGIN_SECONDS = 1.0  # by then the flight begins, painted or not: a terminal may have Textual lay out for ever
+AT_ONCE_SECONDS = 0.003  # for folding before something is drawn that somebody waits for
+BAD_INPUT = 2
 NOT_HELD = 1  # a bug of ours ended the flight: as `flightdeck run` says it
+TRANSACTIONS = "transactions"
+LIBRARY = "hangar"
 
 
 def _palette_provider() -> "type[Provider]":
@@ -33,15 +62,308 @@ def _palette_provider() -> "type[Provider]":
     return ThingsProvider
 
 
-class FlightdeckApp(Travel):
+class FlightdeckApp(App[None]):
     """Flies a scenario (a name of the library or a file) and shows it. `return_code` is 2 for bad input.
 
     `until_us`, `seed`: the scenario's own unless given; `settings`: (scope, key, value) for each `--set`; `record`: the
     recording's directory. `invariants`: whether what must always hold is looked at. `source`: where events come from
-    instead of a simulation.
+    instead of a simulation. `directory`: where the library screen looks for recordings.
     """
 
+    CSS_PATH = "console.tcss"
+    TITLE = "Flightdeck"
+    BINDINGS: ClassVar[list[BindingType]] = bindings()
+    NOTIFICATION_TIMEOUT = 5
     COMMANDS: ClassVar[set["type[Provider] | Callable[[], type[Provider]]"]] = {_palette_provider}
+
+    directory = Path()
+
+    def __init__(
+        self,
+        scenario: str | Path = "first-flight",
+        *,
+        seed: int | None = None,
+        until_us: int | None = None,
+        settings: Sequence[Setting] = (),
+        record: str | Path | None = None,
+        speed: float = 1.0,
+        invariants: bool = True,
+        source: Source | None = None,
+    ) -> None:
+        super().__init__()
+        self.console.size = size_of_terminal()
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = MONO if self.no_color else DARK
+        self.flight = Flight(
+            source
+            or Bridge(
+                scenario,
+                seed=seed,
+                until_us=until_us,
+                settings=settings,
+                record=record,
+                speed=speed,
+                invariants=invariants,
+            )
+        )
+        self.invariants = invariants  # for whatever is flown next, too
+        self._beats = 0
+        self._begun = False
+        self._asked_to_leave = False
+        self._told_failure = False
+        self._last_place = "overview"
+        self._drawing = False
+        self._way_out: WayOut | None = None
+        self.caption = ""  # what a script says about what is shown
+
+    # --- life -------------------------------------------------------------------------------------------------------
+
+    def get_default_screen(self) -> Screen[None]:
+        """The overview."""
+        return OverviewScreen()
+
+    def on_mount(self) -> None:
+        """Paint first; build the simulation after that."""
+        loop = asyncio.get_running_loop()
+
+        def leave() -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self.exit)
+
+        self._way_out = WayOut(leave, self._stop_flight)
+        self._way_out.remember(getattr(self._driver, "attrs_before", None))
+        self._way_out.guard()
+        if interruption.was_asked():
+            leave()
+        self.call_after_refresh(self._begin_flight)
+        self.set_timer(BEGIN_SECONDS, self._begin_flight)
+
+    def _stop_flight(self) -> bool:
+        source = self.flight.source
+        source.stop()
+        return source.landed
+
+    def _begin_flight(self) -> None:
+        if self._begun:
+            return
+        self._begun = True
+        self.begin()
+        self.set_interval(FRAME_SECONDS / BEATS, self._tick)
+
+    def begin(self) -> None:
+        """Let the source of the flight begin."""
+        gc.freeze()  # modules and styles stay: a collection that walked them would cost a frame or two
+        loop = asyncio.get_running_loop()
+
+        def wake() -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self.draw)
+
+        self.flight.source.start(wake)
+
+    def on_unmount(self) -> None:
+        """The simulation's thread ends with the console."""
+        self.flight.source.stop()
+        if self._way_out is not None:
+            self._way_out.unguard()
+
+    # --- frames -----------------------------------------------------------------------------------------------------
+
+    def _tick(self) -> None:
+        self._beats += 1
+        self.flight.advance(DRAIN_SECONDS / BEATS)
+        if self._beats % (BEATS if self.app_focus else BEATS * UNFOCUSED_FRAMES) == 0:
+            self.paint()
+
+    def draw(self) -> None:
+        """Bring the flight up to date and paint it, without waiting for the next frame."""
+        if self.is_running and not self._drawing:
+            self._drawing = True
+            try:
+                self.flight.advance(AT_ONCE_SECONDS)
+                self.paint()
+            finally:
+                self._drawing = False
+
+    def paint(self) -> None:
+        """Paint the screen on top, and the one that shows through if something lies over it."""
+        self._show_notices()
+        for screen in reversed(self.screen_stack):
+            if isinstance(screen, FlightScreen | Overlay):
+                screen.paint()
+            if isinstance(screen, FlightScreen):
+                break
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        """Write what Textual drew, but no more of it than has changed (see `console.terminal_output`)."""
+        super()._display(screen, leaving(renderable))
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """Say something in a corner, with control characters spelled out."""
+        super().notify(visible(message), title=visible(title), severity=severity, timeout=timeout, markup=markup)
+
+    def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
+        """Leave; what is said after that has its control characters spelled out."""
+        super().exit(result, return_code, visible(message) if isinstance(message, str) else message)
+
+    def _show_notices(self) -> None:
+        source = self.flight.source
+        complaint = getattr(source, "complaint", "")
+        if complaint:
+            self.exit(return_code=BAD_INPUT, message=complaint)
+            return
+        notice = getattr(source, "notice", "")
+        if notice:
+            source.notice = ""  # type: ignore[attr-defined]
+            self.notify(notice)
+        for text in self.flight.traces.refusals():
+            self.notify(text, severity="warning")
+        if source.trouble and not self._told_failure:
+            self._told_failure = True
+            self.push_screen(FailureScreen(source))
+
+    # --- themes -----------------------------------------------------------------------------------------------------
+
+    @property
+    def tone_styles(self) -> Styles:
+        """What tones look like in the theme in force."""
+        return styles_of(self.theme, self.theme_variables, self.get_line_filters())
+
+    def action_next_theme(self) -> None:
+        """Dark, light, high contrast, monochrome, and again."""
+        names = list(DESCRIPTIONS)
+        place = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(place + 1) % len(names)]
+        self.notify(f"theme: {DESCRIPTIONS[self.theme]}", timeout=2)
+
+    # --- places -----------------------------------------------------------------------------------------------------
+
+    def focused_panel(self) -> Panel | None:
+        """The panel that has the focus."""
+        focused = self.screen.focused if self.screen_stack else None
+        return focused if isinstance(focused, Panel) else None
+
+    def flight_screen(self) -> FlightScreen | None:
+        """The place that is shown, even if something lies over it."""
+        return next((screen for screen in reversed(self.screen_stack) if isinstance(screen, FlightScreen)), None)
+
+    def selected_thing(self) -> Thing | None:
+        """What the fault menu would be about."""
+        screen = self.flight_screen()
+        return screen.thing() if screen is not None and screen.is_attached else None
+
+    def place(self) -> str:
+        """Where we are, as `go` names it."""
+        screen = self.flight_screen()
+        if isinstance(screen, HangarScreen):
+            return LIBRARY
+        if isinstance(screen, TransactionsScreen):
+            return TRANSACTIONS
+        return screen.group if isinstance(screen, GroupScreen) else "overview"
+
+    def go(self, place: str) -> None:
+        """Show the overview, the library, the transactions, a group, or a member in its group."""
+        here = self.place()
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        self._last_place = here
+        member = self.flight.view.members.get(place)
+        if member is not None:
+            self.push_screen(GroupScreen(member.group, place))
+        elif place in self.flight.names().groups:
+            self.push_screen(GroupScreen(place))
+        elif place == TRANSACTIONS:
+            self.push_screen(TransactionsScreen())
+        elif place == LIBRARY:
+            self.push_screen(HangarScreen(self.directory))
+
+    def action_transactions(self) -> None:
+        """Transactional ids."""
+        if self.place() != TRANSACTIONS:
+            self.go(TRANSACTIONS)
+
+    def action_hangar(self) -> None:
+        """Scenarios and recordings."""
+        if self.place() != LIBRARY:
+            self.go(LIBRARY)
+
+    def action_last_place(self) -> None:
+        """Where we were before."""
+        self.go(self._last_place)
+
+    def action_go_back(self) -> None:
+        """Clear the filter, or one place up."""
+        panel = self.focused_panel()
+        screen = self.flight_screen()
+        if screen is not None and screen.board.maximized:
+            self.action_maximize()
+        elif panel is not None and panel.pattern:
+            panel.filter("")
+        elif len(self.screen_stack) > 1:
+            self._last_place = self.place()
+            self.pop_screen()
+
+    def action_panel(self, number: int) -> None:
+        """Focus a panel by its number."""
+        screen = self.flight_screen()
+        panels = [panel for panel in screen.board.panels.values() if panel.display] if screen is not None else []
+        if number <= len(panels):
+            if screen is not None and screen.board.maximized:
+                self.action_maximize()
+            panels[number - 1].focus()
+
+    def action_next_panel(self) -> None:
+        """The next panel."""
+        self.screen.focus_next()
+
+    def action_previous_panel(self) -> None:
+        """The one before."""
+        self.screen.focus_previous()
+
+    def action_maximize(self) -> None:
+        """The focused panel alone, or all of them again."""
+        screen, panel = self.flight_screen(), self.focused_panel()
+        if screen is not None and panel is not None:
+            board = screen.board
+            board.maximized = "" if board.maximized else panel.id or ""
+            board.rearrange()
+            self.call_after_refresh(screen.paint)
+
+    # --- flights ------------------------------------------------------------------------------------------------------
+
+    def start_scenario(self, scenario: str) -> None:
+        """Leave this flight, and fly a scenario live."""
+        self._fly(Bridge(scenario, invariants=self.invariants))
+
+    def play_recording(self, path: Path) -> None:
+        """Leave this flight, and play a recording; one that cannot be opened is said, and this flight stays."""
+        from console.player import Player  # noqa: PLC0415 - a live flight needs no reader
+        from recordings.journal.format import RecordingError  # noqa: PLC0415
+
+        try:
+            player = Player(path)
+        except RecordingError as error:
+            self.say(str(error))
+        else:
+            self._fly(player)
+
+    def _fly(self, source: Source) -> None:
+        self.flight.source.stop()
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        self.flight = Flight(source)
+        self._asked_to_leave = self._told_failure = False
+        self._last_place = "overview"
+        self.begin()
 
     # --- time -------------------------------------------------------------------------------------------------------
 
@@ -77,6 +399,38 @@ class FlightdeckApp(Travel):
             self.say(f"{trouble}: the speed stays {speed_words(self.flight.clock.speed)}")
         else:  # a second key press before the next frame counts from here
             self.flight.clock = self.flight.clock._replace(speed=factor)
+
+    def say(self, words: str | None) -> None:
+        """Something in passing, if there is anything to be said."""
+        if words:
+            self.notify(words, severity="warning", timeout=4)
+
+    def action_events(self, by: int) -> None:
+        """So many recorded events further on, or back; keys that are held down add up to one jump."""
+        past = self.flight.past
+        self.say(ONLY_RECORDED if past is None else past.move(by))
+        self.call_later(self.draw)
+
+    def action_landmark(self, by: int) -> None:
+        """The next rebalance or fault, or the previous one."""
+        past = self.flight.past
+        self.say(ONLY_RECORDED if past is None else past.landmark(by))
+        self.call_later(self.draw)
+
+    def travel(self, at: At) -> None:
+        """Be at an instant of the recording."""
+        past = self.flight.past
+        self.say(ONLY_RECORDED if past is None else past.seek(at.seen_from(self.flight.now_us)))
+        self.call_later(self.draw)
+
+    def scrub(self, x: int, width: int, *, first: bool) -> None:
+        """The mouse holds the flight strip at a column: be at the instant that is drawn there."""
+        past = self.flight.past
+        if past is not None:
+            past.seek(instant_under(x, self.flight.clock, width))
+            self.call_later(self.draw)
+        elif first:
+            self.say(ONLY_RECORDED)
 
     # --- acting -----------------------------------------------------------------------------------------------------
 
@@ -227,3 +581,10 @@ class FlightdeckApp(Travel):
             return
         trouble = self.flight.source.trouble
         self.exit(return_code=NOT_HELD if trouble else 0, message=trouble or None)
+
+    # --- keys -------------------------------------------------------------------------------------------------------
+
+    def keys_by_action(self) -> dict[str, str]:
+        """What is pressed for each action's id."""
+        remapped = {binding_id: keys for binding_id, keys in self._keymap.items() if keys}
+        return {action.id: remapped.get(action.id, action.shown).partition(",")[0] for action in ACTIONS}

@@ -1,9 +1,9 @@
 """What can be waiting in virtual time: a Timer for its instant, a Waiter for a wake. And how waiting goes wrong.
 
 Both are entries of the Timeline's heap and may be cancelled before they get to its top: `pending` says so, and what
-ends a pending one early reports it (`entry_cancelled`) to the Timeline, which counts its cancelled entries. Nothing holds a
-task: an actor is resumed by the Timeline only, through a Waiter that works once, so that a late answer, a timeout and a
-kill cannot resume the same wait twice.
+ends a pending one early reports it (`entry_cancelled`) to the Timeline, which counts its cancelled entries. Nothing
+holds a task: an actor is resumed by the Timeline only, through a Waiter that works once, so that a late answer, a
+timeout and a kill cannot resume the same wait twice.
 """
 
 from collections.abc import Callable

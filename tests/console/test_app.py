@@ -46,7 +46,7 @@ def test_a_flight_begins_once_and_does_not_wait_for_a_picture_that_never_comes(m
         assert isinstance(app.flight.source, StillFlight)
         return app.flight.source.asked
 
-    monkeypatch.setattr("console.deck.TAKE_OFF_SECONDS", 0.05)
+    monkeypatch.setattr("console.app.BEGIN_SECONDS", 0.05)
     assert asked(sit(twice)).count("start") == 1
     layout_goes_on = FlightdeckApp(source=StillFlight())
     monkeypatch.setattr(layout_goes_on, "call_after_refresh", lambda *_: True)

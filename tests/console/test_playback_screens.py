@@ -335,7 +335,7 @@ def test_a_scenario_is_started_from_the_hangar(tmp_path: Path, monkeypatch: pyte
         began.append(scenario)
         return StillFlight(2.9)
 
-    monkeypatch.setattr("console.travel.Bridge", bridge)
+    monkeypatch.setattr("console.app.Bridge", bridge)
 
     async def script(seat: Seat) -> None:
         before = seat.app.flight.source
