@@ -117,7 +117,9 @@ ACTIONS: tuple[Action, ...] = (
         for n in range(1, 7)
     ),
     Action("console.help", "question_mark,f1", "?", "help", "all keys and commands", CONSOLE, "help", _always, True),
-    Action("console.palette", "ctrl+p", "ctrl+p", "palette", "find any action or thing by name", CONSOLE, "palette"),
+    Action(
+        "console.screens.palette", "ctrl+p", "ctrl+p", "palette", "find any action or thing by name", CONSOLE, "palette"
+    ),
     Action("console.theme", "T", "T", "theme", "dark, light, high contrast, monochrome", CONSOLE, "next_theme"),
     Action("console.quit", "q,ctrl+c", "q", "quit", "leave", CONSOLE, "leave"),
 )

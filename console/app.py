@@ -57,7 +57,7 @@ LIBRARY = "hangar"
 
 
 def _palette_provider() -> "type[Provider]":
-    from console.palette import ThingsProvider  # noqa: PLC0415 - not needed before the palette is opened
+    from console.screens.palette import ThingsProvider  # noqa: PLC0415 - not needed before the palette is opened
 
     return ThingsProvider
 
@@ -347,7 +347,7 @@ class FlightdeckApp(App[None]):
     def play_recording(self, path: Path) -> None:
         """Leave this flight, and play a recording; one that cannot be opened is said, and this flight stays."""
         from console.player import Player  # noqa: PLC0415 - a live flight needs no reader
-        from recordings.journal.format import RecordingError  # noqa: PLC0415
+        from recordings.bounded_files import RecordingError  # noqa: PLC0415
 
         try:
             player = Player(path)

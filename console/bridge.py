@@ -6,6 +6,7 @@ thread never blocks. Down go calls, by `run_sync_soon`. The clock is read on tri
 crosses as one immutable value. Nothing heavy is imported before the thread runs, so that the first screen comes first.
 """
 
+import gc
 import threading
 import time
 from collections import deque
@@ -18,7 +19,6 @@ from cluster.events import EVENT_KINDS, Event
 from cluster.view import ClusterView, fold
 from console.flight import BROKEN
 from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, Clock
-from console.garbage_collection import collect_frames
 from console.live_flight import Setting, Wanted
 from console.refused_commands import Traces
 
@@ -35,6 +35,18 @@ CHUNK = 250  # events folded between two looks at the time
 JOIN_SECONDS = 2.0
 STUCK_SECONDS = 1.0  # a turn that has not ended by then is left alone with its thread
 LAST_EVENTS = 50  # that are shown when something went wrong
+
+YOUNG, MIDDLE, OLD = 20_000, 10, 5  # allocations; collections of the generation before
+
+
+def collect_frames() -> None:
+    """Let the garbage collector look at the console's objects once a second, and never at the cluster's.
+
+    A flight leaves no circles (`cluster/simulation`). Each frame of Textual's leaves some: thousands of objects, which
+    the flight's own thresholds would let grow to a hundred MB. The thresholds from before come back with its end.
+    """
+    gc.freeze()
+    gc.set_threshold(YOUNG, MIDDLE, OLD)
 
 
 class Bridge:
@@ -169,7 +181,7 @@ class Bridge:
         simulation, plan = self._simulation, self._plan
         if simulation is None or plan is None or self.clock.phase in {BUILDING, FAILED}:
             return "there is no flight to record"
-        from recordings.journal.format import RecordingError  # noqa: PLC0415
+        from recordings.bounded_files import RecordingError  # noqa: PLC0415
 
         try:
             recorder = self._wanted._replace(record=path).recorder(plan)
@@ -382,8 +394,8 @@ class Bridge:
 
     def _keep(self, simulation: "Simulation", plan: "Plan") -> None:
         """See to it that there is a recording of what broke an invariant, and say where."""
+        from recordings.bounded_files import RecordingError  # noqa: PLC0415
         from recordings.flights.runner import keep_violation  # noqa: PLC0415
-        from recordings.journal.format import RecordingError  # noqa: PLC0415
 
         try:
             path = self._recorder.path if self._recorder is not None else None

@@ -27,7 +27,7 @@ class Wanted(NamedTuple):
 
     def made(self) -> "tuple[Plan | None, Recorder | None, str]":
         """The plan, the recording if one was asked for, and what is wrong when there is no plan."""
-        from recordings.journal.format import RecordingError
+        from recordings.bounded_files import RecordingError
         from recordings.scenarios.loader import ScenarioErrors, SettingError
 
         try:

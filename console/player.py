@@ -22,7 +22,8 @@ from console.flight import NO_INJURY
 from console.flight_clock import ENDED, LIVE, PAUSED, Clock
 from console.presenters.formatting import clock
 from console.refused_commands import Traces
-from recordings.journal.format import Header, RecordingError
+from recordings.bounded_files import RecordingError
+from recordings.journal.format import Header
 from recordings.journal.keyframes import Keyframes
 from recordings.journal.playback import FASTEST, SLOWEST, Playback
 from recordings.journal.reader import Recording

@@ -22,10 +22,10 @@ from cluster.clients.consumer.consumer import Consumer
 from cluster.clients.consumer.consumer_coordinator import GroupMembership
 from cluster.clients.consumer.fetcher import Fetcher
 from cluster.clients.consumer.member import Member
+from cluster.clients.consumer.position_validation import Validation
 from cluster.clients.consumer.rejoin import Joining
 from cluster.clients.producer.accumulator import Accumulator, ProducerBatch
 from cluster.clients.producer.producer import Producer
-from cluster.clients.validation import Validation
 from cluster.controller.controller import Controller
 from cluster.coordinators.decision import Draft
 from cluster.coordinators.group import coordinator as group_coordinator

@@ -10,10 +10,9 @@ The order of a key is the order in which its producer sent it: by serial number 
 from collections.abc import Callable, Iterable, Iterator
 
 from cluster import events as e
-from cluster.clients.consumer.fetcher import Slice
 from cluster.clients.key_order import KeyMoves, Stream
 from cluster.protocol.names import topic_of
-from cluster.protocol.record_batch import RecordBatch, origins_between
+from cluster.protocol.record_batch import RecordBatch, Slice, origins_between
 from cluster.storage.offset_ranges import IntervalSet
 
 

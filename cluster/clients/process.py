@@ -11,12 +11,12 @@ import msgspec
 import trio
 
 from cluster.clients.key_order import KeyMoves
-from cluster.clients.producer.arrivals import NEVER_US
 from cluster.events import Event
 from cluster.network import NEVER_FROZEN, Call, Connection, ConnectionAttempts, Endpoint, Network
 from cluster.protocol.messages import MetadataRequest, MetadataResponse, PartitionMetadata, Request
 from cluster.random_streams import random_stream
 from cluster.virtual_time import TIMED_OUT, TimedOut, Timeline, Timer, Waiter
+from cluster.virtual_time.waiting import NEVER_US
 
 MS = 1_000
 HIGHEST_NODE = 2_147_483_647  # Integer.MAX_VALUE

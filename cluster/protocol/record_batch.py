@@ -6,6 +6,7 @@ them on the way), and their keys. Source: Kafka's `DefaultRecordBatch` (magic 2)
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -73,3 +74,11 @@ class RecordBatch(msgspec.Struct, frozen=True, gc=False):
     def last_sequence(self) -> int:
         """Sequence of the last record; wraps from 2147483647 to 0."""
         return (self.base_sequence + self.count - 1) & LAST_SEQUENCE
+
+
+class Slice(NamedTuple):
+    """Records of one batch that one poll() returned: offsets first_offset … next_offset - 1."""
+
+    batch: RecordBatch
+    first_offset: int
+    next_offset: int

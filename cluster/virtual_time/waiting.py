@@ -17,6 +17,9 @@ class TimedOut(Enum):
     TIMED_OUT = "timed out"
 
 
+NEVER_US = 1 << 62
+"""An instant that no flight reaches."""
+
 TIMED_OUT: Final = TimedOut.TIMED_OUT
 
 

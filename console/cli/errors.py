@@ -13,7 +13,7 @@ from cyclopts import CycloptsError, UnusedCliTokensError
 
 from cluster.config import nearest
 from console.cli.streams import OutputError, write
-from recordings.journal.format import RecordingError
+from recordings.bounded_files import RecordingError
 
 if TYPE_CHECKING:
     from cluster.events import Event

@@ -13,9 +13,10 @@ from typing import Any
 import msgspec
 
 from cluster.commands import Command, CommandError, parse
+from recordings.bounded_files import RecordingError
 from recordings.flights.runner import FlightResult, Plan, Replay, Setting, fly, make_plan
 from recordings.journal.comparison import Comparison, Divergence
-from recordings.journal.format import CommandLine, RecordingError
+from recordings.journal.format import CommandLine
 from recordings.journal.reader import Recording
 from recordings.scenarios.custom_code import Leave
 from recordings.scenarios.loader import parse_scenario

@@ -24,9 +24,10 @@ from cluster.simulation import Simulation
 from cluster.spec import LONGEST_FLIGHT_US, ScenarioSpec
 from cluster.view import ClusterView, document
 from cluster.virtual_time import Diverged
+from recordings.bounded_files import RecordingError
 from recordings.flights import interruption
 from recordings.flights.interruptible_run import first_of, run_flight
-from recordings.journal.format import RecordingError, Settings, clock
+from recordings.journal.format import Settings, clock
 from recordings.journal.writer import JournalHash, Recorder, new_header
 from recordings.scenarios.custom_code import Leave, run_own_code
 from recordings.scenarios.expectations import Expectations, Result

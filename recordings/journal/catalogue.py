@@ -5,8 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from recordings.journal.bounded_files import FOOTER_BYTES, HEADER_BYTES, decoded, read_ours
-from recordings.journal.format import FOOTER, HEADER, RecordingError
+from recordings.bounded_files import FOOTER_BYTES, HEADER_BYTES, RecordingError, decoded, read_ours
+from recordings.journal.format import FOOTER, HEADER
 from recordings.journal.reader import FOOTER_DECODER, HEADER_DECODER
 
 SAMPLES = Path(__file__).parents[1] / "samples"

@@ -27,10 +27,6 @@ Source = str
 """Who gave a command: `operator`, `scenario` or `nemesis`."""
 
 
-class RecordingError(Exception):
-    """A recording cannot be written or read: the message says which, where and why."""
-
-
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What was chosen for the flight: seed, end in µs (None: it had none), each `--set` as (scope, key, value)."""
 

@@ -21,8 +21,8 @@ import zstandard
 from cluster import events, view
 from cluster.storage import offset_ranges as intervals
 from cluster.view import ClusterView
-from recordings.journal.bounded_files import decoded, read_ours
-from recordings.journal.format import KEYFRAMES, Position, RecordingError
+from recordings.bounded_files import RecordingError, decoded, read_ours
+from recordings.journal.format import KEYFRAMES, Position
 
 INDEX = "index.jsonl"
 LEAST_EVENTS = 20_000

@@ -16,7 +16,8 @@ from cluster.commands import CommandError, Mark, parse
 from cluster.events import Event, kind_of
 from cluster.view import ClusterView, fold
 from cluster.view.state import Moment
-from recordings.journal.format import Position, RecordingError
+from recordings.bounded_files import RecordingError
+from recordings.journal.format import Position
 from recordings.journal.keyframes import Keyframes
 from recordings.journal.reader import MISFITS, DamagedError, Recording
 

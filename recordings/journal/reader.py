@@ -19,7 +19,7 @@ import msgspec
 
 from cluster.config import brief, nearest
 from cluster.events import EVENT_KINDS, Event, kind_of
-from recordings.journal.bounded_files import FOOTER_BYTES, HEADER_BYTES, decoded, read_ours
+from recordings.bounded_files import FOOTER_BYTES, HEADER_BYTES, RecordingError, decoded, read_ours
 from recordings.journal.format import (
     FOOTER,
     FORMAT,
@@ -30,7 +30,6 @@ from recordings.journal.format import (
     Footer,
     Header,
     Position,
-    RecordingError,
     clock,
     segment_name,
 )

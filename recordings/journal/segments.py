@@ -16,8 +16,8 @@ from typing import BinaryIO
 
 import zstandard
 
-from recordings.journal.bounded_files import open_ours, spoken_bytes
-from recordings.journal.format import RecordingError, segment_name
+from recordings.bounded_files import RecordingError, open_ours, spoken_bytes
+from recordings.journal.format import segment_name
 
 SEGMENT_BYTES = 16 << 20
 FRAME_BYTES = 4 << 20

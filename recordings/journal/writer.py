@@ -18,17 +18,8 @@ import msgspec
 
 from cluster.events import Event, kind_of
 from cluster.view import ClusterView
-from recordings.journal.format import (
-    FOOTER,
-    HEADER,
-    CommandLine,
-    Footer,
-    Header,
-    Position,
-    RecordingError,
-    Settings,
-    write_json,
-)
+from recordings.bounded_files import RecordingError
+from recordings.journal.format import FOOTER, HEADER, CommandLine, Footer, Header, Position, Settings, write_json
 from recordings.journal.keyframes import Keyframes
 from recordings.journal.segments import SEGMENT_BYTES, SegmentWriter
 from recordings.version import VERSION

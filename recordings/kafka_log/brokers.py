@@ -6,8 +6,8 @@ import re
 
 from cluster import events as e
 from cluster.protocol.names import coordinator_partition
+from recordings.kafka_log.followers import follows_again, log_line
 from recordings.kafka_log.state import Line, Notes, PartitionNotes, StopNotes
-from recordings.kafka_log_followers import follows_again, log_line
 
 CONTROLLER = "org.apache.kafka.controller.QuorumController"
 REPLICATION = "org.apache.kafka.controller.ReplicationControlManager"

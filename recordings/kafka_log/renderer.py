@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from cluster.events import EVENT_KINDS, Event
-from recordings import kafka_log_assignments, kafka_log_followers
+from recordings.kafka_log import assignments as kafka_log_assignments
 from recordings.kafka_log import brokers as kafka_log_servers
 from recordings.kafka_log import consumers as kafka_log_consumers
+from recordings.kafka_log import followers as kafka_log_followers
 from recordings.kafka_log import group_coordinators as kafka_log_groups
 from recordings.kafka_log import heartbeats as kafka_log_heartbeats
 from recordings.kafka_log import offsets as kafka_log_offsets

@@ -9,8 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from recordings.journal.bounded_files import read_given, spoken_bytes
-from recordings.journal.format import RecordingError
+from recordings.bounded_files import RecordingError, read_given, spoken_bytes
 
 LARGEST_BYTES = 256 << 10
 """The size of a scenario or a script; the largest of the library has a twentieth of it."""

@@ -2,7 +2,7 @@
 
 import re
 
-from recordings.journal.format import RecordingError
+from recordings.bounded_files import RecordingError
 
 
 class ReportError(RecordingError):

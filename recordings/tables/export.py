@@ -16,7 +16,8 @@ from typing import Any
 import msgspec
 
 from cluster.events import Event, kind_of
-from recordings.journal.format import CommandLine, RecordingError
+from recordings.bounded_files import RecordingError
+from recordings.journal.format import CommandLine
 from recordings.journal.reader import Recording
 from recordings.tables.parquet_files import BATCH_ROWS, FlightTables, Target
 from recordings.tables.schema import COMMANDS, EVENT_TABLES, FLIGHTS, TABLES, FlightRow

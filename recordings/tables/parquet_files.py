@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from recordings.journal.format import RecordingError
+from recordings.bounded_files import RecordingError
 from recordings.tables.schema import ColumnType, Table
 
 if TYPE_CHECKING:

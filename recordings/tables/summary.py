@@ -11,7 +11,7 @@ import msgspec
 
 from cluster.events import Event, FaultEnded, FaultStarted
 from cluster.view import ClusterView, document, fold
-from recordings.journal.format import RecordingError
+from recordings.bounded_files import RecordingError
 from recordings.journal.reader import MISFITS, Recording
 
 SECOND_US = 1_000_000

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from tests.architecture.source import Breach, Project, within
 
-PARTS = ("cluster.assignors", "cluster.broker", "cluster.clients", "cluster.coordinators")
-DRIVERS = ("cluster.virtual_time.timeline", "cluster.network.network")
+PARTS = ("cluster.assignors", "cluster.broker", "cluster.clients", "cluster.controller", "cluster.coordinators")
+DRIVERS = ("cluster.virtual_time", "cluster.network")
 WIRING = ("cluster.simulation",)  # a spec and a seed become a running cluster: the one place that knows every part
 
 
@@ -41,6 +41,42 @@ RULES = (
     ),
     Rule(("cluster.coordinators",), ("cluster.assignors", "cluster.broker", "cluster.clients"), "a broker hosts it"),
     Rule(("cluster.broker",), ("cluster.assignors", "cluster.clients"), "a broker knows its clients by their requests"),
+    Rule(
+        ("cluster.controller",),
+        ("cluster.broker", "cluster.clients", "cluster.coordinators"),
+        "it decides, and is told",
+    ),
+    Rule(("cluster.storage",), (*PARTS, *DRIVERS), "a log neither waits nor sends"),
+    Rule(
+        ("cluster.config",),
+        ("cluster.commands", "cluster.spec", "cluster.network"),
+        "keys know nothing that is set by them",
+    ),
+    Rule(("cluster.commands",), ("cluster.spec", "cluster.network"), "a command names things, and does not hold them"),
+    Rule(("cluster.virtual_time",), ("cluster.network", "cluster.protocol"), "time knows nothing of Kafka"),
+    Rule(
+        ("cluster.clients.producer",), ("cluster.clients.consumer",), "a consumer's application writes, not the reverse"
+    ),
+    Rule(
+        ("cluster.coordinators.transaction",), ("cluster.coordinators.group",), "two coordinators, one log of decisions"
+    ),
+    Rule(
+        ("cluster.coordinators.group",), ("cluster.coordinators.transaction",), "two coordinators, one log of decisions"
+    ),
+    Rule(
+        ("cluster.clients.process", "cluster.clients.delivery_ledger", "cluster.clients.key_order"),
+        ("cluster.clients.consumer", "cluster.clients.producer"),
+        "what both kinds of clients stand on",
+    ),
+    Rule(
+        ("recordings.journal",),
+        ("recordings.flights", "recordings.swarm", "recordings.tables"),
+        "a file knows no flight",
+    ),
+    Rule(
+        ("recordings.scenarios",), ("recordings.journal", "recordings.flights"), "a scenario is there before its flight"
+    ),
+    Rule(("recordings.kafka_log",), ("recordings.journal", "recordings.flights"), "log lines come from events"),
     Rule(("cluster.clients",), ("cluster.broker", "cluster.coordinators"), "a client knows brokers by their answers"),
     Rule(("cluster.assignors", "cluster.coordinators"), DRIVERS, "rules neither wait nor send"),
     Rule(("cluster",), WIRING, "the simulation is built from the parts, not they from it", but=WIRING),

@@ -4,11 +4,10 @@ import msgspec
 import pytest
 
 from cluster import events as e
-from cluster.clients.consumer.fetcher import Slice
 from cluster.clients.delivery_ledger import GroundTruth
 from cluster.clients.key_order import ONE_MOVE, KeyMoves
 from cluster.config import Value
-from cluster.protocol.record_batch import RecordBatch
+from cluster.protocol.record_batch import RecordBatch, Slice
 from cluster.spec import ApplicationSpec, KeysSpec, PoisonSpec, ProducerSpec, ScenarioSpec
 from tests.cluster.test_timing_facts import MS, SECOND_US, flown, spec
 from tests.flights import lies

@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.clients.producer.accumulator import Accumulator
-from cluster.clients.producer.arrivals import NEVER_US, ListedArrivals, SteadyArrivals, arrivals
+from cluster.clients.producer.arrivals import ListedArrivals, SteadyArrivals, arrivals
 from cluster.clients.producer.partitioners import KeyedPartitioner, StickyPartitioner
 from cluster.clients.producer.sequences import Sequences
 from cluster.protocol.names import murmur2
 from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES
 from cluster.spec import ArrivalsSpec, ProducerSpec
+from cluster.virtual_time.waiting import NEVER_US
 
 SECOND_US = 1_000_000
 

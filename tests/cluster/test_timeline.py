@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 import trio
 
-from cluster.virtual_time import TIMED_OUT, NothingLeft, Timeline, TimeStandsStill, Waiter, agenda
+from cluster.virtual_time import TIMED_OUT, NothingLeft, Timeline, TimeStandsStill, Waiter
 from cluster.virtual_time import timeline as timeline_module
 from tests.instruments import run_flight
 
@@ -98,7 +98,7 @@ def test_the_heap_is_compacted_when_more_than_half_of_it_is_dead(keep: int) -> N
         timeline.call_at(10 * at_us, seen.append, at_us)
     for at_us in range(5_000):
         timeline.call_at(at_us, pytest.fail).cancel()
-        assert len(timeline._heap) <= 2 * keep + agenda.DEAD_WORTH_COMPACTING + 1
+        assert len(timeline._heap) <= 2 * keep + timeline_module.CANCELLED_WORTH_COMPACTING + 1
     fly(timeline, 10_000)
     assert seen == list(range(keep))
     assert not timeline._heap
@@ -129,7 +129,7 @@ def test_timeouts_of_ended_waits_are_compacted_too() -> None:
             waiter = timeline.waiter()
             timeline.post(timeline.now_us + 1, waiter.wake, "in time")
             assert await timeline.park_until(waiter, 1_000_000) == "in time"
-            assert len(timeline._heap) <= 2 * agenda.DEAD_WORTH_COMPACTING
+            assert len(timeline._heap) <= 2 * timeline_module.CANCELLED_WORTH_COMPACTING
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:

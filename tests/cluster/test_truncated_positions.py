@@ -8,7 +8,7 @@ import pytest
 from cluster import events as e
 from cluster.broker import request_handlers as requests
 from cluster.broker.request_handlers import Requests
-from cluster.clients.validation import Validation
+from cluster.clients.consumer.position_validation import Validation
 from cluster.network import Call
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode

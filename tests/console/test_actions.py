@@ -7,12 +7,12 @@ from textual.binding import Binding
 
 from console.actions import ACTIONS, SECTIONS, Action, bindings, find
 from console.app import FlightdeckApp
-from console.palette import ThingsProvider
 from console.presenters import states
 from console.presenters.fault_menu import Fault, Thing
 from console.presenters.help import FaultsListing, help_lines
 from console.presenters.styled_text import plain
 from console.screens.overlays import FaultMenu, HelpScreen
+from console.screens.palette import ThingsProvider
 from console.widgets.panel import Panel
 from tests.console.pilot import Seat, sit
 
@@ -79,7 +79,7 @@ def test_the_palette_has_every_action() -> None:
     async def script(seat: Seat) -> None:
         provider = ThingsProvider(seat.app.screen)
         names = {entry.name for entry in provider._actions()}
-        assert names == {action.label for action in ACTIONS if action.id != "console.palette"}
+        assert names == {action.label for action in ACTIONS if action.id != "console.screens.palette"}
         assert {"go overview", "go billing", "go billing-3"} <= {entry.name for entry in provider._places()}
         seat.app.go("billing-3")
         await seat.settle()

@@ -15,9 +15,9 @@ from cluster.view import ClusterView, document
 from console.bridge import JOIN_SECONDS, Bridge
 from console.flight_clock import ENDED, FAILED, LIVE, PAUSED
 from console.refused_commands import Traces
+from recordings.bounded_files import RecordingError
 from recordings.flights.rerun import rerun
 from recordings.flights.runner import fly, make_plan
-from recordings.journal.format import RecordingError
 from recordings.journal.reader import Recording
 from recordings.scenarios.loader import load
 from tests.mutants import MUTANTS

@@ -5,7 +5,7 @@ import gc
 
 import pytest
 
-from console import garbage_collection as collecting
+from console import bridge as collecting
 from console.app import FlightdeckApp
 
 FRAMES = 150

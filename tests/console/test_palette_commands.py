@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from cluster.commands import COMMANDS, is_built
-from console.palette import Entry, ThingsProvider
+from console.screens.palette import Entry, ThingsProvider
 from tests.console.pilot import Seat, sit
 
 

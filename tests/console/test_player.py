@@ -20,7 +20,7 @@ from console.presenters.partition_grids import OwnershipListing, TopicsListing
 from console.presenters.rebalance_phase import PhaseListing
 from console.presenters.rebalances import RebalancesListing
 from console.presenters.styled_text import Line
-from recordings.journal.format import RecordingError
+from recordings.bounded_files import RecordingError
 from tests.console.recorded import END_US, SECOND_US, Wall, player, recorded_events, recording
 from tests.console.still import StillFlight
 

@@ -12,9 +12,10 @@ import msgspec
 import zstandard
 
 from cluster.view import ClusterView
+from recordings.bounded_files import RecordingError
 from recordings.flights.runner import fly, make_plan
 from recordings.journal import keyframes
-from recordings.journal.format import FOOTER, HEADER, Position, RecordingError
+from recordings.journal.format import FOOTER, HEADER, Position
 from recordings.journal.keyframes import Keyframes
 from recordings.journal.playback import Playback
 from recordings.journal.reader import Recording

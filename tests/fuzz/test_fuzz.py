@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from recordings.journal.format import RecordingError
+from recordings.bounded_files import RecordingError
 from recordings.scenarios.predicates import Predicate, PredicateError
 from tests.fuzz.__main__ import TARGETS, main, run, table
 from tests.fuzz.engine import Budget, Outcome, Target, fuzz, luck_of

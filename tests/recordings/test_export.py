@@ -10,8 +10,9 @@ import pytest
 from pyarrow import parquet
 
 from cluster.events import EVENT_KINDS, Event, kind_of
+from recordings.bounded_files import RecordingError
 from recordings.flights.runner import FlightResult, Plan, fly
-from recordings.journal.format import FOOTER, RecordingError
+from recordings.journal.format import FOOTER
 from recordings.journal.reader import Recording
 from recordings.tables import export as exporting
 from recordings.tables import parquet_files as table_files

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from cluster.events import Event
+from recordings.bounded_files import RecordingError
 from recordings.flights.runner import FlightError, Plan, fly, make_plan
-from recordings.journal.format import RecordingError
 from recordings.journal.reader import Recording
 from recordings.journal.segments import SegmentWriter
 from recordings.scenarios.loader import Scenario, SettingError

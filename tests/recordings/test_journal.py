@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from cluster.events import Event, HeartbeatAnswered, HighWatermarkAdvanced
-from recordings.journal.format import FOOTER, Footer, Header, RecordingError, Settings
+from recordings.bounded_files import RecordingError
+from recordings.journal.format import FOOTER, Footer, Header, Settings
 from recordings.journal.reader import Recording
 from recordings.journal.segments import line_chunks
 from recordings.journal.writer import JournalHash, Recorder, new_header

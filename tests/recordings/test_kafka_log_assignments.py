@@ -7,9 +7,9 @@ from cluster.assignors import Subscription, TopicPartition
 from cluster.assignors.cooperative_sticky import partitions_changing_hands
 from cluster.events import Event
 from recordings.flights.runner import fly, make_plan
+from recordings.kafka_log.assignments import before_holding_back
 from recordings.kafka_log.renderer import RENDERERS
 from recordings.kafka_log.state import Notes
-from recordings.kafka_log_assignments import before_holding_back
 from recordings.scenarios.loader import load
 from tests.recordings.test_kafka_log_lines import CLIENT, ID, OTHER, lines_of, rebalance, state
 

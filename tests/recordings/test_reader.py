@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from cluster.events import Event, HighWatermarkAdvanced
-from recordings.journal.format import CommandLine, Position, RecordingError, Settings
+from recordings.bounded_files import RecordingError
+from recordings.journal.format import CommandLine, Position, Settings
 from recordings.journal.reader import DamagedError, Recording
 from recordings.journal.segments import compress_segment
 from recordings.journal.writer import Recorder, new_header

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from recordings.bounded_files import RecordingError
 from recordings.flights.runner import Plan, fly
 from recordings.journal import keyframes, segments
 from recordings.journal.catalogue import find_recordings
-from recordings.journal.format import RecordingError
 from recordings.journal.keyframes import Keyframes, fingerprint
 from recordings.journal.playback import Playback
 from recordings.journal.reader import Recording

@@ -13,12 +13,13 @@ import pytest
 from cluster.assignors import ASSIGNORS
 from cluster.broker import coordinator_runtime as coordination
 from cluster.broker.replica import Replica
-from cluster.clients.consumer.fetcher import Fetcher, Slice
+from cluster.clients.consumer.fetcher import Fetcher
 from cluster.clients.producer import arrivals as workload
 from cluster.clients.producer.transaction_offsets import TransactionOffsets
 from cluster.coordinators.group import join as group_join
 from cluster.coordinators.group.group import ClassicGroup
 from cluster.protocol import java_string_hash
+from cluster.protocol.record_batch import Slice
 from cluster.storage.partition_log import PartitionLog
 from cluster.storage.transaction_index import TransactionIndex
 from recordings.flights.runner import fly, make_plan

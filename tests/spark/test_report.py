@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from recordings.journal.format import RecordingError
+from recordings.bounded_files import RecordingError
 from recordings.spark.errors import ReportError
 from recordings.spark.report import report
 from recordings.spark.report_model import Group

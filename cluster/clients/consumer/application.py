@@ -15,12 +15,12 @@ from random import Random
 import msgspec
 
 from cluster import events as e
-from cluster.clients.consumer.fetcher import Slice
 from cluster.clients.consumer.member import Member
 from cluster.clients.consumer.output_producer import Writer
 from cluster.clients.consumer.transactional_output import TransactionalWriter
 from cluster.clients.delivery_ledger import GroundTruth
 from cluster.clients.producer.transaction_manager import Refused
+from cluster.protocol.record_batch import Slice
 from cluster.spec import ApplicationSpec
 
 CHUNK_US = 1_000_000

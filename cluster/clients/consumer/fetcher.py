@@ -14,15 +14,7 @@ from typing import NamedTuple, Protocol
 from cluster.network import Call, Connection
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import FetchedPartition, FetchRequest, FetchResponse, PartitionMetadata
-from cluster.protocol.record_batch import RecordBatch
-
-
-class Slice(NamedTuple):
-    """Records of one batch that one poll() returned: offsets first_offset … next_offset - 1."""
-
-    batch: RecordBatch
-    first_offset: int
-    next_offset: int
+from cluster.protocol.record_batch import RecordBatch, Slice
 
 
 class FetchPosition(NamedTuple):

@@ -9,10 +9,10 @@ Source: `KafkaProducer.send`, `flush`.
 from collections.abc import Sequence
 from typing import Any
 
-from cluster.clients.consumer.fetcher import Slice
 from cluster.clients.delivery_ledger import origins_of
 from cluster.clients.process import Process, Surroundings
 from cluster.clients.producer.producer import Producer
+from cluster.protocol.record_batch import Slice
 from cluster.spec import ProducerSpec
 from cluster.virtual_time import Waiter
 

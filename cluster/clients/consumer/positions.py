@@ -15,7 +15,7 @@ from typing import Final
 
 from cluster import events as e
 from cluster.clients.consumer.member import Member
-from cluster.clients.validation import Validation
+from cluster.clients.consumer.position_validation import Validation
 from cluster.config import parse_iso_duration
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode

@@ -10,12 +10,12 @@ Source: `KafkaProducer`'s class documentation, `TransactionManager`, `ExactlyOnc
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from cluster.clients.consumer.fetcher import Slice
 from cluster.clients.consumer.output_producer import Writer
 from cluster.clients.process import Process, Surroundings
 from cluster.clients.producer.transaction_manager import ProducerTransactionState, Refused, Transactions
 from cluster.clients.producer.transaction_offsets import GroupMetadata, TransactionOffsets
 from cluster.protocol.errors import ErrorCode
+from cluster.protocol.record_batch import Slice
 from cluster.virtual_time import Waiter
 
 _S = ProducerTransactionState

@@ -6,7 +6,6 @@ acknowledged or has failed. It is ready when it is full or `linger.ms` old. Sour
 
 from collections import deque
 
-from cluster.clients.producer.arrivals import NEVER_US
 from cluster.clients.producer.compression import Compression, capacity
 from cluster.protocol.names import topic_of
 from cluster.protocol.record_batch import (
@@ -17,6 +16,7 @@ from cluster.protocol.record_batch import (
     origins_between,
 )
 from cluster.reach import reached
+from cluster.virtual_time.waiting import NEVER_US
 
 UNSENT = -1
 

@@ -12,9 +12,9 @@ from random import Random
 from typing import Protocol
 
 from cluster.spec import KeysSpec, ProducerSpec
+from cluster.virtual_time.waiting import NEVER_US
 
 SECOND_US = 1_000_000
-NEVER_US = 1 << 62
 
 
 class Arrivals(Protocol):

@@ -11,7 +11,7 @@ from typing import Any
 
 from cluster import events as e
 from cluster.clients.producer.accumulator import Accumulator, ProducerBatch
-from cluster.clients.producer.arrivals import NEVER_US, Keys, arrivals
+from cluster.clients.producer.arrivals import Keys, arrivals
 from cluster.clients.producer.partitioners import (
     KeyedPartitioner,
     PartitionLoad,
@@ -24,6 +24,7 @@ from cluster.protocol.record_batch import Origin
 from cluster.random_streams import random_stream
 from cluster.spec import ProducerSpec
 from cluster.virtual_time import Timer
+from cluster.virtual_time.waiting import NEVER_US
 
 NOT_BLOCKED = -1
 MOST_STEPS = 50_000  # send() calls, or batches of them, in one turn; what else has come by then waits for the next turn

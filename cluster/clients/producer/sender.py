@@ -17,7 +17,6 @@ from typing import Any
 
 from cluster import events as e
 from cluster.clients.producer.accumulator import UNSENT, Accumulator, ProducerBatch
-from cluster.clients.producer.arrivals import NEVER_US
 from cluster.clients.producer.sender_books import LOOK_ELSEWHERE, SenderBooks
 from cluster.clients.producer.sender_host import SenderHost
 from cluster.clients.producer.sequences import Sequences
@@ -31,6 +30,7 @@ from cluster.protocol.messages import (
     ProduceResult,
 )
 from cluster.virtual_time import Timer, Waiter
+from cluster.virtual_time.waiting import NEVER_US
 
 _BROKEN = ProduceResult("", ErrorCode.NETWORK_EXCEPTION)
 _TIMED_OUT = ProduceResult("", ErrorCode.REQUEST_TIMED_OUT)

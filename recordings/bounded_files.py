@@ -13,12 +13,15 @@ from typing import BinaryIO, TypeVar
 import msgspec
 
 from cluster.config import brief
-from recordings.journal.format import RecordingError
 
 T = TypeVar("T")
 
 HEADER_BYTES = 16 << 20
 FOOTER_BYTES = 1 << 20
+
+
+class RecordingError(Exception):
+    """A recording cannot be written or read: the message says which, where and why."""
 
 
 def open_ours(path: Path) -> BinaryIO:

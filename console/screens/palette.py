@@ -47,7 +47,7 @@ class ThingsProvider(Provider):
         app = self.console
         keys = app.keys_by_action()
         for action in ACTIONS:
-            if action.id == "console.palette":
+            if action.id == "console.screens.palette":
                 continue
             reason = action.reason(app)
             words = f"{keys[action.id]}  {action.help}" + (f" – not now: {reason}" if reason else "")
