@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from cluster.coordinators.transaction_records import TransactionMetadata, TransactionTombstone
+from cluster.coordinators.records import TransactionMetadata, TransactionTombstone
 from cluster.protocol.record_batch import RecordBatch
 
 UNDER_WAY = ("Ongoing", "PrepareCommit", "PrepareAbort")

@@ -16,8 +16,8 @@ from cluster.broker.coordinator_runtime import Coordination, CoordinatorHost, Ho
 from cluster.broker.group_coordinator_service import OFFSETS_TOPIC
 from cluster.broker.inter_broker import REQUEST_TIMEOUT_US, Peers
 from cluster.coordinators.decision import Markers, Record, coordinator_error
+from cluster.coordinators.records import TransactionMetadata, TransactionRecord
 from cluster.coordinators.transaction.coordinator import TransactionCoordinator, refusal
-from cluster.coordinators.transaction_records import TransactionMetadata, TransactionRecord
 from cluster.network import Call
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t

@@ -20,8 +20,7 @@ from heapq import heapify, heappop, heappush, heapreplace
 
 import msgspec
 
-from cluster.coordinators.records import GroupRecord
-from cluster.coordinators.transaction_records import TransactionRecord
+from cluster.coordinators.records import GroupRecord, TransactionRecord
 from cluster.events import Event
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import Response

@@ -62,3 +62,7 @@ class FaultBook:
         if fault is not None:
             del self._mends[fault.number]
             self._tell(e.FaultEnded(fault=fault.number))
+
+
+class Refused(Exception):  # noqa: N818 - a sentence for the operator, not an error of ours
+    """The command cannot be carried out now; the message says why."""

@@ -8,7 +8,7 @@ from cluster.broker.controller_channel import NO_CONTROLLER, ControlPlane
 from cluster.commands import catalogue as c
 from cluster.controller.controller import NotElected
 from cluster.controller.elections import ElectionKind
-from cluster.simulation.refusing import Refused
+from cluster.simulation.active_faults import Refused
 from cluster.spec import MOST_PARTITIONS
 from cluster.view import ClusterView
 

@@ -5,8 +5,7 @@ from typing import Any, Protocol
 
 from cluster.broker.broker import Broker
 from cluster.commands import catalogue as c
-from cluster.simulation.active_faults import FaultBook
-from cluster.simulation.refusing import Refused
+from cluster.simulation.active_faults import FaultBook, Refused
 
 
 class Fleet(Protocol):

@@ -11,8 +11,7 @@ from cluster.commands import catalogue as c
 from cluster.network import Action, Call, Cut, Hold, Injury, Network, Place, Slow
 from cluster.protocol import messages, transaction_messages
 from cluster.protocol.messages import Request
-from cluster.simulation.active_faults import FaultBook, FaultKey
-from cluster.simulation.refusing import Refused
+from cluster.simulation.active_faults import FaultBook, FaultKey, Refused
 
 
 class Fleet(Protocol):

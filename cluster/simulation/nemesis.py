@@ -19,8 +19,7 @@ from cluster.clients.producer.producer import Producer
 from cluster.commands import FAULTS, Names, victims
 from cluster.commands import catalogue as c
 from cluster.random_streams import random_stream
-from cluster.simulation.active_faults import FaultBook
-from cluster.simulation.refusing import Refused
+from cluster.simulation.active_faults import FaultBook, Refused
 from cluster.virtual_time import Timeline, Timer
 
 MS, SECOND_US = 1_000, 1_000_000

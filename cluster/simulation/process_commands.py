@@ -19,12 +19,11 @@ from cluster.clients.producer.producer import Producer
 from cluster.commands import Names
 from cluster.commands import catalogue as c
 from cluster.network import Network
-from cluster.simulation.active_faults import Fault, FaultBook, FaultKey
+from cluster.simulation.active_faults import Fault, FaultBook, FaultKey, Refused
 from cluster.simulation.broker_commands import BrokerOperations
 from cluster.simulation.disk_commands import DiskOperations
 from cluster.simulation.link_commands import LinkOperations
 from cluster.simulation.nemesis import Nemesis
-from cluster.simulation.refusing import Refused
 from cluster.simulation.set_command import Cluster, change
 from cluster.simulation.transaction_commands import TransactionOperations
 from cluster.spec import MOST_MEMBERS

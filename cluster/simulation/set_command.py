@@ -22,7 +22,7 @@ from cluster.config import ConfigError, Scope, Value, find, resolve
 from cluster.coordinators.group.context import GroupSettings
 from cluster.events import Event
 from cluster.protocol.names import topic_of
-from cluster.simulation.refusing import Refused
+from cluster.simulation.active_faults import Refused
 from cluster.spec import (
     FIELDS,
     BrokerSpec,

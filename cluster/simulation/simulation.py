@@ -44,8 +44,8 @@ from cluster.network import Endpoint, Network
 from cluster.protocol.names import coordinator_partition
 from cluster.protocol.record_batch import RecordBatch
 from cluster.random_streams import random_stream
+from cluster.simulation.active_faults import Refused
 from cluster.simulation.process_commands import Operations
-from cluster.simulation.refusing import Refused
 from cluster.spec import Buggify, GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
 from cluster.storage.lost_records import truncated
 from cluster.storage.partition_log import PartitionLog, make_log

@@ -9,8 +9,7 @@ from cluster.clients.consumer.consumer import Consumer
 from cluster.clients.producer.producer import Producer
 from cluster.commands import catalogue as c
 from cluster.protocol.errors import ErrorCode
-from cluster.simulation.active_faults import FaultBook
-from cluster.simulation.refusing import Refused
+from cluster.simulation.active_faults import FaultBook, Refused
 
 
 class Cluster(Protocol):

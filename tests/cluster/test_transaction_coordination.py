@@ -9,7 +9,7 @@ import pytest
 
 from cluster.broker.transaction_coordinator_service import MARKER_RETRY_US, TransactionCoordination
 from cluster.config import resolve
-from cluster.coordinators.transaction_records import TransactionMetadata
+from cluster.coordinators.records import TransactionMetadata
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode

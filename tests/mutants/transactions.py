@@ -11,9 +11,9 @@ from cluster.broker.transactional_requests import TransactionalRequests
 from cluster.coordinators.group import coordinator as group_coordinator
 from cluster.coordinators.group import offset_replay as group_offset_log
 from cluster.coordinators.group.group import ClassicGroup
+from cluster.coordinators.records import TransactionMetadata
 from cluster.coordinators.transaction.coordinator import TransactionCoordinator
 from cluster.coordinators.transaction.transaction import Transaction
-from cluster.coordinators.transaction_records import TransactionMetadata
 from cluster.protocol.transaction_messages import WriteTxnMarkersRequest
 from cluster.storage.transaction_index import TransactionIndex
 

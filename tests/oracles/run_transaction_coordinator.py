@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any
 
 from cluster.coordinators.decision import Decision, Markers
+from cluster.coordinators.records import TransactionMetadata
 from cluster.coordinators.transaction.coordinator import TransactionCoordinator
 from cluster.coordinators.transaction.transaction import Transaction
-from cluster.coordinators.transaction_records import TransactionMetadata
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from cluster.config import broker_number
 from cluster.coordinators.decision import DeadlineName, Deadlines, Draft, Markers
+from cluster.coordinators.records import TransactionMetadata
 from cluster.coordinators.transaction.transaction import Transaction
-from cluster.coordinators.transaction_records import TransactionMetadata
 from cluster.events import TransactionStateChanged
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t

@@ -15,6 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from cluster.coordinators.decision import Call, Decision, Draft
+from cluster.coordinators.records import TransactionMetadata, TransactionRecord, TransactionTombstone
 from cluster.coordinators.transaction.add_partitions import add_offsets, add_partitions, describe
 from cluster.coordinators.transaction.context import (
     COMPLETION,
@@ -29,7 +30,6 @@ from cluster.coordinators.transaction.context import (
 from cluster.coordinators.transaction.end_transaction import end, fence, marked
 from cluster.coordinators.transaction.init_producer_id import init_producer_id
 from cluster.coordinators.transaction.transaction import Transaction
-from cluster.coordinators.transaction_records import TransactionMetadata, TransactionRecord, TransactionTombstone
 from cluster.events import ProducerEpochRefused
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import InitProducerIdRequest, Request

@@ -13,9 +13,9 @@ Source: `TransactionCoordinator.endTransaction`, `endTransactionWithTV1`.
 """
 
 from cluster.coordinators.decision import Call, Draft
+from cluster.coordinators.records import FENCING_EPOCH, LAST_EPOCH, TransactionMetadata
 from cluster.coordinators.transaction.context import PREPARED, Outcome, TransactionContext
 from cluster.coordinators.transaction.transaction import WITH_EPOCHS, Transaction
-from cluster.coordinators.transaction_records import FENCING_EPOCH, LAST_EPOCH, TransactionMetadata
 from cluster.events import TransactionFenced
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID

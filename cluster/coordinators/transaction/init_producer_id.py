@@ -4,10 +4,10 @@ Source: `TransactionCoordinator.handleInitProducerId`, `prepareInitProducerIdTra
 """
 
 from cluster.coordinators.decision import Call, Draft
+from cluster.coordinators.records import LAST_EPOCH, TransactionMetadata
 from cluster.coordinators.transaction.context import TransactionContext
 from cluster.coordinators.transaction.end_transaction import fence
 from cluster.coordinators.transaction.transaction import Transaction
-from cluster.coordinators.transaction_records import LAST_EPOCH, TransactionMetadata
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import InitProducerIdRequest, InitProducerIdResponse
 from cluster.protocol.record_batch import NO_EPOCH

@@ -10,7 +10,7 @@ Source: `TransactionMetadata` (`prepareTransitionTo`, `completeTransitionTo`).
 
 from msgspec.structs import replace
 
-from cluster.coordinators.transaction_records import FENCING_EPOCH, TransactionMetadata
+from cluster.coordinators.records import FENCING_EPOCH, TransactionMetadata
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID
 from cluster.protocol.release_rules import ReleaseRules

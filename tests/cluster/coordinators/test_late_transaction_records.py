@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from cluster.coordinators.decision import Decision
+from cluster.coordinators.records import TransactionMetadata
 from cluster.coordinators.transaction.context import RETRY_COMPLETION_US
-from cluster.coordinators.transaction_records import TransactionMetadata
 from cluster.events import TransactionStateChanged
 from cluster.protocol.errors import ErrorCode
 from tests.cluster.coordinators.transaction_desk import EPOCH, ID, SECOND_US, Desk, S

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.coordinators.decision import Markers
+from cluster.coordinators.records import FENCING_EPOCH, LAST_EPOCH
 from cluster.coordinators.transaction.coordinator import TransactionCoordinator
-from cluster.coordinators.transaction_records import FENCING_EPOCH, LAST_EPOCH
 from cluster.events import TransactionFenced, TransactionStateChanged
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t

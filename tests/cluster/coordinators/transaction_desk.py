@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from cluster.coordinators.decision import Decision, Markers
+from cluster.coordinators.records import TransactionMetadata, TransactionRecord
 from cluster.coordinators.transaction.coordinator import TransactionCoordinator
-from cluster.coordinators.transaction_records import TransactionMetadata, TransactionRecord
 from cluster.events import Event
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
