@@ -1,4 +1,4 @@
-"""`flightdeck blast`: what a command would hit at an instant of a scenario, without giving it."""
+"""`flightdeck impact`: what a command would hit at an instant of a scenario, without giving it."""
 
 # ruff: noqa: PLC0415 - everything heavy is imported by the command that needs it
 
@@ -12,7 +12,7 @@ from console.cli.options import AllowCode, Seed, Sets, duration_of, leave_of, se
 from console.cli.streams import say
 
 
-def blast(
+def impact(
     scenario: Annotated[str, Parameter(help="A scenario of the library, or a file.")],
     command: Annotated[str, Parameter(help="What would be given, as it is typed: 'kill broker-2'.")],
     /,
@@ -27,8 +27,7 @@ def blast(
     at_us, changes = duration_of("--at", at) or 0, settings_of(settings)
     from cluster.commands import parse
     from console.presenters.formatting import clock
-    from console.presenters.impact import blast as foretell
-    from console.presenters.impact import sentences
+    from console.presenters.impact import impact_of, sentences
     from recordings.flights.runner import make_plan, view_at
     from recordings.scenarios.loader import load
 
@@ -37,7 +36,7 @@ def blast(
     if until_us is not None and at_us > until_us:
         raise UsageError(f"--at: the flight ends at {clock(until_us, 0)}")
     wanted = parse(command, plan.spec.names())
-    found = foretell(view_at(plan, at_us), wanted, at_us, plan.spec.broker_session_us)
+    found = impact_of(view_at(plan, at_us), wanted, at_us, plan.spec.broker_session_us)
     if json:
         report: dict[str, Any] = msgspec.to_builtins(found)
         report |= {"at_ms": at_us // 1_000, "offline": found.offline, "words": [words for _, words in sentences(found)]}

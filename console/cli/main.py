@@ -27,7 +27,7 @@ from cyclopts import App, Parameter
 
 from console.cli.arguments import Invariants, Json, Record, Salvage, Strict
 from console.cli.errors import BAD_INPUT, HELD, NOT_HELD, UsageError, complain, explain, tell_what_broke, warn
-from console.cli.impact import blast
+from console.cli.impact import impact
 from console.cli.looking import doctor, scenarios, show
 from console.cli.options import (
     AllowCode,
@@ -317,12 +317,13 @@ def check(
 
 HELP = frozenset({"--help", "-h", "--version"})
 
-BUILT = ("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "blast", "doctor")
+BUILT = ("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact", "doctor")
 COMMANDS = (*BUILT, *LATER)
 
 
-for _command in (blast, doctor, scenarios, show):
+for _command in (impact, doctor, scenarios, show):
     app.command(_command)
+app.command(impact, name="blast", show=False)  # as it was called before
 announce(app)
 
 
@@ -381,7 +382,3 @@ def _answer(words: Sequence[str]) -> object:
 
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
-
-
-if __name__ == "__main__":
-    main()

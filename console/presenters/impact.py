@@ -13,15 +13,15 @@ from cluster.view.state import ClusterView
 from console.presenters import impact_cluster as to_cluster
 from console.presenters import impact_processes as to_processes
 from console.presenters.formatting import duration
-from console.presenters.impact_model import NOBODY, Blast, Leaving, Range
+from console.presenters.impact_model import NOBODY, Impact, ImpactModel, Leaving
 from console.presenters.styled_text import ERROR, MUTED, OK, WARN, Line, Span, line
 
-__all__ = ["BROKER_SESSION_US", "Blast", "Leaving", "blast", "line_of", "preview", "sentences"]
+__all__ = ["BROKER_SESSION_US", "Impact", "Leaving", "impact_of", "line_of", "preview", "sentences"]
 
 BROKER_SESSION_US = 9_000_000  # broker.session.timeout.ms, unless the scenario says otherwise
 NAMED = 3  # names in a row before `and 7 more`
 
-_LOOKS: dict[type, Callable[[Range, Any], None]] = {
+_LOOKS: dict[type, Callable[[ImpactModel, Any], None]] = {
     c.Kill: to_processes.kill,
     c.Crash: to_processes.crash,
     c.Stop: to_processes.stop,
@@ -55,14 +55,14 @@ _LOOKS: dict[type, Callable[[Range, Any], None]] = {
 """What is looked at before each command; those that are not here (`heal`, `release`, `set`, `mark`) injure nothing."""
 
 
-def blast(view: ClusterView, command: c.Command, now_us: int, session_us: int = BROKER_SESSION_US) -> Blast:
+def impact_of(view: ClusterView, command: c.Command, now_us: int, session_us: int = BROKER_SESSION_US) -> Impact:
     """What a command would hit now; `session_us` is `broker.session.timeout.ms` in µs."""
-    found = Blast(command=c.text_of(command))
+    found = Impact(command=c.text_of(command))
     look = _LOOKS.get(type(command))
     if not view.brokers:
         found.refused = "the cluster is still being built"
     elif look is not None:
-        look(Range(view, now_us, session_us, found), command)
+        look(ImpactModel(view, now_us, session_us, found), command)
     return found
 
 
@@ -80,7 +80,7 @@ def _many(number: int, one: str, several: str) -> str:
     return f"{number:,} {one if number == 1 else several}"
 
 
-def sentences(found: Blast) -> list[tuple[str, str]]:
+def sentences(found: Impact) -> list[tuple[str, str]]:
     """What there is to say, the worst first: a tone and the words."""
     if found.refused:
         return [(MUTED, f"nothing: {found.refused}")]
@@ -91,7 +91,7 @@ def sentences(found: Blast) -> list[tuple[str, str]]:
     return said or [(OK, "no leader, coordinator, member or transaction is struck")]
 
 
-def _of_partitions(found: Blast) -> Iterator[tuple[str, str]]:
+def _of_partitions(found: Impact) -> Iterator[tuple[str, str]]:
     if found.offline:
         what = _many(len(found.offline), "partition has", "partitions have")
         yield ERROR, f"{what} no other in-sync replica → no leader until it is back: {names_of(found.offline)}"
@@ -109,7 +109,7 @@ def _of_partitions(found: Blast) -> Iterator[tuple[str, str]]:
         yield WARN, f"{what}: new leader{after}, {_targets(found)}"
 
 
-def _of_coordinators(found: Blast) -> Iterator[tuple[str, str]]:
+def _of_coordinators(found: Impact) -> Iterator[tuple[str, str]]:
     if found.controller is not None:
         yield WARN, f"controller → {f'broker-{found.controller}' if found.controller != NOBODY else 'nobody'}"
     if found.groups:
@@ -120,7 +120,7 @@ def _of_coordinators(found: Blast) -> Iterator[tuple[str, str]]:
         yield WARN, f"{_many(len(found.transactions), one, several)}: {names_of(found.transactions)}"
 
 
-def _of_members(found: Blast) -> Iterator[tuple[str, str]]:
+def _of_members(found: Impact) -> Iterator[tuple[str, str]]:
     for member, leaving in list(found.members.items())[:NAMED]:
         when = f"after {duration(leaving.after_us)}" if leaving.after_us else "at once"
         held = f", holding {names_of(leaving.holds)}" if leaving.holds else ""
@@ -133,7 +133,7 @@ def _of_members(found: Blast) -> Iterator[tuple[str, str]]:
         yield WARN, f"nobody reads for {names_of(found.emptied)} then"
 
 
-def _targets(found: Blast) -> str:
+def _targets(found: Impact) -> str:
     """How many leaderships go where."""
     to: dict[int, int] = {}
     for leader in found.leaders.values():
@@ -144,7 +144,7 @@ def _targets(found: Blast) -> str:
     return ", ".join(f"{count} × broker-{leader}" for leader, count in sorted(to.items()))
 
 
-def line_of(found: Blast) -> Line:
+def line_of(found: Impact) -> Line:
     """All of it in one line, as long as it may be; the worst first."""
     spans: list[Span] = [("would hit: ", MUTED)]
     for place, (tone, words) in enumerate(sentences(found)):
@@ -159,4 +159,4 @@ def preview(view: ClusterView, names: Names, now_us: int, text: str, session_us:
         command = c.parse(text, names)
     except CommandError:
         return ()
-    return line_of(blast(view, command, now_us, session_us)) if type(command) in _LOOKS else ()
+    return line_of(impact_of(view, command, now_us, session_us)) if type(command) in _LOOKS else ()

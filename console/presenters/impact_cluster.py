@@ -2,7 +2,7 @@
 
 from cluster.commands import catalogue as c
 from cluster.view.state import NEVER, MemberView
-from console.presenters.impact_model import MS, NOBODY, Range, number_of
+from console.presenters.impact_model import MS, NOBODY, ImpactModel, number_of
 from console.presenters.impact_processes import silent
 
 MAJORITY_NOTICES_US = 2_000_000  # controller.quorum.fetch.timeout.ms
@@ -11,7 +11,7 @@ MAJORITY_NOTICES_US = 2_000_000  # controller.quorum.fetch.timeout.ms
 # --- the network ------------------------------------------------------------------------------------------------------
 
 
-def isolate(at: Range, command: c.Isolate) -> None:
+def isolate(at: ImpactModel, command: c.Isolate) -> None:
     """Nobody hears a broker: the controller fences it; a controller is replaced by most of the others first."""
     broker = number_of(command.broker)
     if not at.is_up(command.broker):
@@ -32,7 +32,7 @@ def isolate(at: Range, command: c.Isolate) -> None:
         at.found.notes.append("shorter than broker.session.timeout.ms: leaderships stay, and stand still")
 
 
-def cut(at: Range, command: c.Cut | c.Hold) -> None:
+def cut(at: ImpactModel, command: c.Cut | c.Hold) -> None:
     """What no longer hears what: a member its coordinator, a follower its leader, a broker the controller."""
     one_way = isinstance(command, c.Cut) and command.one_way
     for here, there in ((command.a, command.b), (command.b, command.a)):
@@ -49,7 +49,7 @@ def cut(at: Range, command: c.Cut | c.Hold) -> None:
         cut_brokers(at, command, one, other, one_way=one_way)
 
 
-def cut_member(at: Range, member: MemberView, broker: int, for_us: int | None, *, speaks: bool) -> None:
+def cut_member(at: ImpactModel, member: MemberView, broker: int, for_us: int | None, *, speaks: bool) -> None:
     """A member and a broker: its coordinator, or a leader it reads from."""
     group = at.view.groups[member.group]
     partition = at.view.partitions.get(group.coordinator_partition)
@@ -65,7 +65,7 @@ def cut_member(at: Range, member: MemberView, broker: int, for_us: int | None, *
         )
 
 
-def cut_brokers(at: Range, command: c.Cut | c.Hold, one: int, other: int, *, one_way: bool) -> None:
+def cut_brokers(at: ImpactModel, command: c.Cut | c.Hold, one: int, other: int, *, one_way: bool) -> None:
     """Two brokers: the controller does not hear one of them, or followers do not get at their leaders."""
     controller = at.view.controller
     if controller in (one, other):
@@ -86,12 +86,12 @@ def cut_brokers(at: Range, command: c.Cut | c.Hold, one: int, other: int, *, one
     at.found.notes.append(f"{len(follows)} partitions lose an in-sync replica after replica.lag.time.max.ms")
 
 
-def slow_link(at: Range, command: c.SlowLink) -> None:
+def slow_link(at: ImpactModel, command: c.SlowLink) -> None:
     """Whatever passes the link takes longer."""
     at.found.notes.append(f"every request between them takes at least {2 * command.to_us / MS:g} ms there and back")
 
 
-def lose(at: Range, command: c.LoseResponses) -> None:
+def lose(at: ImpactModel, command: c.LoseResponses) -> None:
     """What was asked for is done, and who asked does not learn it."""
     at.found.notes.append(f"the connection breaks: {LOST.get(command.api, 'it is asked again')}")
 
@@ -112,7 +112,7 @@ LOST: dict[str, str] = {
 # --- disks, leaderships, the controller -------------------------------------------------------------------------------
 
 
-def slow_disk(at: Range, command: c.SlowDisk) -> None:
+def slow_disk(at: ImpactModel, command: c.SlowDisk) -> None:
     """Appends queue up; followers' too, for which acks=all waits."""
     broker = number_of(command.broker)
     led = sum(one.leader == broker for one in at.view.partitions.values())
@@ -125,7 +125,7 @@ def slow_disk(at: Range, command: c.SlowDisk) -> None:
     at.found.notes.append(f"acks=all waits for it in {follows} more")
 
 
-def elect(at: Range, command: c.Elect) -> None:
+def elect(at: ImpactModel, command: c.Elect) -> None:
     """A leader chosen by an administrator: the preferred one, or one out of sync."""
     partition = at.partition(command.topic, command.partition)
     if partition is None:
@@ -152,14 +152,14 @@ def elect(at: Range, command: c.Elect) -> None:
         at.found.notes.append("what only in-sync replicas have is lost, acknowledged or not")
 
 
-def moves(at: Range, name: str, to: int) -> None:
+def moves(at: ImpactModel, name: str, to: int) -> None:
     """A partition changes its leader."""
     at.found.led = (name,)
     at.found.leaders[name] = to
     at.coordinated([name])
 
 
-def fail_over(at: Range, _: c.FailOverController) -> None:
+def fail_over(at: ImpactModel, _: c.FailOverController) -> None:
     """The active controller resigns."""
     others = at.running(at.view.controller)
     if not others:
@@ -169,7 +169,7 @@ def fail_over(at: Range, _: c.FailOverController) -> None:
     at.found.notes.append("every broker session begins anew")
 
 
-def move_coordinator(at: Range, command: c.MoveCoordinator) -> None:
+def move_coordinator(at: ImpactModel, command: c.MoveCoordinator) -> None:
     """A group's partition of `__consumer_offsets` gets another leader."""
     name = at.view.groups[command.group].coordinator_partition
     partition = at.view.partitions[name]
@@ -183,7 +183,7 @@ def move_coordinator(at: Range, command: c.MoveCoordinator) -> None:
 # --- logs and positions -----------------------------------------------------------------------------------------------
 
 
-def delete_records(at: Range, command: c.DeleteRecords) -> None:
+def delete_records(at: ImpactModel, command: c.DeleteRecords) -> None:
     """Records are gone, also for groups that have not read them."""
     partition = at.partition(command.topic, command.partition)
     if partition is None:
@@ -203,7 +203,7 @@ def delete_records(at: Range, command: c.DeleteRecords) -> None:
                 at.found.notes.append(f"{group.group} has not read {unread:,} of them")
 
 
-def add_partitions(at: Range, command: c.AddPartitions) -> None:
+def add_partitions(at: ImpactModel, command: c.AddPartitions) -> None:
     """Keys go elsewhere, and whoever reads the topic rebalances."""
     known = at.view.topics[command.topic].partitions
     if command.to <= known:
@@ -215,7 +215,7 @@ def add_partitions(at: Range, command: c.AddPartitions) -> None:
             at.rebalances(group.group)
 
 
-def seek(at: Range, command: c.Seek) -> None:
+def seek(at: ImpactModel, command: c.Seek) -> None:
     """What lies between a group's position and the offset is read again, or never."""
     if at.partition(command.topic, command.partition) is None:
         return
@@ -230,7 +230,7 @@ def seek(at: Range, command: c.Seek) -> None:
     at.found.notes.append(f"{owner} {words} of {name}")
 
 
-def abort_hanging(at: Range, command: c.AbortHangingTransaction) -> None:
+def abort_hanging(at: ImpactModel, command: c.AbortHangingTransaction) -> None:
     """The transaction at the last stable offset ends, and readers of committed data go on."""
     partition = at.partition(command.topic, command.partition)
     if partition is None:
@@ -243,7 +243,7 @@ def abort_hanging(at: Range, command: c.AbortHangingTransaction) -> None:
     at.found.notes.append(f"aborts the oldest transaction in {name}; {waiting:,} offsets wait behind it")
 
 
-def nemesis(at: Range, command: c.Nemesis) -> None:
+def nemesis(at: ImpactModel, command: c.Nemesis) -> None:
     """Anything, except what keeps most brokers from working."""
     reigns = any(fault.text.startswith("nemesis") for fault in at.view.faults.values())
     if command.on == reigns:

@@ -1,4 +1,4 @@
-"""How far a command reaches: what is known while a blast is worked out, by Kafka's rules of elections and sessions."""
+"""The state from which a command's impact is predicted, by Kafka's rules of elections and sessions."""
 
 from collections.abc import Iterable
 
@@ -23,7 +23,7 @@ class Leaving(msgspec.Struct, frozen=True):
     holds: tuple[str, ...]
 
 
-class Blast(msgspec.Struct, kw_only=True):
+class Impact(msgspec.Struct, kw_only=True):
     """What a command would hit; `refused`: why it would do nothing.
 
     `led`: partitions whose leader is struck; `leaders` maps those that get another leader to it (-1: to none);
@@ -55,10 +55,10 @@ class Blast(msgspec.Struct, kw_only=True):
         return tuple(name for name, leader in self.leaders.items() if leader == NOBODY)
 
 
-class Range:
-    """What is known while a blast is worked out."""
+class ImpactModel:
+    """What is known while an impact is worked out."""
 
-    def __init__(self, view: ClusterView, now_us: int, session_us: int, found: Blast) -> None:
+    def __init__(self, view: ClusterView, now_us: int, session_us: int, found: Impact) -> None:
         self.view, self.now_us, self.session_us, self.found = view, now_us, session_us, found
 
     def lasts(self, for_us: int | None, at_least_us: int) -> bool:

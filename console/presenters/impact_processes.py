@@ -2,10 +2,10 @@
 
 from cluster.commands import catalogue as c
 from cluster.view.state import MemberView, ProducerView
-from console.presenters.impact_model import MS, NOBODY, Range, number_of
+from console.presenters.impact_model import MS, NOBODY, ImpactModel, number_of
 
 
-def ends(at: Range, name: str, for_us: int | None, *, crash: bool = False) -> None:
+def ends(at: ImpactModel, name: str, for_us: int | None, *, crash: bool = False) -> None:
     """A process ends without a word."""
     if at.is_down(name):
         return
@@ -36,30 +36,30 @@ def ends(at: Range, name: str, for_us: int | None, *, crash: bool = False) -> No
         at.found.notes.append(f"{producer.buffered_bytes:,} bytes that it has not sent are lost")
 
 
-def kill(at: Range, command: c.Kill) -> None:
+def kill(at: ImpactModel, command: c.Kill) -> None:
     """Kill -9."""
     ends(at, command.target, command.for_us)
 
 
-def crash(at: Range, command: c.Crash) -> None:
+def crash(at: ImpactModel, command: c.Crash) -> None:
     """The host is gone, with what was not flushed."""
     ends(at, command.broker, command.for_us, crash=True)
 
 
-def fill_disk(at: Range, command: c.FillDisk) -> None:
+def fill_disk(at: ImpactModel, command: c.FillDisk) -> None:
     """The broker halts with its next append."""
     if at.is_up(command.broker):
         ends(at, command.broker, command.for_us)
     at.found.notes.append("the broker halts with the first append that finds no room")
 
 
-def stop(at: Range, command: c.Stop) -> None:
+def stop(at: ImpactModel, command: c.Stop) -> None:
     """Clean: a broker's leaderships move first, a dynamic member leaves, a producer sends what it has."""
     if not at.is_down(command.target):
         closes(at, command.target, command.for_us)
 
 
-def restart(at: Range, command: c.Restart) -> None:
+def restart(at: ImpactModel, command: c.Restart) -> None:
     """A clean stop and a start; a start of what is down."""
     if not at.is_up(command.target):
         at.found.notes.append(f"{command.target} is down: it starts")
@@ -69,7 +69,7 @@ def restart(at: Range, command: c.Restart) -> None:
     joins(at, command.target)
 
 
-def closes(at: Range, name: str, for_us: int | None) -> None:
+def closes(at: ImpactModel, name: str, for_us: int | None) -> None:
     """A clean end."""
     broker, member = number_of(name), at.view.members.get(name)
     if broker:
@@ -85,7 +85,7 @@ def closes(at: Range, name: str, for_us: int | None) -> None:
         sends_nothing(at, at.view.producers[name])
 
 
-def start(at: Range, command: c.Start) -> None:
+def start(at: ImpactModel, command: c.Start) -> None:
     """What is down comes back."""
     broker = at.view.brokers.get(number_of(command.target))
     if broker is not None and broker.stopping:
@@ -96,7 +96,7 @@ def start(at: Range, command: c.Start) -> None:
         joins(at, command.target)
 
 
-def joins(at: Range, name: str) -> None:
+def joins(at: ImpactModel, name: str) -> None:
     """A process comes: a broker may lead what nobody leads, a member makes its group rebalance."""
     broker, member = number_of(name), at.view.members.get(name)
     if broker:
@@ -109,7 +109,7 @@ def joins(at: Range, name: str) -> None:
             at.rebalances(member.group)
 
 
-def pause(at: Range, command: c.Pause) -> None:
+def pause(at: ImpactModel, command: c.Pause) -> None:
     """A process freezes: long enough to be missed, or not."""
     name = command.target
     if at.is_down(name) or at.is_paused(name):
@@ -129,14 +129,14 @@ def pause(at: Range, command: c.Pause) -> None:
         zombie(at, at.view.producers[name], command.for_us)
 
 
-def sends_nothing(at: Range, producer: ProducerView) -> None:
+def sends_nothing(at: ImpactModel, producer: ProducerView) -> None:
     """What a producer would have written is missing."""
     if producer.topics:
         rate = f"{producer.rate_per_second:g} records a second"
         at.found.notes.append(f"{producer.producer} sends nothing to {', '.join(producer.topics)} ({rate} till now)")
 
 
-def zombie(at: Range, producer: ProducerView, for_us: int | None) -> None:
+def zombie(at: ImpactModel, producer: ProducerView, for_us: int | None) -> None:
     """A producer that sleeps over its transaction's timeout."""
     sends_nothing(at, producer)
     at.left_open(producer)
@@ -146,7 +146,7 @@ def zombie(at: Range, producer: ProducerView, for_us: int | None) -> None:
             at.found.notes.append(f"longer than {name}'s timeout: it is aborted, and the producer fenced when it wakes")
 
 
-def silent(at: Range, member: MemberView, for_us: int | None) -> None:
+def silent(at: ImpactModel, member: MemberView, for_us: int | None) -> None:
     """Nothing is heard of a member any more."""
     session_us = at.session_us_of(member)
     if at.lasts(for_us, session_us):
@@ -155,7 +155,7 @@ def silent(at: Range, member: MemberView, for_us: int | None) -> None:
         at.found.notes.append(f"shorter than its session ({member.session_timeout_ms} ms): it stays in its group")
 
 
-def pause_heartbeats(at: Range, command: c.PauseHeartbeats) -> None:
+def pause_heartbeats(at: ImpactModel, command: c.PauseHeartbeats) -> None:
     """The heartbeat thread alone is silent."""
     if at.is_down(command.member):
         return
@@ -165,7 +165,7 @@ def pause_heartbeats(at: Range, command: c.PauseHeartbeats) -> None:
         at.found.notes.append("unless it commits within its session: a commit renews it, too")
 
 
-def stall(at: Range, command: c.Stall) -> None:
+def stall(at: ImpactModel, command: c.Stall) -> None:
     """poll() is not called: after max.poll.interval.ms the client gives up its membership (a static one: silently)."""
     if at.is_down(command.member):
         return
@@ -179,7 +179,7 @@ def stall(at: Range, command: c.Stall) -> None:
         at.leaves(member, limit_us, "poll interval exceeded")
 
 
-def slow_member(at: Range, command: c.SlowMember) -> None:
+def slow_member(at: ImpactModel, command: c.SlowMember) -> None:
     """Records take their time."""
     if at.is_down(command.member):
         return
@@ -188,7 +188,7 @@ def slow_member(at: Range, command: c.SlowMember) -> None:
     at.found.notes.append(f"at most {per_second:,.4g} records a second from {len(member.owned)} partitions")
 
 
-def resume(at: Range, command: c.Resume) -> None:
+def resume(at: ImpactModel, command: c.Resume) -> None:
     """A frozen process goes on."""
     if at.is_down(command.target):
         return
@@ -198,7 +198,7 @@ def resume(at: Range, command: c.Resume) -> None:
         at.refuse(f"{command.target} is not paused")
 
 
-def scale(at: Range, command: c.Scale) -> None:
+def scale(at: ImpactModel, command: c.Scale) -> None:
     """The highest numbers stop cleanly, new numbers start."""
     members = [one for one in at.view.members.values() if one.group == command.group]
     number = {one.member: int(one.member.rpartition("-")[2]) for one in members}
@@ -211,7 +211,7 @@ def scale(at: Range, command: c.Scale) -> None:
         at.found.rebalances = (command.group,)
 
 
-def rolling_restart(at: Range, command: c.RollingRestart) -> None:
+def rolling_restart(at: ImpactModel, command: c.RollingRestart) -> None:
     """Each leaves and comes back: two rebalances of its own, none for a static one that is back in time."""
     members = [one for one in at.view.members.values() if one.group == command.group and one.alive]
     if not members:
@@ -223,7 +223,7 @@ def rolling_restart(at: Range, command: c.RollingRestart) -> None:
         at.rebalances(command.group)
 
 
-def subscribe(at: Range, command: c.Subscribe) -> None:
+def subscribe(at: ImpactModel, command: c.Subscribe) -> None:
     """Another subscription makes a member join again."""
     member = at.view.members.get(command.member)
     if member is None:
@@ -238,7 +238,7 @@ def subscribe(at: Range, command: c.Subscribe) -> None:
             at.found.notes.append(f"{command.member} gives up {len(lost)} of its partitions")
 
 
-def abandon(at: Range, command: c.AbandonTransaction) -> None:
+def abandon(at: ImpactModel, command: c.AbandonTransaction) -> None:
     """A transaction stays open until its timeout; who reads committed data waits at it."""
     if at.is_down(command.producer):
         return

@@ -38,7 +38,7 @@ config = {{ "group.initial.rebalance.delay.ms" = 0 }}
 COMMANDS = {
     "run": ("run", "endless.toml", "--allow-code", "--record", "a.flight"),
     "plain": ("--plain", "--scenario", "endless.toml", "--allow-code", "--record", "a.flight"),
-    "blast": ("blast", "endless.toml", "kill broker-1", "--at", "1m", "--allow-code"),
+    "impact": ("impact", "endless.toml", "kill broker-1", "--at", "1m", "--allow-code"),
 }
 
 
@@ -78,7 +78,7 @@ def test_a_turn_without_an_end_is_broken_off(words: tuple[str, ...], number: sig
     process.send_signal(number)
     _, error = process.communicate(timeout=30)
     assert "Traceback" not in error
-    assert process.returncode == (2 if words[0] == "blast" else 0)
+    assert process.returncode == (2 if words[0] == "impact" else 0)
     if "--record" in words:
         footer = Recording(tmp_path / "a.flight").footer
         assert footer is not None

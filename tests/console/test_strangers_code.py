@@ -43,7 +43,7 @@ LOOKS = {
 }
 FLIES = {
     "run": ("run", "stranger/s.toml"),
-    "blast": ("blast", "stranger/s.toml", "kill broker-1", "--at", "2s"),
+    "impact": ("impact", "stranger/s.toml", "kill broker-1", "--at", "2s"),
     "console --plain": ("--plain", "--scenario", "stranger/s.toml"),
     "rerun": ("rerun", "stranger/a.flight"),
     "rerun inside": ("rerun", "stranger/planted.d/b.flight"),

@@ -76,7 +76,7 @@ def test_every_one_is_spelled_and_drawn_in_one_cell() -> None:
         ("run", "{evil}"),
         ("run", "{evil}", "--log"),
         ("run", "{evil}", "--json"),
-        ("blast", "{evil}", "kill billing-2", "--at", "8s"),
+        ("impact", "{evil}", "kill billing-2", "--at", "8s"),
         ("summary", "{flight}"),
         ("summary", "{flight}", "--json"),
         ("rerun", "{flight}"),

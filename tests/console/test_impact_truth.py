@@ -24,7 +24,7 @@ from cluster.spec import (
     TransactionsSpec,
 )
 from cluster.view import ClusterView
-from console.presenters.impact import Blast, blast
+from console.presenters.impact import Impact, impact_of
 
 SECOND_US = 1_000_000
 NOW_US, LATER_US = 45 * SECOND_US, 62 * SECOND_US
@@ -94,12 +94,12 @@ class Outcome(msgspec.Struct):
         )
 
 
-def try_out(seed: int, text: str) -> tuple[Blast, Outcome, Outcome, dict[str, int]]:
+def try_out(seed: int, text: str) -> tuple[Impact, Outcome, Outcome, dict[str, int]]:
     """The preview, what was before and after, and which members left when (µs after the command)."""
     told: list[e.Event] = []
     scenario = spec(seed)
     simulation = Simulation(scenario, seed, sinks=[told.append])
-    found: list[tuple[Blast, Outcome]] = []
+    found: list[tuple[Impact, Outcome]] = []
     short: dict[str, None] = {}
 
     def look(event: e.Event) -> None:
@@ -110,7 +110,7 @@ def try_out(seed: int, text: str) -> tuple[Blast, Outcome, Outcome, dict[str, in
         async with simulation.running():
             await simulation.timeline.fly(NOW_US)
             command = parse(text, simulation.names())
-            found.append((blast(simulation.view, command, NOW_US), Outcome.of(simulation.view)))
+            found.append((impact_of(simulation.view, command, NOW_US), Outcome.of(simulation.view)))
             simulation.timeline.submit(command)
             simulation.sinks.append(look)
             await simulation.timeline.fly(LATER_US)

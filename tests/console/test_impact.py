@@ -9,8 +9,8 @@ from cluster.commands import COMMANDS, parse
 from cluster.commands import catalogue as c
 from cluster.view import ClusterView
 from console.cli.main import main
-from console.presenters import impact as blast_module
-from console.presenters.impact import blast, line_of, names_of, preview, sentences
+from console.presenters import impact as impact_module
+from console.presenters.impact import impact_of, line_of, names_of, preview, sentences
 from console.presenters.styled_text import plain
 from console.widgets.command_line import CommandLine
 from tests.console import synthetic, synthetic_transactions
@@ -188,22 +188,22 @@ NOT_LOOKED_AT = {c.Heal, c.Release, c.Set, c.Mark}
 
 @pytest.mark.parametrize("text", SAID)
 def test_what_is_said_of_a_command(text: str) -> None:
-    found = blast(synthetic.view_at(90.0), parse(text), synthetic.us(90))
+    found = impact_of(synthetic.view_at(90.0), parse(text), synthetic.us(90))
     assert tuple(words for _, words in sentences(found)) == SAID[text]
 
 
 def test_every_command_that_could_injure_is_looked_at() -> None:
-    assert {form.command for form in COMMANDS} - set(blast_module._LOOKS) == NOT_LOOKED_AT
+    assert {form.command for form in COMMANDS} - set(impact_module._LOOKS) == NOT_LOOKED_AT
 
 
 def test_the_facts_are_there_beside_the_words() -> None:
-    found = blast(synthetic.view_at(90.0), parse("kill broker-1"), synthetic.us(90))
+    found = impact_of(synthetic.view_at(90.0), parse("kill broker-1"), synthetic.us(90))
     assert (found.controller, found.groups, found.after_us) == (2, ("billing",), 9_000_000)
     assert set(found.leaders.values()) == {2}
     assert found.led == tuple(found.leaders)
     assert len(found.unwritable) == 17
     assert found.offline == ()
-    quick = blast(synthetic.view_at(90.0), parse("pause broker-1 for 8s"), synthetic.us(90), session_us=7_000_000)
+    quick = impact_of(synthetic.view_at(90.0), parse("pause broker-1 for 8s"), synthetic.us(90), session_us=7_000_000)
     assert quick.after_us == 7_000_000
     assert quick.led
 
@@ -212,13 +212,13 @@ def test_partitions_in_sync_nowhere_else_have_no_leader_then() -> None:
     view = synthetic.view_at(90.0)
     for name in ("orders-0", "orders-2"):
         view.partitions[name].isr = (1,)
-    found = blast(view, parse("kill broker-1"), synthetic.us(90))
+    found = impact_of(view, parse("kill broker-1"), synthetic.us(90))
     assert found.offline == ("orders-0", "orders-2")
     tone, words = sentences(found)[0]
     assert words == "2 partitions have no other in-sync replica → no leader until it is back: orders-0, orders-2"
     assert tone == "error"
     assert not {"orders-0", "orders-2"} & set(found.unwritable)
-    crashed = [words for _, words in sentences(blast(view, parse("crash broker-1"), synthetic.us(90)))]
+    crashed = [words for _, words in sentences(impact_of(view, parse("crash broker-1"), synthetic.us(90)))]
     assert "2 partitions are in sync nowhere else: lost for good" in crashed
 
 
@@ -234,7 +234,7 @@ def test_partitions_in_sync_nowhere_else_have_no_leader_then() -> None:
     ],
 )
 def test_transactions_that_are_open(text: str, ids: tuple[str, ...], words: str) -> None:
-    found = blast(synthetic_transactions.view_at(5.0), parse(text), 5_000_000)
+    found = impact_of(synthetic_transactions.view_at(5.0), parse(text), 5_000_000)
     assert found.open_transactions == ids
     assert words in " | ".join(words for _, words in sentences(found))
 
@@ -243,11 +243,11 @@ def test_static_members_are_missed_only_when_their_session_ends() -> None:
     view = synthetic.view_at(90.0)
     view.members["billing-1"].instance_id = "billing-1"
     for text in ("stop billing-1 for 10s", "kill billing-1 for 10s", "restart billing-1"):
-        found = blast(view, parse(text), synthetic.us(90))
+        found = impact_of(view, parse(text), synthetic.us(90))
         assert (found.members, found.rebalances) == ({}, ())
         assert "within its session: no rebalance" in found.notes[0]
-    assert blast(view, parse("stop billing-1"), synthetic.us(90)).members["billing-1"].reason == "session expired"
-    stalled = blast(view, parse("stall billing-1"), synthetic.us(90)).members["billing-1"]
+    assert impact_of(view, parse("stop billing-1"), synthetic.us(90)).members["billing-1"].reason == "session expired"
+    stalled = impact_of(view, parse("stall billing-1"), synthetic.us(90)).members["billing-1"]
     assert (stalled.reason, stalled.after_us) == ("session expired", 345_000_000)
 
 
@@ -256,7 +256,7 @@ def test_a_preview_is_there_while_a_whole_command_is_typed_and_nothing_before() 
     for typed in ("", "kil", "kill", "kill broker-9", "pause", "speed 5", "heal", 'mark "x"'):
         assert preview(view, NAMES, now_us, typed) == ()
     assert plain(preview(view, NAMES, now_us, "kill broker-1")).startswith("would hit: 17 partitions fall below min.")
-    building = line_of(blast(ClusterView(), parse("kill broker-1"), 0))
+    building = line_of(impact_of(ClusterView(), parse("kill broker-1"), 0))
     assert plain(building) == "would hit: nothing: the cluster is still being built"
     assert names_of(["a", "b", "c", "d"]) == "a, b, c, d"
     assert names_of(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
