@@ -4,7 +4,7 @@ A kind of event is a table. Its columns are the flight's `run_id`, then the stru
 integer `at_us` stands the same instant as a timestamp `at` (the epoch plus virtual time, UTC). Two tables are not
 events: `commands` (what was asked of the simulation) and `flights` (one row for each flight, written last).
 
-    python -m recordings.schema docs/data-dictionary.md     # writes the data dictionary
+    python -m recordings.tables.schema docs/data-dictionary.md     # writes the data dictionary
 """
 
 import sys
@@ -196,8 +196,9 @@ def unit_of(column: Column) -> str:
 
 DICTIONARY_HEAD = """# Data dictionary
 
-Written by `python -m recordings.schema docs/data-dictionary.md` from the structs in `cluster/events.py`; a test holds
-the two equal. `flightdeck export` writes each table as Parquet under `tables/<table>/`, one file for each flight.
+Written by `python -m recordings.tables.schema docs/data-dictionary.md` from the structs in `cluster/events.py`; a test
+holds the two equal. `flightdeck export` writes each table as Parquet under `tables/<table>/`, one file for each
+flight.
 
 * Virtual time begins at 0. Instants and durations are whole microseconds (`_us`); `at` is the same instant as `at_us`
   as a timestamp, counted from 1970-01-01T00:00:00Z.

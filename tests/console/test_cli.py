@@ -358,7 +358,7 @@ def test_a_full_disk_is_told_and_what_was_recorded_is_kept(
 
 def test_help_and_version_import_nothing_heavy() -> None:
     script = (
-        "import sys\nfrom console import cli\n"
+        "import sys\nfrom console.cli import main as cli\n"
         "try:\n    cli._run(['--help'])\nexcept SystemExit:\n    pass\n"
         "heavy = {'textual', 'trio', 'pyarrow', 'pyspark', 'pandas', 'cel', 'zstandard'} & set(sys.modules)\n"
         "print('heavy:', sorted(heavy), file=sys.stderr)"

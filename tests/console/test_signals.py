@@ -156,8 +156,9 @@ def test_a_signal_while_the_command_is_imported_is_one_line(number: signal.Signa
     program = (
         "import sys, os\n"
         "loaded = set(sys.modules)\n"
-        "from console import early, start\n"
-        "assert set(sys.modules) - loaded == {'console', 'console.cli.early_signals', 'console.cli.start'}\n"
+        "from console.cli import early_signals as early, start\n"
+        "assert set(sys.modules) - loaded == "
+        "{'console', 'console.cli', 'console.cli.early_signals', 'console.cli.start'}\n"
         "early.listen()\n"
         f"os.kill(os.getpid(), {int(number)})\n"
         "start.main()\n"
@@ -170,7 +171,7 @@ def test_the_exit_code_is_ours_wherever_the_signal_came(number: signal.Signals) 
     """CPython ends by SIGINT once KeyboardInterrupt has passed through `exec` of a text, as in some imports."""
     program = (
         "import atexit, os\n"
-        "from console import cli\n"
+        "from console.cli import main as cli\n"
         "class Cluster:\n"
         "    def __del__(self): os.write(1, b'taken apart')\n"
         "cluster = Cluster()\n"
@@ -188,8 +189,8 @@ def test_what_is_ignored_stays_ignored() -> None:
     script = (
         "import signal\n"
         "signal.signal(signal.SIGINT, signal.SIG_IGN), signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-        "from console import early\n"
-        "from recordings import interruption\n"
+        "from console.cli import early_signals as early\n"
+        "from recordings.flights import interruption\n"
         "for listen in (early.listen, interruption.listen):\n"
         "    listen()\n"
         "    signal.raise_signal(signal.SIGINT)\n"
