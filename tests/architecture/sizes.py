@@ -11,6 +11,8 @@ FILE_LINES = 400
 ONE_CLASS_LINES = 600  # of a file that holds one class: sawn in two it would have halves that use each other's privates
 FUNCTION_LINES = 50
 
+LOOSE_MODULES: Mapping[str, int] = {"cluster": 4, "recordings": 4, "console": 18}
+
 # What may be longer, and why. An entry that is no longer needed is a breach too.
 LONGER_FILES: Mapping[str, str] = {
     "cluster/events.py": "the catalogue of facts: one struct for each, read as a list; every schema derives from it",
@@ -32,6 +34,14 @@ def check_sizes(
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             breach = module.breach(node, f"{name} has {lines} lines")
             yield from _judge(breach, name, lines > FUNCTION_LINES, functions)
+
+
+def check_loose_modules(project: Project, most: Mapping[str, int] = LOOSE_MODULES) -> Iterator[Breach]:
+    """A module lies in the package of its subject; few stand loose beside the packages."""
+    for top, allowed in most.items():
+        loose = [each for each in project.inside(top) if each.path.count("/") == 1 and not each.is_package]
+        if len(loose) > allowed:
+            yield Breach(loose[-1].path, 1, f"is one of {len(loose)} loose modules of {top}/, which may have {allowed}")
 
 
 def _judge(breach: Breach, name: str, is_long: bool, listed: Mapping[str, str]) -> Iterator[Breach]:

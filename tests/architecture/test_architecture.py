@@ -31,6 +31,7 @@ CHECKERS: tuple[Checker, ...] = (
     determinism.check_logger,
     sets.check_sets,
     sizes.check_sizes,
+    sizes.check_loose_modules,
     printing.check_printing,
 )
 
@@ -281,8 +282,28 @@ def test_a_listed_exception_needs_a_reason_and_a_need(tmp_path: Path) -> None:
     assert [breach.path for breach in sizes.check_sizes(project, files={"cluster/long.py": ""})] == ["cluster/long.py"]
 
 
+def test_one_loose_module_too_many_is_found_and_packages_do_not_count(tmp_path: Path) -> None:
+    loose = {f"cluster/{name}.py": "" for name in ("__init__", "a", "b", "c")}
+    project = _project(tmp_path, {**loose, "cluster/spec/d.py": ""})
+    assert list(sizes.check_loose_modules(project, {"cluster": 3})) == []
+    (breach,) = sizes.check_loose_modules(project, {"cluster": 2})
+    assert breach.reason == "is one of 3 loose modules of cluster/, which may have 2"
+
+
+def test_a_file_that_holds_one_class_may_be_longer(tmp_path: Path) -> None:
+    of_one = "class Only:\n" + "    x = 1\n" * 500
+    texts = {
+        "cluster/one.py": of_one,
+        "cluster/two.py": f"class First:\n    pass\n{of_one}",
+        "cluster/none.py": "x = 1\n" * 501,
+    }
+    found = {breach.path for breach in sizes.check_sizes(_project(tmp_path, texts), files={})}
+    assert found == {"cluster/two.py", "cluster/none.py"}
+
+
 def test_every_checker_has_a_breach_to_find() -> None:
-    tried = {check.__name__ for check, _, _ in BREACHES} | {layers.check_circles.__name__}
+    tried = {check.__name__ for check, _, _ in BREACHES}
+    tried |= {layers.check_circles.__name__, sizes.check_loose_modules.__name__}
     assert tried == {check.__name__ for check in CHECKERS}
 
 
