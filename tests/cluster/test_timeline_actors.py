@@ -407,3 +407,26 @@ def test_the_instrument_sees_an_actor_waking_another_past_the_timeline() -> None
     trio.run(main, clock=timeline, instruments=[instrument])
     assert len(instrument.violations) == 1
     assert "actor can run while" in instrument.violations[0]
+
+
+def test_the_instrument_lets_a_killed_actor_leave_a_nursery_without_children() -> None:
+    timeline = Timeline(ignore)
+    instrument = OneActorAtATime(timeline)
+    scope = trio.CancelScope()
+    left: list[int] = []
+
+    async def actor() -> None:
+        with scope:
+            async with trio.open_nursery():
+                await timeline.sleep(100)
+        left.append(timeline.now_us)
+
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            timeline.start(nursery, actor)
+            timeline.call_at(5, scope.cancel)
+            await timeline.fly(10)
+
+    trio.run(main, clock=timeline, instruments=[instrument])
+    assert left == [5]
+    instrument.check()
