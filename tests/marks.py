@@ -1,8 +1,9 @@
 """Coverage marks: how often each edge of each state machine was taken in some flights.
 
-The tables themselves say which edges there are. Groups and transactional ids are watched where they consult their
-table, producers where they move; what has no table of its own (members, producers' processes, brokers, partitions) is
-read from events, by what the event catalogue says. Nothing of this is in the product: an ordinary flight pays nothing.
+The tables themselves say which edges there are. A machine is counted where it consults its `StateTable`; the
+transactional producer where it moves; what has no table of its own (members, producers' processes, brokers,
+partitions) is read from events, by what the event catalogue says. Nothing of this is in the product: an ordinary flight
+pays nothing.
 """
 
 from collections import Counter
@@ -13,8 +14,9 @@ import pytest
 
 from cluster import events as e
 from cluster.clients.producer.transaction_manager import VALID_SOURCES, ProducerTransactionState, Transactions
-from cluster.coordinators.group.states import GROUP_MOVES, GroupEvent, GroupState, next_state
-from cluster.protocol.transaction_states import ABORTED_WITHOUT_PARTITIONS, VALID_PREVIOUS, TransactionState, check_move
+from cluster.coordinators.group.states import GROUP_STATES
+from cluster.protocol.state_machine import EventT, StateT, StateTable
+from cluster.protocol.transaction_states import TRANSACTION_STATES_VERSION_2
 
 Mark = tuple[str, str]
 """A machine, and one edge of it: `Stable → PreparingRebalance`."""
@@ -32,15 +34,20 @@ def _edge(one: str, other: str) -> str:
     return f"{one} → {other}"
 
 
+def _mark(machine: str, state: StateT, event: EventT, to: StateT) -> Mark:
+    edge = _edge(state.value, to.value)
+    return machine, edge if event is to else f"{edge} ({event.value})"
+
+
+def _edges_of(table: StateTable[StateT, EventT]) -> list[Mark]:
+    return [_mark(table.machine, state, event, to) for state, row in table.rows.items() for event, to in row.items()]
+
+
 def every_mark() -> list[Mark]:
     """All edges, in the order of their tables."""
     marks: list[Mark] = []
-    for state, moves in GROUP_MOVES.items():
-        marks += [("group", f"{_edge(state.value, to.value)} ({event.value})") for event, to in moves.items()]
-    for to, sources in VALID_PREVIOUS.items():
-        marks += [("transaction", _edge(source.value, to.value)) for source in sources]
-    abort = TransactionState.PREPARE_ABORT.value
-    marks += [("transaction", _edge(source.value, abort)) for source in ABORTED_WITHOUT_PARTITIONS]
+    marks += _edges_of(GROUP_STATES)
+    marks += _edges_of(TRANSACTION_STATES_VERSION_2)
     for target, froms in VALID_SOURCES.items():
         marks += [("transactional producer", _edge(source.value, target.value)) for source in froms]
     marks += [("member", state) for state in MEMBER_STATES]
@@ -107,14 +114,12 @@ def watching_marks() -> Iterator[Marks]:
     marks = Marks()
     move = Transactions.move
 
-    def next_state_seen(state: GroupState, event: GroupEvent) -> GroupState:
-        to = next_state(state, event)
-        marks.hit("group", f"{_edge(state.value, to.value)} ({event.value})")
-        return to
+    next_state = StateTable.next_state
 
-    def check_move_seen(state: TransactionState, to: TransactionState, transaction_version: int) -> None:
-        check_move(state, to, transaction_version)
-        marks.hit("transaction", _edge(state.value, to.value))
+    def next_state_counted(table: StateTable[StateT, EventT], state: StateT, event: EventT) -> StateT:
+        to = next_state(table, state, event)
+        marks.hit(*_mark(table.machine, state, event, to))
+        return to
 
     def move_seen(producer: Transactions, to: ProducerTransactionState) -> None:
         source = producer.state
@@ -122,7 +127,6 @@ def watching_marks() -> Iterator[Marks]:
         marks.hit("transactional producer", _edge(source.value, to.value))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cluster.coordinators.group.group.next_state", next_state_seen)
-        patch.setattr("cluster.coordinators.transaction.transaction.check_move", check_move_seen)
+        patch.setattr(StateTable, "next_state", next_state_counted)
         patch.setattr(Transactions, "move", move_seen)
         yield marks

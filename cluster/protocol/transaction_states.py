@@ -1,14 +1,17 @@
-"""The states of a transactional id, and from where each may be entered.
+"""The states of a transactional id, and every legal transition between them.
 
-Kafka writes its table as "valid previous states"; so does this one, and the diagram of the documentation, the tests of
-illegal moves and the console's hints derive from it. Source: Kafka's `TransactionState`.
+Kafka writes this table as "valid previous states"; here it reads forwards, like every other `StateTable`. The diagram
+of the documentation, the tests of illegal transitions and the console's hints derive from it.
+Source: Kafka's `TransactionState`, `TransactionMetadata.prepareTransitionTo`.
 """
 
-from enum import Enum
+from enum import StrEnum
+
+from cluster.protocol.state_machine import by_next_state
 
 
-class TransactionState(Enum):
-    """A transactional id's state; the value is how Kafka prints it."""
+class TransactionState(StrEnum):
+    """The state of a transactional id; the value is the name that Kafka prints."""
 
     EMPTY = "Empty"
     ONGOING = "Ongoing"
@@ -22,35 +25,36 @@ class TransactionState(Enum):
 
 _S = TransactionState
 
-VALID_PREVIOUS: dict[TransactionState, tuple[TransactionState, ...]] = {
-    _S.EMPTY: (_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT),
-    _S.ONGOING: (_S.ONGOING, _S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT),
-    _S.PREPARE_COMMIT: (_S.ONGOING,),
-    _S.PREPARE_ABORT: (_S.ONGOING, _S.PREPARE_EPOCH_FENCE),
-    _S.COMPLETE_COMMIT: (_S.PREPARE_COMMIT,),
-    _S.COMPLETE_ABORT: (_S.PREPARE_ABORT,),
-    _S.DEAD: (_S.EMPTY, _S.COMPLETE_ABORT, _S.COMPLETE_COMMIT),
-    _S.PREPARE_EPOCH_FENCE: (_S.ONGOING,),
-}
-"""State → the states from which it may be entered, under every transaction version."""
+TRANSACTION_STATES = by_next_state(
+    "transaction",
+    _S.EMPTY,
+    {
+        _S.EMPTY: (_S.EMPTY, _S.ONGOING, _S.DEAD),
+        _S.ONGOING: (_S.ONGOING, _S.PREPARE_COMMIT, _S.PREPARE_ABORT, _S.PREPARE_EPOCH_FENCE),
+        _S.PREPARE_COMMIT: (_S.COMPLETE_COMMIT,),
+        _S.PREPARE_ABORT: (_S.COMPLETE_ABORT,),
+        _S.COMPLETE_COMMIT: (_S.EMPTY, _S.ONGOING, _S.DEAD),
+        _S.COMPLETE_ABORT: (_S.EMPTY, _S.ONGOING, _S.DEAD),
+        _S.PREPARE_EPOCH_FENCE: (_S.PREPARE_ABORT,),
+        _S.DEAD: (),
+    },
+)
+"""The transitions that every `transaction.version` allows."""
 
-ABORTED_WITHOUT_PARTITIONS: tuple[TransactionState, ...] = (_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT)
-"""From where PrepareAbort may be entered as well under transaction.version 2: an abort that nothing was added to."""
+ABORTED_WITHOUT_PARTITIONS = (_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT)
+"""States that `transaction.version` 2 lets PrepareAbort follow as well: an abort before the first partition."""
+
+TRANSACTION_STATES_VERSION_2 = by_next_state(
+    "transaction",
+    _S.EMPTY,
+    {
+        state: (*row, _S.PREPARE_ABORT) if state in ABORTED_WITHOUT_PARTITIONS else tuple(row)
+        for state, row in TRANSACTION_STATES.rows.items()
+    },
+)
 
 
-class IllegalTransition(Exception):  # noqa: N818  it names a move, and its readers know what raised means
-    """A bug of ours: a transactional id was moved to a state that cannot follow its own."""
-
-    def __init__(self, state: TransactionState, to: TransactionState) -> None:
-        super().__init__(f"a transactional id in state {state.value} cannot go to {to.value}")
-        self.state = state
-        self.to = to
-
-
-def check_move(state: TransactionState, to: TransactionState, transaction_version: int) -> None:
+def check_transition(state: TransactionState, to: TransactionState, transaction_version: int) -> None:
     """Raise IllegalTransition unless `to` may follow `state` under this `transaction.version` (1 or 2)."""
-    valid = VALID_PREVIOUS[to]
-    if to is _S.PREPARE_ABORT and transaction_version >= 2:
-        valid += ABORTED_WITHOUT_PARTITIONS
-    if state not in valid:
-        raise IllegalTransition(state, to)
+    table = TRANSACTION_STATES_VERSION_2 if transaction_version >= 2 else TRANSACTION_STATES
+    table.next_state(state, to)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from cluster.protocol.names import coordinator_partition
-from cluster.protocol.transaction_states import VALID_PREVIOUS, TransactionState
+from cluster.protocol.transaction_states import TRANSACTION_STATES, TransactionState
 from cluster.view.state import NEVER, ClusterView, PartitionView, TransactionView
 from cluster.view.transactions import PartitionTransactions
 from console.presenters import states
@@ -301,8 +301,8 @@ def _listed(names: list[str], width: int) -> str:
 
 
 def goes_to(state: TransactionState) -> list[str]:
-    """The other states that may follow, by Kafka's table of valid previous states."""
-    return [to.value for to, previous in VALID_PREVIOUS.items() if state in previous and to is not state]
+    """The other states that may follow, by Kafka's table of transitions."""
+    return [to.value for to in TRANSACTION_STATES.successors(state) if to is not state]
 
 
 class TransactionEventsListing(MomentsListing):

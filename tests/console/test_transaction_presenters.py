@@ -3,7 +3,7 @@
 import pytest
 
 from cluster.commands import Names
-from cluster.protocol.transaction_states import VALID_PREVIOUS, TransactionState
+from cluster.protocol.transaction_states import TRANSACTION_STATES, TransactionState
 from console.app import FlightdeckApp
 from console.presenters import states
 from console.presenters.fault_menu import Fault, Thing, faults_of
@@ -94,7 +94,7 @@ def test_states_are_lit_where_somebody_is() -> None:
 def test_moves_follow_kafkas_table() -> None:
     for state in TransactionState:
         for to in goes_to(state):
-            assert state in VALID_PREVIOUS[TransactionState(to)]
+            assert state in TRANSACTION_STATES.predecessors(TransactionState(to))
     assert goes_to(TransactionState.PREPARE_EPOCH_FENCE) == ["PrepareAbort"]
     assert goes_to(TransactionState.DEAD) == []
 

@@ -17,7 +17,7 @@ from cluster.coordinators.transaction.transaction import Transaction
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.transaction_states import VALID_PREVIOUS, TransactionState
+from cluster.protocol.transaction_states import TRANSACTION_STATES, TransactionState
 from tests.oracles.outcome import Skip
 from tests.oracles.rules import IN_FORCE
 
@@ -201,7 +201,7 @@ def _coordinator_load(bench: Bench, step: dict[str, Any]) -> None:
 
 
 def _valid_previous(_: Bench, step: dict[str, Any]) -> None:
-    previous = [state.value for state in VALID_PREVIOUS[TransactionState(step["state"])]]
+    previous = [state.value for state in TRANSACTION_STATES.predecessors(TransactionState(step["state"]))]
     assert sorted(previous) == sorted(step["expect"]), f"{step['state']} may follow {previous}"
 
 

@@ -205,7 +205,7 @@ class GroupCoordinator:
             group.parked_joins.clear()
             group.parked_syncs.clear()
             group.parked_fetches.clear()
-            group.move(GroupEvent.UNLOADED, now_us)
+            group.transition(GroupEvent.UNLOADED, now_us)
             if not self.loading:
                 draft.tell(GroupUnloaded(group=group.group_id, broker=self._context.broker))
         self._context.groups.clear()

@@ -16,7 +16,7 @@ Source: Kafka's `ClassicGroup` and `ClassicGroupMember`.
 from collections import Counter, deque
 
 from cluster.coordinators.decision import Call, DeadlineName
-from cluster.coordinators.group.states import GroupEvent, GroupState, next_state
+from cluster.coordinators.group.states import GROUP_STATES, GroupEvent, GroupState
 from cluster.coordinators.records import CommittedOffset, GroupMetadata, StoredMember
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import JoinGroupMember, JoinGroupRequest, MemberMetadata, OffsetCommitRequest
@@ -173,9 +173,9 @@ class ClassicGroup:
         """Member id → partitions, as last stored."""
         return {member_id: member.assignment for member_id, member in self.members.items()}
 
-    def move(self, event: GroupEvent, now_us: int) -> None:
-        """Change the state by the table of legal moves; raises IllegalTransition."""
-        self.previous_state, self.state = self.state, next_state(self.state, event)
+    def transition(self, event: GroupEvent, now_us: int) -> None:
+        """Change the state by the table of legal transitions. Raises IllegalTransition."""
+        self.previous_state, self.state = self.state, GROUP_STATES.next_state(self.state, event)
         self.since_us = now_us
 
     def refuse(self, member_id: str, instance_id: str | None) -> ErrorCode:

@@ -58,7 +58,7 @@ def prepare_rebalance(
     context.deadlines.cancel((SYNC, group.group_id, ""))
 
     initial = group.state is GroupState.EMPTY
-    group.move(GroupEvent.REBALANCE_NEEDED, now_us)
+    group.transition(GroupEvent.REBALANCE_NEEDED, now_us)
     group.rebalance_started_us = now_us
     if initial:
         group.window_us = context.settings.initial_rebalance_delay_us
@@ -131,7 +131,7 @@ def close_barrier(context: GroupContext, group: ClassicGroup, draft: Draft, wait
         _answer_joins(context, group, draft)
     else:
         group.protocol = ""
-        group.move(GroupEvent.BARRIER_CLOSED_EMPTY, draft.now_us)
+        group.transition(GroupEvent.BARRIER_CLOSED_EMPTY, draft.now_us)
         draft.records.append(group.record({}))  # Kafka only warns when this append fails: nothing waits for it
     draft.tell(
         JoinBarrierCompleted(
@@ -150,7 +150,7 @@ def close_barrier(context: GroupContext, group: ClassicGroup, draft: Draft, wait
 def _answer_joins(context: GroupContext, group: ClassicGroup, draft: Draft) -> None:
     """Fix protocol and members of the new generation; the leader gets the list, and everyone RT to send a SyncGroup."""
     group.protocol = group.select_protocol()
-    group.move(GroupEvent.BARRIER_CLOSED, draft.now_us)
+    group.transition(GroupEvent.BARRIER_CLOSED, draft.now_us)
     calls, group.parked_joins = group.parked_joins, {}
     for member_id, member in group.members.items():
         context.arm(member, draft.now_us)

@@ -115,7 +115,7 @@ def _distribute(
         context.arm(member, draft.now_us)
         draft.reply(call, SyncGroupResponse(ErrorCode.NONE, group.protocol, member.assignment))
     group.parked_syncs.clear()
-    group.move(GroupEvent.ASSIGNMENT_STORED, draft.now_us)
+    group.transition(GroupEvent.ASSIGNMENT_STORED, draft.now_us)
     draft.tell(
         GroupStabilized(
             group=group.group_id,

@@ -14,7 +14,7 @@ from cluster.coordinators.records import FENCING_EPOCH, TransactionMetadata
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID
 from cluster.protocol.release_rules import ReleaseRules
-from cluster.protocol.transaction_states import TransactionState, check_move
+from cluster.protocol.transaction_states import TransactionState, check_transition
 
 WITH_EPOCHS = 2
 """The `transaction.version` from which on every end raises the epoch."""
@@ -48,7 +48,7 @@ class Transaction:
     def _prepare(self, to: TransactionMetadata) -> TransactionMetadata:
         under_way = None if self.awaiting_markers and self.pending is to.state else self.pending
         assert under_way is None, f"{to.transactional_id}: {to.state} while {under_way} is under way"
-        check_move(self.metadata.state, to.state, to.version)
+        check_transition(self.metadata.state, to.state, to.version)
         self.pending, self.awaiting_markers = to.state, False
         return replace(to, previous_producer_id=self.metadata.producer_id)
 
@@ -107,7 +107,7 @@ class Transaction:
         No producer is ever given this epoch. (The snapshot raised it here under version 2 as well, so twice in all.)
         """
         now = self.metadata
-        check_move(now.state, _S.PREPARE_EPOCH_FENCE, now.version)
+        check_transition(now.state, _S.PREPARE_EPOCH_FENCE, now.version)
         if version >= WITH_EPOCHS and self.rules.a_fence_raises_the_epoch_once:
             return
         epoch = now.epoch if self.failed_epoch_fence else now.epoch + 1
@@ -153,7 +153,7 @@ class Transaction:
 
     def prepare_dead(self) -> None:
         """The transactional id has expired: nothing else may happen to it until its tombstone is committed."""
-        check_move(self.metadata.state, _S.DEAD, self.metadata.version)
+        check_transition(self.metadata.state, _S.DEAD, self.metadata.version)
         self.pending = _S.DEAD
 
     # --- the fate of what was written --------------------------------------------------------------------------------

@@ -277,7 +277,7 @@ def test_a_dead_group_is_not_available(desk: Desk) -> None:
     a = Client(desk, "a")
     stable(desk, a)
     desk.shadow = None
-    group_of(desk).move(GroupEvent.UNLOADED, desk.now_us)
+    group_of(desk).transition(GroupEvent.UNLOADED, desk.now_us)
     for client in (a, Client(desk, "b")):
         answer = client.ask()
         assert answer is not None

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from cluster.coordinators.group.group import ClassicGroup
-from cluster.coordinators.group.states import GROUP_MOVES, GroupEvent, GroupState, IllegalTransition, next_state
+from cluster.coordinators.group.states import GROUP_STATES, GroupEvent, GroupState
+from cluster.protocol.state_machine import IllegalTransition
 
 PREVIOUS = {  # ClassicGroupState.validPreviousStates
     GroupState.EMPTY: {GroupState.PREPARING_REBALANCE},
@@ -34,22 +35,22 @@ def test_states_are_named_as_kafka_prints_them() -> None:
 def test_every_pair_moves_by_the_table_or_raises(state: GroupState, event: GroupEvent) -> None:
     group = ClassicGroup("g", 0)
     group.state = state
-    if event in GROUP_MOVES[state]:
-        group.move(event, 7)
-        assert (group.previous_state, group.state, group.since_us) == (state, GROUP_MOVES[state][event], 7)
+    if GROUP_STATES.allows(state, event):
+        group.transition(event, 7)
+        assert (group.previous_state, group.state, group.since_us) == (state, GROUP_STATES.next_state(state, event), 7)
     else:
         with pytest.raises(IllegalTransition, match=state.value):
-            group.move(event, 7)
+            group.transition(event, 7)
         assert group.state is state
 
 
 @pytest.mark.parametrize("target", GroupState)
 def test_the_table_allows_what_kafka_allows(target: GroupState) -> None:
     # Kafka's Dead can die again; ours is not there to be unloaded twice
-    assert {state for state, moves in GROUP_MOVES.items() if target in moves.values()} == PREVIOUS[target]
+    assert set(GROUP_STATES.predecessors(target)) == PREVIOUS[target]
 
 
-def test_next_state_says_what_was_illegal() -> None:
+def test_next_state_names_the_illegal_transition() -> None:
     with pytest.raises(IllegalTransition) as raised:
-        next_state(GroupState.EMPTY, GroupEvent.ASSIGNMENT_STORED)
+        GROUP_STATES.next_state(GroupState.EMPTY, GroupEvent.ASSIGNMENT_STORED)
     assert (raised.value.state, raised.value.event) == (GroupState.EMPTY, GroupEvent.ASSIGNMENT_STORED)

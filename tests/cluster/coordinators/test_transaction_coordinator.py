@@ -15,7 +15,13 @@ from cluster.events import TransactionFenced, TransactionStateChanged
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.transaction_states import VALID_PREVIOUS, IllegalTransition, TransactionState, check_move
+from cluster.protocol.state_machine import IllegalTransition
+from cluster.protocol.transaction_states import (
+    ABORTED_WITHOUT_PARTITIONS,
+    TRANSACTION_STATES,
+    TransactionState,
+    check_transition,
+)
 from tests.cluster.coordinators.transaction_desk import EPOCH, ID, PRODUCER_ID, SECOND_US, Desk, S
 
 NONE, CONCURRENT = ErrorCode.NONE, ErrorCode.CONCURRENT_TRANSACTIONS
@@ -57,12 +63,22 @@ def test_every_request_in_every_state(state: TransactionState) -> None:
 
 @pytest.mark.parametrize("to", TransactionState)
 @pytest.mark.parametrize("state", TransactionState)
-def test_every_move_that_is_not_in_the_table_raises(state: TransactionState, to: TransactionState) -> None:
-    if state in VALID_PREVIOUS[to]:
-        check_move(state, to, 1)
+def test_every_transition_that_is_not_in_the_table_raises(state: TransactionState, to: TransactionState) -> None:
+    if TRANSACTION_STATES.allows(state, to):
+        check_transition(state, to, 1)
     else:
-        with pytest.raises(IllegalTransition, match=f"{state.value} cannot go to {to.value}"):
-            check_move(state, to, 1)
+        with pytest.raises(IllegalTransition, match=f"transaction: no transition from {state.value} by '{to.value}'"):
+            check_transition(state, to, 1)
+
+
+@pytest.mark.parametrize("to", TransactionState)
+@pytest.mark.parametrize("state", TransactionState)
+def test_version_2_only_adds_aborts_without_partitions(state: TransactionState, to: TransactionState) -> None:
+    if TRANSACTION_STATES.allows(state, to) or (to is S.PREPARE_ABORT and state in ABORTED_WITHOUT_PARTITIONS):
+        check_transition(state, to, 2)
+    else:
+        with pytest.raises(IllegalTransition):
+            check_transition(state, to, 2)
 
 
 @pytest.mark.parametrize(("version", "epoch_after"), [(1, EPOCH), (2, EPOCH + 1)])
