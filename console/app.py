@@ -22,7 +22,7 @@ from console.control_commands import carry_out
 from console.flight import ONLY_RECORDED, Flight, Source
 from console.live_flight import Setting
 from console.presenters.chrome import instant_under
-from console.presenters.fault_menu import Thing, faults_of
+from console.presenters.fault_menu import Target, fault_menu_entries
 from console.presenters.formatting import speed as speed_words
 from console.presenters.impact import BROKER_SESSION_US, preview
 from console.presenters.styled_text import Line
@@ -256,7 +256,7 @@ class FlightdeckApp(App[None]):
         """The place that is shown, even if something lies over it."""
         return next((screen for screen in reversed(self.screen_stack) if isinstance(screen, FlightScreen)), None)
 
-    def selected_thing(self) -> Thing | None:
+    def selected_thing(self) -> Target | None:
         """What the fault menu would be about."""
         screen = self.flight_screen()
         return screen.thing() if screen is not None and screen.is_attached else None
@@ -440,7 +440,7 @@ class FlightdeckApp(App[None]):
         if thing is None:
             self.say("nothing is selected that can be injured")
             return
-        faults = faults_of(self.flight.view, self.flight.names(), thing)
+        faults = fault_menu_entries(self.flight.view, self.flight.names(), thing)
         why_not = self.flight.cannot_injure()
         if why_not is not None:
             faults = [fault._replace(reason=why_not) for fault in faults]

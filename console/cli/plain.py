@@ -21,7 +21,7 @@ from console.cli.errors import HELD, NOT_HELD, UsageError
 from console.control_commands import carry_out
 from console.flight import BROKEN, FAILURE, Flight
 from console.flight_clock import BUILDING, ENDED, FAILED
-from console.presenters.event_log import told
+from console.presenters.event_log import merged_entries
 from console.presenters.formatting import SECOND_US, clock, count
 from console.presenters.rebalance_phase import members_words
 from console.shutdown import WayOut
@@ -120,7 +120,7 @@ class Lines:
         while self._typed and self.flight.clock.phase != BUILDING:
             self.obey(self._typed.popleft())
         view = self.flight.view
-        for noted in told(view.moments[self._moments :]):
+        for noted in merged_entries(view.moments[self._moments :]):
             self.tell(f"{clock(noted.at_us, 3)}  {noted.kind}: {noted.text}")
         self._moments = len(view.moments)
         for refused in self.flight.traces.refusals():

@@ -6,18 +6,18 @@ from cluster.view.state import NEVER, ClusterView, FaultView
 from console.presenters.formatting import UNKNOWN, countdown, duration
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, Line, Span, line
-from console.presenters.table import Column, layout
+from console.presenters.table import TableColumn, layout
 
 COLUMNS = (
-    Column("", 1),
-    Column("fault", 16, grow=3),
-    Column("since", 7, right=True),
-    Column("ends in", 7, right=True),
-    Column("mended by", 14, rank=1, grow=2),
+    TableColumn("", 1),
+    TableColumn("fault", 16, grow=3),
+    TableColumn("since", 7, right=True),
+    TableColumn("ends in", 7, right=True),
+    TableColumn("mended by", 14, rank=1, grow=2),
 )
 
 
-def mend_of(text: str) -> str:
+def ending_command(text: str) -> str:
     """The command that ends an injury before its time; empty when only its time ends it."""
     try:
         command = c.parse(text)
@@ -41,25 +41,25 @@ def mend_of(text: str) -> str:
     return ""
 
 
-def troubles_of(view: ClusterView, name: str) -> list[FaultView]:
+def faults_on(view: ClusterView, name: str) -> list[FaultView]:
     """The injuries that name a process."""
     return [fault for fault in view.faults.values() if name in fault.text.split()]
 
 
-def trouble_word(view: ClusterView, name: str) -> str:
+def fault_label(view: ClusterView, name: str) -> str:
     """What an injury does to a process that goes on running, in a word or two; empty when nothing is in force."""
-    for fault in troubles_of(view, name):
+    for fault in faults_on(view, name):
         try:
             command = c.parse(fault.text)
         except CommandError:
             continue
-        word = WORDS.get(type(command), "")
+        word = FAULT_LABELS.get(type(command), "")
         if word:
             return word
     return ""
 
 
-WORDS: dict[type, str] = {
+FAULT_LABELS: dict[type, str] = {
     c.SlowMember: "slowed",
     c.SlowLink: "slow link",
     c.Cut: "link cut",
@@ -70,7 +70,7 @@ WORDS: dict[type, str] = {
 }
 
 
-class InjuriesListing(Listing):
+class ActiveFaultsListing(Listing):
     """One line for each, oldest first. Keys are the injuries' numbers."""
 
     title = "faults"
@@ -93,7 +93,7 @@ class InjuriesListing(Listing):
     def rows(self, key: str) -> tuple[Line]:
         """One injury."""
         fault = self.faults[key]
-        mend = mend_of(fault.text)
+        mend = ending_command(fault.text)
         left = countdown(fault.ends_at_us - self.now_us) if fault.ends_at_us != NEVER else UNKNOWN
         cells: list[Line | Span | str] = [
             line(("✖", ERROR)),

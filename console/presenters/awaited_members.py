@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
-from console.presenters.coordination import is_up
+from console.presenters.coordinator_status import is_up
 from console.presenters.formatting import SECOND_US, countdown, duration
 
-BEATING = {"Syncing", "Stable", "Revoking"}
+HEARTBEATING_STATES = {"Syncing", "Stable", "Revoking"}
 """States of a client in which its heartbeat thread runs: not while it joins, nor after it left or was fenced."""
 
 
@@ -35,7 +35,7 @@ def awaited_joins(view: ClusterView, group: GroupView, now_us: int) -> list[Awai
     others: list[Awaited] = []
     for member_id, name in group.members.items():
         if member_id not in barrier.joined:
-            trouble = _trouble(view, group, member_id, name, now_us)
+            trouble = _why_unable(view, group, member_id, name, now_us)
             one = Awaited(member_id, name, trouble or _why_not_joined(view.members[name], now_us))
             (held_up if trouble else others).append(one)
     pending = [
@@ -51,7 +51,7 @@ def awaited_syncs(view: ClusterView, group: GroupView, now_us: int) -> list[Awai
         return []
     for member_id, name in group.members.items():
         if name == group.leader and member_id not in barrier.synced:
-            trouble = _trouble(view, group, member_id, name, now_us)
+            trouble = _why_unable(view, group, member_id, name, now_us)
             return [Awaited(member_id, name, trouble or "the leader is computing the assignment, then sends SyncGroup")]
     return []
 
@@ -74,7 +74,7 @@ def heartbeat_due_us(member: MemberView) -> int:
     It is suspended while a JoinGroup is under way, starts anew with its answer, and counts from the last answered
     heartbeat then.
     """
-    if member.state not in BEATING:
+    if member.state not in HEARTBEATING_STATES:
         return NEVER
     last_us = max(member.last_heartbeat_us, member.beats_from_us)
     return last_us + member.heartbeat_interval_ms * 1_000 if last_us != NEVER else NEVER
@@ -117,7 +117,7 @@ def _why_not_joined(member: MemberView, now_us: int) -> str:
     return f"learns of it at its next heartbeat, in {countdown(due_us - now_us)}"
 
 
-def _trouble(view: ClusterView, group: GroupView, member_id: str, name: str, now_us: int) -> str:
+def _why_unable(view: ClusterView, group: GroupView, member_id: str, name: str, now_us: int) -> str:
     """Why a member cannot answer at all, with the timer that ends the wait; "" when it can."""
     deadline_us = group.session_deadlines_us.get(member_id, NEVER)
     ends = f"session ends in {countdown(deadline_us - now_us)}" if deadline_us != NEVER else "its session is suspended"

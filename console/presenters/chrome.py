@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cluster.view.document import group_lag
 from cluster.view.state import ClusterView, Moment
 from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, Clock
-from console.presenters.event_log import MARKS, moment_line, told
+from console.presenters.event_log import MARKS, entry_line, merged_entries
 from console.presenters.formatting import SECOND_US, clock, count, speed
 from console.presenters.overview import broker_state, lag_trend
 from console.presenters.styled_text import (
@@ -31,10 +31,10 @@ from console.presenters.styled_text import (
     merged,
 )
 
-TOLD = 60  # so many moments back the ticker looks for those that are one
+TICKER_ENTRIES = 60  # so many moments back the ticker looks for those that are one
 GAP: Span = ("   ", PLAIN)
 RECORDED = "PLAYBACK"  # the word of every phase of a recording: its glyph says which
-SLIPPED = 0.8  # below this share of the chosen speed the header says what is really reached
+SLOWED_DOWN = 0.8  # below this share of the chosen speed the header says what is really reached
 
 PHASES = {
     LIVE: ("▶", "LIVE", OK),
@@ -78,17 +78,17 @@ def time_words(at: Clock, *, short: bool = False) -> Line:
         return line(now, sign)
     if at.phase == PAUSED:
         return line(now, sign, (f"  {speed(at.speed)}", MUTED))
-    return line(now, sign, f"  {speed(at.speed)}", _really(at, short=short))
+    return line(now, sign, f"  {speed(at.speed)}", _reached_speed(at, short=short))
 
 
-def _really(at: Clock, *, short: bool) -> Span:
+def _reached_speed(at: Clock, *, short: bool) -> Span:
     reached = at.actual_speed
     if reached <= 0:
         return "", MUTED
     if at.speed == math.inf:
         return f" {speed(reached)}", MUTED
     words = f" ({speed(reached)})" if short else f" (really {speed(reached)})"
-    return (words, WARN) if reached < at.speed * SLIPPED else ("", MUTED)
+    return (words, WARN) if reached < at.speed * SLOWED_DOWN else ("", MUTED)
 
 
 def health(view: ClusterView, detail: int, *, recording: bool = False) -> Line:
@@ -225,6 +225,6 @@ def _round_step(total_us: int, most: int) -> int:
 
 def ticker(view: ClusterView, width: int, rows: int) -> list[Line]:
     """The last moments worth a line, newest at the bottom."""
-    shown = [moment_line(noted) for noted in told(view.moments[-TOLD:])[-rows:]]
+    shown = [entry_line(noted) for noted in merged_entries(view.moments[-TICKER_ENTRIES:])[-rows:]]
     blank: list[Line] = [()] * (rows - len(shown))
     return [fit(row, width) for row in (*blank, *shown)]

@@ -8,7 +8,7 @@ from console.presenters.list_view import Listing
 from console.presenters.styled_text import ERROR, MOVING, MUTED, OK, WARN, Line, fit, line
 
 SHOWN = 1_000
-TOGETHER_US = 1_000_000
+MERGE_WINDOW_US = 1_000_000
 
 # kind of moment → glyph, tone, weight when several share a cell of the strip
 MARKS: dict[str, tuple[str, str, int]] = {
@@ -21,7 +21,7 @@ MARKS: dict[str, tuple[str, str, int]] = {
 }
 
 
-def moment_line(noted: Moment) -> Line:
+def entry_line(noted: Moment) -> Line:
     """An instant, its glyph and its words."""
     glyph, tone, _ = MARKS.get(noted.kind, ("·", MUTED, 0))
     return line((f" {clock(noted.at_us, 3)} ", MUTED), (f" {glyph} ", tone), noted.text)
@@ -34,7 +34,7 @@ def concerns(noted: Moment, subjects: Container[str]) -> bool:
     return noted.kind in {"fault", "recovery"} and any(word in subjects for word in noted.text.split(" "))
 
 
-def told(moments: Sequence[Moment]) -> list[Moment]:
+def merged_entries(moments: Sequence[Moment]) -> list[Moment]:
     """The moments, those that say the same of several subjects at about the same time as one.
 
     `orders-1 leader 2 → 3`, `orders-4 leader 2 → 3` and 37 more are one line; internal topics are named last.
@@ -42,21 +42,21 @@ def told(moments: Sequence[Moment]) -> list[Moment]:
     result: list[Moment] = []
     run: list[Moment] = []
     for noted in moments:
-        if run and not (noted.at_us - run[0].at_us <= TOGETHER_US and _said(noted) == _said(run[0])):
-            result.append(_as_one(run))
+        if run and not (noted.at_us - run[0].at_us <= MERGE_WINDOW_US and _statement(noted) == _statement(run[0])):
+            result.append(_merged(run))
             run = []
         run.append(noted)
     if run:
-        result.append(_as_one(run))
+        result.append(_merged(run))
     return result
 
 
-def _said(noted: Moment) -> tuple[str, str]:
+def _statement(noted: Moment) -> tuple[str, str]:
     """What a moment says of its subject; of one that does not begin with it, or says no more (a fault), the whole."""
     return noted.kind, noted.text.removeprefix(noted.subject) or noted.text
 
 
-def _as_one(run: list[Moment]) -> Moment:
+def _merged(run: list[Moment]) -> Moment:
     first = run[0]
     if len(run) == 1 or not first.text.startswith(first.subject):
         return first
@@ -64,11 +64,11 @@ def _as_one(run: list[Moment]) -> Moment:
     if len(names) == 1:
         return first
     shown = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
-    said = _said(first)[1]
+    said = _statement(first)[1]
     return Moment(first.at_us, first.kind, names[0], f"{shown}{'' if said.startswith(':') else ':'}{said}")
 
 
-class MomentsListing(Listing):
+class EventLogListing(Listing):
     """The last moments that the view keeps, or those of some subjects. Keys are places, `#` in front."""
 
     title = "events"
@@ -77,7 +77,9 @@ class MomentsListing(Listing):
     def __init__(self, view: ClusterView, width: int, subjects: Container[str] | None = None) -> None:
         super().__init__(width)
         moments = view.moments[-SHOWN:]
-        self.moments = told(moments if subjects is None else [one for one in moments if concerns(one, subjects)])
+        self.moments = merged_entries(
+            moments if subjects is None else [one for one in moments if concerns(one, subjects)]
+        )
 
     def row_keys(self) -> list[str]:
         """One for each moment; none can be selected."""
@@ -85,7 +87,7 @@ class MomentsListing(Listing):
 
     def rows(self, key: str) -> tuple[Line]:
         """One moment."""
-        return (fit(moment_line(self.moments[int(key[1:])]), self.width),)
+        return (fit(entry_line(self.moments[int(key[1:])]), self.width),)
 
     def matches(self, key: str, pattern: str) -> bool:
         """A filter looks at the words."""

@@ -12,18 +12,18 @@ from console.presenters.overview import broker_state
 from console.presenters.rebalance_phase import coordinator_of
 from console.presenters.transactions import held_back, transaction_of
 
-HELD_MS = 60_000
+PAUSE_MS = 60_000
 """For so long a menu's pauses hold, and by so much its stalls are longer than what they are to exceed."""
 
 
-class Thing(NamedTuple):
+class Target(NamedTuple):
     """What is selected: its kind (`group`, `member`, `broker`, `producer`, `topic`) and its name."""
 
     kind: str
     name: str
 
 
-class Fault(NamedTuple):
+class MenuEntry(NamedTuple):
     """An entry of the fault menu: the command's text, what it does, and why it is impossible (empty: it is not)."""
 
     text: str
@@ -31,7 +31,7 @@ class Fault(NamedTuple):
     reason: str = ""
 
 
-def faults_of(view: ClusterView, names: Names, thing: Thing) -> list[Fault]:
+def fault_menu_entries(view: ClusterView, names: Names, thing: Target) -> list[MenuEntry]:
     """The menu of a thing, in a fixed order; impossible entries stay, with their reason."""
     entries = {
         "group": _group,
@@ -51,68 +51,72 @@ def _refused(text: str, names: Names) -> str:
     return ""
 
 
-def _member(view: ClusterView, name: str) -> list[Fault]:
+def _member(view: ClusterView, name: str) -> list[MenuEntry]:
     member = view.members[name]
     dead = "" if member.alive else "its process does not run"
     alive = "it runs already" if member.alive else ""
     broker = member.coordinator if member.coordinator >= 0 else min(view.brokers, default=1)
     session = setting(member.session_timeout_ms)
     static = bool(member.instance_id)
-    outlasts = "ends after" if member.session_timeout_ms < HELD_MS else "lasts longer:"
+    outlasts = "ends after" if member.session_timeout_ms < PAUSE_MS else "lasts longer:"
     return [
-        Fault(f"kill {name}", f"kill -9: it says nothing, the group notices in {session}", dead),
-        Fault(
+        MenuEntry(f"kill {name}", f"kill -9: it says nothing, the group notices in {session}", dead),
+        MenuEntry(
             f"stop {name}",
             f"close(): commits, {'tells nobody: it is static' if static else 'leaves the group and says so'}",
             dead,
         ),
-        Fault(
+        MenuEntry(
             f"start {name}", f"begin again, {'in its place if that is kept' if static else 'as a new member'}", alive
         ),
-        Fault(f"restart {name}", "stop and start; starts a dead one"),
-        Fault(f"stall {name} for 1m", "poll() is not called; heartbeats go on", dead),
-        _too_slow(member, dead),
-        Fault(f"pause heartbeats of {name} for 1m", f"poll() goes on; the session {outlasts} {session}", dead),
-        Fault(f"slow {name} to 50ms for 1m", "each record takes 50 ms", dead),
-        Fault(f"pause {name}", "the whole process freezes: a long GC, a suspended machine", dead or _if(member.paused)),
-        Fault(f"resume {name}", "let it go on", dead or _if(not member.paused, "it is not frozen")),
-        Fault(f"cut {name} broker-{broker}", "no packets between it and its coordinator", dead),
-        Fault(f"hold {name} broker-{broker} for 20s", "what is sent on that link waits, then arrives in order", dead),
-        Fault(f"heal {name} broker-{broker}", "mend that link"),
-        Fault(
+        MenuEntry(f"restart {name}", "stop and start; starts a dead one"),
+        MenuEntry(f"stall {name} for 1m", "poll() is not called; heartbeats go on", dead),
+        _stall_beyond_poll_interval(member, dead),
+        MenuEntry(f"pause heartbeats of {name} for 1m", f"poll() goes on; the session {outlasts} {session}", dead),
+        MenuEntry(f"slow {name} to 50ms for 1m", "each record takes 50 ms", dead),
+        MenuEntry(
+            f"pause {name}", "the whole process freezes: a long GC, a suspended machine", dead or _when(member.paused)
+        ),
+        MenuEntry(f"resume {name}", "let it go on", dead or _when(not member.paused, "it is not frozen")),
+        MenuEntry(f"cut {name} broker-{broker}", "no packets between it and its coordinator", dead),
+        MenuEntry(
+            f"hold {name} broker-{broker} for 20s", "what is sent on that link waits, then arrives in order", dead
+        ),
+        MenuEntry(f"heal {name} broker-{broker}", "mend that link"),
+        MenuEntry(
             f"lose next 1 responses of Heartbeat from broker-{broker} to {name}", "its next heartbeat goes unanswered"
         ),
-        Fault(f"subscribe {name} to {','.join(member.topics)}", "edit (e): it wants exactly these topics", dead),
+        MenuEntry(f"subscribe {name} to {','.join(member.topics)}", "edit (e): it wants exactly these topics", dead),
     ]
 
 
-def _too_slow(member: MemberView, dead: str) -> Fault:
+def _stall_beyond_poll_interval(member: MemberView, dead: str) -> MenuEntry:
     """A stall that is longer than the member's poll interval; a static one sends no LeaveGroup for it."""
-    stall = format_duration(1_000 * (member.max_poll_interval_ms + HELD_MS))
+    stall = format_duration(1_000 * (member.max_poll_interval_ms + PAUSE_MS))
     limit = f"longer than max.poll.interval.ms ({setting(member.max_poll_interval_ms)})"
     what = "no more heartbeats, its session ends" if member.instance_id else "it leaves by itself"
-    return Fault(f"stall {member.member} for {stall}", f"{limit}: {what}", dead)
+    return MenuEntry(f"stall {member.member} for {stall}", f"{limit}: {what}", dead)
 
 
-def _if(holds: bool, reason: str = "it is frozen already") -> str:
+def _when(holds: bool, reason: str = "it is frozen already") -> str:
     return reason if holds else ""
 
 
-def _group(view: ClusterView, name: str) -> list[Fault]:
+def _group(view: ClusterView, name: str) -> list[MenuEntry]:
     group = view.groups[name]
     alive = [member.member for member in members_of(view, name) if member.alive]
     number = len(alive)
     empty = "" if number else "the group is Empty: no member runs"
     victim = alive[-1] if alive else f"{name}-1"
     return [
-        Fault(f"scale {name} to {number + 1}", "start one more member"),
-        Fault(f"scale {name} to {max(0, number - 1)}", "stop the highest number cleanly", empty),
-        Fault(f"rolling restart {name} every 30s", "stop and start the members one by one", empty),
-        Fault(f"kill {victim}", "kill one member: the others notice when its session ends", empty),
-        Fault(f"stall {victim} for 1m", "one member does not call poll()", empty),
+        MenuEntry(f"scale {name} to {number + 1}", "start one more member"),
+        MenuEntry(f"scale {name} to {max(0, number - 1)}", "stop the highest number cleanly", empty),
+        MenuEntry(f"rolling restart {name} every 30s", "stop and start the members one by one", empty),
+        MenuEntry(f"kill {victim}", "kill one member: the others notice when its session ends", empty),
+        MenuEntry(f"stall {victim} for 1m", "one member does not call poll()", empty),
         *_coordinator(view, group),
-        Fault(f"set {name} max.poll.interval.ms 10000", "edit (e): change a setting of all its members"),
-        Fault(f"seek {name} {_first(group.topics, view)} to 0", "edit (e): read on from another offset", empty),
+        MenuEntry(f"set {name} max.poll.interval.ms 10000", "edit (e): change a setting of all its members"),
+        MenuEntry(f"seek {name} {_first(group.topics, view)} to 0", "edit (e): read on from another offset", empty),
     ]
 
 
@@ -121,16 +125,16 @@ def _first(topics: Sequence[str], view: ClusterView) -> str:
     return next((name for topic in topics for name in view.partitions_by_topic.get(topic, ())), "TOPIC-0")
 
 
-def _coordinator(view: ClusterView, group: GroupView) -> list[Fault]:
+def _coordinator(view: ClusterView, group: GroupView) -> list[MenuEntry]:
     broker = coordinator_of(view, group)
     gone = "" if broker >= 0 else "the group has no coordinator now"
     return [
-        Fault(f"kill broker-{max(1, broker)}", "kill the coordinator's broker", gone),
-        Fault(f"move coordinator of {group.group}", "move the group to another broker", gone),
+        MenuEntry(f"kill broker-{max(1, broker)}", "kill the coordinator's broker", gone),
+        MenuEntry(f"move coordinator of {group.group}", "move the group to another broker", gone),
     ]
 
 
-def _broker(view: ClusterView, name: str) -> list[Fault]:
+def _broker(view: ClusterView, name: str) -> list[MenuEntry]:
     broker = view.brokers[int(name.removeprefix("broker-"))]
     state = broker_state(broker)
     down = "" if broker.alive else "it is down already"
@@ -138,25 +142,27 @@ def _broker(view: ClusterView, name: str) -> list[Fault]:
     peer = others[0] if others else name
     alone = "" if others else "there is no other broker"
     return [
-        Fault(f"kill {name}", "kill -9: sockets reset; the controller fences it when its session ends", down),
-        Fault(f"crash {name}", "lose the host: what its disk had not flushed is gone", down),
-        Fault(
+        MenuEntry(f"kill {name}", "kill -9: sockets reset; the controller fences it when its session ends", down),
+        MenuEntry(f"crash {name}", "lose the host: what its disk had not flushed is gone", down),
+        MenuEntry(
             f"stop {name}",
             "controlled shutdown: leadership moves first",
-            down or _if(broker.stopping, "it is stopping already"),
+            down or _when(broker.stopping, "it is stopping already"),
         ),
-        Fault(f"start {name}", "come back and catch up", "it runs already" if broker.alive else ""),
-        Fault(f"restart {name}", "stop and start; starts a dead one"),
-        Fault(f"pause {name}", "freeze it: a long GC", down or _if(state == "frozen")),
-        Fault(f"resume {name}", "let it go on", down or _if(state != "frozen", "it is not frozen")),
-        Fault(f"cut {name} {peer}", "no packets between these two brokers", alone),
-        Fault(f"heal {name} {peer}", "mend that link", alone),
-        Fault(f"isolate {name}", "cut it from everything", alone),
-        Fault(f"hold {name} {peer} for 20s", "what is sent between these two waits, then arrives in order", alone),
-        Fault(f"slow disk of {name} to 50ms", "each append takes 50 ms", down),
-        Fault(f"fill disk of {name}", "its log directory goes offline", down),
-        Fault("fail over controller", "another broker becomes the controller", alone or _controls(view, broker.broker)),
-        Fault("heal", "mend every link"),
+        MenuEntry(f"start {name}", "come back and catch up", "it runs already" if broker.alive else ""),
+        MenuEntry(f"restart {name}", "stop and start; starts a dead one"),
+        MenuEntry(f"pause {name}", "freeze it: a long GC", down or _when(state == "frozen")),
+        MenuEntry(f"resume {name}", "let it go on", down or _when(state != "frozen", "it is not frozen")),
+        MenuEntry(f"cut {name} {peer}", "no packets between these two brokers", alone),
+        MenuEntry(f"heal {name} {peer}", "mend that link", alone),
+        MenuEntry(f"isolate {name}", "cut it from everything", alone),
+        MenuEntry(f"hold {name} {peer} for 20s", "what is sent between these two waits, then arrives in order", alone),
+        MenuEntry(f"slow disk of {name} to 50ms", "each append takes 50 ms", down),
+        MenuEntry(f"fill disk of {name}", "its log directory goes offline", down),
+        MenuEntry(
+            "fail over controller", "another broker becomes the controller", alone or _controls(view, broker.broker)
+        ),
+        MenuEntry("heal", "mend every link"),
     ]
 
 
@@ -164,7 +170,7 @@ def _controls(view: ClusterView, broker: int) -> str:
     return "" if view.controller == broker else f"broker-{view.controller} is the controller, not this one"
 
 
-def _producer(view: ClusterView, name: str) -> list[Fault]:
+def _producer(view: ClusterView, name: str) -> list[MenuEntry]:
     producer = view.producers[name]
     runs = producer.state in {"Running", "Paused"}
     dead = "" if runs else "it does not run"
@@ -174,35 +180,37 @@ def _producer(view: ClusterView, name: str) -> list[Fault]:
     again = "initTransactions fences its former self" if transaction else "begin again with a new producer id"
     none = "" if transaction else "it has no transactional.id"
     return [
-        Fault(
+        MenuEntry(
             f"kill {name}",
             f"kill -9: {'its transaction stays open' if open_now else 'what it had not sent is gone'}",
             dead,
         ),
-        Fault(f"stop {name}", "close(): sends what it has, then ends", dead),
-        Fault(f"start {name}", again, "it runs already" if runs else ""),
-        Fault(f"restart {name}", "stop and start; starts a dead one"),
-        Fault(f"pause {name}", "freeze its process", dead or _if(producer.state == "Paused")),
-        Fault(f"resume {name}", "let it go on", dead or _if(producer.state != "Paused", "it is not frozen")),
-        Fault(f"abandon transaction of {name}", "its application never ends it: only its timeout does", dead or none),
-        Fault(f"cut {name} broker-{broker}", "no packets between these two", dead),
-        Fault(f"heal {name} broker-{broker}", "mend that link"),
+        MenuEntry(f"stop {name}", "close(): sends what it has, then ends", dead),
+        MenuEntry(f"start {name}", again, "it runs already" if runs else ""),
+        MenuEntry(f"restart {name}", "stop and start; starts a dead one"),
+        MenuEntry(f"pause {name}", "freeze its process", dead or _when(producer.state == "Paused")),
+        MenuEntry(f"resume {name}", "let it go on", dead or _when(producer.state != "Paused", "it is not frozen")),
+        MenuEntry(
+            f"abandon transaction of {name}", "its application never ends it: only its timeout does", dead or none
+        ),
+        MenuEntry(f"cut {name} broker-{broker}", "no packets between these two", dead),
+        MenuEntry(f"heal {name} broker-{broker}", "mend that link"),
     ]
 
 
-def _topic(view: ClusterView, name: str) -> list[Fault]:
+def _topic(view: ClusterView, name: str) -> list[MenuEntry]:
     leaders = sorted({view.partitions[one].leader for one in view.partitions_by_topic.get(name, ())} - {-1})
     first = next(iter(view.partitions_by_topic.get(name, ())), f"{name}-0")
     more = view.topics[name].partitions + 2
     held = next((one.partition for one in held_back(view) if one.partition in view.partitions_by_topic[name]), "")
     stable = "" if held else "every last stable offset is its high watermark"
     return [
-        *(Fault(f"kill broker-{broker}", f"it leads partitions of {name}") for broker in leaders),
-        Fault(f"add partitions {name} to {more}", "keys go elsewhere from then on"),
-        Fault(f"elect preferred {first}", "give leadership back to the first replica"),
-        Fault(f"elect unclean {first}", "let a replica lead that is not in sync: records may be lost"),
-        Fault(f"abort hanging transaction {held or first}", "end by hand what holds its readers back", stable),
-        Fault(f"delete records {first} before {_end(view, first)}", "the log begins there: older records are gone"),
+        *(MenuEntry(f"kill broker-{broker}", f"it leads partitions of {name}") for broker in leaders),
+        MenuEntry(f"add partitions {name} to {more}", "keys go elsewhere from then on"),
+        MenuEntry(f"elect preferred {first}", "give leadership back to the first replica"),
+        MenuEntry(f"elect unclean {first}", "let a replica lead that is not in sync: records may be lost"),
+        MenuEntry(f"abort hanging transaction {held or first}", "end by hand what holds its readers back", stable),
+        MenuEntry(f"delete records {first} before {_end(view, first)}", "the log begins there: older records are gone"),
     ]
 
 

@@ -10,7 +10,7 @@ from console import command_line as command_text
 from console.actions import ACTIONS, LISTS, MOVES, SECTIONS
 from console.flight import FAILURE
 from console.presenters import states
-from console.presenters.fault_menu import Fault, Thing
+from console.presenters.fault_menu import MenuEntry, Target
 from console.presenters.formatting import clock
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, Line, fit, line, wrapped
@@ -24,10 +24,10 @@ STATES = {
 }
 
 
-class FaultsListing(Listing):
+class FaultMenuListing(Listing):
     """What can be done to a thing; what cannot stays, with its reason."""
 
-    def __init__(self, thing: Thing, faults: Sequence[Fault], width: int) -> None:
+    def __init__(self, thing: Target, faults: Sequence[MenuEntry], width: int) -> None:
         super().__init__(width)
         self.title = f"{thing.kind} {thing.name}"
         self.faults = {fault.text: fault for fault in faults}
@@ -52,7 +52,7 @@ class FaultsListing(Listing):
         return (fit(words, self.width),)
 
 
-class LinesListing(Listing):
+class TextListing(Listing):
     """Lines of text to be read and scrolled; a filter looks at their words."""
 
     def __init__(self, title: str, lines: Sequence[Line], width: int) -> None:
@@ -99,7 +99,7 @@ def help_lines(keys: dict[str, str]) -> list[Line]:
     for title, table in STATES.items():
         lines += [(), line((title, ACCENT))]
         lines += [
-            line((f"  {state.glyph} ", state.tone), (f"{name:<22}", PLAIN), (state.gloss, MUTED))
+            line((f"  {state.glyph} ", state.tone), (f"{name:<22}", PLAIN), (state.meaning, MUTED))
             for name, state in table.items()
         ]
     return lines

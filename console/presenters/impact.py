@@ -13,15 +13,15 @@ from cluster.view.state import ClusterView
 from console.presenters import impact_cluster as to_cluster
 from console.presenters import impact_processes as to_processes
 from console.presenters.formatting import duration
-from console.presenters.impact_model import NOBODY, Impact, ImpactModel, Leaving
+from console.presenters.impact_model import NO_BROKER, Impact, ImpactModel, MemberRemoval
 from console.presenters.styled_text import ERROR, MUTED, OK, WARN, Line, Span, line
 
-__all__ = ["BROKER_SESSION_US", "Impact", "Leaving", "impact_of", "line_of", "preview", "sentences"]
+__all__ = ["BROKER_SESSION_US", "Impact", "MemberRemoval", "impact_line", "impact_of", "preview", "sentences"]
 
 BROKER_SESSION_US = 9_000_000  # broker.session.timeout.ms, unless the scenario says otherwise
-NAMED = 3  # names in a row before `and 7 more`
+NAMES_SHOWN = 3  # names in a row before `and 7 more`
 
-_LOOKS: dict[type, Callable[[ImpactModel, Any], None]] = {
+PREDICTORS: dict[type, Callable[[ImpactModel, Any], None]] = {
     c.Kill: to_processes.kill,
     c.Crash: to_processes.crash,
     c.Stop: to_processes.stop,
@@ -57,97 +57,97 @@ _LOOKS: dict[type, Callable[[ImpactModel, Any], None]] = {
 
 def impact_of(view: ClusterView, command: c.Command, now_us: int, session_us: int = BROKER_SESSION_US) -> Impact:
     """What a command would hit now; `session_us` is `broker.session.timeout.ms` in µs."""
-    found = Impact(command=c.text_of(command))
-    look = _LOOKS.get(type(command))
+    impact = Impact(command=c.text_of(command))
+    look = PREDICTORS.get(type(command))
     if not view.brokers:
-        found.refused = "the cluster is still being built"
+        impact.refused = "the cluster is still being built"
     elif look is not None:
-        look(ImpactModel(view, now_us, session_us, found), command)
-    return found
+        look(ImpactModel(view, now_us, session_us, impact), command)
+    return impact
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
 
 
-def names_of(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """`orders-3, orders-7, orders-9 and 4 more`."""
-    if len(names) <= NAMED + 1:
+    if len(names) <= NAMES_SHOWN + 1:
         return ", ".join(names)
-    return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} more"
+    return f"{', '.join(names[:NAMES_SHOWN])} and {len(names) - NAMES_SHOWN} more"
 
 
-def _many(number: int, one: str, several: str) -> str:
+def _counted(number: int, one: str, several: str) -> str:
     return f"{number:,} {one if number == 1 else several}"
 
 
-def sentences(found: Impact) -> list[tuple[str, str]]:
+def sentences(impact: Impact) -> list[tuple[str, str]]:
     """What there is to say, the worst first: a tone and the words."""
-    if found.refused:
-        return [(MUTED, f"nothing: {found.refused}")]
-    said = [*_of_partitions(found), *_of_coordinators(found), *_of_members(found)]
-    if found.open_transactions:
-        said.append((WARN, f"leaves open the transaction of {names_of(found.open_transactions)}"))
-    said += [(MUTED, note) for note in found.notes]
+    if impact.refused:
+        return [(MUTED, f"nothing: {impact.refused}")]
+    said = [*_of_partitions(impact), *_of_coordinators(impact), *_of_members(impact)]
+    if impact.open_transactions:
+        said.append((WARN, f"leaves open the transaction of {listed(impact.open_transactions)}"))
+    said += [(MUTED, note) for note in impact.notes]
     return said or [(OK, "no leader, coordinator, member or transaction is struck")]
 
 
-def _of_partitions(found: Impact) -> Iterator[tuple[str, str]]:
-    if found.offline:
-        what = _many(len(found.offline), "partition has", "partitions have")
-        yield ERROR, f"{what} no other in-sync replica → no leader until it is back: {names_of(found.offline)}"
-    if found.unwritable:
-        what = _many(len(found.unwritable), "partition falls", "partitions fall")
-        yield ERROR, f"{what} below min.insync.replicas → no acks=all: {names_of(found.unwritable)}"
-    moves = len(found.leaders) - len(found.offline)
+def _of_partitions(impact: Impact) -> Iterator[tuple[str, str]]:
+    if impact.offline:
+        what = _counted(len(impact.offline), "partition has", "partitions have")
+        yield ERROR, f"{what} no other in-sync replica → no leader until it is back: {listed(impact.offline)}"
+    if impact.unwritable:
+        what = _counted(len(impact.unwritable), "partition falls", "partitions fall")
+        yield ERROR, f"{what} below min.insync.replicas → no acks=all: {listed(impact.unwritable)}"
+    moves = len(impact.leaders) - len(impact.offline)
     if moves:
-        after = f" after {duration(found.after_us)}" if found.after_us else ""
-        led = len(found.led)
+        after = f" after {duration(impact.after_us)}" if impact.after_us else ""
+        led = len(impact.led)
         share = f"the {led} partitions that it leads" if moves == led else f"{moves} of the {led} that it leads"
-        what = share if led > 1 else next(name for name, leader in found.leaders.items() if leader != NOBODY)
+        what = share if led > 1 else next(name for name, leader in impact.leaders.items() if leader != NO_BROKER)
         if not led and moves > 1:
             what = f"{moves} partitions"
-        yield WARN, f"{what}: new leader{after}, {_targets(found)}"
+        yield WARN, f"{what}: new leader{after}, {_targets(impact)}"
 
 
-def _of_coordinators(found: Impact) -> Iterator[tuple[str, str]]:
-    if found.controller is not None:
-        yield WARN, f"controller → {f'broker-{found.controller}' if found.controller != NOBODY else 'nobody'}"
-    if found.groups:
-        what = _many(len(found.groups), "group loses its coordinator", "groups lose their coordinator")
-        yield WARN, f"{what}: {names_of(found.groups)}"
-    if found.transactions:
+def _of_coordinators(impact: Impact) -> Iterator[tuple[str, str]]:
+    if impact.controller is not None:
+        yield WARN, f"controller → {f'broker-{impact.controller}' if impact.controller != NO_BROKER else 'nobody'}"
+    if impact.groups:
+        what = _counted(len(impact.groups), "group loses its coordinator", "groups lose their coordinator")
+        yield WARN, f"{what}: {listed(impact.groups)}"
+    if impact.transactions:
         one, several = "transactional id loses its coordinator", "transactional ids lose their coordinator"
-        yield WARN, f"{_many(len(found.transactions), one, several)}: {names_of(found.transactions)}"
+        yield WARN, f"{_counted(len(impact.transactions), one, several)}: {listed(impact.transactions)}"
 
 
-def _of_members(found: Impact) -> Iterator[tuple[str, str]]:
-    for member, leaving in list(found.members.items())[:NAMED]:
+def _of_members(impact: Impact) -> Iterator[tuple[str, str]]:
+    for member, leaving in list(impact.members.items())[:NAMES_SHOWN]:
         when = f"after {duration(leaving.after_us)}" if leaving.after_us else "at once"
-        held = f", holding {names_of(leaving.holds)}" if leaving.holds else ""
+        held = f", holding {listed(leaving.holds)}" if leaving.holds else ""
         yield WARN, f"{member} drops out {when} ({leaving.reason}){held}"
-    if len(found.members) > NAMED:
-        yield WARN, f"and {len(found.members) - NAMED} more members leave"
-    if found.rebalances:
-        yield WARN, f"{names_of(found.rebalances)} rebalance{'s' if len(found.rebalances) == 1 else ''}"
-    if found.emptied:
-        yield WARN, f"nobody reads for {names_of(found.emptied)} then"
+    if len(impact.members) > NAMES_SHOWN:
+        yield WARN, f"and {len(impact.members) - NAMES_SHOWN} more members leave"
+    if impact.rebalances:
+        yield WARN, f"{listed(impact.rebalances)} rebalance{'s' if len(impact.rebalances) == 1 else ''}"
+    if impact.emptied:
+        yield WARN, f"nobody reads for {listed(impact.emptied)} then"
 
 
-def _targets(found: Impact) -> str:
+def _targets(impact: Impact) -> str:
     """How many leaderships go where."""
     to: dict[int, int] = {}
-    for leader in found.leaders.values():
-        if leader != NOBODY:
+    for leader in impact.leaders.values():
+        if leader != NO_BROKER:
             to[leader] = to.get(leader, 0) + 1
     if len(to) == 1:
         return f"broker-{next(iter(to))}"
     return ", ".join(f"{count} × broker-{leader}" for leader, count in sorted(to.items()))
 
 
-def line_of(found: Impact) -> Line:
+def impact_line(impact: Impact) -> Line:
     """All of it in one line, as long as it may be; the worst first."""
     spans: list[Span] = [("would hit: ", MUTED)]
-    for place, (tone, words) in enumerate(sentences(found)):
+    for place, (tone, words) in enumerate(sentences(impact)):
         spans += [(" · ", MUTED)] if place else []
         spans.append((words, tone))
     return line(*spans)
@@ -159,4 +159,4 @@ def preview(view: ClusterView, names: Names, now_us: int, text: str, session_us:
         command = c.parse(text, names)
     except CommandError:
         return ()
-    return line_of(impact_of(view, command, now_us, session_us)) if type(command) in _LOOKS else ()
+    return impact_line(impact_of(view, command, now_us, session_us)) if type(command) in PREDICTORS else ()

@@ -10,12 +10,12 @@ from cluster.protocol.names import coordinator_partition
 from cluster.view.state import NEVER, ClusterView, MemberView, PartitionView, ProducerView
 
 MS = 1_000
-NOBODY = -1
+NO_BROKER = -1
 TRANSACTION_TOPIC = "__transaction_state"
 OPEN = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort"})
 
 
-class Leaving(msgspec.Struct, frozen=True):
+class MemberRemoval(msgspec.Struct, frozen=True):
     """A member that its group loses: after how long, and why in the coordinator's words."""
 
     after_us: int
@@ -44,7 +44,7 @@ class Impact(msgspec.Struct, kw_only=True):
     transactions: tuple[str, ...] = ()
     open_transactions: tuple[str, ...] = ()
     controller: int | None = None
-    members: dict[str, Leaving] = {}
+    members: dict[str, MemberRemoval] = {}
     rebalances: tuple[str, ...] = ()
     emptied: tuple[str, ...] = ()
     notes: list[str] = []
@@ -52,14 +52,14 @@ class Impact(msgspec.Struct, kw_only=True):
     @property
     def offline(self) -> tuple[str, ...]:
         """Partitions that nobody would lead."""
-        return tuple(name for name, leader in self.leaders.items() if leader == NOBODY)
+        return tuple(name for name, leader in self.leaders.items() if leader == NO_BROKER)
 
 
 class ImpactModel:
     """What is known while an impact is worked out."""
 
-    def __init__(self, view: ClusterView, now_us: int, session_us: int, found: Impact) -> None:
-        self.view, self.now_us, self.session_us, self.found = view, now_us, session_us, found
+    def __init__(self, view: ClusterView, now_us: int, session_us: int, impact: Impact) -> None:
+        self.view, self.now_us, self.session_us, self.impact = view, now_us, session_us, impact
 
     def lasts(self, for_us: int | None, at_least_us: int) -> bool:
         """Whether something with this `for` lasts so long."""
@@ -67,104 +67,106 @@ class ImpactModel:
 
     # --- brokers ------------------------------------------------------------------------------------------------------
 
-    def able(self, broker: int) -> bool:
+    def can_lead(self, broker: int) -> bool:
         """Whether a broker could lead, as far as anybody can see from outside."""
         known = self.view.brokers[broker]
-        out = known.paused or known.fenced or known.stopping or broker in self.shut_off()
+        out = known.paused or known.fenced or known.stopping or broker in self.isolated_brokers()
         return known.up and not out
 
-    def shut_off(self) -> list[int]:
+    def isolated_brokers(self) -> list[int]:
         """Brokers that are cut off from everything."""
         commands = [parsed(fault.text) for fault in self.view.faults.values()]
         return [number_of(one.broker) for one in commands if isinstance(one, c.Isolate)]
 
-    def mute(self, but: int) -> bool:
+    def any_unresponsive(self, besides: int) -> bool:
         """Whether another broker answers nothing, and no connection to it breaks: frozen, cut off, its host gone."""
         commands = [parsed(fault.text) for fault in self.view.faults.values()]
         crashed = [number_of(one.broker) for one in commands if isinstance(one, c.Crash)]
         brokers = self.view.brokers.values()
-        return any(one.paused or one.broker in (*crashed, *self.shut_off()) for one in brokers if one.broker != but)
+        return any(
+            one.paused or one.broker in (*crashed, *self.isolated_brokers()) for one in brokers if one.broker != besides
+        )
 
-    def running(self, but: int) -> list[int]:
+    def running_brokers(self, besides: int) -> list[int]:
         """Brokers whose processes run, one left out."""
-        return [one.broker for one in self.view.brokers.values() if one.up and not one.paused and one.broker != but]
+        return [one.broker for one in self.view.brokers.values() if one.up and not one.paused and one.broker != besides]
 
-    def controller_goes(self, broker: int, *, at_once: bool) -> None:
+    def controller_lost(self, broker: int, *, at_once: bool) -> None:
         """The controller's process ends or freezes (the lowest running one is next), or most cannot reach it."""
         if self.view.controller != broker:
             return
-        others = self.running(broker)
-        first = min(others, default=NOBODY) if at_once else broker
-        if at_once and first not in self.shut_off():
-            self.found.controller = first
+        others = self.running_brokers(broker)
+        first = min(others, default=NO_BROKER) if at_once else broker
+        if at_once and first not in self.isolated_brokers():
+            self.impact.controller = first
         else:  # whom most cannot reach is replaced, too
-            heard = [one for one in others if one not in self.shut_off()]
-            self.found.controller = min(heard or others, key=lambda one: (one < first, one), default=None)
+            heard = [one for one in others if one not in self.isolated_brokers()]
+            self.impact.controller = min(heard or others, key=lambda one: (one < first, one), default=None)
 
-    def others_are_most(self, broker: int) -> bool:
+    def others_have_majority(self, broker: int) -> bool:
         """Whether those that still hear one another are most of those that run."""
-        heard = [one for one in self.running(broker) if one not in self.shut_off()]
-        return 2 * len(heard) > len(self.running(NOBODY))
+        heard = [one for one in self.running_brokers(broker) if one not in self.isolated_brokers()]
+        return 2 * len(heard) > len(self.running_brokers(NO_BROKER))
 
-    def rules_alone(self, broker: int) -> None:
+    def isolated_controller(self, broker: int) -> None:
         """A controller that hears nobody, and whom no majority replaces, fences all the others."""
-        found = self.found
-        found.after_us = self.session_us
-        found.notes.append(f"no majority is left to replace the controller: broker-{broker} fences the others")
+        impact = self.impact
+        impact.after_us = self.session_us
+        self.note(f"no majority is left to replace the controller: broker-{broker} fences the others")
         for name, partition in self.view.partitions.items():
-            leader = broker if broker in partition.isr else NOBODY
+            leader = broker if broker in partition.isr else NO_BROKER
             if leader != partition.leader:
-                found.leaders[name] = leader
+                impact.leaders[name] = leader
             least = self.view.topics[partition.topic].min_insync_replicas
-            if leader != NOBODY and len(partition.isr) >= least > 1:
-                found.unwritable += (name,)
-        self.coordinated(found.leaders)
-        self.unheard()
+            if leader != NO_BROKER and len(partition.isr) >= least > 1:
+                impact.unwritable += (name,)
+        self.coordinators_lost(impact.leaders)
+        self.silent_failure()
 
-    def falls(self, broker: int, after_us: int) -> None:
+    def broker_fenced(self, broker: int, after_us: int) -> None:
         """The controller fences a broker: its leaderships move to in-sync replicas, and it leaves every ISR."""
-        found = self.found
-        found.after_us = after_us
+        impact = self.impact
+        impact.after_us = after_us
         for name, partition in self.view.partitions.items():
             if partition.leader == broker:
-                found.led += (name,)
-                self.elected(name, partition, broker)
+                impact.led += (name,)
+                self.leader_elected(name, partition, broker)
             elif broker in partition.isr:
-                self.shrinks(name, partition, broker)
-        self.coordinated(found.led)
-        if self.mute(broker):  # a member may ask just one of those for its new coordinator
-            self.unheard()
+                self.isr_shrinks(name, partition, broker)
+        self.coordinators_lost(impact.led)
+        if self.any_unresponsive(broker):  # a member may ask just one of those for its new coordinator
+            self.silent_failure()
 
-    def elected(self, name: str, partition: PartitionView, gone: int) -> None:
+    def leader_elected(self, name: str, partition: PartitionView, gone: int) -> None:
         """The next in-sync replica, in the order of the assignment."""
-        candidates = (one for one in partition.replicas if one != gone and one in partition.isr and self.able(one))
-        leader = next(candidates, NOBODY)
-        self.found.leaders[name] = leader
-        if leader != NOBODY:
-            self.shrinks(name, partition, gone)
+        candidates = (one for one in partition.replicas if one != gone and one in partition.isr and self.can_lead(one))
+        leader = next(candidates, NO_BROKER)
+        self.impact.leaders[name] = leader
+        if leader != NO_BROKER:
+            self.isr_shrinks(name, partition, gone)
 
-    def shrinks(self, name: str, partition: PartitionView, gone: int) -> None:
+    def isr_shrinks(self, name: str, partition: PartitionView, gone: int) -> None:
         """A replica leaves the ISR: too few may be left for acks=all."""
         least = self.view.topics[partition.topic].min_insync_replicas
         left = [one for one in partition.isr if one != gone]
-        if len(left) < least <= len(partition.isr) and partition.leader != NOBODY:
-            self.found.unwritable += (name,)
+        if len(left) < least <= len(partition.isr) and partition.leader != NO_BROKER:
+            self.impact.unwritable += (name,)
 
-    def unheard(self) -> None:
+    def silent_failure(self) -> None:
         """Nobody is told that the broker is gone: no connection breaks, so that clients wait for their timeouts."""
         words = "no connection breaks: members notice by timeouts, and may lose their sessions"
-        if self.found.groups and words not in self.found.notes:
-            self.found.notes.append(words)
+        if self.impact.groups and words not in self.impact.notes:
+            self.note(words)
 
-    def coordinated(self, names: Iterable[str]) -> None:
+    def coordinators_lost(self, names: Iterable[str]) -> None:
         """Groups and transactional ids whose coordinator leads one of these partitions."""
         struck = dict.fromkeys(names)
         groups = self.view.groups.values()
-        self.found.groups = tuple(group.group for group in groups if group.coordinator_partition in struck)
+        self.impact.groups = tuple(group.group for group in groups if group.coordinator_partition in struck)
         topic = self.view.topics.get(TRANSACTION_TOPIC)
         if topic is not None:
             ids = self.view.transactions
-            self.found.transactions = tuple(
+            self.impact.transactions = tuple(
                 one for one in ids if f"{TRANSACTION_TOPIC}-{coordinator_partition(one, topic.partitions)}" in struck
             )
 
@@ -177,40 +179,44 @@ class ImpactModel:
 
     # --- members and producers ----------------------------------------------------------------------------------------
 
-    def leaves(self, member: MemberView, after_us: int, reason: str) -> None:
+    def member_removed(self, member: MemberView, after_us: int, reason: str) -> None:
         """A member's group goes on without it."""
         group = self.view.groups[member.group]
         if member.member_id in group.members:
-            self.found.members[member.member] = Leaving(after_us, reason, tuple(member.owned))
-            if all(name in self.found.members for name in group.members.values()):
-                self.found.rebalances = tuple(name for name in self.found.rebalances if name != member.group)
-                self.found.emptied += (member.group,)
+            self.impact.members[member.member] = MemberRemoval(after_us, reason, tuple(member.owned))
+            if all(name in self.impact.members for name in group.members.values()):
+                self.impact.rebalances = tuple(name for name in self.impact.rebalances if name != member.group)
+                self.impact.emptied += (member.group,)
             else:
-                self.rebalances(member.group)
+                self.group_rebalances(member.group)
 
-    def rebalances(self, group: str) -> None:
+    def group_rebalances(self, group: str) -> None:
         """A group rebalances, if anybody is in it."""
-        if group not in self.found.rebalances and self.view.groups[group].members:
-            self.found.rebalances += (group,)
+        if group not in self.impact.rebalances and self.view.groups[group].members:
+            self.impact.rebalances += (group,)
 
-    def session_us_of(self, member: MemberView) -> int:
+    def session_left_us(self, member: MemberView) -> int:
         """What is left of a member's session when nothing more is heard of it."""
         whole = member.session_timeout_ms * MS
         group = self.view.groups[member.group]
         deadline_us = group.session_deadlines_us.get(member.member_id, NEVER)
         return min(whole, max(0, deadline_us - self.now_us)) if deadline_us != NEVER else whole
 
-    def left_open(self, producer: ProducerView | None) -> None:
+    def open_transactions_of(self, producer: ProducerView | None) -> None:
         """A producer will not end its open transaction."""
         if producer is None or producer.producer_id == NEVER:
             return
         for name, one in self.view.transactions.items():
             if one.producer_id == producer.producer_id and one.state in OPEN:
-                self.found.open_transactions += (name,)
+                self.impact.open_transactions += (name,)
+
+    def note(self, words: str) -> None:
+        """Add a sentence on what no field of the impact holds."""
+        self.impact.notes.append(words)
 
     def refuse(self, reason: str) -> bool:
         """Nothing would happen."""
-        self.found.refused = reason
+        self.impact.refused = reason
         return True
 
     def is_up(self, name: str) -> bool:

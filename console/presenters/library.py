@@ -20,25 +20,25 @@ from console.presenters.styled_text import (
     middle,
     wrapped,
 )
-from console.presenters.table import Column, layout
+from console.presenters.table import TableColumn, layout
 
 if TYPE_CHECKING:
     from recordings.journal.catalogue import Shelved
     from recordings.scenarios.loader import Listed
 
 SCENARIO_COLUMNS = (
-    Column("scenario", 24, grow=1, most=34),
-    Column("module", 12, rank=1),
-    Column("flies", 5, right=True),
-    Column("title", 16, grow=3, rank=2),
+    TableColumn("scenario", 24, grow=1, most=34),
+    TableColumn("module", 12, rank=1),
+    TableColumn("flies", 5, right=True),
+    TableColumn("title", 16, grow=3, rank=2),
 )
 RECORDING_COLUMNS = (
-    Column("recording", 20, grow=3, most=44),
-    Column("scenario", 14, grow=1, most=24, rank=2),
-    Column("recorded (UTC)", 16),
-    Column("length", 7, right=True, rank=1),
-    Column("seed", 8, right=True, rank=4),
-    Column("events", 10, right=True, rank=3),
+    TableColumn("recording", 20, grow=3, most=44),
+    TableColumn("scenario", 14, grow=1, most=24, rank=2),
+    TableColumn("recorded (UTC)", 16),
+    TableColumn("length", 7, right=True, rank=1),
+    TableColumn("seed", 8, right=True, rank=4),
+    TableColumn("events", 10, right=True, rank=3),
 )
 UNFINISHED = "no end"
 

@@ -3,14 +3,14 @@
 from cluster.view.document import member_lag, partition_order
 from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
 from console.presenters import states
-from console.presenters.active_faults import trouble_word
+from console.presenters.active_faults import fault_label
 from console.presenters.activity_lanes import BUSY_US, LANE_SECONDS, heartbeat_lane, poll_lane
 from console.presenters.awaited_members import awaited_ids, heartbeat_due_us, members_of, poll_age_us
-from console.presenters.coordination import is_up
+from console.presenters.coordinator_status import is_up
 from console.presenters.formatting import UNKNOWN, bar, count, countdown, duration, setting
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import ERROR, FAINT, HUES, MUTED, OK, PLAIN, WARN, Line, Span, line, middle
-from console.presenters.table import Column, layout
+from console.presenters.table import TableColumn, layout
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 LATE_US = 250_000
@@ -20,16 +20,16 @@ NAME, LANE, HEARTBEAT, SESSION, POLL, LAG, OWNS = range(7)
 NAME_WIDTHS = (11, 24)
 
 
-def columns(name_width: int) -> tuple[Column, ...]:
+def columns(name_width: int) -> tuple[TableColumn, ...]:
     """The columns, for names of a width; the lane takes most of what is left."""
     return (
-        Column("member", name_width),
-        Column("", 16, grow=16),
-        Column("heartbeat", 9, rank=2),
-        Column("session", 12, rank=1),
-        Column("poll", 12, rank=1),
-        Column("lag", 5, rank=4, right=True),
-        Column("owns", 13, rank=5, grow=4, most=44),
+        TableColumn("member", name_width),
+        TableColumn("", 16, grow=16),
+        TableColumn("heartbeat", 9, rank=2),
+        TableColumn("session", 12, rank=1),
+        TableColumn("poll", 12, rank=1),
+        TableColumn("lag", 5, rank=4, right=True),
+        TableColumn("owns", 13, rank=5, grow=4, most=44),
     )
 
 
@@ -66,7 +66,7 @@ class MembersListing(Listing):
         return line((f"{len(self.group.members)} in the group, {alive} of {len(self.members)} run", MUTED))
 
     def header(self) -> Line:
-        """Column titles; the lane's says what its length is and which way time goes."""
+        """TableColumn titles; the lane's says what its length is and which way time goes."""
         width = self.layout.width_of(LANE)
         what = "poll loop" if self.row_height == 1 else "poll loop, heartbeats below"
         title = f"-{LANE_SECONDS} s" + (what if width > len(what) + 9 else "").center(width - 8)
@@ -129,7 +129,7 @@ class MembersListing(Listing):
         barrier = self.group.barrier
         if barrier is not None and member.member_id in barrier.joined and barrier.completed_us == NEVER:
             return line(("✓ joined", states.GROUP["PreparingRebalance"].tone))
-        trouble = trouble_word(self.view, member.member) if self.view.faults and member.state == "Stable" else ""
+        trouble = fault_label(self.view, member.member) if self.view.faults and member.state == "Stable" else ""
         if trouble:
             return line((f"▲ {trouble}", WARN))
         return line((f"{state.glyph} {member.state}", state.tone))

@@ -7,9 +7,9 @@ from cluster.view.brokers import BrokerView
 from cluster.view.document import group_lag, group_time_lag_us
 from cluster.view.state import NEVER, ClusterView, GroupView, ProducerView, RebalanceView, Series
 from console.presenters import states
-from console.presenters.active_faults import trouble_word
+from console.presenters.active_faults import fault_label
 from console.presenters.awaited_members import awaited_joins, awaited_syncs, silent_ids
-from console.presenters.coordination import DOWN, FROZEN, UP, coordination_of, trouble_words
+from console.presenters.coordinator_status import DOWN, FROZEN, UP, coordinator_status, unavailable_reason
 from console.presenters.formatting import (
     SECOND_US,
     UNKNOWN,
@@ -36,19 +36,19 @@ from console.presenters.styled_text import (
     line,
     middle,
 )
-from console.presenters.table import Column, layout
+from console.presenters.table import TableColumn, layout
 
 TREND_SECONDS, TREND_HALF, TREND_FLOOR, TREND_LEAST = 60, 30, 15, 10
 
 GROUP_COLUMNS = (
-    Column("group", 10, grow=1, most=20),
-    Column("state", 21),
-    Column("gen", 4, right=True),
-    Column("members", 7, right=True, rank=1),
-    Column("lag", 6, right=True),
-    Column("last minute", 11, rank=3, grow=2, most=30),
-    Column("time lag", 8, right=True, rank=2),
-    Column("rebalance", 28, rank=4, grow=6),
+    TableColumn("group", 10, grow=1, most=20),
+    TableColumn("state", 21),
+    TableColumn("gen", 4, right=True),
+    TableColumn("members", 7, right=True, rank=1),
+    TableColumn("lag", 6, right=True),
+    TableColumn("last minute", 11, rank=3, grow=2, most=30),
+    TableColumn("time lag", 8, right=True, rank=2),
+    TableColumn("rebalance", 28, rank=4, grow=6),
 )
 
 SILENT_COLUMNS = tuple(
@@ -129,9 +129,9 @@ class GroupsListing(Listing):
         return (self.layout.row(cells),)
 
     def _rebalance(self, group: GroupView) -> Line:
-        state = coordination_of(self.view, group).state
+        state = coordinator_status(self.view, group).state
         if state != UP and (group.barrier is not None or state in {DOWN, FROZEN}):
-            return line(("✖ ", ERROR), trouble_words(self.view, group, self.now_us, None).partition(":")[0])
+            return line(("✖ ", ERROR), unavailable_reason(self.view, group, self.now_us, None).partition(":")[0])
         if group.barrier is not None:
             missing = awaited_joins(self.view, group, self.now_us) or awaited_syncs(self.view, group, self.now_us)
             if group.barrier.initial and group.barrier.completed_us == NEVER:
@@ -172,11 +172,11 @@ def _joined(view: ClusterView, group: GroupView) -> Line:
 
 
 BROKER_COLUMNS = (
-    Column("broker", 11, grow=1, most=14),
-    Column("state", 11),
-    Column("leads", 7, right=True),
-    Column("ISR out", 7, right=True, rank=1),
-    Column("coordinates", 11, rank=2, grow=4),
+    TableColumn("broker", 11, grow=1, most=14),
+    TableColumn("state", 11),
+    TableColumn("leads", 7, right=True),
+    TableColumn("ISR out", 7, right=True, rank=1),
+    TableColumn("coordinates", 11, rank=2, grow=4),
 )
 
 
@@ -219,7 +219,7 @@ class BrokersListing(Listing):
         name = broker_state(broker)
         state = states.BROKER[name]
         out = self.out[broker.broker]
-        trouble = trouble_word(self.view, key) if self.view.faults and name == "up" else ""
+        trouble = fault_label(self.view, key) if self.view.faults and name == "up" else ""
         cells: list[Line | Span | str] = [
             line((key, STRONG), (" ◆" if self.view.controller == broker.broker else "", ACCENT)),
             line((f"▲ {trouble}", WARN) if trouble else (f"{state.glyph} {name}", state.tone)),
@@ -252,20 +252,20 @@ def broker_state(broker: BrokerView) -> str:
 
 
 PRODUCER_COLUMNS = (
-    Column("producer", 11, grow=1, most=20),
-    Column("state", 9),
-    Column("acked/s", 7, right=True),
-    Column("last minute", 11, rank=3, grow=1, most=20),
-    Column("acked", 6, right=True, rank=1),
-    Column("failed", 6, right=True, rank=1),
-    Column("retries", 7, right=True, rank=2),
-    Column("last error", 12, rank=4, grow=3),
+    TableColumn("producer", 11, grow=1, most=20),
+    TableColumn("state", 9),
+    TableColumn("acked/s", 7, right=True),
+    TableColumn("last minute", 11, rank=3, grow=1, most=20),
+    TableColumn("acked", 6, right=True, rank=1),
+    TableColumn("failed", 6, right=True, rank=1),
+    TableColumn("retries", 7, right=True, rank=2),
+    TableColumn("last error", 12, rank=4, grow=3),
 )
 
 TRANSACTIONAL_COLUMNS = (
     *PRODUCER_COLUMNS[:3],
     *(column._replace(rank=max(column.rank, 1)) for column in PRODUCER_COLUMNS[3:]),
-    Column("transaction", 22),
+    TableColumn("transaction", 22),
 )
 
 

@@ -44,7 +44,7 @@ FIRST_JOIN = (
 )
 
 
-def story(view: ClusterView, one: RebalanceView) -> str:
+def explanation(view: ClusterView, one: RebalanceView) -> str:
     """What triggered this rebalance; a cause that this console does not know is shown as it is."""
     text = CAUSES.get(one.cause)
     if text is None:
@@ -80,20 +80,20 @@ def is_cooperative(assignors: tuple[str, ...]) -> bool:
 
 
 LEFT = "member left"
-EXTENDED = {"newcomers": "new members were still arriving", "nobody rejoined": "no member had rejoined"}
+EXTENSION_REASONS = {"newcomers": "new members were still arriving", "nobody rejoined": "no member had rejoined"}
 
 
-def extended(times: int, why: str) -> str:
+def extension_words(times: int, why: str) -> str:
     """How often a barrier stayed open longer than at first, and why."""
-    return f"extended {often(times)}{f': {EXTENDED.get(why, why)}' if why else ''}"
+    return f"extended {times_words(times)}{f': {EXTENSION_REASONS.get(why, why)}' if why else ''}"
 
 
-def often(times: int) -> str:
+def times_words(times: int) -> str:
     """`once`, `twice`, `3 times`."""
     return {1: "once", 2: "twice"}.get(times, f"{times} times")
 
 
-def vote(one: RebalanceView) -> str:
+def generation_words(one: RebalanceView) -> str:
     """Generation, the assignor that was voted for, the leader, the coordinator."""
     if not one.members:
         return f"generation {one.generation}: no member is left; the group is Empty and its offsets are kept"
@@ -107,7 +107,7 @@ def vote(one: RebalanceView) -> str:
     return ", ".join(parts)
 
 
-def paused(group: GroupView, one: RebalanceView) -> str:
+def ownership_words(group: GroupView, one: RebalanceView) -> str:
     """Which partitions were unowned meanwhile: all under eager rebalancing, only what moved under cooperative."""
     halted, kept = one.halted, one.kept
     cooperative = is_cooperative(group.assignors) or (one.assignor == COOPERATIVE and kept > 0)
@@ -125,15 +125,15 @@ def paused(group: GroupView, one: RebalanceView) -> str:
     return f"{stood}; {kept} stayed with a member that did not take part"
 
 
-def waited(one: RebalanceView) -> str:
+def wait_words(one: RebalanceView) -> str:
     """For which member a barrier was open to the end; an initial one waits for its delay only; "" for none."""
     if one.initial or not one.waited_for or not one.waited_us:
         return ""
-    how = "" if joined_last(one) else f" ({went(one)})"
+    how = "" if joined_last(one) else f" ({departure(one)})"
     return f"{duration(one.waited_us)} for {one.waited_for}{how}"
 
 
-def went(one: RebalanceView) -> str:
+def departure(one: RebalanceView) -> str:
     """What became of the member that was waited for and did not join."""
     why = one.removed.get(one.waited_for)
     return "did not join" if why is None else "left" if why == LEFT else "removed"
@@ -144,10 +144,10 @@ def joined_last(one: RebalanceView) -> bool:
     return one.arrivals.get(one.waited_for) == one.completed_us
 
 
-def in_a_sentence(one: RebalanceView) -> str:
+def summary(one: RebalanceView) -> str:
     """A rebalance that is over, short: what, how long, for which member it waited, what it cost."""
     who = f" ({one.trigger})" if one.trigger else ""
-    wait = f", waited {waited(one)}" if waited(one) else ""
+    wait = f", waited {wait_words(one)}" if wait_words(one) else ""
     if one.initial:
         wait = ", closed by group.initial.rebalance.delay.ms"
     still = f"{one.halted} paused, {one.kept} kept" if one.halted or one.kept else "nothing was owned before"

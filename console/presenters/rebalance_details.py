@@ -3,9 +3,9 @@
 from itertools import groupby
 
 from cluster.view.state import ClusterView, GroupView, RebalanceView
-from console.presenters import rebalance_causes as causes
-from console.presenters.chain import chain_of, restarts
-from console.presenters.event_log import told
+from console.presenters import rebalance_causes
+from console.presenters.causal_chain import causal_chain, rolling_restart
+from console.presenters.event_log import merged_entries
 from console.presenters.formatting import SECOND_US, clock, duration, partition_seconds
 from console.presenters.list_view import Listing
 from console.presenters.members import ranges
@@ -16,7 +16,7 @@ CHAIN_KEPT = 24
 JOINED_KEPT = 12  # of the members that joined last, the view keeps so many
 
 
-def case_file(view: ClusterView, group: GroupView, key: str, width: int) -> list[Line]:
+def details_lines(view: ClusterView, group: GroupView, key: str, width: int) -> list[Line]:
     """Everything that is known of one rebalance; `key` is its first instant in µs."""
     one = next((one for one in group.rebalances if str(one.started_us) == key), None)
     if one is None:
@@ -39,17 +39,17 @@ def _cause(view: ClusterView, one: RebalanceView, width: int) -> list[Line]:
     title = line((f"{one.cause}{who}", STRONG), (f"  generation {one.generation}", MUTED))
     over_us = one.started_us + one.took_us
     when = f"from {clock(one.started_us, 3)} to {clock(over_us, 3)}, {duration(one.took_us)}"
-    rows = [title, *wrapped(line((causes.story(view, one), PLAIN)), width), line((when, MUTED))]
+    rows = [title, *wrapped(line((rebalance_causes.explanation(view, one), PLAIN)), width), line((when, MUTED))]
     if one.detail:
         rows += wrapped(line(("in the coordinator's log: ", MUTED), one.detail), width, indent=2)
     return rows
 
 
 def _chain(view: ClusterView, group: GroupView, one: RebalanceView, width: int) -> list[Line]:
-    shown = told(chain_of(view, group, one))
+    shown = merged_entries(causal_chain(view, group, one))
     skipped = len(shown) - CHAIN_KEPT
     lines: list[Line] = []
-    before = restarts(view, group, one)
+    before = rolling_restart(view, group, one)
     if before:
         lines += wrapped(line("  ", before), width, indent=4)
     if skipped > 0:
@@ -72,12 +72,18 @@ def _waiting(one: RebalanceView, width: int) -> list[Line]:
     if one.newcomers:
         rows += wrapped(line(("  new in the group: ", MUTED), ", ".join(one.newcomers)), width, indent=2)
     for name, why in one.removed.items():
-        how = " left during the rebalance" if why == causes.LEFT else f" was removed during the rebalance: {why}"
+        how = (
+            " left during the rebalance"
+            if why == rebalance_causes.LEFT
+            else f" was removed during the rebalance: {why}"
+        )
         rows += wrapped(line("  ", (name, WARN), how), width, indent=2)
     if one.extensions:
-        rows += wrapped(line(("  ", PLAIN), causes.extended(one.extensions, one.extended)), width, indent=2)
+        rows += wrapped(
+            line(("  ", PLAIN), rebalance_causes.extension_words(one.extensions, one.extended)), width, indent=2
+        )
     if one.begun > 1:
-        words = f"  restarted {causes.often(one.begun - 1)}: something changed before it was Stable"
+        words = f"  restarted {rebalance_causes.times_words(one.begun - 1)}: something changed before it was Stable"
         rows += wrapped(line(words), width, indent=2)
     return rows
 
@@ -90,7 +96,7 @@ def _ended_by(one: RebalanceView) -> Line:
     if not one.waited_for:
         return line(("  for no member", PLAIN))
     who = (one.waited_for, WARN)
-    if causes.joined_last(one):
+    if rebalance_causes.joined_last(one):
         return line("  ", who, f" joined last and closed the barrier, {opened}")
     if one.waited_for in one.removed:
         return line("  ", who, f" did not join: it {_went(one)}, which closed the barrier, {opened}")
@@ -98,11 +104,11 @@ def _ended_by(one: RebalanceView) -> Line:
 
 
 def _went(one: RebalanceView) -> str:
-    return "left" if causes.went(one) == "left" else "was removed"
+    return "left" if rebalance_causes.departure(one) == "left" else "was removed"
 
 
 def _moves(one: RebalanceView, width: int) -> list[Line]:
-    rows = wrapped(line(("  ", PLAIN), causes.vote(one)), width, indent=2)
+    rows = wrapped(line(("  ", PLAIN), rebalance_causes.generation_words(one)), width, indent=2)
     if not one.moved:
         return [*rows, line(("  no partition changed its owner", PLAIN))]
     rows += wrapped(line(f"  {partitions_words(one.moved)} changed owners:"), width, indent=2)
@@ -117,7 +123,7 @@ def _moves(one: RebalanceView, width: int) -> list[Line]:
 
 def _cost(group: GroupView, one: RebalanceView, width: int) -> list[Line]:
     parts = [
-        f"  {causes.paused(group, one)}",
+        f"  {rebalance_causes.ownership_words(group, one)}",
         f"  {partition_seconds(one.stopped_partition_us)} partition-seconds unowned",
     ]
     if one.unowned_before_us >= SECOND_US // 10:
@@ -127,14 +133,14 @@ def _cost(group: GroupView, one: RebalanceView, width: int) -> list[Line]:
     return [row for part in parts for row in wrapped(line((part, PLAIN)), width, indent=2)]
 
 
-class CaseListing(Listing):
+class RebalanceDetailsListing(Listing):
     """A case file as a panel shows it, line by line."""
 
     title = "case file"
 
     def __init__(self, view: ClusterView, group: GroupView, key: str, width: int) -> None:
         super().__init__(width)
-        self._lines = case_file(view, group, key, width - 4)
+        self._lines = details_lines(view, group, key, width - 4)
 
     def row_keys(self) -> list[str]:
         """One for each line; none can be selected."""

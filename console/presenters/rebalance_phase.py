@@ -1,8 +1,7 @@
 """The phase bar: what a group does at this moment, which member is waited for, why, and which timer ends it."""
 
 from cluster.view.state import NEVER, Barrier, ClusterView, GroupView
-from console.presenters import rebalance_causes as causes
-from console.presenters import states
+from console.presenters import rebalance_causes, states
 from console.presenters.awaited_members import (
     Awaited,
     awaited_joins,
@@ -11,16 +10,16 @@ from console.presenters.awaited_members import (
     poll_age_us,
     silent_ids,
 )
-from console.presenters.coordination import (
+from console.presenters.coordinator_status import (
     DOWN,
     FROZEN,
     LOADING,
     NO_LEADER,
     RESTARTED,
     UP,
-    coordination_of,
+    coordinator_status,
     is_up,
-    trouble_words,
+    unavailable_reason,
 )
 from console.presenters.formatting import bar, countdown, duration
 from console.presenters.list_view import Listing
@@ -46,7 +45,7 @@ from console.presenters.styled_text import (
 BAR_WIDTH = 12
 ROWS = 3
 DOT: Span = (" · ", FAINT)
-DOWNS = ("kill", "stop", "crash", "restart")  # commands that take a process down
+STOPPING_COMMANDS = ("kill", "stop", "crash", "restart")  # commands that take a process down
 SIGNS = {DOWN: ("✖", ERROR), FROZEN: ("‖", WARN), RESTARTED: ("↻", WARN), LOADING: ("↻", MOVING)}
 
 
@@ -58,7 +57,7 @@ class PhaseListing(Listing):
     ) -> None:
         super().__init__(width)
         self.title = group.group
-        self._note = facts(view, group, width)
+        self._note = group_facts(view, group, width)
         self._lines = phase_lines(view, group, now_us, width, session_us)
 
     def note(self) -> Line:
@@ -76,12 +75,12 @@ class PhaseListing(Listing):
 
 def coordinator_of(view: ClusterView, group: GroupView) -> int:
     """The broker that leads a group's partition of __consumer_offsets; -1 while it has no leader."""
-    return coordination_of(view, group).broker
+    return coordinator_status(view, group).broker
 
 
-def facts(view: ClusterView, group: GroupView, width: int) -> Line:
+def group_facts(view: ClusterView, group: GroupView, width: int) -> Line:
     """What stands beside the group's name; the least important is left out first."""
-    broker, state = coordination_of(view, group)
+    broker, state = coordinator_status(view, group)
     generation = str(group.generation)
     if group.barrier is not None and group.barrier.completed_us == NEVER and state == UP:
         generation += f" → {group.generation + 1}"
@@ -109,9 +108,9 @@ def phase_lines(
     """The three lines: the state and what it means; how far it is and what it waits for; what ends it."""
     state, answers = states.group(group.state), is_up(view, group)
     head = line((f"  {state.glyph} {group.state}", state.tone), "  ")
-    gloss = state.gloss if answers else "the last state that its coordinator reported"
-    glosses = _glosses(group, now_us) if answers else []
-    choices = [line(*head, *words) for words in glosses] or [line(*head, (gloss, MUTED))]
+    meaning = state.meaning if answers else "the last state that its coordinator reported"
+    glosses = _summaries(group, now_us) if answers else []
+    choices = [line(*head, *words) for words in glosses] or [line(*head, (meaning, MUTED))]
     first = next((one for one in choices if length(one) < width), choices[-1])
     if not answers:
         second, third = _without_coordinator(view, group, now_us, session_us)
@@ -126,14 +125,14 @@ def phase_lines(
     return [cut(first, width - 1), *wrapped(second, width - 1, indent=4), *wrapped(third, width - 1, indent=4)]
 
 
-def _glosses(group: GroupView, now_us: int) -> list[Line]:
+def _summaries(group: GroupView, now_us: int) -> list[Line]:
     """What triggered the rebalance that is under way and what it asks of the members, longest first; or nothing."""
     barrier = group.barrier
     if barrier is None or group.state not in {"PreparingRebalance", "CompletingRebalance"}:
         return []
     cause: Span = (f"{barrier.cause} ({barrier.trigger})" if barrier.trigger else barrier.cause, STRONG)
     asked = _asked(group) if group.state == "PreparingRebalance" else "members wait for the leader's SyncGroup"
-    brief = "cooperative" if causes.is_cooperative(group.assignors) else "eager"
+    brief = "cooperative" if rebalance_causes.is_cooperative(group.assignors) else "eager"
     return [
         line(cause, (f" {duration(now_us - barrier.started_us)} ago", PLAIN), (f": {asked}", MUTED)),
         line(cause, (f": {asked}", MUTED)),
@@ -145,15 +144,15 @@ def _asked(group: GroupView) -> str:
     """What members do on hearing of it, under the rebalance protocol that all of them can follow."""
     if group.barrier is not None and group.barrier.initial:
         return "no partition is assigned yet"
-    if causes.is_cooperative(group.assignors):
+    if rebalance_causes.is_cooperative(group.assignors):
         return "members rejoin and keep consuming (cooperative)"
     return "members rejoin with nothing assigned (eager)"
 
 
 def _without_coordinator(view: ClusterView, group: GroupView, now_us: int, session_us: int | None) -> tuple[Line, Line]:
     """Nothing that the group's coordinator would have to do can be done; no member is waited for."""
-    glyph, tone = SIGNS.get(coordination_of(view, group).state, ("✖", ERROR))
-    words, _, until = trouble_words(view, group, now_us, session_us).partition(", within ")
+    glyph, tone = SIGNS.get(coordinator_status(view, group).state, ("✖", ERROR))
+    words, _, until = unavailable_reason(view, group, now_us, session_us).partition(", within ")
     second = line((f"  {glyph} ", tone), (words, tone), (f", within {until}" if until else "", PLAIN))
     return second, line(("    members cannot join, heartbeat or commit until it answers", MUTED))
 
@@ -182,7 +181,7 @@ def _preparing(view: ClusterView, group: GroupView, barrier: Barrier, now_us: in
     third = line((f"    barrier closes {last}, or in {left}", PLAIN), (" (max.poll.interval.ms)", MUTED))
     rest = line((f", without {absent}", MUTED))
     if barrier.extensions:
-        rest = line((f"; {causes.extended(barrier.extensions, barrier.extended)}", MUTED))
+        rest = line((f"; {rebalance_causes.extension_words(barrier.extensions, barrier.extended)}", MUTED))
     return second, (*third, *rest) if length(third) + length(rest) < width else third
 
 
@@ -211,7 +210,7 @@ def _completing(view: ClusterView, group: GroupView, barrier: Barrier, now_us: i
     )
     keep = "members keep consuming what they own until then"
     eager = "members that joined own nothing until then"
-    reads = keep if causes.is_cooperative(group.assignors) else eager
+    reads = keep if rebalance_causes.is_cooperative(group.assignors) else eager
     words = f"    generation {group.generation} began {since} ago, not assigned yet; {reads}"
     return second, line((words, MUTED))
 
@@ -242,7 +241,7 @@ def _last(group: GroupView) -> Line:
     if not group.rebalances:
         return line(("    no rebalance yet, and no timer near its end", MUTED))
     one = group.rebalances[-1]
-    return line((f"    generation {one.generation}: ", MUTED), (causes.in_a_sentence(one), PLAIN))
+    return line((f"    generation {one.generation}: ", MUTED), (rebalance_causes.summary(one), PLAIN))
 
 
 def _missing(view: ClusterView, group: GroupView) -> tuple[Span, ...]:
@@ -285,7 +284,9 @@ def _away(view: ClusterView, group: GroupView, now_us: int) -> Line:
 def _back_us(view: ClusterView, name: str) -> int:
     """When a fault that took a process down ends by itself; NEVER when none does."""
     ends = (
-        fault.ends_at_us for fault in view.faults.values() if fault.text.split()[:2] in [[verb, name] for verb in DOWNS]
+        fault.ends_at_us
+        for fault in view.faults.values()
+        if fault.text.split()[:2] in [[verb, name] for verb in STOPPING_COMMANDS]
     )
     return min((at_us for at_us in ends if at_us != NEVER), default=NEVER)
 

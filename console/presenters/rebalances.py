@@ -1,25 +1,25 @@
 """Rebalances that are over, and the one under way, as a table."""
 
 from cluster.view.state import NEVER, ClusterView, GroupView, RebalanceView
-from console.presenters import rebalance_causes as causes
+from console.presenters import rebalance_causes
 from console.presenters.awaited_members import awaited_joins, awaited_syncs
 from console.presenters.formatting import count, duration, moment, partition_seconds
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import FAINT, MOVING, MUTED, PLAIN, WARN, Line, Span, line
-from console.presenters.table import Column, layout
+from console.presenters.table import TableColumn, layout
 
 NOW = "now"
 
 COLUMNS = (
-    Column("gen", 4, right=True),
-    Column("began", 8, right=True, rank=1),
-    Column("cause", 20, grow=3, most=26),
-    Column("triggered by", 12, rank=2, grow=1, most=18),
-    Column("took", 7, right=True),
-    Column("stopped", 7, right=True, rank=1),
-    Column("moved", 5, right=True, rank=2),
-    Column("re-read", 7, right=True, rank=2),
-    Column("waited for", 12, rank=4, grow=1, most=24),
+    TableColumn("gen", 4, right=True),
+    TableColumn("began", 8, right=True, rank=1),
+    TableColumn("cause", 20, grow=3, most=26),
+    TableColumn("triggered by", 12, rank=2, grow=1, most=18),
+    TableColumn("took", 7, right=True),
+    TableColumn("stopped", 7, right=True, rank=1),
+    TableColumn("moved", 5, right=True, rank=2),
+    TableColumn("re-read", 7, right=True, rank=2),
+    TableColumn("waited for", 12, rank=4, grow=1, most=24),
 )
 
 
@@ -94,5 +94,5 @@ def _waited(one: RebalanceView) -> str:
         return "initial delay"
     if not one.waited_for or not one.waited_us:
         return one.waited_for
-    how = "" if causes.joined_last(one) else f" ({causes.went(one)})"
+    how = "" if rebalance_causes.joined_last(one) else f" ({rebalance_causes.departure(one)})"
     return f"{one.waited_for} {duration(one.waited_us)}{how}"

@@ -10,7 +10,7 @@ class State(NamedTuple):
 
     glyph: str
     tone: str
-    gloss: str
+    meaning: str
 
 
 UNKNOWN = State("?", MUTED, "a state that this console does not know")

@@ -10,7 +10,7 @@ GAP = 2
 BLANKS = " " * 500
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column: `rank` 0 is never dropped, the highest goes first; `grow` takes a share of what width is left.
 
     `right` aligns numbers under each other. `most` bounds a growing column.
@@ -30,7 +30,7 @@ class Layout:
     `margin` cells stay free on the left (the selection's sign stands there) and one on the right.
     """
 
-    def __init__(self, columns: Sequence[Column], width: int, margin: int = 2) -> None:
+    def __init__(self, columns: Sequence[TableColumn], width: int, margin: int = 2) -> None:
         self.columns, self.width, self.margin = columns, width, margin
         shown = list(range(len(columns)))
         while len(shown) > 1 and self._needed(shown) > width:
@@ -105,6 +105,6 @@ def _line(cell: Line | Span | str) -> Line:
 
 
 @lru_cache(maxsize=256)
-def layout(columns: tuple[Column, ...], width: int) -> Layout:
+def layout(columns: tuple[TableColumn, ...], width: int) -> Layout:
     """The layout of some columns in a width; worked out once for each."""
     return Layout(columns, width)

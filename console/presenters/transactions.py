@@ -7,7 +7,7 @@ from cluster.protocol.transaction_states import TRANSACTION_STATES, TransactionS
 from cluster.view.state import NEVER, ClusterView, PartitionView, TransactionView
 from cluster.view.transactions import PartitionTransactions
 from console.presenters import states
-from console.presenters.event_log import MomentsListing
+from console.presenters.event_log import EventLogListing
 from console.presenters.formatting import UNKNOWN, count, countdown, duration
 from console.presenters.list_view import BUILDING, Listing
 from console.presenters.members import ranges
@@ -25,7 +25,7 @@ from console.presenters.styled_text import (
     line,
     middle,
 )
-from console.presenters.table import Column, layout
+from console.presenters.table import TableColumn, layout
 
 NONE_DECLARED = line(("no producer of this flight has a transactional.id", MUTED))
 LOG = "__transaction_state"
@@ -34,18 +34,18 @@ FENCE = TransactionState.PREPARE_EPOCH_FENCE.value
 UNDER_WAY = (ONGOING, TransactionState.PREPARE_COMMIT.value, TransactionState.PREPARE_ABORT.value)
 
 TRANSACTION_COLUMNS = (
-    Column("id", 12, grow=1, most=20),
-    Column("state", 16),
-    Column("pid", 4, right=True),
-    Column("epoch", 5, right=True),
-    Column("coordinator", 11, rank=3),
-    Column("open", 6, right=True),
-    Column("times out", 9, right=True),
-    Column("begun", 6, right=True, rank=5),
-    Column("commits", 7, right=True, rank=2),
-    Column("aborts", 6, right=True, rank=1),
-    Column("fenced", 6, right=True),
-    Column("partitions", 10, rank=4, grow=4),
+    TableColumn("id", 12, grow=1, most=20),
+    TableColumn("state", 16),
+    TableColumn("pid", 4, right=True),
+    TableColumn("epoch", 5, right=True),
+    TableColumn("coordinator", 11, rank=3),
+    TableColumn("open", 6, right=True),
+    TableColumn("times out", 9, right=True),
+    TableColumn("begun", 6, right=True, rank=5),
+    TableColumn("commits", 7, right=True, rank=2),
+    TableColumn("aborts", 6, right=True, rank=1),
+    TableColumn("fenced", 6, right=True),
+    TableColumn("partitions", 10, rank=4, grow=4),
 )
 
 
@@ -78,7 +78,7 @@ class TransactionsListing(Listing):
     def rows(self, key: str) -> tuple[Line]:
         """One transactional id."""
         one = self.view.transactions[key]
-        name = stands_at(one)
+        name = shown_state(one)
         state = states.transaction(name)
         cells: list[Line | Span | str] = [
             (middle(key, self.layout.width_of(0)), STRONG),
@@ -97,7 +97,7 @@ class TransactionsListing(Listing):
         return (self.layout.row(cells),)
 
 
-def stands_at(one: TransactionView) -> str:
+def shown_state(one: TransactionView) -> str:
     """Its state; PrepareEpochFence, which is only in its coordinator's memory, until the abort is committed."""
     return FENCE if one.fencing else one.state
 
@@ -155,12 +155,12 @@ def transaction_of(view: ClusterView, producer_id: int) -> TransactionView | Non
 
 
 HELD_COLUMNS = (
-    Column("partition", 10, grow=1, most=24),
-    Column("LSO", 7, right=True),
-    Column("HW", 7, right=True, rank=1),
-    Column("waiting", 7, right=True),
-    Column("since", 8, right=True),
-    Column("held back by", 33, grow=4),
+    TableColumn("partition", 10, grow=1, most=24),
+    TableColumn("LSO", 7, right=True),
+    TableColumn("HW", 7, right=True, rank=1),
+    TableColumn("waiting", 7, right=True),
+    TableColumn("since", 8, right=True),
+    TableColumn("held back by", 33, grow=4),
 )
 
 
@@ -245,10 +245,10 @@ class HeldBackListing(Listing):
 
 
 STATE_COLUMNS = (
-    Column("state", 19),
-    Column("may go to", 34, grow=1, most=46),
-    Column("here now", 10, grow=1),
-    Column("what it means", 30, rank=2, grow=3, most=58),
+    TableColumn("state", 19),
+    TableColumn("may go to", 34, grow=1, most=46),
+    TableColumn("here now", 10, grow=1),
+    TableColumn("what it means", 30, rank=2, grow=3, most=58),
 )
 
 
@@ -262,7 +262,7 @@ class StatesListing(Listing):
         self.layout = layout(STATE_COLUMNS, width)
         self.here: dict[str, list[str]] = {}
         for one in view.transactions.values():
-            self.here.setdefault(stands_at(one), []).append(one.transactional_id)
+            self.here.setdefault(shown_state(one), []).append(one.transactional_id)
 
     def note(self) -> Line:
         """What version 2 adds to the table."""
@@ -286,7 +286,7 @@ class StatesListing(Listing):
             line((f"{state.glyph} {name}", state.tone if ids else FAINT)),
             line((_listed(goes_to(TransactionState(name)), self.layout.width_of(1)), PLAIN if ids else FAINT)),
             line((f"◀ {', '.join(ids)}" if ids else "", ACCENT)),
-            line((state.gloss, MUTED if ids else FAINT)),
+            line((state.meaning, MUTED if ids else FAINT)),
         ]
         return (self.layout.row(cells),)
 
@@ -305,7 +305,7 @@ def goes_to(state: TransactionState) -> list[str]:
     return [to.value for to in TRANSACTION_STATES.successors(state) if to is not state]
 
 
-class TransactionEventsListing(MomentsListing):
+class TransactionEventsListing(EventLogListing):
     """What befell transactional ids: who was fenced, by whom and with which error, and what was aborted."""
 
     title = "fenced and aborted"

@@ -10,8 +10,8 @@ from textual.screen import Screen
 from console.actions import in_footer
 from console.app_interface import Cockpit
 from console.flight import Flight
-from console.presenters import chrome as frame
-from console.presenters.fault_menu import Thing
+from console.presenters import chrome
+from console.presenters.fault_menu import Target
 from console.presenters.formatting import SECOND_US
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import (
@@ -76,7 +76,7 @@ class FlightScreen(Screen[None]):
         """The breadcrumb."""
         return []
 
-    def thing(self) -> Thing | None:
+    def thing(self) -> Target | None:
         """What is selected, for the fault menu."""
         return None
 
@@ -153,12 +153,12 @@ class FlightScreen(Screen[None]):
         width, app = self.size.width, self.console_app
         source = flight.source
         bars = self.bars
-        bars["header"].paint([frame.header(flight.view, flight.clock, source.title, width, bool(source.recording))])
-        bars["crumbs"].paint([frame.crumbs(self.path(), width, self._notice())])
+        bars["header"].paint([chrome.header(flight.view, flight.clock, source.title, width, bool(source.recording))])
+        bars["crumbs"].paint([chrome.crumbs(self.path(), width, self._notice())])
         ahead = flight.past.landmarks if flight.past is not None else ()
-        strip = [frame.flight_strip(flight.view, flight.clock, width, ahead), frame.strip_scale(flight.clock, width)]
+        strip = [chrome.flight_strip(flight.view, flight.clock, width, ahead), chrome.strip_scale(flight.clock, width)]
         bars["strip"].paint(strip)
-        bars["ticker"].paint(frame.ticker(flight.view, width, max(1, bars["ticker"].size.height)))
+        bars["ticker"].paint(chrome.ticker(flight.view, width, max(1, bars["ticker"].size.height)))
         bars["footer"].paint([footer(app, width)])
         self._paint_caption(app.caption)
 

@@ -3,8 +3,8 @@
 from cluster.view.state import GroupView
 from console.flight import Flight
 from console.presenters.awaited_members import members_of
-from console.presenters.event_log import MomentsListing
-from console.presenters.fault_menu import Thing
+from console.presenters.event_log import EventLogListing
+from console.presenters.fault_menu import Target
 from console.presenters.list_view import Listing
 from console.presenters.members import MembersListing
 from console.presenters.partition_grids import OwnershipListing
@@ -45,7 +45,7 @@ class GroupScreen(FlightScreen):
             "members": lambda width: MembersListing(view, group, now_us, width, brief=self._is_brief(group)),
             "ownership": lambda width: OwnershipListing(view, group, width),
             "rebalances": lambda width: RebalancesListing(view, group, now_us, width),
-            "events": lambda width: MomentsListing(view, width, subjects),
+            "events": lambda width: EventLogListing(view, width, subjects),
         }
 
     def _is_brief(self, group: GroupView) -> bool:
@@ -73,14 +73,14 @@ class GroupScreen(FlightScreen):
         """One below the overview."""
         return ["overview", self.group]
 
-    def thing(self) -> Thing | None:
+    def thing(self) -> Target | None:
         """The selected member, or the group itself."""
         panel = self.console_app.focused_panel()
         if self.group not in self.console_app.flight.view.groups:
             return None
         if panel is not None and panel.id == "members" and panel.selected:
-            return Thing("member", panel.selected)
-        return Thing("group", self.group)
+            return Target("member", panel.selected)
+        return Target("group", self.group)
 
     def opened(self, panel: str, key: str) -> None:
         """A rebalance that is over has a case file; a member, its fault menu."""

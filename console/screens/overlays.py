@@ -10,8 +10,8 @@ from textual.screen import ModalScreen
 
 from console.app_interface import Cockpit
 from console.flight import Source, what_failed
-from console.presenters.fault_menu import Fault, Thing
-from console.presenters.help import FaultsListing, LinesListing, failure_lines, help_lines
+from console.presenters.fault_menu import MenuEntry, Target
+from console.presenters.help import FaultMenuListing, TextListing, failure_lines, help_lines
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import Line
 from console.widgets.command_line import CommandLine
@@ -87,8 +87,8 @@ class FaultMenu(Overlay):
         Binding("f", "close", "close", show=False, id="menu.close"),
     ]
 
-    def __init__(self, thing: Thing, faults: Sequence[Fault]) -> None:
-        super().__init__(lambda width: FaultsListing(thing, faults, width))
+    def __init__(self, thing: Target, faults: Sequence[MenuEntry]) -> None:
+        super().__init__(lambda width: FaultMenuListing(thing, faults, width))
         self.faults = {fault.text: fault for fault in faults}
 
     def on_panel_opened(self, message: Panel.Opened) -> None:
@@ -115,7 +115,7 @@ class HelpScreen(Overlay):
     BINDINGS = [Binding("question_mark,f1", "close", "close", show=False, id="help.close")]  # noqa: RUF012
 
     def __init__(self) -> None:
-        super().__init__(lambda width: LinesListing("help", self.lines(), width))
+        super().__init__(lambda width: TextListing("help", self.lines(), width))
 
     def lines(self) -> Sequence[tuple[tuple[str, str], ...]]:
         """From the table of actions, with the keys as they are now."""
@@ -132,4 +132,4 @@ class FailureScreen(Overlay):
         def lines(width: int) -> Sequence[Line]:
             return failure_lines(source.trouble, width, what_failed(source.trouble), last)
 
-        super().__init__(lambda width: LinesListing("failure", lines(width), width))
+        super().__init__(lambda width: TextListing("failure", lines(width), width))

@@ -1,9 +1,9 @@
 """The first screen: is anything wrong, and where."""
 
 from console.flight import Flight
-from console.presenters.active_faults import InjuriesListing, mend_of
-from console.presenters.event_log import MomentsListing
-from console.presenters.fault_menu import Thing
+from console.presenters.active_faults import ActiveFaultsListing, ending_command
+from console.presenters.event_log import EventLogListing
+from console.presenters.fault_menu import Target
 from console.presenters.list_view import Listing
 from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing
 from console.presenters.partition_grids import TopicsListing
@@ -34,8 +34,8 @@ class OverviewScreen(FlightScreen):
             "topics": lambda width: TopicsListing(view, width),
             "brokers": lambda width: BrokersListing(view, width),
             "producers": lambda width: ProducersListing(view, now_us, width),
-            "events": lambda width: MomentsListing(view, width),
-            "faults": lambda width: InjuriesListing(view, now_us, width),
+            "events": lambda width: EventLogListing(view, width),
+            "faults": lambda width: ActiveFaultsListing(view, now_us, width),
         }
 
     def arrangement(self, width: int) -> Arrangement:
@@ -61,12 +61,12 @@ class OverviewScreen(FlightScreen):
         """Where everything begins."""
         return ["overview"]
 
-    def thing(self) -> Thing | None:
+    def thing(self) -> Target | None:
         """The selected row of the panel that has the focus."""
         panel = self.console_app.focused_panel()
         if panel is None or not panel.selected or panel.id not in KINDS:
             return None
-        return Thing(KINDS[panel.id], panel.selected)
+        return Target(KINDS[panel.id], panel.selected)
 
     def opened(self, panel: str, key: str) -> None:
         """A group opens its own screen; of anything else the fault menu is what there is to open."""
@@ -74,7 +74,7 @@ class OverviewScreen(FlightScreen):
             self.console_app.go(key)
         elif panel == "faults":
             fault = self.console_app.flight.view.faults.get(int(key))
-            mend = mend_of(fault.text) if fault is not None else ""
+            mend = ending_command(fault.text) if fault is not None else ""
             if mend:
                 self.console_app.open_line(":", mend)
         else:

@@ -10,7 +10,7 @@ from cluster.commands import COMMANDS, is_built
 from console import command_line as command_text
 from console.actions import ACTIONS
 from console.app_interface import Cockpit
-from console.presenters.fault_menu import faults_of
+from console.presenters.fault_menu import fault_menu_entries
 from console.themes import DESCRIPTIONS
 
 
@@ -63,7 +63,7 @@ class ThingsProvider(Provider):
         if thing is None:
             return
         why_not = app.flight.cannot_injure()
-        for fault in faults_of(app.flight.view, app.flight.names(), thing):
+        for fault in fault_menu_entries(app.flight.view, app.flight.names(), thing):
             reason = why_not or fault.reason
             words = f"not now: {reason}" if reason else fault.effect
             yield Entry(fault.text, words, partial(app.give, fault.text))

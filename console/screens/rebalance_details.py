@@ -1,9 +1,9 @@
 """One rebalance told as a story."""
 
 from console.flight import Flight
-from console.presenters.fault_menu import Thing
+from console.presenters.fault_menu import Target
 from console.presenters.list_view import Listing
-from console.presenters.rebalance_details import CaseListing
+from console.presenters.rebalance_details import RebalanceDetailsListing
 from console.screens.flight_screen import FlightScreen, Maker
 from console.widgets.panel import Panel
 from console.widgets.panel_layout import ALL_THERE_IS, Wish
@@ -25,7 +25,7 @@ class CaseFileScreen(FlightScreen):
         group = flight.view.groups.get(self.group)
         if group is None:
             return {}
-        return {"case": lambda width: CaseListing(flight.view, group, self.key, width)}
+        return {"case": lambda width: RebalanceDetailsListing(flight.view, group, self.key, width)}
 
     def wish(self, panel: Panel, listing: Listing) -> Wish:
         """All the room there is."""
@@ -40,6 +40,6 @@ class CaseFileScreen(FlightScreen):
         )
         return ["overview", self.group, f"rebalance to generation {number}"]
 
-    def thing(self) -> Thing | None:
+    def thing(self) -> Target | None:
         """The group that it befell."""
-        return Thing("group", self.group) if self.group in self.console_app.flight.view.groups else None
+        return Target("group", self.group) if self.group in self.console_app.flight.view.groups else None

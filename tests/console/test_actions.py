@@ -8,8 +8,8 @@ from textual.binding import Binding
 from console.actions import ACTIONS, SECTIONS, Action, bindings, find
 from console.app import FlightdeckApp
 from console.presenters import states
-from console.presenters.fault_menu import Fault, Thing
-from console.presenters.help import FaultsListing, help_lines
+from console.presenters.fault_menu import MenuEntry, Target
+from console.presenters.help import FaultMenuListing, help_lines
 from console.presenters.styled_text import plain
 from console.screens.overlays import FaultMenu, HelpScreen
 from console.screens.palette import ThingsProvider
@@ -58,13 +58,13 @@ def test_help_explains_every_state_that_screens_show() -> None:
     for table in (states.GROUP, states.MEMBER, states.PRODUCER, states.TRANSACTION, states.BROKER):
         for name, state in table.items():
             assert f"{state.glyph} {name}" in said
-            assert state.gloss in said
+            assert state.meaning in said
 
 
 def test_a_command_that_is_cut_in_the_fault_menu_stays_apart_from_its_effect() -> None:
-    fault = Fault("lose next 1 responses of Heartbeat from broker-3 to billing-1", "its heartbeat goes unanswered")
+    fault = MenuEntry("lose next 1 responses of Heartbeat from broker-3 to billing-1", "its heartbeat goes unanswered")
     for one, words in ((fault, " its heartbeat"), (fault._replace(reason="not now"), " ✖ not now")):
-        row = plain(FaultsListing(Thing("member", "billing-1"), [one], 76).rows(one.text)[0])
+        row = plain(FaultMenuListing(Target("member", "billing-1"), [one], 76).rows(one.text)[0])
         assert f"…{words}" in row
 
 

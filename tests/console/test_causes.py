@@ -6,8 +6,8 @@ import pytest
 from cluster import events as e
 from cluster.coordinators.group.rebalance_causes import CAUSES
 from cluster.view import ClusterView, fold
-from console.presenters import rebalance_causes as causes
-from console.presenters.rebalance_details import case_file
+from console.presenters import rebalance_causes
+from console.presenters.rebalance_details import details_lines
 from console.presenters.rebalance_phase import PhaseListing
 from console.presenters.styled_text import plain
 from tests.console import synthetic
@@ -105,7 +105,7 @@ def eager(cause: str = "member joined") -> Flight:
 
 def cooperative() -> Flight:
     """billing-3 joins; the others keep all until they are told what to give up, then give up only that."""
-    assignor = causes.COOPERATIVE
+    assignor = rebalance_causes.COOPERATIVE
     flight = declared(assignor)
     synthetic.start_rebalance(flight, 10.0, GROUP, 1, "member joined", "billing-3", 310.0)
     for member in ("billing-3", "billing-1", "billing-2"):
@@ -141,7 +141,7 @@ def view_of(flight: Flight, until_s: float = 1_000.0) -> ClusterView:
 
 def told(view: ClusterView, place: int = -1) -> str:
     group = view.groups[GROUP]
-    rows = case_file(view, group, str(group.rebalances[place].started_us), 100)
+    rows = details_lines(view, group, str(group.rebalances[place].started_us), 100)
     return " ".join(" ".join(plain(row) for row in rows).split())
 
 
@@ -152,7 +152,7 @@ def phase(view: ClusterView, seconds: float) -> str:
 
 
 def test_every_cause_has_its_words() -> None:
-    assert set(CAUSES) == set(SAID) == set(causes.CAUSES)
+    assert set(CAUSES) == set(SAID) == set(rebalance_causes.CAUSES)
 
 
 @pytest.mark.parametrize("cause", CAUSES)

@@ -11,7 +11,7 @@ from console.presenters.awaited_members import awaited_ids, awaited_joins
 from console.presenters.list_view import Listing
 from console.presenters.members import MembersListing, ranges
 from console.presenters.partition_grids import OwnershipListing, lag_level
-from console.presenters.rebalance_details import case_file
+from console.presenters.rebalance_details import details_lines
 from console.presenters.rebalance_phase import PhaseListing
 from console.presenters.rebalances import NOW, RebalancesListing
 from console.presenters.styled_text import length, plain
@@ -228,7 +228,7 @@ def test_a_rebalance_that_ends_between_two_draws_can_still_be_drawn(monkeypatch:
 def test_a_case_file_tells_cause_chain_wait_and_cost() -> None:
     view = flown(90.0)
     group = view.groups["billing"]
-    said = "\n".join(plain(row) for row in case_file(view, group, str(group.rebalances[-1].started_us), 100))
+    said = "\n".join(plain(row) for row in details_lines(view, group, str(group.rebalances[-1].started_us), 100))
     assert "session expired (billing-2)  generation 3" in said
     assert "billing-2 was killed" in said
     assert "-43 s" in said
@@ -238,7 +238,7 @@ def test_a_case_file_tells_cause_chain_wait_and_cost() -> None:
 
 def test_a_case_that_is_not_known_any_more_says_so() -> None:
     view = flown(90.0)
-    assert "not known any more" in plain(case_file(view, view.groups["billing"], "1", 100)[0])
+    assert "not known any more" in plain(details_lines(view, view.groups["billing"], "1", 100)[0])
 
 
 def test_a_newcomer_at_the_barrier_has_no_session_yet() -> None:

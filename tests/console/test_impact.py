@@ -10,7 +10,7 @@ from cluster.commands import catalogue as c
 from cluster.view import ClusterView
 from console.cli.main import main
 from console.presenters import impact as impact_module
-from console.presenters.impact import impact_of, line_of, names_of, preview, sentences
+from console.presenters.impact import impact_line, impact_of, listed, preview, sentences
 from console.presenters.styled_text import plain
 from console.widgets.command_line import CommandLine
 from tests.console import synthetic, synthetic_transactions
@@ -193,7 +193,7 @@ def test_what_is_said_of_a_command(text: str) -> None:
 
 
 def test_every_command_that_could_injure_is_looked_at() -> None:
-    assert {form.command for form in COMMANDS} - set(impact_module._LOOKS) == NOT_LOOKED_AT
+    assert {form.command for form in COMMANDS} - set(impact_module.PREDICTORS) == NOT_LOOKED_AT
 
 
 def test_the_facts_are_there_beside_the_words() -> None:
@@ -256,10 +256,10 @@ def test_a_preview_is_there_while_a_whole_command_is_typed_and_nothing_before() 
     for typed in ("", "kil", "kill", "kill broker-9", "pause", "speed 5", "heal", 'mark "x"'):
         assert preview(view, NAMES, now_us, typed) == ()
     assert plain(preview(view, NAMES, now_us, "kill broker-1")).startswith("would hit: 17 partitions fall below min.")
-    building = line_of(impact_of(ClusterView(), parse("kill broker-1"), 0))
+    building = impact_line(impact_of(ClusterView(), parse("kill broker-1"), 0))
     assert plain(building) == "would hit: nothing: the cluster is still being built"
-    assert names_of(["a", "b", "c", "d"]) == "a, b, c, d"
-    assert names_of(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
+    assert listed(["a", "b", "c", "d"]) == "a, b, c, d"
+    assert listed(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
 
 
 def test_the_line_says_what_it_would_hit_and_complaints_come_first() -> None:

@@ -5,7 +5,7 @@ import pytest
 from cluster import events as e
 from cluster.view import ClusterView, fold
 from console.app import FlightdeckApp
-from console.presenters.active_faults import InjuriesListing, mend_of, trouble_word
+from console.presenters.active_faults import ActiveFaultsListing, ending_command, fault_label
 from console.presenters.members import MembersListing
 from console.presenters.overview import BrokersListing
 from console.presenters.styled_text import length, plain
@@ -33,7 +33,7 @@ MENDS = {
 
 @pytest.mark.parametrize(("text", "mend"), MENDS.items())
 def test_what_mends_an_injury(text: str, mend: str) -> None:
-    assert mend_of(text) == mend
+    assert ending_command(text) == mend
 
 
 def injured(*texts: str) -> ClusterView:
@@ -45,15 +45,15 @@ def injured(*texts: str) -> ClusterView:
 
 def test_a_line_for_each_with_what_is_left() -> None:
     view = injured("cut billing-1 broker-2 for 20s")
-    listing = InjuriesListing(view, us(42.0), 100)
+    listing = ActiveFaultsListing(view, us(42.0), 100)
     (row,) = (plain(listing.rows(key)[0]) for key in listing.row_keys())
     assert " ".join(row.split()) == "✖ cut billing-1 broker-2 for 20s 12 s 8.0 s heal billing-1 broker-2"
-    assert not InjuriesListing(synthetic.view_at(5.0), us(5.0), 100).row_keys()
+    assert not ActiveFaultsListing(synthetic.view_at(5.0), us(5.0), 100).row_keys()
 
 
 @pytest.mark.parametrize("width", [40, 60, 120])
 def test_no_line_is_wider_than_its_panel(width: int) -> None:
-    listing = InjuriesListing(injured("cut billing-1 broker-2 for 20s", "kill billing-2"), us(42.0), width)
+    listing = ActiveFaultsListing(injured("cut billing-1 broker-2 for 20s", "kill billing-2"), us(42.0), width)
     assert all(length(row) <= width for key in listing.row_keys() for row in listing.rows(key))
 
 
@@ -68,8 +68,8 @@ def test_no_line_is_wider_than_its_panel(width: int) -> None:
 )
 def test_whoever_is_injured_and_goes_on_says_so_in_its_row(text: str, word: str) -> None:
     view = injured(text)
-    assert trouble_word(view, "billing-1") == word
-    assert trouble_word(view, "billing-2") == ""
+    assert fault_label(view, "billing-1") == word
+    assert fault_label(view, "billing-2") == ""
     listing = MembersListing(view, view.groups["billing"], us(30.0), 120)
     assert f"▲ {word}" in plain(listing.rows("billing-1")[1])
     assert "▲" not in plain(listing.rows("billing-4")[1])

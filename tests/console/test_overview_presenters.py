@@ -9,11 +9,10 @@ from cluster.commands import text_of as text_of_command
 from cluster.config import UNBUILT
 from cluster.view import ClusterView
 from console.flight_clock import Clock, faster, slower
-from console.presenters import chrome as frame
-from console.presenters import formatting as numbers
-from console.presenters.event_log import MomentsListing
-from console.presenters.fault_menu import Thing, faults_of
-from console.presenters.help import FaultsListing, failure_lines
+from console.presenters import chrome, formatting
+from console.presenters.event_log import EventLogListing
+from console.presenters.fault_menu import Target, fault_menu_entries
+from console.presenters.help import FaultMenuListing, failure_lines
 from console.presenters.list_view import Listing
 from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing, acked_rates, lag_trend
 from console.presenters.partition_grids import TopicsListing
@@ -118,13 +117,13 @@ def test_lag_arrows_follow_the_trend_and_not_the_commits(values: list[int], arro
 @pytest.mark.parametrize("width", [9, 21, 30, 60])
 def test_a_sparkline_shows_a_minute_whatever_its_width(width: int) -> None:
     values = [0] * 30 + [9] + [0] * 59  # the peak is 59 seconds ago
-    assert numbers.resampled(0, values, width).count(9) <= 1
+    assert formatting.resampled(0, values, width).count(9) <= 1
     recent = [0] * 61 + [9] + [1] * 28
-    cells = numbers.resampled(0, recent, width)
+    cells = formatting.resampled(0, recent, width)
     assert len(cells) == width
     assert cells.index(9) == pytest.approx(width * 31 / 60, abs=1)
-    assert numbers.resampled(0, [3], width)[-1] == 3
-    assert numbers.resampled(0, [], width) == []
+    assert formatting.resampled(0, [3], width)[-1] == 3
+    assert formatting.resampled(0, [], width) == []
 
 
 def test_acked_rates_fall_to_nothing_when_nothing_happens_any_more() -> None:
@@ -141,24 +140,24 @@ def test_no_line_is_wider_than_its_panel(seconds: float, width: int) -> None:
         TopicsListing(view, width),
         BrokersListing(view, width),
         ProducersListing(view, now_us, width),
-        MomentsListing(view, width),
+        EventLogListing(view, width),
     ]
     for listing in listings:
         assert length(listing.header()) <= width
         for key in listing.row_keys():
             assert all(length(row) <= width for row in listing.rows(key)), (type(listing).__name__, key)
-    strip = frame.flight_strip(view, at(seconds), width)
-    assert length(strip) == length(frame.strip_scale(at(seconds), width)) == width
-    assert all(length(row) == width for row in frame.ticker(view, width, 3))
+    strip = chrome.flight_strip(view, at(seconds), width)
+    assert length(strip) == length(chrome.strip_scale(at(seconds), width)) == width
+    assert all(length(row) == width for row in chrome.ticker(view, width, 3))
 
 
 def test_events_can_be_those_of_some_subjects_and_be_searched() -> None:
     view = synthetic.view_at(90.0)
-    billing = MomentsListing(view, 100, {"billing", "billing-2"})
+    billing = EventLogListing(view, 100, {"billing", "billing-2"})
     said = text_of(billing)
     assert "kill billing-2" in said
     assert "audit" not in said
-    everything = MomentsListing(view, 100)
+    everything = EventLogListing(view, 100)
     assert any(everything.matches(key, "STABLE") for key in everything.row_keys())
     assert everything.matches(everything.row_keys()[0], "!nothing like it")
 
@@ -168,13 +167,13 @@ def test_events_can_be_those_of_some_subjects_and_be_searched() -> None:
 def test_the_header_fills_its_line(seconds: float, width: int) -> None:
     view = synthetic.view_at(seconds)
     for clock in (at(seconds), at(seconds, speed=20.0, reached=3.1), at(seconds, "paused"), at(seconds, "ended")):
-        said = frame.header(view, clock, "first-flight · seed 7", width, recording=True)
+        said = chrome.header(view, clock, "first-flight · seed 7", width, recording=True)
         assert length(said) == width
         assert "REC" in plain(said)
 
 
 def test_the_header_says_what_is_wrong_in_signs_and_numbers() -> None:
-    said = plain(frame.header(synthetic.view_at(90.0), at(90.0), "first-flight · seed 7", 120, recording=False))
+    said = plain(chrome.header(synthetic.view_at(90.0), at(90.0), "first-flight · seed 7", 120, recording=False))
     assert "brokers 2/3 ✖" in said
     assert "groups 2 ●" in said
     assert "faults 2 ▲" in said
@@ -193,17 +192,17 @@ def test_the_header_says_what_is_wrong_in_signs_and_numbers() -> None:
     ],
 )
 def test_time_says_where_it_is_and_how_fast(clock: Clock, words: str) -> None:
-    assert words in plain(frame.time_words(clock))
+    assert words in plain(chrome.time_words(clock))
 
 
 def test_the_strip_keeps_its_scale_when_the_end_is_known() -> None:
-    assert frame.strip_span(us(10), us(300)) == us(300)
-    assert frame.strip_span(us(10), None) == us(60)
-    assert frame.strip_span(us(130), None) == us(240)
+    assert chrome.strip_span(us(10), us(300)) == us(300)
+    assert chrome.strip_span(us(10), None) == us(60)
+    assert chrome.strip_span(us(130), None) == us(240)
 
 
 def test_the_strip_marks_faults_over_elections_over_rebalances() -> None:
-    strip = plain(frame.flight_strip(synthetic.view_at(90.0), at(90.0), 122))
+    strip = plain(chrome.flight_strip(synthetic.view_at(90.0), at(90.0), 122))
     assert len(strip) == 122
     assert strip[1 + 16] == "✖"
     assert strip[1 + 36] == "┃"
@@ -215,7 +214,7 @@ def test_a_view_before_anything_happened_can_be_shown() -> None:
     for listing in (GroupsListing(view, 0, 80), TopicsListing(view, 80), BrokersListing(view, 80)):
         assert list(listing.row_keys()) == []
         assert plain(listing.vacant)
-    assert length(frame.header(view, Clock(), "x", 80, recording=False)) == 80
+    assert length(chrome.header(view, Clock(), "x", 80, recording=False)) == 80
 
 
 def test_speeds_go_up_and_down_in_steps() -> None:
@@ -224,19 +223,19 @@ def test_speeds_go_up_and_down_in_steps() -> None:
 
 
 THINGS = [
-    Thing("group", "billing"),
-    Thing("member", "billing-1"),
-    Thing("member", "billing-2"),
-    Thing("broker", "broker-3"),
-    Thing("producer", "checkout-1"),
-    Thing("topic", "orders"),
+    Target("group", "billing"),
+    Target("member", "billing-1"),
+    Target("member", "billing-2"),
+    Target("broker", "broker-3"),
+    Target("producer", "checkout-1"),
+    Target("topic", "orders"),
 ]
 
 
 @pytest.mark.parametrize("seconds", [0.3, 20.0, 90.0])
 @pytest.mark.parametrize("thing", THINGS)
-def test_every_possible_fault_is_a_command_that_parses(thing: Thing, seconds: float) -> None:
-    faults = faults_of(synthetic.view_at(seconds), NAMES, thing)
+def test_every_possible_fault_is_a_command_that_parses(thing: Target, seconds: float) -> None:
+    faults = fault_menu_entries(synthetic.view_at(seconds), NAMES, thing)
     assert faults
     assert len({fault.text for fault in faults}) == len(faults)
     assert all(fault.effect for fault in faults)
@@ -245,27 +244,30 @@ def test_every_possible_fault_is_a_command_that_parses(thing: Thing, seconds: fl
 def test_every_entry_of_every_menu_is_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cluster.config.unsupported.UNBUILT", {})
     view = synthetic.view_at(90.0)
-    things = [Thing("group", "billing"), Thing("member", "billing-1"), Thing("broker", "broker-1")]
-    things += [Thing("producer", "checkout-1"), Thing("topic", "orders")]
+    things = [Target("group", "billing"), Target("member", "billing-1"), Target("broker", "broker-1")]
+    things += [Target("producer", "checkout-1"), Target("topic", "orders")]
     for thing in things:
-        for fault in faults_of(view, NAMES, thing):
+        for fault in fault_menu_entries(view, NAMES, thing):
             assert text_of_command(parse(fault.text, NAMES)) == fault.text
-    controllers = {fault.text: fault.reason for fault in faults_of(view, NAMES, Thing("broker", "broker-2"))}
+    controllers = {fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, Target("broker", "broker-2"))}
     assert controllers["fail over controller"] == "broker-1 is the controller, not this one"
 
 
 def test_impossible_faults_stay_with_their_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(UNBUILT, "command rolling_restart", "rolling restart")
     view = synthetic.view_at(90.0)
-    dead = {fault.text: fault.reason for fault in faults_of(view, NAMES, Thing("member", "billing-2"))}
+    dead = {fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, Target("member", "billing-2"))}
     assert dead["kill billing-2"] == "its process does not run"
     assert dead["start billing-2"] == ""
-    alive = {fault.text: fault.reason for fault in faults_of(view, NAMES, Thing("member", "billing-1"))}
+    alive = {fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, Target("member", "billing-1"))}
     assert alive["start billing-1"] == "it runs already"
     assert alive["stall billing-1 for 6m"] == ""
-    group = {fault.text: fault.reason for fault in faults_of(view, NAMES, Thing("group", "billing"))}
+    group = {fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, Target("group", "billing"))}
     assert "not built yet" in group["rolling restart billing every 30s"]
-    empty = {fault.text: fault.reason for fault in faults_of(synthetic.view_at(0.3), NAMES, Thing("group", "billing"))}
+    empty = {
+        fault.text: fault.reason
+        for fault in fault_menu_entries(synthetic.view_at(0.3), NAMES, Target("group", "billing"))
+    }
     assert empty["stall billing-1 for 1m"] == "the group is Empty: no member runs"
 
 
@@ -274,7 +276,7 @@ def test_a_menu_says_what_a_command_does_to_this_member() -> None:
     member = view.members["billing-1"]
 
     def effects() -> dict[str, str]:
-        return {fault.text: fault.effect for fault in faults_of(view, NAMES, Thing("member", "billing-1"))}
+        return {fault.text: fault.effect for fault in fault_menu_entries(view, NAMES, Target("member", "billing-1"))}
 
     assert effects()["stall billing-1 for 6m"] == "longer than max.poll.interval.ms (5:00): it leaves by itself"
     assert effects()["stop billing-1"] == "close(): commits, leaves the group and says so"
@@ -288,8 +290,8 @@ def test_a_menu_says_what_a_command_does_to_this_member() -> None:
 
 
 def test_the_menu_shows_reasons_where_effects_would_stand() -> None:
-    faults = faults_of(synthetic.view_at(90.0), NAMES, Thing("member", "billing-2"))
-    said = text_of(FaultsListing(Thing("member", "billing-2"), faults, 100))
+    faults = fault_menu_entries(synthetic.view_at(90.0), NAMES, Target("member", "billing-2"))
+    said = text_of(FaultMenuListing(Target("member", "billing-2"), faults, 100))
     assert "kill billing-2" in said
     assert "✖ its process does not run" in said
 
@@ -299,7 +301,7 @@ def test_a_failure_is_told_in_words() -> None:
 
 
 def test_what_befell_many_at_once_is_one_line() -> None:
-    said = text_of(MomentsListing(synthetic.view_at(90.0), 120))
+    said = text_of(EventLogListing(synthetic.view_at(90.0), 120))
     assert "orders-2, orders-5 and 3 more: leader 3 → 1 (broker fenced)" in said
     assert said.count("leader 3 → 1") == 1
 

@@ -11,8 +11,8 @@ from cluster.view import ClusterView, fold
 from console.flight import NO_INJURY, Flight, Past
 from console.flight_clock import ENDED, LIVE, PAUSED, Clock
 from console.player import THE_END, Player
-from console.presenters import chrome as frame
-from console.presenters.event_log import MomentsListing
+from console.presenters import chrome
+from console.presenters.event_log import EventLogListing
 from console.presenters.list_view import Listing
 from console.presenters.members import MembersListing
 from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing
@@ -34,7 +34,7 @@ def drawn(view: ClusterView, now_us: int) -> list[Line]:
         TopicsListing(view, WIDTH),
         BrokersListing(view, WIDTH),
         ProducersListing(view, now_us, WIDTH),
-        MomentsListing(view, WIDTH),
+        EventLogListing(view, WIDTH),
     ]
     for group in view.groups.values():
         listings += [
@@ -45,8 +45,8 @@ def drawn(view: ClusterView, now_us: int) -> list[Line]:
         ]
     rows = [tuple(row) for one in listings for key in one.row_keys() for row in one.rows(key)]
     at = Clock(now_us, until_us=END_US)
-    bars = [frame.header(view, at, "recorded", WIDTH, False), frame.flight_strip(view, at, WIDTH)]
-    return [*(one.header() for one in listings), *rows, *bars, *frame.ticker(view, WIDTH, 3)]
+    bars = [chrome.header(view, at, "recorded", WIDTH, False), chrome.flight_strip(view, at, WIDTH)]
+    return [*(one.header() for one in listings), *rows, *bars, *chrome.ticker(view, WIDTH, 3)]
 
 
 def live(now_us: int) -> ClusterView:

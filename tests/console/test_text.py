@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.presenters import formatting as numbers
+from console.presenters import formatting
 from console.presenters.styled_text import (
     MUTED,
     PLAIN,
@@ -22,7 +22,7 @@ from console.presenters.styled_text import (
     plain,
     wrapped,
 )
-from console.presenters.table import Column, Layout
+from console.presenters.table import Layout, TableColumn
 
 lines = st.lists(st.tuples(st.text("abc ─▇", max_size=12), st.sampled_from([PLAIN, MUTED])), max_size=6).map(tuple)
 
@@ -65,12 +65,12 @@ def test_lines_are_joined_without_the_empty_ones() -> None:
     [(0, "0"), (999, "999"), (1_234, "1.2k"), (99_940, "99.9k"), (123_400, "123k"), (1_250_000, "1.2M"), (-5, "-5")],
 )
 def test_counts_are_short(number: int, shown: str) -> None:
-    assert numbers.count(number) == shown
+    assert formatting.count(number) == shown
 
 
 @given(st.integers(0, 10**12))
 def test_no_count_is_wider_than_five_cells(number: int) -> None:
-    assert len(numbers.count(number)) <= 5
+    assert len(formatting.count(number)) <= 5
 
 
 @pytest.mark.parametrize(
@@ -94,41 +94,45 @@ def test_no_count_is_wider_than_five_cells(number: int) -> None:
     ],
 )
 def test_durations_carry_their_unit(us: int, shown: str) -> None:
-    assert numbers.duration(us) == shown
+    assert formatting.duration(us) == shown
 
 
 @pytest.mark.parametrize(("ms", "shown"), [(3_000, "3 s"), (500, "500 ms"), (300_000, "5:00"), (0, "0 ms")])
 def test_settings_are_written_as_they_were_chosen(ms: int, shown: str) -> None:
-    assert numbers.setting(ms) == shown
+    assert formatting.setting(ms) == shown
 
 
 def test_clocks_are_cut_and_never_rounded_up() -> None:
-    assert numbers.clock(761_399_999) == "00:12:41.3"
-    assert numbers.clock(761_399_999, 3) == "00:12:41.399"
-    assert numbers.moment(59_990_000) == "00:59.9"
+    assert formatting.clock(761_399_999) == "00:12:41.3"
+    assert formatting.clock(761_399_999, 3) == "00:12:41.399"
+    assert formatting.moment(59_990_000) == "00:59.9"
 
 
 @pytest.mark.parametrize(
     ("factor", "shown"), [(1.0, "×1"), (0.1, "×0.1"), (20, "×20"), (math.inf, "flat out"), (3.14159, "×3.14")]
 )
 def test_speeds_are_named(factor: float, shown: str) -> None:
-    assert numbers.speed(factor) == shown
+    assert formatting.speed(factor) == shown
 
 
 def test_bars_show_a_trace_of_anything_above_nothing() -> None:
-    assert numbers.bar(0, 4) == "    "
-    assert numbers.bar(0.0001, 4) == "▏   "
-    assert numbers.bar(0.5, 4) == "██  "
-    assert numbers.bar(2, 4) == "████"
+    assert formatting.bar(0, 4) == "    "
+    assert formatting.bar(0.0001, 4) == "▏   "
+    assert formatting.bar(0.5, 4) == "██  "
+    assert formatting.bar(2, 4) == "████"
 
 
 def test_sparklines_end_at_the_right_edge() -> None:
-    assert numbers.spark([0, 0], 4) == "  ▁▁"
-    assert numbers.spark([1, 2, 4, 8], 3) == "▂▄█"
-    assert numbers.spark([], 3) == "   "
+    assert formatting.spark([0, 0], 4) == "  ▁▁"
+    assert formatting.spark([1, 2, 4, 8], 3) == "▂▄█"
+    assert formatting.spark([], 3) == "   "
 
 
-COLUMNS = (Column("name", 8, grow=1, most=12), Column("number", 6, right=True, rank=1), Column("words", 10, rank=2))
+COLUMNS = (
+    TableColumn("name", 8, grow=1, most=12),
+    TableColumn("number", 6, right=True, rank=1),
+    TableColumn("words", 10, rank=2),
+)
 
 
 def test_columns_are_dropped_by_rank_and_never_wrapped() -> None:
@@ -155,13 +159,13 @@ def test_numbers_stand_under_each_other() -> None:
     ("us", "shown"), [(0, "0"), (99_999, "<0.1"), (9_960_000, "9.9"), (53_931_000, "53"), (1_257_999_999, "1,257")]
 )
 def test_partition_seconds_are_numbers_and_never_minutes(us: int, shown: str) -> None:
-    assert numbers.partition_seconds(us) == shown
+    assert formatting.partition_seconds(us) == shown
 
 
 @given(st.integers(0, 10**12), st.integers(0, 10**8))
 def test_a_longer_duration_never_looks_shorter(us: int, more: int) -> None:
-    assert _seconds(numbers.duration(us)) <= _seconds(numbers.duration(us + more))
-    assert _seconds(numbers.duration(us)) <= us / 1e6
+    assert _seconds(formatting.duration(us)) <= _seconds(formatting.duration(us + more))
+    assert _seconds(formatting.duration(us)) <= us / 1e6
 
 
 def _seconds(text: str) -> float:

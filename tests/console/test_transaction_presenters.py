@@ -6,7 +6,7 @@ from cluster.commands import Names
 from cluster.protocol.transaction_states import TRANSACTION_STATES, TransactionState
 from console.app import FlightdeckApp
 from console.presenters import states
-from console.presenters.fault_menu import Fault, Thing, faults_of
+from console.presenters.fault_menu import MenuEntry, Target, fault_menu_entries
 from console.presenters.list_view import Listing
 from console.presenters.overview import ProducersListing
 from console.presenters.styled_text import FAINT, length, plain
@@ -139,8 +139,8 @@ def test_menus_offer_what_can_be_done_to_transactions() -> None:
     )
     view = synthetic_transactions.view_at(10.0)
 
-    def menu(kind: str, name: str) -> dict[str, Fault]:
-        return {fault.text: fault for fault in faults_of(view, names, Thing(kind, name))}
+    def menu(kind: str, name: str) -> dict[str, MenuEntry]:
+        return {fault.text: fault for fault in fault_menu_entries(view, names, Target(kind, name))}
 
     assert menu("producer", "pay-2")["abandon transaction of pay-2"].reason == ""
     assert menu("producer", "pay-2")["kill pay-2"].effect == "kill -9: its transaction stays open"

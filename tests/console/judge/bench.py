@@ -9,13 +9,13 @@ from cluster.simulation import Simulation
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, fold
 from console.flight_clock import Clock
-from console.presenters import chrome as frame
-from console.presenters.active_faults import InjuriesListing
-from console.presenters.event_log import MomentsListing
+from console.presenters import chrome
+from console.presenters.active_faults import ActiveFaultsListing
+from console.presenters.event_log import EventLogListing
 from console.presenters.members import MembersListing
 from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing
 from console.presenters.partition_grids import OwnershipListing, TopicsListing
-from console.presenters.rebalance_details import case_file
+from console.presenters.rebalance_details import details_lines
 from console.presenters.rebalance_phase import PhaseListing
 from console.presenters.rebalances import NOW, RebalancesListing
 from console.presenters.styled_text import WARN, Line, plain
@@ -28,7 +28,7 @@ from console.presenters.transactions import (
 from recordings.scenarios.loader import load
 from recordings.swarm.generator import draw
 from tests.console.judge.books import Books
-from tests.console.judge.cases_judge import CaseJudge, judge_row
+from tests.console.judge.details_judge import DetailsJudge, judge_row
 from tests.console.judge.frame_judge import judge_header, judge_strip
 from tests.console.judge.grammar import Verdict
 from tests.console.judge.members_judge import MembersJudge
@@ -125,11 +125,11 @@ def _rows(rows: Sequence[Line]) -> list[str]:
 
 def _frame(view: ClusterView, books: Books, now_us: int, verdict: Verdict) -> None:
     at = Clock(now_us, 1.0, 1.0, "paused", 0)
-    judge_header(books, plain(frame.health(view, 3)), now_us, verdict)
-    judge_header(books, plain(frame.time_words(at)), now_us, verdict)
-    strip = plain(frame.flight_strip(view, at, 122))
-    judge_strip(books, strip, now_us, frame.strip_span(now_us, None), verdict)
-    listing = MomentsListing(view, 300)
+    judge_header(books, plain(chrome.health(view, 3)), now_us, verdict)
+    judge_header(books, plain(chrome.time_words(at)), now_us, verdict)
+    strip = plain(chrome.flight_strip(view, at, 122))
+    judge_strip(books, strip, now_us, chrome.strip_span(now_us, None), verdict)
+    listing = EventLogListing(view, 300)
     for key in list(listing.row_keys())[:MOMENTS]:
         text = plain(listing.rows(key)[0]).rstrip()
         judge_moment(books, instant(text[1:13]), text[17:].strip(), "events", verdict)
@@ -152,7 +152,7 @@ def _overview(view: ClusterView, books: Books, now_us: int, width: int, verdict:
     for key in topics.row_keys():
         if "#" not in key:
             judge_.topic(key, plain(topics.rows(key)[0]))
-    faults = InjuriesListing(view, now_us, width)
+    faults = ActiveFaultsListing(view, now_us, width)
     for key in faults.row_keys():
         judge_.fault(int(key), plain(faults.header()), plain(faults.rows(key)[0]))
 
@@ -211,4 +211,4 @@ def _group(  # noqa: PLR0917
             verdict.claim(False, f"rebalances of {name}", f"none began at {key}")
             continue
         judge_row(book, stories[key], plain(table.header()), plain(table.rows(key)[0]), verdict)
-        CaseJudge(books, book, stories[key], now_us, verdict).judge(_rows(case_file(view, group, key, 100)))
+        DetailsJudge(books, book, stories[key], now_us, verdict).judge(_rows(details_lines(view, group, key, 100)))

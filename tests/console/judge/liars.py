@@ -15,21 +15,27 @@ from cluster.view.state import (
     ProducerView,
     RebalanceView,
 )
-from console.presenters import activity_lanes as lanes
-from console.presenters import awaited_members as awaited
-from console.presenters import chain, coordination, members, overview, rebalances
-from console.presenters import chrome as frame
-from console.presenters import event_log as moments
-from console.presenters import formatting as numbers
-from console.presenters import partition_grids as grids
-from console.presenters import rebalance_causes as causes
-from console.presenters import rebalance_details as case_file
-from console.presenters import rebalance_phase as phase
+from console.presenters import (
+    activity_lanes,
+    awaited_members,
+    causal_chain,
+    chrome,
+    coordinator_status,
+    event_log,
+    formatting,
+    members,
+    overview,
+    partition_grids,
+    rebalance_causes,
+    rebalance_details,
+    rebalance_phase,
+    rebalances,
+)
 from console.presenters.styled_text import MUTED, WARN, Line, line
 
 Patch = pytest.MonkeyPatch
 Liar = Callable[[Patch], None]
-SECOND_US = numbers.SECOND_US
+SECOND_US = formatting.SECOND_US
 
 
 def heartbeats_count_through_a_join(patch: Patch) -> None:
@@ -38,21 +44,23 @@ def heartbeats_count_through_a_join(patch: Patch) -> None:
     def due_us(member: MemberView) -> int:
         return member.last_heartbeat_us + member.heartbeat_interval_ms * 1_000 if member.beats else NEVER
 
-    patch.setattr(awaited, "heartbeat_due_us", due_us)
+    patch.setattr(awaited_members, "heartbeat_due_us", due_us)
     patch.setattr(members, "heartbeat_due_us", due_us)
 
 
 def a_dead_coordinator_goes_on(patch: Patch) -> None:
     """W2: the leader of the group's partition coordinates it, also when it is down."""
 
-    def found(view: ClusterView, group: GroupView) -> coordination.Coordination:
+    def found(view: ClusterView, group: GroupView) -> coordinator_status.CoordinatorStatus:
         leader = view.partitions[group.coordinator_partition].leader
-        return coordination.Coordination(leader, coordination.UP if leader >= 0 else coordination.NO_LEADER)
+        return coordinator_status.CoordinatorStatus(
+            leader, coordinator_status.UP if leader >= 0 else coordinator_status.NO_LEADER
+        )
 
-    for module in (coordination, phase, overview):
-        patch.setattr(module, "coordination_of", found)
-    for user in (awaited, phase, members):
-        patch.setattr(user, "is_up", lambda view, group: found(view, group).state == coordination.UP)
+    for module in (coordinator_status, rebalance_phase, overview):
+        patch.setattr(module, "coordinator_status", found)
+    for user in (awaited_members, rebalance_phase, members):
+        patch.setattr(user, "is_up", lambda view, group: found(view, group).state == coordinator_status.UP)
 
 
 def an_initial_barrier_waits_for_its_last_member(patch: Patch) -> None:
@@ -60,11 +68,11 @@ def an_initial_barrier_waits_for_its_last_member(patch: Patch) -> None:
 
     def sentence(one: RebalanceView) -> str:
         who = f" ({one.trigger})" if one.trigger else ""
-        wait = f", waited {numbers.duration(one.completed_us - one.started_us)} for {last_name(one)}"
+        wait = f", waited {formatting.duration(one.completed_us - one.started_us)} for {last_name(one)}"
         still = f"{one.halted} paused, {one.kept} kept" if one.halted or one.kept else "nothing was owned before"
-        return f"{one.cause}{who}: {numbers.duration(one.took_us)}{wait}; {one.moved} moved, {still}"
+        return f"{one.cause}{who}: {formatting.duration(one.took_us)}{wait}; {one.moved} moved, {still}"
 
-    patch.setattr(causes, "in_a_sentence", sentence)
+    patch.setattr(rebalance_causes, "summary", sentence)
 
 
 def last_name(one: RebalanceView) -> str:
@@ -74,54 +82,54 @@ def last_name(one: RebalanceView) -> str:
 
 def a_case_names_the_last_of_an_initial_barrier(patch: Patch) -> None:
     """W3 in the case file."""
-    ended = case_file._ended_by
+    ended = rebalance_details._ended_by
 
     def ended_by(one: RebalanceView) -> Line:
         if not one.initial:
             return ended(one)
-        opened = numbers.duration(one.completed_us - one.started_us)
+        opened = formatting.duration(one.completed_us - one.started_us)
         return line("  ", last_name(one), f" joined last and closed the barrier, {opened} after it was opened")
 
-    patch.setattr(case_file, "_ended_by", ended_by)
+    patch.setattr(rebalance_details, "_ended_by", ended_by)
 
 
 def a_remedy_is_a_constant(patch: Patch) -> None:
     """W4: what would have helped, by cause alone."""
-    original = case_file.case_file
+    original = rebalance_details.details_lines
 
     def advised(view: ClusterView, group: GroupView, key: str, width: int) -> list[Line]:
         return [*original(view, group, key, width), (), line("what would have helped"), line("  Start them together.")]
 
-    patch.setattr("tests.console.judge.bench.case_file", advised)
+    patch.setattr("tests.console.judge.bench.details_lines", advised)
 
 
 def a_case_ends_before_it_is_over(patch: Patch) -> None:
     """W5: `from … to …` stops at Stable, the duration beside it does not."""
-    original = case_file._cause
+    original = rebalance_details._cause
 
     def cause(view: ClusterView, one: RebalanceView, width: int) -> list[Line]:
-        over, stable = numbers.clock(one.started_us + one.took_us, 3), numbers.clock(one.stable_us, 3)
+        over, stable = formatting.clock(one.started_us + one.took_us, 3), formatting.clock(one.stable_us, 3)
         return [
             tuple((text.replace(f"to {over}", f"to {stable}"), tone) for text, tone in row)
             for row in original(view, one, width)
         ]
 
-    patch.setattr(case_file, "_cause", cause)
+    patch.setattr(rebalance_details, "_cause", cause)
 
 
 def who_left_joined_last(patch: Patch) -> None:
     """W5: `cooperative-10 joined last`, whose LeaveGroup closed the barrier."""
-    patch.setattr(causes, "joined_last", lambda one: True)
+    patch.setattr(rebalance_causes, "joined_last", lambda one: True)
 
 
 def the_first_cause_is_left_out(patch: Patch) -> None:
     """W5: what was done to the awaited member before the rebalance began is not in the chain."""
-    original = chain.chain_of
+    original = causal_chain.causal_chain
 
     def shortened(view: ClusterView, group: GroupView, one: RebalanceView) -> list[Moment]:
         return [noted for noted in original(view, group, one) if noted.at_us >= one.started_us]
 
-    patch.setattr(case_file, "chain_of", shortened)
+    patch.setattr(rebalance_details, "causal_chain", shortened)
 
 
 def durations_are_rounded(patch: Patch) -> None:
@@ -135,13 +143,22 @@ def durations_are_rounded(patch: Patch) -> None:
         seconds = int(us / SECOND_US)
         return f"{seconds} s" if seconds < 100 else f"{seconds // 60}:{seconds % 60:02}"
 
-    for module in (numbers, phase, awaited, members, overview, causes, case_file, rebalances):
+    for module in (
+        formatting,
+        rebalance_phase,
+        awaited_members,
+        members,
+        overview,
+        rebalance_causes,
+        rebalance_details,
+        rebalances,
+    ):
         patch.setattr(module, "duration", duration)
 
 
 def the_last_minute_is_some_seconds(patch: Patch) -> None:
     """W7: the newest seconds, as many as there are cells."""
-    patch.setattr(overview, "last_minute", lambda series, width: numbers.spark(series.values, width))
+    patch.setattr(overview, "last_minute", lambda series, width: formatting.spark(series.values, width))
 
 
 def lag_arrows_are_noise(patch: Patch) -> None:
@@ -161,13 +178,13 @@ def lag_arrows_are_noise(patch: Patch) -> None:
 
 def the_dead_are_counted_with_the_living(patch: Patch) -> None:
     """W9: `5 members own 9 of 12`, one of them dead."""
-    patch.setattr(phase, "silent_ids", lambda view, group: [])
+    patch.setattr(rebalance_phase, "silent_ids", lambda view, group: [])
     patch.setattr(overview, "silent_ids", lambda view, group: [])
 
 
 def plurals_do_not_agree(patch: Patch) -> None:
     """W9: `1 members`."""
-    patch.setattr(phase, "members_words", lambda number: f"{number} members")
+    patch.setattr(rebalance_phase, "members_words", lambda number: f"{number} members")
 
 
 def internal_partitions_are_counted_in_silence(patch: Patch) -> None:
@@ -183,13 +200,13 @@ def internal_partitions_are_counted_in_silence(patch: Patch) -> None:
 
 def lanes_lag_behind(patch: Patch) -> None:
     """The poll lane shows the minute before the last ten seconds."""
-    original = lanes.poll_lane
+    original = activity_lanes.poll_lane
     patch.setattr(members, "poll_lane", lambda member, now_us, width: original(member, now_us - 10 * SECOND_US, width))
 
 
 def heartbeats_are_drawn_elsewhere(patch: Patch) -> None:
     """The heartbeat lane is four seconds late."""
-    original = lanes.heartbeat_lane
+    original = activity_lanes.heartbeat_lane
 
     def late(member: MemberView, beats: Sequence[Any], now_us: int, width: int) -> Line:
         return original(member, beats, now_us + 4 * SECOND_US, width)
@@ -214,13 +231,13 @@ def polls_are_counted_from_the_heartbeat(patch: Patch) -> None:
 
 def whoever_has_not_joined_is_forgotten(patch: Patch) -> None:
     """Only the first of those that are awaited is."""
-    original = awaited.awaited_joins
-    patch.setattr(phase, "awaited_joins", lambda view, group, now_us: original(view, group, now_us)[:1])
+    original = awaited_members.awaited_joins
+    patch.setattr(rebalance_phase, "awaited_joins", lambda view, group, now_us: original(view, group, now_us)[:1])
 
 
 def topics_are_always_in_sync(patch: Patch) -> None:
     """The health of every topic is good."""
-    patch.setattr(grids, "topic_health", lambda view, topic: line("● all in sync"))
+    patch.setattr(partition_grids, "topic_health", lambda view, topic: line("● all in sync"))
 
 
 def dead_brokers_are_up(patch: Patch) -> None:
@@ -230,23 +247,23 @@ def dead_brokers_are_up(patch: Patch) -> None:
         return "down" if broker.fenced else "up"
 
     patch.setattr(overview, "broker_state", state)
-    patch.setattr(frame, "broker_state", state)
+    patch.setattr(chrome, "broker_state", state)
 
 
 def faults_leave_no_mark(patch: Patch) -> None:
     """The strip draws everything but faults."""
-    marks = {kind: mark for kind, mark in moments.MARKS.items() if kind != "fault"}
-    patch.setattr(frame, "MARKS", {**marks, "fault": ("─", MUTED, 9)})
+    marks = {kind: mark for kind, mark in event_log.MARKS.items() if kind != "fault"}
+    patch.setattr(chrome, "MARKS", {**marks, "fault": ("─", MUTED, 9)})
 
 
 def events_name_another_generation(patch: Patch) -> None:
     """`is Stable in generation 3` of the second one."""
-    original = moments.moment_line
+    original = event_log.entry_line
 
     def told(noted: Moment) -> Line:
         return tuple((text.replace("generation 1", "generation 2"), tone) for text, tone in original(noted))
 
-    patch.setattr(moments, "moment_line", told)
+    patch.setattr(event_log, "entry_line", told)
 
 
 def rates_are_totals(patch: Patch) -> None:

@@ -15,7 +15,7 @@ D = f"({DURATION})"
 BAR = r"([ ▏▎▍▌▋▊▉█]+)"
 LATE_US = 250_000
 STATES = {"Joining": "↻", "Syncing": "↻", "Revoking": "↻", "Stable": "●", "Fenced": "✖", "Left": "○", "Dead": "✖"}
-TROUBLES = {
+FAULT_LABELS = {
     "slowed": "slow",
     "slow link": "slow",
     "link cut": "cut",
@@ -84,8 +84,8 @@ class MembersJudge:
             (
                 "▲ (.+)",
                 lambda m: (
-                    m[1] in TROUBLES
-                    and any(text[0] == TROUBLES[m[1]] and member.name in text for text in faults)
+                    m[1] in FAULT_LABELS
+                    and any(text[0] == FAULT_LABELS[m[1]] and member.name in text for text in faults)
                     and member.state == "Stable"
                 ),
             ),

@@ -124,7 +124,7 @@ class PhaseJudge:
             return self._gathering(story) if story.initial else self._barrier(story)
         if self.group.state == "CompletingRebalance" and story is not None:
             return self._assigning(story)
-        return self._stable() if self.group.state == "Stable" else self._nobody()
+        return self._stable() if self.group.state == "Stable" else self._without_members()
 
     def _unanswered(self) -> Sentences:
         broker, state = self.coordinator
@@ -375,7 +375,7 @@ class PhaseJudge:
         story = self.group.stories[-1] if self.group.stories else None
         return story is not None and same_story(match, story)
 
-    def _nobody(self) -> Sentences:
+    def _without_members(self) -> Sentences:
         group = self.group
         known = [one for one in self.books.members.values() if one.group == group.name]
         able = [one.name for one in known if one.alive and one.state not in {"Fenced", "Left"}]

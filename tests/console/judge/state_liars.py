@@ -4,10 +4,7 @@ import msgspec
 import pytest
 
 from cluster.view.state import NEVER, ClusterView, GroupView, RebalanceView, TransactionView
-from console.presenters import formatting as numbers
-from console.presenters import overview, rebalances, transactions
-from console.presenters import partition_grids as grids
-from console.presenters import rebalance_details as case_file
+from console.presenters import formatting, overview, partition_grids, rebalance_details, rebalances, transactions
 from console.presenters.members import identity
 from console.presenters.styled_text import ERROR, MOVING, Line, Span, line
 
@@ -44,7 +41,7 @@ def timeouts_begin_late(patch: Patch) -> None:
 
 def a_raised_epoch_is_not_shown(patch: Patch) -> None:
     """PrepareEpochFence is left out: the id is Ongoing until its abort is committed."""
-    patch.setattr(transactions, "stands_at", lambda one: one.state)
+    patch.setattr(transactions, "shown_state", lambda one: one.state)
 
 
 def every_last_stable_offset_is_its_high_watermark(patch: Patch) -> None:
@@ -54,27 +51,27 @@ def every_last_stable_offset_is_its_high_watermark(patch: Patch) -> None:
 
 def owners_have_their_neighbours_letters(patch: Patch) -> None:
     """Letters begin with B in the grid, with A in the table of members."""
-    patch.setattr(grids, "identity", lambda place: identity(place + 1))
+    patch.setattr(partition_grids, "identity", lambda place: identity(place + 1))
 
 
 def whoever_was_assigned_owns(patch: Patch) -> None:
     """The coordinator's assignment is shown as ownership: a dead member goes on owning its share."""
 
-    def sign(self: grids.OwnershipListing, name: str) -> Span:
+    def sign(self: partition_grids.OwnershipListing, name: str) -> Span:
         return self.identities.get(self.targets.get(name, ""), ("·", ERROR))
 
-    patch.setattr(grids.OwnershipListing, "sign", sign)
+    patch.setattr(partition_grids.OwnershipListing, "sign", sign)
 
 
 def what_has_no_owner_is_on_its_way(patch: Patch) -> None:
     """`moving` for partitions that no member will take."""
-    original = grids.OwnershipListing.sign
+    original = partition_grids.OwnershipListing.sign
 
-    def sign(self: grids.OwnershipListing, name: str) -> Span:
+    def sign(self: partition_grids.OwnershipListing, name: str) -> Span:
         shown = original(self, name)
         return ("↻", MOVING) if shown[0] == "‖" else shown
 
-    patch.setattr(grids.OwnershipListing, "sign", sign)
+    patch.setattr(partition_grids.OwnershipListing, "sign", sign)
 
 
 def lag_of_an_owner_is_that_of_all(patch: Patch) -> None:
@@ -84,12 +81,12 @@ def lag_of_an_owner_is_that_of_all(patch: Patch) -> None:
         del view, partition
         return group.lag_series.values[-1] if group.lag_series.values else 0
 
-    patch.setattr(grids, "lag_of", lag_of)
+    patch.setattr(partition_grids, "lag_of", lag_of)
 
 
 def stopped_is_the_time_it_took(patch: Patch) -> None:
     """The table shows its duration times the partitions that paused, also when they paused for a part of it."""
-    costs = numbers.partition_seconds
+    costs = formatting.partition_seconds
 
     def rows(self: rebalances.RebalancesListing, key: str) -> tuple[Line]:
         one = self.by_key.get(key)
@@ -103,13 +100,13 @@ def stopped_is_the_time_it_took(patch: Patch) -> None:
 
 def a_case_counts_what_was_before_twice(patch: Patch) -> None:
     """`… partition-seconds unowned` holds those before the rebalance began, which are told besides."""
-    original = case_file._cost
+    original = rebalance_details._cost
 
     def cost(group: GroupView, one: RebalanceView, width: int) -> list[Line]:
         twice = one.stopped_partition_us + one.unowned_before_us
         return original(group, msgspec.structs.replace(one, stopped_partition_us=twice), width)
 
-    patch.setattr(case_file, "_cost", cost)
+    patch.setattr(rebalance_details, "_cost", cost)
 
 
 def a_rebalance_stops_what_it_keeps(patch: Patch) -> None:

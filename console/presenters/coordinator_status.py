@@ -12,39 +12,39 @@ UP, NO_LEADER, DOWN, FROZEN, RESTARTED, LOADING = "up", "no leader", "down", "fr
 SETTLED = {"Stable", "PreparingRebalance", "CompletingRebalance"}
 
 
-class Coordination(NamedTuple):
+class CoordinatorStatus(NamedTuple):
     """The broker that leads the group's partition of __consumer_offsets (-1: none), and whether it can coordinate."""
 
     broker: int
     state: str
 
 
-def coordination_of(view: ClusterView, group: GroupView) -> Coordination:
+def coordinator_status(view: ClusterView, group: GroupView) -> CoordinatorStatus:
     """Who coordinates a group, and what keeps it from it."""
     partition = view.partitions.get(group.coordinator_partition)
     broker = view.brokers.get(partition.leader) if partition is not None else None
     if broker is None:
-        return Coordination(-1, NO_LEADER)
+        return CoordinatorStatus(-1, NO_LEADER)
     number = broker.broker
     if not broker.alive:
-        return Coordination(number, DOWN)
+        return CoordinatorStatus(number, DOWN)
     if broker.paused:
-        return Coordination(number, FROZEN)
+        return CoordinatorStatus(number, FROZEN)
     if not broker.registered:  # the controller still counts on the process before it
-        return Coordination(number, RESTARTED)
+        return CoordinatorStatus(number, RESTARTED)
     if group.coordinated_by not in {NEVER, number} and group.members and group.state in SETTLED:
-        return Coordination(number, LOADING)
-    return Coordination(number, UP)
+        return CoordinatorStatus(number, LOADING)
+    return CoordinatorStatus(number, UP)
 
 
 def is_up(view: ClusterView, group: GroupView) -> bool:
     """Whether the group has a coordinator that answers."""
-    return coordination_of(view, group).state == UP
+    return coordinator_status(view, group).state == UP
 
 
-def trouble_words(view: ClusterView, group: GroupView, now_us: int, session_us: int | None) -> str:
+def unavailable_reason(view: ClusterView, group: GroupView, now_us: int, session_us: int | None) -> str:
     """Why nothing can complete, and until when; `session_us` is broker.session.timeout.ms in µs, if it is known."""
-    broker, state = coordination_of(view, group)
+    broker, state = coordinator_status(view, group)
     place = group.coordinator_partition
     match state:
         case "down":

@@ -14,7 +14,7 @@ HEADINGS = ("what happened", "waited for", "what moved", "what it cost")
 KEPT = 12
 
 
-class CaseJudge:
+class DetailsJudge:
     """One case file."""
 
     def __init__(self, books: Books, group: GroupBook, story: Story, now_us: int, verdict: Verdict) -> None:

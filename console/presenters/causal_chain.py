@@ -7,12 +7,12 @@ from console.presenters.event_log import concerns
 from console.presenters.formatting import SECOND_US, clock
 
 RECENT_US = 10 * SECOND_US  # a start that is longer ago explains nothing
-RESTARTS_US = 60 * SECOND_US  # so far back members that closed one after another belong together
+ROLLING_RESTART_US = 60 * SECOND_US  # so far back members that closed one after another belong together
 CLOSED = " closed cleanly"
 NAMED = 4
 
 
-def chain_of(view: ClusterView, group: GroupView, one: RebalanceView) -> list[Moment]:
+def causal_chain(view: ClusterView, group: GroupView, one: RebalanceView) -> list[Moment]:
     """What is known of this rebalance, and what happened before to its trigger, to the member it waited for, to those
     that were removed.
 
@@ -31,7 +31,7 @@ def chain_of(view: ClusterView, group: GroupView, one: RebalanceView) -> list[Mo
     ]
 
 
-def restarts(view: ClusterView, group: GroupView, one: RebalanceView) -> str:
+def rolling_restart(view: ClusterView, group: GroupView, one: RebalanceView) -> str:
     """Members of the group that closed one after another up to this rebalance, as a rolling restart does; "" if none.
 
     Known from what the members did: the operator's command is no event.
@@ -42,7 +42,7 @@ def restarts(view: ClusterView, group: GroupView, one: RebalanceView) -> str:
         for noted in _around(view, one)
         if noted.subject in members
         and noted.text.endswith(CLOSED)
-        and one.started_us - RESTARTS_US <= noted.at_us <= one.started_us
+        and one.started_us - ROLLING_RESTART_US <= noted.at_us <= one.started_us
     ]
     names = list(dict.fromkeys(noted.subject for noted in closed))
     if len(names) < 2 or len({noted.at_us for noted in closed}) < len(closed):
@@ -55,7 +55,7 @@ def restarts(view: ClusterView, group: GroupView, one: RebalanceView) -> str:
 def _around(view: ClusterView, one: RebalanceView) -> list[Moment]:
     """Moments from two sessions before it began until it was over."""
     session_us = max((member.session_timeout_ms for member in view.members.values()), default=0) * 1_000
-    first = bisect_left(view.moments, one.started_us - max(2 * session_us, RESTARTS_US), key=_instant)
+    first = bisect_left(view.moments, one.started_us - max(2 * session_us, ROLLING_RESTART_US), key=_instant)
     last = bisect_right(view.moments, one.started_us + one.took_us, key=_instant)
     return view.moments[first:last]
 
