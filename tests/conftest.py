@@ -6,8 +6,8 @@ import signal
 import hypothesis  # noqa: F401 - before a console of a test freezes what the garbage collector sees: trio registers with it
 import pytest
 
-from tests.handlers import pytest_runtest_setup, pytest_runtest_teardown  # noqa: F401 - hooks
-from tests.spread import pytest_testnodedown, pytest_xdist_make_scheduler  # noqa: F401 - hooks
+from tests.support.signal_handlers import pytest_runtest_setup, pytest_runtest_teardown  # noqa: F401 - hooks
+from tests.support.worker_scheduling import pytest_testnodedown, pytest_xdist_make_scheduler  # noqa: F401 - hooks
 
 MOST_PROCESSES = 4
 

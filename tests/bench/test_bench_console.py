@@ -19,10 +19,10 @@ from cluster.view import ClusterView, fold
 from console.app import FlightdeckApp
 from console.refused_commands import Traces
 from console.terminal_output import TightUpdate
-from tests.console import synthetic
-from tests.console.pilot import Seat, sit
-from tests.console.still import StillFlight
-from tests.console.test_live import ROOT, Process
+from tests.console.cli.test_live import ROOT, Process
+from tests.support.console import synthetic
+from tests.support.console.pilot import Seat, sit
+from tests.support.console.stopped_clock import StillFlight
 
 FRAMES = 120
 TERMINAL = Console(width=200, height=60, force_terminal=True, color_system="truecolor")

@@ -14,7 +14,7 @@ from console.presenters.styled_text import plain
 from console.screens.overlays import FaultMenu, HelpScreen
 from console.screens.palette import ThingsProvider
 from console.widgets.panel import Panel
-from tests.console.pilot import Seat, sit
+from tests.support.console.pilot import Seat, sit
 
 PRESSED_ELSEWHERE = {"console.quit"}  # leaves: `test_q_leaves_from_everywhere`
 

@@ -6,7 +6,7 @@ import pytest
 
 from cluster.commands import COMMANDS, CommandError, Form, Kill, Pause, Stall, is_built
 from console import command_line as ct
-from tests.console.still import NAMES
+from tests.support.console.stopped_clock import NAMES
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from console.presenters.rebalance_phase import PhaseListing
 from console.presenters.rebalances import RebalancesListing
 from console.presenters.styled_text import Line
 from recordings.bounded_files import RecordingError
-from tests.console.recorded import END_US, SECOND_US, Wall, player, recorded_events, recording
-from tests.console.still import StillFlight
+from tests.support.console.recorded_flight import END_US, SECOND_US, Wall, player, recorded_events, recording
+from tests.support.console.stopped_clock import StillFlight
 
 WIDTH = 120
 

@@ -8,10 +8,10 @@ from textual.strip import Strip
 
 from console.app import FlightdeckApp
 from console.terminal_output import TightUpdate
-from tests.console import synthetic
-from tests.console.emulator import Terminal
-from tests.console.pilot import Seat, sit
-from tests.console.still import StillFlight
+from tests.support.console import synthetic
+from tests.support.console.pilot import Seat, sit
+from tests.support.console.stopped_clock import StillFlight
+from tests.support.console.terminal_emulator import Terminal
 
 SIZE = (120, 40)
 CONSOLE = Console(width=SIZE[0], height=SIZE[1], force_terminal=True, color_system="truecolor")

@@ -25,7 +25,7 @@ from recordings.scenarios.loader import (
 from recordings.scenarios.predicates import Predicate, PredicateError
 from tests.fuzz.engine import Target
 from tests.fuzz.mutation import mutated_text
-from tests.zeros import zeros
+from tests.support.zero_document import zeros
 
 FLOWN = 100
 """One of so many accepted scenarios is flown, for `FLOWN_US` and at most `FLOWN_EVENTS`."""

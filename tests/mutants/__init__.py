@@ -95,7 +95,7 @@ SURVIVORS: dict[str, str] = {
     "asks_for_the_epoch_only_once": (
         "not caught in 3 x 200 seeds; two leaders in a row must have written and lost their epochs while a third"
         " replica was away, without an unclean election, after which nothing is promised;"
-        " tests/cluster/test_leader_epochs.py has it"
+        " tests/cluster/storage/test_leader_epochs.py has it"
     ),
     "takes_markers_of_replaced_coordinators": (
         "not caught in 3 x 200 seeds; a marker of a replaced coordinator must be under way for as long as its successor"

@@ -13,8 +13,8 @@ from cluster.protocol.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from tests.cluster.coordinators.desk import MS, Call, Desk
 from tests.oracles.outcome import Skip
+from tests.support.coordinator_driver import MS, Call, Desk
 
 GROUP = "group"
 TOPIC = "t"

@@ -36,9 +36,9 @@ from cluster.protocol.messages import (
     Response,
     SyncGroupRequest,
 )
-from tests.cluster.coordinators.desk import MS, Call
 from tests.oracles.group_scenario import GROUP, KNOWN_ID_VERSION, NO_ROUND_TRIP_VERSION, TOPIC, Actor, Stage
 from tests.oracles.outcome import Skip
+from tests.support.coordinator_driver import MS, Call
 
 SET_UPS = ("group_of_", "two_", "three_", "force_")
 SITUATIONS = ("group does not exist", "coordinator not on this broker", "not fenced", "while loading")

@@ -16,9 +16,9 @@ from recordings.flights.runner import fly, make_plan
 from recordings.journal.writer import JournalHash
 from recordings.scenarios.expectations import Expectations
 from recordings.scenarios.loader import load
-from tests.instruments import OneActorAtATime
-from tests.truth import Truth, differences
-from tests.witness import watching
+from tests.support.expected_document import Truth, differences
+from tests.support.independent_recorder import watching
+from tests.support.scheduler_instruments import OneActorAtATime
 
 SECOND_US = 1_000_000
 LIBRARY = sorted(path.stem for path in (Path(__file__).parents[2] / "recordings" / "library").glob("*.toml"))

@@ -24,7 +24,7 @@ from cluster.storage.partition_log import PartitionLog
 from cluster.storage.transaction_index import TransactionIndex
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import library, load, parse_scenario
-from tests.quick import mostly_slow
+from tests.support.slow_cases import mostly_slow
 
 Patch = pytest.MonkeyPatch
 MASK = 0x7FFF_FFFF

@@ -14,14 +14,14 @@ from recordings.spark.report import report
 from recordings.spark.session import spark_session
 from recordings.spark.tables import Tables
 from recordings.tables.export import export
-from tests.flights import random_spec
-from tests.spark.command import Made, make_report
-from tests.spark.five_readers import FiveReaders
-from tests.spark.fleet import ALL, AT_LENGTH, EVERY_RUN
-from tests.spark.folded import Folded, folded
-from tests.spark.rare import record_rare
-from tests.spark.tellings import of_tables
-from tests.spark.watched import Watched, fly_watched, watch_sortie
+from tests.support.random_flights import random_spec
+from tests.support.spark.five_readers import FiveReaders
+from tests.support.spark.fleet import ALL, AT_LENGTH, EVERY_RUN
+from tests.support.spark.folded_view import Folded, folded
+from tests.support.spark.progress import Watched, fly_watched, watch_sortie
+from tests.support.spark.rare_events import record_rare
+from tests.support.spark.reader_facts import of_tables
+from tests.support.spark.report_command import Made, make_report
 
 EVENTFUL = """
 title = "Everything happens"

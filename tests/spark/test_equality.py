@@ -12,7 +12,7 @@ from recordings.spark.ownership import owners_by_second, unowned
 from recordings.spark.rebalances import rebalances
 from recordings.spark.tables import Tables
 from recordings.spark.totals import group_totals, kinds, partition_totals, reader_totals
-from tests.spark.folded import Folded, Lag, final
+from tests.support.spark.folded_view import Folded, Lag, final
 
 pytestmark = pytest.mark.timeout(300)  # a Java virtual machine, and a machine that may be busy
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import recordings
-from tests.spark.five_readers import FiveReaders
+from tests.support.spark.five_readers import FiveReaders
 
 HERE = Path(__file__).parent
 SENTENCES: dict[str, dict[str, list[str]]] = tomllib.loads((HERE / "library_sentences.toml").read_text("utf-8"))

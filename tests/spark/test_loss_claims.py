@@ -5,10 +5,10 @@ import pytest
 
 from recordings.spark.report_model import Verdict
 from recordings.spark.verdict import verdict
-from tests.spark.five_readers import FiveReaders
-from tests.spark.fleet import AT_LENGTH, EVERY_RUN
-from tests.spark.loss_claims import false_claims, long_sentences
-from tests.spark.tellings import FROM_LOGS, of_simulator
+from tests.support.spark.five_readers import FiveReaders
+from tests.support.spark.fleet import AT_LENGTH, EVERY_RUN
+from tests.support.spark.loss_claims import false_claims, long_sentences
+from tests.support.spark.reader_facts import FROM_LOGS, of_simulator
 
 replace = msgspec.structs.replace
 

@@ -15,7 +15,7 @@ from recordings.spark.rebalance_costs import rereads
 from recordings.spark.rebalances import attendance, rebalances, storms
 from recordings.spark.tables import Tables
 from recordings.spark.time_windows import every_second, last_before
-from tests.spark.folded import SECOND_US, Folded
+from tests.support.spark.folded_view import SECOND_US, Folded
 
 pytestmark = pytest.mark.slow  # a Java virtual machine
 

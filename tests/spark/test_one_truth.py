@@ -11,9 +11,9 @@ import pytest
 
 from cluster import events as e
 from recordings.journal.reader import Recording
-from tests.spark.five_readers import FiveReaders
-from tests.spark.fleet import AT_LENGTH, EVERY_RUN
-from tests.spark.tellings import (
+from tests.support.spark.five_readers import FiveReaders
+from tests.support.spark.fleet import AT_LENGTH, EVERY_RUN
+from tests.support.spark.reader_facts import (
     FROM_LOGS,
     Facts,
     disagreements,

@@ -11,7 +11,7 @@ from recordings.spark import charts
 from recordings.spark.html_page import CASES, DETAILED_FLIGHTS, page
 from recordings.spark.report_model import FORMAT, Flight, Heat, Incident, LogLoss, Report, documentation
 from recordings.spark.verdict import verdict
-from tests.spark.samples import CALM, INCIDENT, REBALANCE, SECOND_US, troubled
+from tests.support.spark.report_samples import CALM, INCIDENT, REBALANCE, SECOND_US, troubled
 
 replace = msgspec.structs.replace
 DOCUMENTATION = Path(__file__).resolve().parents[2] / "docs" / "report.md"

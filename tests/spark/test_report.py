@@ -12,9 +12,9 @@ from recordings.spark.errors import ReportError
 from recordings.spark.report import report
 from recordings.spark.report_model import Group
 from recordings.tables.export import export
-from tests.spark.command import Made
-from tests.spark.fleet import EVERY_RUN
-from tests.spark.folded import Folded, final
+from tests.support.spark.fleet import EVERY_RUN
+from tests.support.spark.folded_view import Folded, final
+from tests.support.spark.report_command import Made
 
 pytestmark = pytest.mark.timeout(300)  # a Java virtual machine, and a machine that may be busy
 

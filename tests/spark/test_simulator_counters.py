@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.spark.command import Made
-from tests.spark.watched import Watched
+from tests.support.spark.progress import Watched
+from tests.support.spark.report_command import Made
 
 pytestmark = pytest.mark.timeout(300)  # a Java virtual machine, and a machine that may be busy
 

@@ -9,7 +9,7 @@ from recordings.spark.lag_causes import notable
 from recordings.spark.rebalance_narrative import story
 from recordings.spark.report_model import Availability, Effect, LogLoss, Outage, Storm
 from recordings.spark.verdict import cause_in_words, verdict
-from tests.spark.samples import (
+from tests.support.spark.report_samples import (
     CALM,
     EFFECT,
     GROUP,

@@ -38,7 +38,7 @@ from tests.console.judge.ownership_judge import OwnershipJudge
 from tests.console.judge.phase_judge import PhaseJudge
 from tests.console.judge.spoken import instant
 from tests.console.judge.transactions_judge import TransactionsJudge
-from tests.flights import WITH_TRANSACTIONS, random_spec
+from tests.support.random_flights import WITH_TRANSACTIONS, random_spec
 
 SECOND_US = 1_000_000
 TELLING = (

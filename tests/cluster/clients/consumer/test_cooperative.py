@@ -1,0 +1,201 @@
+"""Cooperative rebalances: two rounds for a join, one for a leave, and what does not move is read all the time."""
+
+from itertools import pairwise
+
+import msgspec
+import pytest
+
+from cluster import events as e
+from cluster.assignors.cooperative_sticky import CooperativeStickyAssignor
+from cluster.assignors.sticky import assign_sticky
+from cluster.clients.consumer.rejoin import Joining
+from cluster.config import Value
+from cluster.spec import GroupSpec, KeysSpec, ScenarioSpec, TopicSpec
+from tests.cluster.simulation.test_timing_facts import SECOND_US, Flown, flown, spec
+from tests.support.random_flights import fly
+
+COOPERATIVE = ("cooperative-sticky",)
+KAFKAS_DEFAULT = GroupSpec("default").assignors
+
+
+def group_of(
+    *steps: tuple[float, str],
+    until_s: float = 40,
+    members: int = 2,
+    partitions: int = 6,
+    assignors: tuple[str, ...] = COOPERATIVE,
+    topics: tuple[str, ...] = ("orders",),
+    consumer: dict[str, Value] | None = None,
+    **changes: object,
+) -> ScenarioSpec:
+    """A group on topics of six partitions each; broker-1 leads orders-0."""
+    scenario = spec(*steps, until_s=until_s, members=members, rate=60.0, commit="auto")
+    (group,) = scenario.groups
+    config: dict[str, Value] = {**group.config, "auto.offset.reset": "earliest", **(consumer or {})}
+    group = msgspec.structs.replace(group, topics=topics, assignors=assignors, config=config, **changes)
+    (producer,) = scenario.producers
+    keyed = msgspec.structs.replace(producer, keys=KeysSpec("uniform"))  # so that every partition gets some
+    declared = tuple(TopicSpec(topic, partitions=partitions) for topic in ("orders", "payments"))
+    return msgspec.structs.replace(scenario, groups=(group,), topics=declared, producers=(keyed,))
+
+
+def holders(flight: Flown) -> dict[str, list[tuple[int, int, str]]]:
+    """Who held each partition from when to when (-1: still), from what clients told."""
+    held: dict[str, list[tuple[int, int, str]]] = {}
+    open_: dict[tuple[str, str], int] = {}
+    for event in flight.all(e.Event):
+        if isinstance(event, e.PartitionsAssigned):
+            open_ |= {(name, event.member): event.at_us for name in event.partitions}
+        elif isinstance(event, e.PartitionsRevoked):
+            for name in event.partitions:
+                since_us = open_.pop((name, event.member))
+                held.setdefault(name, []).append((since_us, event.at_us, event.member))
+    for (name, member), since_us in open_.items():
+        held.setdefault(name, []).append((since_us, -1, member))
+    return held
+
+
+def test_the_default_list_is_kafkas_and_behaves_eager() -> None:
+    assert KAFKAS_DEFAULT == ("range", "cooperative-sticky")
+    flight = flown(group_of((15, "scale g to 3"), assignors=KAFKAS_DEFAULT))
+    assert flight.document["groups"]["g"]["assignor"] == "range"
+    assert flight.document["groups"]["g"]["rebalances"] == 1
+    revoked = flight.all(e.PartitionsRevoked)
+    assert sorted(name for fact in revoked for name in fact.partitions) == [f"orders-{number}" for number in range(6)]
+
+
+def test_a_cooperative_join_takes_two_rounds_in_which_only_what_moves_is_given_up() -> None:
+    flight = flown(group_of((15, "scale g to 3")))
+    group = flight.document["groups"]["g"]
+    assert group["rebalances"] == 2
+    assert {member: len(owned) for member, owned in group["assignment"].items()} == {"g-1": 2, "g-2": 2, "g-3": 2}
+    first, second = (fact for fact in flight.all(e.RebalanceStarted) if not fact.initial)
+    assert (first.cause, first.trigger) == ("member joined", "g-3")
+    assert second.cause == "partitions revoked"
+    moved = [name for fact in flight.all(e.PartitionsRevoked) for name in fact.partitions]
+    assert len(moved) == 2
+    for name, times in holders(flight).items():
+        assert len(times) == (2 if name in moved else 1), f"{name} stayed where it was, and was given up"
+    assert not any(fact.lost for fact in flight.all(e.PartitionsRevoked))
+
+
+def test_partitions_that_do_not_move_are_read_while_others_join() -> None:
+    """g-2 dies and comes back before its session ends: g-1 waits for five seconds at the barrier, and reads on."""
+    flight = flown(group_of((15, "kill g-2"), (16, "start g-2")))
+    started = next(fact for fact in flight.all(e.RebalanceStarted) if not fact.initial)
+    completed = next(fact for fact in flight.all(e.JoinBarrierCompleted) if fact.at_us > started.at_us)
+    assert completed.at_us - started.at_us > 3 * SECOND_US
+    polls = [fact.at_us for fact in flight.all(e.PollReturned, member="g-1", after_us=started.at_us - SECOND_US)]
+    during = [at_us for at_us in polls if started.at_us < at_us < completed.at_us]
+    assert len(during) > 20
+    assert max(later - earlier for earlier, later in pairwise(polls)) < SECOND_US
+    held = holders(flight)
+    mine = [name for name, times in held.items() if times[0][2] == "g-1" and times[0][1] == -1]
+    assert mine, "g-1 gave everything up"
+
+
+def test_a_cooperative_leave_takes_one_round() -> None:
+    flight = flown(group_of((15, "stop g-3"), members=3))
+    group = flight.document["groups"]["g"]
+    assert group["rebalances"] == 1
+    assert not [fact for fact in flight.all(e.PartitionsRevoked) if fact.member != "g-3"]
+    assert sum(len(owned) for owned in group["assignment"].values()) == 6
+
+
+@pytest.mark.parametrize("assignor", ["sticky", "cooperative-sticky"])
+def test_sticky_members_keep_what_they_had(assignor: str) -> None:
+    flight = flown(group_of((15, "stop g-3"), members=3, assignors=(assignor,)))
+    before: dict[str, tuple[str, ...]] = {}
+    for fact in flight.all(e.GroupStabilized):
+        now = {member_id[:3]: partitions for member_id, partitions in fact.assignment.items()}
+        for member in ("g-1", "g-2"):
+            assert set(before.get(member, ())) <= set(now[member])
+        before = now
+    assert set(before) == {"g-1", "g-2"}
+    assert all(before.values())
+
+
+def test_an_eager_sticky_member_that_leaves_makes_everybody_stop() -> None:
+    flight = flown(group_of((15, "stop g-3"), members=3, assignors=("sticky",)))
+    assert {fact.member for fact in flight.all(e.PartitionsRevoked)} == {"g-1", "g-2", "g-3"}
+
+
+def test_no_commit_leaves_between_join_group_and_the_answer_to_sync_group() -> None:
+    """A cooperative member reads on meanwhile, but Kafka's client refuses its own commits then."""
+    flight = flown(group_of((15, "kill g-2"), (16, "start g-2")))
+    started = next(fact for fact in flight.all(e.RebalanceStarted) if not fact.initial)
+    stable = next(fact for fact in flight.all(e.GroupStabilized) if fact.at_us > started.at_us)
+    joined = next(fact for fact in flight.all(e.JoinReceived, member="g-1") if fact.at_us > started.at_us)
+    commits = [fact.at_us for fact in flight.all(e.OffsetsCommitted, member="g-1")]
+    assert not [at_us for at_us in commits if joined.at_us < at_us < stable.at_us]
+    assert not flight.all(e.OffsetCommitRefused)
+    assert [at_us for at_us in commits if at_us > stable.at_us]
+
+
+def test_a_subscription_change_gives_up_only_what_is_no_longer_wanted() -> None:
+    flight = flown(group_of((15, "subscribe g-1 to payments"), members=2, topics=("orders", "payments")))
+    rebalances = [fact for fact in flight.all(e.RebalanceStarted) if not fact.initial]
+    assert (rebalances[0].cause, rebalances[0].trigger) == ("subscription changed", "g-1")
+    owned = flight.document["members"]
+    assert all(name.startswith("payments") for name in owned["g-1"]["owned"])
+    assert len(owned["g-1"]["owned"]) == 6
+    assert len(owned["g-2"]["owned"]) == 6
+    held = holders(flight)
+    kept = [name for name, times in held.items() if times == [times[0]] and times[0][2] == "g-1"]
+    assert any(name.startswith("payments") for name in kept), "payments that it had before were given up"
+
+
+def test_an_eager_member_that_subscribes_to_another_topic() -> None:
+    flight = flown(group_of((15, "subscribe g-1 to payments"), members=1, assignors=("range",)))
+    assert flight.document["members"]["g-1"]["owned"] == [f"payments-{number}" for number in range(6)]
+    assert flight.document["groups"]["g"]["last_rebalance"]["cause"] == "subscription changed"
+    assert "orders-0" in flight.document["groups"]["g"]["committed"], "what was committed stays"
+
+
+def test_a_cooperative_member_that_is_thrown_out_loses_everything() -> None:
+    rarely: dict[str, Value] = {"auto.commit.interval.ms": 60_000}  # a commit renews the session, too
+    flight = flown(group_of((15, "pause heartbeats of g-2 for 12s"), until_s=45, consumer=rarely))
+    lost = [fact for fact in flight.all(e.PartitionsRevoked) if fact.lost]
+    assert [fact.member for fact in lost] == ["g-2"]
+    assert len(lost[0].partitions) == 3
+
+
+SLOW_JOIN = ((14.0, "slow g-1 to 30ms"), (15.0, "scale g to 3"))  # g-1 hears of its share when it polls next
+
+
+def test_an_assignor_that_moves_what_is_still_owned_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CooperativeStickyAssignor, "assign", lambda _, counts, wanted: assign_sticky(counts, wanted)[0])
+    broken = fly(group_of(*SLOW_JOIN), 1, patient=True).wrong
+    assert any("both members of g" in words for _, words in broken)
+
+
+def test_an_eager_member_that_gives_nothing_up_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Joining, "_prepare", lambda joining: setattr(joining, "_prepared", True))
+    broken = fly(group_of(*SLOW_JOIN, assignors=("range",)), 1, patient=True).wrong
+    assert any("both members of g" in words for _, words in broken)
+
+
+def test_nobody_complains_about_a_sound_cooperative_group() -> None:
+    fly(group_of((15, "scale g to 3"), (25, "stop p-1")), 1).check()
+
+
+def test_what_a_round_adds_is_read_when_the_rejoin_for_what_it_takes_away_is_over() -> None:
+    """`updateAssignmentMetadataIfNeeded` looks for no positions while a rejoin is needed or under way."""
+    steps = (13.1, "subscribe g-2 to orders,payments"), (22.9, "subscribe g-1 to payments")
+    flight = flown(group_of(*steps, until_s=36, partitions=4))
+    both = 0
+    for member in ("g-1", "g-2"):
+        story = [event for event in flight.all(e.Event) if getattr(event, "member", "") == member]
+        for place, event in enumerate(story):
+            if not isinstance(event, e.PartitionsAssigned) or not event.partitions:
+                continue
+            before = [one for one in story[:place] if one.at_us == event.at_us]
+            if not any(isinstance(one, e.PartitionsRevoked) for one in before):
+                continue
+            both += 1
+            later = story[place + 1 :]
+            over = next(one for one in later if isinstance(one, e.PartitionsAssigned))
+            added = set(event.partitions)
+            found = next(one for one in later if isinstance(one, e.PositionsReset) and set(one.positions) & added)
+            assert found.at_us >= over.at_us > event.at_us
+    assert both

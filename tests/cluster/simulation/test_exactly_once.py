@@ -1,0 +1,123 @@
+"""Applications that consume, transform and produce in one transaction: what crashes, fences and rebalances leave."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from cluster import events as e
+from cluster.config import Value
+from cluster.spec import ApplicationSpec, GroupSpec, KeysSpec, ProducerSpec, ScenarioSpec, TopicSpec
+from tests.cluster.simulation.test_timing_facts import MS, flown, spec
+from tests.support.random_flights import fly, lies
+
+RECORDS = 200
+
+
+def moving(
+    *steps: tuple[float, str],
+    until_s: float = 60,
+    version: int = 2,
+    members: int = 1,
+    writes: str | None = "invoices",
+    per_record_us: int = 20 * MS,
+    consumer: dict[str, Value] | None = None,
+) -> ScenarioSpec:
+    """200 records, 20 a second, into orders; g moves them to invoices in transactions, audit reads what committed."""
+    earliest: dict[str, Value] = {"auto.offset.reset": "earliest"}
+    made = spec(*steps, until_s=until_s, members=members, consumer={**earliest, **(consumer or {})}, initial_delay_ms=0)
+    (group,) = made.groups
+    application = ApplicationSpec(per_record_us=per_record_us, commit="transaction", writes=writes)
+    audit = GroupSpec("audit", ("invoices",), config={"isolation.level": "read_committed", **earliest})
+    return msgspec.structs.replace(
+        made,
+        config={**made.config, "transaction.version": version, "transaction.state.log.num.partitions": 3},
+        topics=(*made.topics, TopicSpec("invoices", partitions=2)),
+        producers=(
+            ProducerSpec("p", ("orders",), rate_per_second=20.0, limit=RECORDS, keys=KeysSpec("uniform", distinct=10)),
+        ),
+        groups=(msgspec.structs.replace(group, application=application), audit),
+    )
+
+
+def once(flight: Any) -> dict[str, Any]:  # noqa: ANN401 - a flight of either kind
+    """Every input is in the output once, as its readers see it, and committed."""
+    audit = flight.document["delivery"]["by_group"]["audit"]
+    assert (audit["delivered"], audit["duplicated"], audit["lost"]) == (RECORDS, 0, 0)
+    assert flight.document["groups"]["g"]["lag"] == 0
+    found: dict[str, Any] = flight.document["transactions"]
+    return found
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_each_poll_is_one_transaction_with_its_offsets(version: int) -> None:
+    flight = flown(moving(version=version))
+    transaction = once(flight)["g-1"]
+    polls = flight.all(e.PollReturned, member="g-1")
+    assert transaction["begun"] == transaction["committed"] == len(polls) > 5
+    commits = flight.all(e.OffsetsCommitted, group="g")
+    assert [one.member for one in commits] == [""] * len(commits)
+    assert len(commits) == len(polls)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_without_output_the_offsets_alone_are_the_transaction(version: int) -> None:
+    flight = flown(moving(version=version, writes=None))
+    assert flight.document["groups"]["g"]["lag"] == 0
+    assert flight.document["transactions"]["g-1"]["committed"] > 5
+    assert flight.document["topics"]["invoices"]["records"] == 0
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("at_s", [5.0, 5.13, 6.37])
+def test_a_crash_leaves_nothing_twice_and_nothing_out(version: int, at_s: float) -> None:
+    flight = fly(moving((at_s, "kill g-1 for 2s"), version=version), 1)
+    flight.check()
+    once(flight)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_member_that_the_group_has_given_up_cannot_commit_and_goes_back(version: int) -> None:
+    steps = ((4.05, "pause g-1 for 12s"), (4.1, "scale g to 2"))
+    impatient: dict[str, Value] = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 1000}
+    made = moving(*steps, version=version, consumer=impatient)
+    flight = fly(made, 1)
+    flight.check()
+    transactions = once(flight)
+    assert transactions["g-1"]["aborted"] >= 1
+    assert flight.document["members"]["g-1"]["alive"]
+
+
+def test_who_aborts_says_why_and_has_no_positions_until_it_knows_what_is_committed() -> None:
+    impatient: dict[str, Value] = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 1000}
+    flight = flown(moving((4.05, "pause g-1 for 12s"), (4.1, "scale g to 2"), consumer=impatient))
+    (back,) = flight.all(e.PositionsGivenUp)
+    assert (back.member, back.partitions, back.reason) == ("g-1", ("orders-0", "orders-1"), "UNKNOWN_MEMBER_ID")
+    again = flight.all(e.PositionsReset, back.at_us, member="g-1")[0]
+    assert (again.reason, sorted(again.positions)) == ("committed", ["orders-0", "orders-1"])
+
+
+@pytest.mark.parametrize(
+    ("version", "ended"), [(1, ["its transactional producer ended with PRODUCER_FENCED"]), (2, [])]
+)
+def test_a_transaction_that_timed_out_is_aborted_and_ends_its_application_under_version_1(
+    version: int, ended: list[str]
+) -> None:
+    """Under version 2 the application's own abort counts as a repetition of the coordinator's, and it goes on."""
+    made = moving((5.52, "pause g-1 for 90s"), version=version, until_s=150, per_record_us=100 * MS)
+    flight = flown(made)
+    failures = flight.all(e.ApplicationFailed, member="g-1")
+    assert [one.reason for one in failures] == ended
+    assert flight.document["transactions"]["g-1"]["fenced"] >= 1
+    if not ended:
+        once(flight)
+
+
+@pytest.mark.parametrize("broker", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2])
+def test_any_broker_may_die(version: int, broker: int) -> None:
+    made = moving((5.2, f"kill broker-{broker} for 20s"), version=version, until_s=120, members=2)
+    assert not lies(made)
+    flight = fly(made, 1)
+    flight.check()
+    once(flight)

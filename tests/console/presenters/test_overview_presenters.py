@@ -1,0 +1,311 @@
+"""What the overview, the frame and the menus say of the synthetic flight."""
+
+import math
+
+import pytest
+
+from cluster.commands import parse
+from cluster.commands import text_of as text_of_command
+from cluster.config import UNBUILT
+from cluster.view import ClusterView
+from console.flight_clock import Clock, faster, slower
+from console.presenters import chrome, formatting
+from console.presenters.event_log import EventLogListing
+from console.presenters.fault_menu import Target, fault_menu_entries
+from console.presenters.help import FaultMenuListing, failure_lines
+from console.presenters.list_view import Listing
+from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing, acked_rates, lag_trend
+from console.presenters.partition_grids import TopicsListing
+from console.presenters.styled_text import MUTED, WARN, length, plain
+from tests.support.console import synthetic
+from tests.support.console.stopped_clock import NAMES
+from tests.support.console.synthetic import us
+
+
+def text_of(listing: Listing) -> str:
+    rows = [plain(row) for key in listing.row_keys() for row in listing.rows(key)]
+    return "\n".join([plain(listing.note()), plain(listing.header()), *rows])
+
+
+def at(seconds: float, phase: str = "live", speed: float = 1.0, reached: float = 1.0) -> Clock:
+    return Clock(us(seconds), speed, reached, phase, us(300))
+
+
+def test_groups_say_what_they_wait_for() -> None:
+    said = text_of(GroupsListing(synthetic.view_at(20.0), us(20.0), 120))
+    assert "↻ PreparingRebalance" in said
+    assert "3/4" in said
+    assert "billing-3: last poll 5.8 s" in said
+
+
+def test_groups_say_what_their_last_rebalance_was() -> None:
+    said = text_of(GroupsListing(synthetic.view_at(90.0), us(90.0), 200))
+    assert "session expired (billing-2) · took 4.3 s · stopped 38 partition-s · 2.1 s ago" in said
+    assert "session expired" in text_of(GroupsListing(synthetic.view_at(90.0), us(90.0), 120))
+
+
+def test_first_members_gather_by_time() -> None:
+    assert "first members gather: 2.1 s" in text_of(GroupsListing(synthetic.view_at(2.9), us(2.9), 120))
+
+
+def test_a_group_before_its_first_generation_has_none() -> None:
+    row = text_of(GroupsListing(synthetic.view_at(0.3), us(0.3), 120)).splitlines()[2]
+    assert "○ Empty" in row
+    assert "–" in row
+    assert "none yet" in row
+
+
+def test_leaderless_partitions_stand_out_with_a_sign_and_words() -> None:
+    said = text_of(TopicsListing(synthetic.view_at(90.0), 120))
+    assert "✖ 1 without a leader" in said
+    assert "▲ 12 under-replicated" in said
+    payments = next(row for row in said.splitlines() if row.startswith("  payments"))
+    assert payments.split()[1:7].index("✖") == 4
+
+
+def test_partitions_below_min_isr_have_their_own_sign() -> None:
+    view = synthetic.view_at(90.0)
+    view.partitions["orders-3"].isr = (1,)
+    assert "▽" in text_of(TopicsListing(view, 120)).splitlines()[2]
+
+
+def test_brokers_tell_silence_from_fencing() -> None:
+    assert "✖ silent" in text_of(BrokersListing(synthetic.view_at(62.0), 80))
+    said = text_of(BrokersListing(synthetic.view_at(90.0), 80))
+    assert "✖ down" in said
+    assert "broker-1 ◆" in said
+    assert "billing" in said
+
+
+@pytest.mark.parametrize(("paused", "fenced", "state"), [(True, False, "‖ frozen"), (False, True, "↻ starting")])
+def test_brokers_between_up_and_down(paused: bool, fenced: bool, state: str) -> None:
+    view = synthetic.view_at(30.0)
+    view.brokers[2].paused, view.brokers[2].fenced = paused, fenced
+    assert state in text_of(BrokersListing(view, 80))
+
+
+def test_producers_show_rate_and_trouble() -> None:
+    view = synthetic.view_at(90.0)
+    view.producers["ledger-1"].failed, view.producers["ledger-1"].last_error = 7, "NOT_ENOUGH_REPLICAS"
+    said = text_of(ProducersListing(view, us(90.0), 120))
+    assert "96/s" in said
+    assert "NOT_ENOUGH_REPLICAS" in said
+
+
+SAW = [40, 90, 140, 190, 240]  # commits every five seconds, fifty records a second
+
+
+@pytest.mark.parametrize(
+    ("values", "arrow", "amber"),
+    [
+        ([5, 6], "", False),
+        ([7] * 10, "→", False),
+        (SAW * 12, "→", False),
+        ((SAW * 12)[3:], "→", False),
+        ([900] * 30 + list(range(900, 0, -30)), "↘", False),
+        ([0] * 20 + list(range(0, 1_000, 50)), "↗", False),
+        ([place * 40 + saw for place, saw in enumerate(SAW * 12)], "↗", True),
+        ([100_000 + place * 9 for place in range(60)], "↗", True),
+    ],
+)
+def test_lag_arrows_follow_the_trend_and_not_the_commits(values: list[int], arrow: str, amber: bool) -> None:
+    group = synthetic.view_at(20.0).groups["billing"]
+    group.lag_series.values = values
+    assert lag_trend(group) == (arrow, WARN if amber else MUTED)
+
+
+@pytest.mark.parametrize("width", [9, 21, 30, 60])
+def test_a_sparkline_shows_a_minute_whatever_its_width(width: int) -> None:
+    values = [0] * 30 + [9] + [0] * 59  # the peak is 59 seconds ago
+    assert formatting.resampled(0, values, width).count(9) <= 1
+    recent = [0] * 61 + [9] + [1] * 28
+    cells = formatting.resampled(0, recent, width)
+    assert len(cells) == width
+    assert cells.index(9) == pytest.approx(width * 31 / 60, abs=1)
+    assert formatting.resampled(0, [3], width)[-1] == 3
+    assert formatting.resampled(0, [], width) == []
+
+
+def test_acked_rates_fall_to_nothing_when_nothing_happens_any_more() -> None:
+    producer = synthetic.view_at(20.0).producers["checkout-1"]
+    assert acked_rates(producer, us(23.0))[-3:] == [acked_rates(producer, us(23.0))[-3], 0, 0]
+
+
+@pytest.mark.parametrize("width", [60, 80, 119, 120, 160, 200])
+@pytest.mark.parametrize("seconds", [0.0, 2.9, 20.0, 90.0])
+def test_no_line_is_wider_than_its_panel(seconds: float, width: int) -> None:
+    view, now_us = synthetic.view_at(seconds), us(seconds)
+    listings: list[Listing] = [
+        GroupsListing(view, now_us, width),
+        TopicsListing(view, width),
+        BrokersListing(view, width),
+        ProducersListing(view, now_us, width),
+        EventLogListing(view, width),
+    ]
+    for listing in listings:
+        assert length(listing.header()) <= width
+        for key in listing.row_keys():
+            assert all(length(row) <= width for row in listing.rows(key)), (type(listing).__name__, key)
+    strip = chrome.flight_strip(view, at(seconds), width)
+    assert length(strip) == length(chrome.strip_scale(at(seconds), width)) == width
+    assert all(length(row) == width for row in chrome.ticker(view, width, 3))
+
+
+def test_events_can_be_those_of_some_subjects_and_be_searched() -> None:
+    view = synthetic.view_at(90.0)
+    billing = EventLogListing(view, 100, {"billing", "billing-2"})
+    said = text_of(billing)
+    assert "kill billing-2" in said
+    assert "audit" not in said
+    everything = EventLogListing(view, 100)
+    assert any(everything.matches(key, "STABLE") for key in everything.row_keys())
+    assert everything.matches(everything.row_keys()[0], "!nothing like it")
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 160, 200])
+@pytest.mark.parametrize("seconds", [0.0, 20.0, 90.0])
+def test_the_header_fills_its_line(seconds: float, width: int) -> None:
+    view = synthetic.view_at(seconds)
+    for clock in (at(seconds), at(seconds, speed=20.0, reached=3.1), at(seconds, "paused"), at(seconds, "ended")):
+        said = chrome.header(view, clock, "first-flight · seed 7", width, recording=True)
+        assert length(said) == width
+        assert "REC" in plain(said)
+
+
+def test_the_header_says_what_is_wrong_in_signs_and_numbers() -> None:
+    said = plain(chrome.header(synthetic.view_at(90.0), at(90.0), "first-flight · seed 7", 120, recording=False))
+    assert "brokers 2/3 ✖" in said
+    assert "groups 2 ●" in said
+    assert "faults 2 ▲" in said
+
+
+@pytest.mark.parametrize(
+    ("clock", "words"),
+    [
+        (at(761.35), "00:12:41.3    ▶ LIVE  ×1"),
+        (at(761.35, speed=20.0, reached=3.1), "▶ LIVE  ×20 (really ×3.1)"),
+        (at(761.35, speed=math.inf, reached=812.0), "▶ LIVE  flat out ×812"),
+        (at(761.35, "paused", speed=20.0), "00:12:41.350  ‖ PAUSED  ×20"),
+        (at(600, "ended"), "00:10:00.000  ■ ENDED"),
+        (at(600, "failed"), "✖ FAILED"),
+        (at(0, "building"), "building the cluster …"),
+    ],
+)
+def test_time_says_where_it_is_and_how_fast(clock: Clock, words: str) -> None:
+    assert words in plain(chrome.time_words(clock))
+
+
+def test_the_strip_keeps_its_scale_when_the_end_is_known() -> None:
+    assert chrome.strip_span(us(10), us(300)) == us(300)
+    assert chrome.strip_span(us(10), None) == us(60)
+    assert chrome.strip_span(us(130), None) == us(240)
+
+
+def test_the_strip_marks_faults_over_elections_over_rebalances() -> None:
+    strip = plain(chrome.flight_strip(synthetic.view_at(90.0), at(90.0), 122))
+    assert len(strip) == 122
+    assert strip[1 + 16] == "✖"
+    assert strip[1 + 36] == "┃"
+    assert set(strip[1 + 37 : -1]) == {"┈"}
+
+
+def test_a_view_before_anything_happened_can_be_shown() -> None:
+    view = ClusterView()
+    for listing in (GroupsListing(view, 0, 80), TopicsListing(view, 80), BrokersListing(view, 80)):
+        assert list(listing.row_keys()) == []
+        assert plain(listing.vacant)
+    assert length(chrome.header(view, Clock(), "x", 80, recording=False)) == 80
+
+
+def test_speeds_go_up_and_down_in_steps() -> None:
+    assert [faster(1.0), faster(100.0), faster(math.inf)] == [2.0, math.inf, math.inf]
+    assert [slower(1.0), slower(math.inf), slower(0.1), slower(3.0)] == [0.5, 100.0, 0.1, 2.0]
+
+
+THINGS = [
+    Target("group", "billing"),
+    Target("member", "billing-1"),
+    Target("member", "billing-2"),
+    Target("broker", "broker-3"),
+    Target("producer", "checkout-1"),
+    Target("topic", "orders"),
+]
+
+
+@pytest.mark.parametrize("seconds", [0.3, 20.0, 90.0])
+@pytest.mark.parametrize("thing", THINGS)
+def test_every_possible_fault_is_a_command_that_parses(thing: Target, seconds: float) -> None:
+    faults = fault_menu_entries(synthetic.view_at(seconds), NAMES, thing)
+    assert faults
+    assert len({fault.text for fault in faults}) == len(faults)
+    assert all(fault.effect for fault in faults)
+
+
+def test_every_entry_of_every_menu_is_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cluster.config.unsupported.UNBUILT", {})
+    view = synthetic.view_at(90.0)
+    things = [Target("group", "billing"), Target("member", "billing-1"), Target("broker", "broker-1")]
+    things += [Target("producer", "checkout-1"), Target("topic", "orders")]
+    for thing in things:
+        for fault in fault_menu_entries(view, NAMES, thing):
+            assert text_of_command(parse(fault.text, NAMES)) == fault.text
+    controllers = {fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, Target("broker", "broker-2"))}
+    assert controllers["fail over controller"] == "broker-1 is the controller, not this one"
+
+
+def test_impossible_faults_stay_with_their_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(UNBUILT, "command rolling_restart", "rolling restart")
+    view = synthetic.view_at(90.0)
+    dead = {fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, Target("member", "billing-2"))}
+    assert dead["kill billing-2"] == "its process does not run"
+    assert dead["start billing-2"] == ""
+    alive = {fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, Target("member", "billing-1"))}
+    assert alive["start billing-1"] == "it runs already"
+    assert alive["stall billing-1 for 6m"] == ""
+    group = {fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, Target("group", "billing"))}
+    assert "not built yet" in group["rolling restart billing every 30s"]
+    empty = {
+        fault.text: fault.reason
+        for fault in fault_menu_entries(synthetic.view_at(0.3), NAMES, Target("group", "billing"))
+    }
+    assert empty["stall billing-1 for 1m"] == "the group is Empty: no member runs"
+
+
+def test_a_menu_says_what_a_command_does_to_this_member() -> None:
+    view = synthetic.view_at(90.0)
+    member = view.members["billing-1"]
+
+    def effects() -> dict[str, str]:
+        return {fault.text: fault.effect for fault in fault_menu_entries(view, NAMES, Target("member", "billing-1"))}
+
+    assert effects()["stall billing-1 for 6m"] == "longer than max.poll.interval.ms (5:00): it leaves by itself"
+    assert effects()["stop billing-1"] == "close(): commits, leaves the group and says so"
+    member.max_poll_interval_ms, member.session_timeout_ms, member.instance_id = 600_000, 90_000, "billing-1"
+    static = effects()
+    stalled = "longer than max.poll.interval.ms (10:00): no more heartbeats, its session ends"
+    assert static["stall billing-1 for 11m"] == stalled
+    assert static["stop billing-1"] == "close(): commits, tells nobody: it is static"
+    assert static["start billing-1"] == "begin again, in its place if that is kept"
+    assert static["pause heartbeats of billing-1 for 1m"] == "poll() goes on; the session lasts longer: 90 s"
+
+
+def test_the_menu_shows_reasons_where_effects_would_stand() -> None:
+    faults = fault_menu_entries(synthetic.view_at(90.0), NAMES, Target("member", "billing-2"))
+    said = text_of(FaultMenuListing(Target("member", "billing-2"), faults, 100))
+    assert "kill billing-2" in said
+    assert "✖ its process does not run" in said
+
+
+def test_a_failure_is_told_in_words() -> None:
+    assert any("KeyError: 'x'" in plain(row) for row in failure_lines("the simulation failed at 1: KeyError: 'x'", 80))
+
+
+def test_what_befell_many_at_once_is_one_line() -> None:
+    said = text_of(EventLogListing(synthetic.view_at(90.0), 120))
+    assert "orders-2, orders-5 and 3 more: leader 3 → 1 (broker fenced)" in said
+    assert said.count("leader 3 → 1") == 1
+
+
+def test_partitions_led_by_a_dead_broker_stand_out_before_the_controller_knows() -> None:
+    said = text_of(TopicsListing(synthetic.view_at(62.0), 120))
+    assert "✖ 4 led by a dead broker" in said

@@ -1,0 +1,113 @@
+"""Pictures of every screen: hand-made flight, fixed theme, no animation. `--snapshot-update` takes them anew."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+import pytest
+from textual.pilot import Pilot
+
+from console.app import FlightdeckApp
+from console.themes import CONTRAST, LIGHT, MONO
+from tests.support.console import synthetic_transactions
+from tests.support.console.stopped_clock import StillFlight
+
+SIZES = [(80, 24), (120, 40), (200, 60)]
+
+
+class Compare(Protocol):
+    """The fixture of pytest-textual-snapshot."""
+
+    def __call__(
+        self,
+        app: FlightdeckApp,
+        press: list[str] = ...,
+        terminal_size: tuple[int, int] = ...,
+        run_before: Callable[[Pilot[Any]], Awaitable[None]] | None = ...,
+    ) -> bool: ...
+
+
+@pytest.fixture(autouse=True)
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+
+
+def looking(place: str | None, *keys: str, theme: str = "") -> Callable[[Pilot[Any]], Awaitable[None]]:
+    """Go somewhere, press keys, and wait until everything is painted."""
+
+    async def run(pilot: Pilot[Any]) -> None:
+        app = pilot.app
+        assert isinstance(app, FlightdeckApp)
+        await pilot.pause()
+        if theme:
+            app.theme = theme
+        if place is not None:
+            app.go(place)
+        await pilot.pause()
+        await pilot.press(*keys)
+        for _ in range(3):
+            await pilot.pause()
+        app.paint()
+        await pilot.pause()
+
+    return run
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("seconds", [2.9, 20.0, 90.0])
+@pytest.mark.parametrize("place", ["overview", "billing"])
+def test_screens(place: str, seconds: float, size: tuple[int, int], snap_compare: Compare) -> None:
+    app = FlightdeckApp(source=StillFlight(seconds))
+    assert snap_compare(app, terminal_size=size, run_before=looking(place))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("seconds", [10.0, 45.0])
+@pytest.mark.parametrize("place", ["transactions", "overview"])
+def test_transactions(place: str, seconds: float, size: tuple[int, int], snap_compare: Compare) -> None:
+    app = FlightdeckApp(source=StillFlight(seconds, events=tuple(synthetic_transactions.events(seconds))))
+    assert snap_compare(app, terminal_size=size, run_before=looking(place))
+
+
+@pytest.mark.parametrize("theme", [LIGHT, CONTRAST, MONO])
+@pytest.mark.parametrize("place", ["overview", "billing"])
+def test_themes(place: str, theme: str, snap_compare: Compare) -> None:
+    app = FlightdeckApp(source=StillFlight(90.0))
+    assert snap_compare(app, terminal_size=(120, 40), run_before=looking(place, theme=theme))
+
+
+@pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize(
+    ("place", "keys"),
+    [
+        ("billing-2", ["f"]),
+        ("overview", ["question_mark"]),
+        ("billing", ["colon", *"kill", "space", *"bil"]),
+        ("billing", ["colon", *"stal", "enter"]),
+        ("billing", ["4", "enter"]),
+        ("billing", ["slash", "minus", "3"]),
+    ],
+    ids=["fault-menu", "help", "completion", "complaint", "case-file", "filter"],
+)
+def test_over_screens(place: str, keys: list[str], size: tuple[int, int], snap_compare: Compare) -> None:
+    app = FlightdeckApp(source=StillFlight(90.0))
+    assert snap_compare(app, terminal_size=size, run_before=looking(place, *keys))
+
+
+def test_too_small(snap_compare: Compare) -> None:
+    assert snap_compare(FlightdeckApp(source=StillFlight(20.0)), terminal_size=(50, 12), run_before=looking("overview"))
+
+
+def test_before_anything_is_built(snap_compare: Compare) -> None:
+    app = FlightdeckApp(source=StillFlight(-1.0, phase="building"))
+    assert snap_compare(app, terminal_size=(80, 24), run_before=looking("overview"))
+
+
+def test_the_end(snap_compare: Compare) -> None:
+    app = FlightdeckApp(source=StillFlight(118.0, phase="ended"))
+    assert snap_compare(app, terminal_size=(120, 40), run_before=looking("overview"))
+
+
+def test_a_failure(snap_compare: Compare) -> None:
+    trouble = "the simulation failed at 00:01:30.000000, turn 71234: KeyError: 'orders-7' (broker/broker.py, line 12)"
+    app = FlightdeckApp(source=StillFlight(90.0, phase="failed", trouble=trouble))
+    assert snap_compare(app, terminal_size=(120, 40), run_before=looking(None))

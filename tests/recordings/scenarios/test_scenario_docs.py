@@ -1,0 +1,35 @@
+"""What docs/scenario-format.md and the README show of a scenario is what happens."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from console.cli.output import of_flight
+from recordings.flights.runner import fly, make_plan
+from recordings.scenarios.loader import ScenarioErrors, parse_scenario
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "scenario-format.md").read_text()
+(EXAMPLE,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+PRINTED, MISTAKE = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_the_example_is_judged_as_the_page_says() -> None:
+    flown = fly(make_plan(parse_scenario(EXAMPLE, "example.toml")))
+    printed = of_flight(flown, None)
+    assert PRINTED in printed, printed
+    assert (flown.held, flown.accidental) == (True, True)
+
+
+def test_the_mistake_is_reported_as_the_page_says() -> None:
+    with pytest.raises(ScenarioErrors) as caught:
+        parse_scenario(EXAMPLE.replace('after = "kill billing-2"', 'after = "kill billing-3"', 1), "scenario.toml")
+    assert str(caught.value) == MISTAKE.strip()
+
+
+def test_the_scenario_of_the_readme_holds_and_not_by_accident() -> None:
+    (example,) = re.findall(r"```toml\n(title.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    flown = fly(make_plan(parse_scenario(example, "example.toml")))
+    assert flown.expectations
+    assert (flown.held, flown.accidental) == (True, False)

@@ -1,0 +1,71 @@
+"""Driving the console in a test: run an app at a size, press keys, look."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from textual.pilot import Pilot
+
+from console.app import FlightdeckApp
+from console.screens.flight_screen import FlightScreen
+from tests.support.console.stopped_clock import StillFlight
+
+Script = Callable[["Seat"], Awaitable[None]]
+
+
+class Seat:
+    """Someone at the console: presses keys and reads what is there."""
+
+    def __init__(self, app: FlightdeckApp, pilot: Pilot[Any]) -> None:
+        self.app, self.pilot = app, pilot
+
+    @property
+    def asked(self) -> list[str]:
+        """What the source was asked for, without its start."""
+        source = self.app.flight.source
+        assert isinstance(source, StillFlight)
+        return [text for text in source.asked if text not in {"start", "stop"}]
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.settle()
+
+    async def type(self, text: str) -> None:
+        names = {" ": "space", ":": "colon", "/": "slash", "-": "minus", "'": "apostrophe", ".": "full_stop"}
+        await self.pilot.press(*(names.get(letter, letter) for letter in text))
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Until everything that was asked for is painted."""
+        for _ in range(3):
+            await self.pilot.pause()
+        self.app.paint()
+        await self.pilot.pause()
+
+    def text(self) -> str:
+        """All that the place shows, top to bottom."""
+        screen = self.app.flight_screen()
+        assert isinstance(screen, FlightScreen)
+        bars = screen.bars
+        panels = [panel.plain_text() for panel in screen.board.panels.values()]
+        return "\n".join(
+            (bars["header"].plain_text(), bars["crumbs"].plain_text(), *panels, bars["footer"].plain_text())
+        )
+
+    def notices(self) -> list[str]:
+        """What was said in passing."""
+        return [str(notification.message) for notification in self.app._notifications]
+
+
+def sit(script: Script, *, app: FlightdeckApp | None = None, size: tuple[int, int] = (120, 40)) -> FlightdeckApp:
+    """Run the app in a terminal of a size and let `script` use it; returns it after it has ended."""
+    console = app if app is not None else FlightdeckApp(source=StillFlight())
+
+    async def run() -> None:
+        async with console.run_test(size=size) as pilot:
+            seat = Seat(console, pilot)
+            await seat.settle()
+            await script(seat)
+
+    asyncio.run(run())
+    return console

@@ -1,0 +1,358 @@
+"""The second path: the view document written from the cluster's own objects, without any event, view or fold.
+
+`truth(simulation, witness)` walks brokers, logs, coordinators and clients; what no object remembers (who finished which
+record, which acknowledgement arrived) it asks the witness, who stood beside them. It must equal `document(view, now)`.
+While a leader or coordinator is dead, the last that took over counts.
+"""
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from cluster.broker.group_coordinator_service import OFFSETS_TOPIC
+from cluster.broker.replica import Replica
+from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC
+from cluster.clients.consumer.consumer import Consumer
+from cluster.clients.producer.producer import Producer
+from cluster.config import resolve
+from cluster.protocol.names import coordinator_partition
+from cluster.protocol.record_batch import RecordBatch
+from cluster.simulation import Simulation
+from cluster.spec import GroupSpec
+from tests.support.expected_delivery import FATES, Fates
+from tests.support.expected_transactions import LogFacts, log_facts, transactions
+from tests.support.group_recorder import GroupAsOf
+from tests.support.independent_recorder import Witness
+
+Document = dict[str, Any]
+INTERNAL = (OFFSETS_TOPIC, "__transaction_state")
+
+
+def order(name: str) -> tuple[str, int]:
+    topic, _, number = name.rpartition("-")
+    return topic, int(number)
+
+
+class Truth:
+    """The walker of one flight: what it has checked once it need not check again."""
+
+    def __init__(self, simulation: Simulation, witness: Witness) -> None:
+        self.simulation, self.witness = simulation, witness
+        self._fates: dict[tuple[str, str], Fates] = {}
+        self._log_facts: dict[str, tuple[object, object, LogFacts | None]] = {}
+        self._committed: dict[str, int] = {}
+        witness.leaders.first = self._first_leader
+        witness.passages.committed = self._committed_by
+
+    @property
+    def _groups(self) -> dict[str, GroupSpec]:
+        """The groups as they are declared now: `set` changes that."""
+        return {group.name: group for group in self.simulation.spec.groups}
+
+    def _first_leader(self, name: str) -> Replica:
+        replicas = self.simulation.controller.partitions[name].replicas
+        return self.simulation.brokers[replicas[0]].replicas[name]
+
+    # --- where to look ------------------------------------------------------------------------------------------------
+
+    def _now_us(self) -> int:
+        return self.simulation.timeline.now_us
+
+    def _partitions_of(self, topics: Iterable[str]) -> list[str]:
+        return [f"{topic}-{number}" for topic in topics for number in range(self.simulation.topics[topic])]
+
+    def _coordinator_partition(self, group: str) -> str:
+        count = self.simulation.topics[OFFSETS_TOPIC]
+        return f"{OFFSETS_TOPIC}-{coordinator_partition(group, count)}"
+
+    def _group(self, name: str) -> GroupAsOf | None:
+        return self.witness.coordinators.group(self._coordinator_partition(name), name)
+
+    def _committed_by(self, group: str, name: str) -> int:
+        known = self._group(group)
+        return known.offsets.get(name, -1) if known is not None else -1
+
+    def _topics(self, group: GroupSpec) -> list[str]:
+        topics = dict.fromkeys(group.topics)
+        for member in group.instances():
+            topics |= dict.fromkeys(group.topics_of(member))
+        return list(topics | self.witness.subscribed[group.name])
+
+    def _config(self, group: GroupSpec) -> dict[str, Any]:
+        return dict(resolve("consumer", group.config))
+
+    def _read_up_to(self, group: GroupSpec, name: str) -> int:
+        known = self._group(group.name)
+        if known is not None and name in known.offsets:
+            return known.offsets[name]
+        leader = self.witness.leaders[name]
+        latest = self._config(group)["auto.offset.reset"] == "latest"
+        return leader.high_watermark if latest else leader.log.log_start
+
+    def _readable(self, group: GroupSpec, name: str) -> tuple[int, int]:
+        """Up to where and from where on the group still finds records it has not committed."""
+        leader = self.witness.leaders[name]
+        return leader.high_watermark, max(self._read_up_to(group, name), leader.log.log_start)
+
+    def records(self, name: str, first: int, end: int) -> Iterable[tuple[RecordBatch, int]]:
+        """(batch, offset) of the records first … end - 1 that the log of the last leader has, or has deleted."""
+        log = self.witness.leaders[name].log
+        gone = self.witness.before(log)
+        batches = [*gone, *log.batches] if gone else log.batches
+        place = max(0, bisect_right(batches, first, key=lambda batch: batch.base_offset) - 1)
+        for batch in batches[place:]:
+            if batch.base_offset >= end:
+                return
+            for offset in range(max(first, batch.base_offset), min(end, batch.next_offset)):
+                yield batch, offset
+
+    # --- the document -------------------------------------------------------------------------------------------------
+
+    def document(self) -> Document:
+        """Every root of the view document as the cluster's objects have it now."""
+        simulation = self.simulation
+        return {
+            "now_ms": self._now_us() // 1000,
+            "faults": self._faults(),
+            "groups": {name: self._group_entry(group) for name, group in self._groups.items()},
+            "members": {name: self._member(consumer) for name, consumer in simulation.consumers.items()},
+            "topics": {topic: self._topic(topic) for topic in simulation.topics},
+            "partitions": {name: self._partition(name) for name in simulation.controller.partitions},
+            "brokers": self._brokers(),
+            "producers": {name: self._producer(producer) for name, producer in simulation.producers.items()},
+            "transactions": self._transactions(),
+            "delivery": self.delivery(),
+        }
+
+    def facts_of(self, name: str) -> LogFacts | None:
+        """What transactions made of a partition's records; None where there are none."""
+        leader = self.witness.leaders[name]
+        log = leader.log
+        deleted = self.witness.before(log)
+        key = len(deleted), len(log.batches), log.batches[-1] if log.batches else None, leader.high_watermark
+        known = self._log_facts.get(name)
+        if known is None or known[0] != key or known[1] is not log:
+            batches = [*deleted, *log.batches]
+            facts = None
+            if any(batch.transactional for batch in batches):
+                facts = log_facts(batches, leader.high_watermark, log.log_start)
+            known = self._log_facts[name] = key, log, facts
+        return known[2]
+
+    def _transactions(self) -> Document:
+        leaders = self.witness.leaders
+        names = [name for name in leaders if name.startswith(TRANSACTIONS_TOPIC)]
+        for name in names:  # a new leader's high watermark lags behind what was committed already
+            self._committed[name] = max(self._committed.get(name, 0), leaders[name].high_watermark)
+        logs = [(leaders[name].log.batches, self._committed[name]) for name in names]
+        found: Document = transactions(logs, self.witness.fenced, self._now_us())
+        return found
+
+    def _faults(self) -> list[Document]:
+        return [
+            {
+                "id": fault.number,
+                "text": fault.text,
+                "since_ms": fault.since_us // 1000,
+                "ends_ms": fault.ends_us // 1000 if fault.ends_us >= 0 else -1,
+            }
+            for fault in sorted(self.simulation._operations.faults.values(), key=lambda fault: fault.number)
+        ]
+
+    def _group_entry(self, group: GroupSpec) -> Document:
+        known = self._group(group.name)
+        partition = self._coordinator_partition(group.name)
+        last, gone = self.witness.coordinators.last.get(group.name), self.witness.coordinators.gone
+        assignment: defaultdict[str, list[str]] = defaultdict(list)
+        for client, partitions, _ in known.members.values() if known else ():
+            assignment[client] += partitions
+        return {
+            "state": known.state if known else "Dead" if group.name in gone else "Empty",  # or not there yet
+            "protocol": "classic",
+            "assignor": known.protocol if known else "",
+            "generation": known.generation if known else 0,
+            "coordinator": self.simulation.controller.partitions[partition].leader,
+            "leader": known.leader if known else "",
+            "members": len(known.members) if known else 0,
+            "rebalances": max(0, self.witness.coordinators.barriers[group.name] - 1),
+            "lag": self._lag(group),
+            "time_lag_ms": self._time_lag_us(group) // 1000,
+            "committed": known.offsets if known else {},
+            "assignment": {client: sorted(partitions, key=order) for client, partitions in assignment.items()},
+            "stopped_partition_ms": self.witness.ownership[group.name].stopped_us(self._now_us()) // 1000,
+            "last_rebalance": {
+                "cause": last.cause if last else "",
+                "trigger": last.trigger if last else "",
+                "took_ms": last.took_us // 1000 if last else 0,
+                "waited_for": last.waited_for if last else "",
+                "moved": last.moved if last else 0,
+                "reread": last.reread if last else 0,
+            },
+        }
+
+    def _lag(self, group: GroupSpec) -> int:
+        leaders = self.witness.leaders
+        names = self._partitions_of(self._topics(group))
+        return sum(max(0, leaders[name].high_watermark - self._read_up_to(group, name)) for name in names)
+
+    def _time_lag_us(self, group: GroupSpec) -> int:
+        oldest = 0
+        for name in self._partitions_of(self._topics(group)):
+            end, first = self._readable(group, name)
+            for batch, _ in self.records(name, first, min(end, first + 1)):
+                oldest = max(oldest, self._now_us() - batch.append_us)
+        return oldest
+
+    def _member(self, consumer: Consumer) -> Document:
+        witness, now_us = self.witness, self._now_us()
+        known = self._group(consumer.group)
+        mine = known.members.get(consumer.member_id) if known else None
+        deadline_us = mine[2] if mine else -1
+        poll_us = now_us if consumer.alive and consumer.in_poll else consumer.last_poll_us
+        lag = 0
+        if consumer.alive:
+            awaiting = consumer.membership.positions.validation.awaiting
+            positions = consumer.fetcher.positions | {name: each.offset for name, each in awaiting.items()}
+            for name, position in positions.items():
+                stable = consumer.config["isolation.level"] == "read_committed"
+                end = self._last_stable_offset(name) if stable else witness.leaders[name].high_watermark
+                lag += max(0, end - position)
+        return {
+            "group": consumer.group,
+            "state": consumer.state,
+            "generation": consumer.generation,
+            "member_id": consumer.member_id,
+            "instance_id": consumer.instance_id or "",
+            "owned": sorted(consumer.owned, key=order),
+            "heartbeat_age_ms": (now_us - witness.heartbeat_us.get(consumer.name, now_us)) // 1000,
+            "session_left_ms": max(0, (deadline_us - now_us) // 1000)
+            if deadline_us >= 0
+            else consumer.session_timeout_us // 1000,
+            "poll_age_ms": (now_us - poll_us) // 1000 if consumer.name in witness.launched else 0,
+            "lag": lag,
+            "processed": witness.processed[consumer.name],
+            "fenced": witness.given_up[consumer.name],
+            "alive": consumer.alive,
+        }
+
+    def _topic(self, topic: str) -> Document:
+        names = self._partitions_of([topic])
+        metadata = [self.simulation.controller.partitions[name] for name in names]
+        logs = [self.witness.leaders[name].log for name in names]
+        return {
+            "partitions": len(names),
+            "leaderless": sum(one.leader < 0 for one in metadata),
+            "under_replicated": sum(len(one.isr) < len(one.replicas) for one in metadata),
+            "records": sum(log.log_end - log.log_start for log in logs),
+            "bytes": sum(log.bytes for log in logs),
+        }
+
+    def _partition(self, name: str) -> Document:
+        metadata, leader = self.simulation.controller.partitions[name], self.witness.leaders[name]
+        return {
+            "leader": metadata.leader,
+            "isr": sorted(metadata.isr),
+            "replicas": list(metadata.replicas),
+            "leader_epoch": metadata.leader_epoch,
+            "log_start": leader.log.log_start,
+            "last_stable_offset": self._last_stable_offset(name),
+            "high_watermark": leader.high_watermark,
+            "log_end": leader.log.log_end,
+        }
+
+    def _last_stable_offset(self, name: str) -> int:
+        facts = self.facts_of(name)
+        return self.witness.leaders[name].high_watermark if facts is None else facts.last_stable_offset
+
+    def _brokers(self) -> Document:
+        partitions = self.simulation.controller.partitions
+        coordinators = {name: partitions[self._coordinator_partition(name)].leader for name in self._groups}
+        return {
+            str(broker.id): {
+                "up": broker.alive and not broker.lifecycle.starting,
+                "state": broker.lifecycle.state if broker.alive else "NotRunning",
+                "controller": self.simulation.control.active == broker.id,
+                "leaders": sum(one.leader == broker.id for one in partitions.values()),
+                "coordinator_of": sorted(name for name, leader in coordinators.items() if leader == broker.id),
+            }
+            for broker in self.simulation.brokers.values()
+        }
+
+    def _producer(self, producer: Producer) -> Document:
+        counters = self.witness.counters[producer.name]
+        return {
+            "state": producer.state,
+            "sent": counters.sent,
+            "acked": counters.acked,
+            "failed": counters.failed,
+            "retries": counters.retries,
+            "requests": counters.requests,
+            "batches": counters.batches,
+            "producer_id": producer.sender.producer_id,
+            "epoch": producer.sender.epoch,
+            "buffered_bytes": producer.config["buffer.memory"] - producer.accumulator.free_bytes,
+        }
+
+    # --- what became of every record --------------------------------------------------------------------------------
+
+    def _cluster_counts(self, topics: Iterable[str]) -> Document:
+        names = self._partitions_of(topics)
+        return {
+            "produced": sum(self.witness.produced[name] for name in names),
+            "acked": sum(self.witness.acked[name] for name in names),
+            "appended": sum(self.witness.leaders[name].log.appended_records for name in names),
+            "aborted": sum(facts.aborted_records for name in names if (facts := self.facts_of(name)) is not None),
+        }
+
+    def _reader_counts(self, group: GroupSpec) -> Document:
+        completions = self.witness.completions[group.name]
+        return {
+            **self._fates_of(group),
+            "duplicated": completions.duplicated,
+            "out_of_order_keys": len(completions.broken_keys),
+            "sink_duplicates": completions.stored_again,
+        }
+
+    def _fates_of(self, group: GroupSpec) -> Counter[str]:
+        found: Counter[str] = Counter(dict.fromkeys(FATES, 0))
+        committed_only = self._config(group)["isolation.level"] == "read_committed"
+        for name in self._partitions_of(self._topics(group)):
+            key = group.name, name
+            if key not in self._fates:
+                brokers = self.simulation.brokers.values()
+                copies = [broker.replicas[name] for broker in brokers if name in broker.replicas]
+                self._fates[key] = Fates(group.name, name, self.witness, copies)
+            found.update(self._fates[key].count(self._committed_by(*key), read_committed=committed_only))
+        return found
+
+    def delivery(self) -> Document:
+        """The root `delivery` alone."""
+        by_group = {name: self._reader_counts(group) for name, group in self._groups.items()}
+        totals = {
+            key: sum(counts[key] for counts in by_group.values())
+            for key in (*FATES, "duplicated", "out_of_order_keys", "sink_duplicates")
+        }
+        user_topics = [topic for topic in self.simulation.topics if topic not in INTERNAL]
+        return {
+            **self._cluster_counts(user_topics),
+            **totals,
+            "by_group": {
+                name: {**self._cluster_counts(self._topics(self._groups[name])), **counts}
+                for name, counts in by_group.items()
+            },
+        }
+
+
+def differences(seen: object, true: object, path: str = "") -> list[str]:
+    """Where two documents differ, in words."""
+    if isinstance(seen, dict) and isinstance(true, dict):
+        found = []
+        for key in dict.fromkeys([*seen, *true]):
+            inner = f"{path}.{key}" if path else str(key)
+            if key not in seen or key not in true:
+                found.append(f"{inner}: view {seen.get(key, 'has none')!r}, truth {true.get(key, 'has none')!r}")
+            else:
+                found += differences(seen[key], true[key], inner)
+        return found
+    return [] if seen == true else [f"{path}: view {seen!r}, truth {true!r}"]

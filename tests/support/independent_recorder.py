@@ -1,0 +1,545 @@
+"""What a flight's ground truth needs and no object of the cluster remembers: who did what, by record identity.
+
+A Witness stands beside the product: while `watching()`, it wraps the doors through which records, answers and
+leaderships pass, and takes notes of its own. It sees no event, no view and no fold. A record's identity is (producer,
+partition, serial), whatever its offset.
+"""
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import pytest
+
+from cluster.broker.coordinator_runtime import Hosted
+from cluster.broker.group_coordinator_service import GroupCoordination
+from cluster.broker.replica import Replica
+from cluster.broker.request_handlers import Requests
+from cluster.clients.consumer.application import Application
+from cluster.clients.consumer.consumer import Consumer
+from cluster.clients.consumer.consumer_coordinator import GroupMembership
+from cluster.clients.consumer.fetcher import Fetcher
+from cluster.clients.consumer.member import Member
+from cluster.clients.consumer.position_validation import Validation
+from cluster.clients.consumer.rejoin import Joining
+from cluster.clients.producer.accumulator import Accumulator, ProducerBatch
+from cluster.clients.producer.producer import Producer
+from cluster.controller.controller import Controller
+from cluster.coordinators.decision import Draft
+from cluster.coordinators.group import coordinator as group_coordinator
+from cluster.coordinators.group import join as group_join
+from cluster.coordinators.group import join_barrier as group_rebalance
+from cluster.coordinators.group import offset_retention as group_retention
+from cluster.coordinators.group import sync as group_sync
+from cluster.coordinators.group.context import GroupContext
+from cluster.coordinators.group.coordinator import GroupCoordinator
+from cluster.coordinators.group.group import ClassicGroup
+from cluster.coordinators.group.rebalance_causes import Trigger
+from cluster.network import Call, Connection
+from cluster.protocol.errors import ErrorCode
+from cluster.protocol.messages import HeartbeatRequest, JoinGroupRequest, PartitionMetadata, ProduceRequest
+from cluster.protocol.record_batch import RecordBatch
+from cluster.storage.partition_log import PartitionLog
+from tests.support.group_recorder import CoordinatorNotes, Ownership
+from tests.support.passed_over_records import Passages, divergence
+
+BatchKey = tuple[str, str, int]  # producer, partition, first serial
+
+
+Identity = tuple[str, str, int]  # producer, partition, serial
+Born = dict[tuple[str, str], list[int]]  # producer, partition → by serial, the number of the send() among all of them
+
+
+def identity_of(batch: RecordBatch, offset: int) -> Identity:
+    """Whose record stands at this offset: its writer's, or that of the input for which it was written."""
+    place = offset - batch.base_offset
+    for producer, partition, first_serial, count in batch.origins:
+        if place < count:
+            return producer, partition, first_serial + place
+        place -= count
+    return batch.producer, batch.partition, batch.first_serial + place
+
+
+class Completions:
+    """What one group's applications have finished, record by record, and the order of its keys."""
+
+    def __init__(self) -> None:
+        self.finished: set[Identity] = set()
+        self._entries: set[tuple[str, int, int, int]] = set()  # partition, offset, leader epoch, instant of the append
+        self.duplicated = self.stored_again = 0
+        self.written: defaultdict[str, set[Identity]] = defaultdict(set)  # by partition: as their own writer's records
+        self.copies: set[Identity] = set()  # writers' records whose input was finished before as another one
+        self.broken_keys: set[tuple[str, int]] = set()
+        self._last: dict[tuple[str, str, str, int], int] = {}
+
+    def add(self, batch: RecordBatch, offset: int, born: "Born", *, stored: bool) -> None:
+        """An application finished the record at this offset (once more), and wrote it to its store if it has one."""
+        self._entries.add((batch.partition, offset, batch.leader_epoch, batch.append_us))
+        identity = identity_of(batch, offset)
+        writers = batch.producer, batch.partition, batch.first_serial + offset - batch.base_offset
+        known = writers in self.written[batch.partition]
+        self.written[batch.partition].add(writers)
+        if identity in self.finished:
+            self.duplicated += 1
+            self.stored_again += stored
+            if not known:
+                self.copies.add(writers)
+            return
+        self.finished.add(identity)
+        if batch.keys and batch.keys[offset - batch.base_offset] >= 0:
+            producer, source, serial = identity
+            key, topic = batch.keys[offset - batch.base_offset], batch.partition.rpartition("-")[0]
+            who, number = (producer, source.rpartition("-")[0], topic, key), born[producer, source][serial]
+            if self._last.get(who, -1) > number:
+                self.broken_keys.add((topic, key))
+            self._last[who] = max(number, self._last.get(who, -1))
+
+    def has(self, batch: RecordBatch, offset: int) -> bool:
+        """Whether this entry of the log was finished."""
+        return (batch.partition, offset, batch.leader_epoch, batch.append_us) in self._entries
+
+
+class Counters:
+    """What one producer's wire has carried."""
+
+    def __init__(self) -> None:
+        self.sent = self.acked = self.failed = self.retries = self.requests = self.batches = 0
+
+
+class Progress(NamedTuple):
+    """One group's reading of one partition."""
+
+    start: int
+    highest: int
+    log_end: int  # when it began, if the log was not cut below since
+
+
+class Leaders(dict[str, Replica]):
+    """The last replica of each partition that took over; of a partition that is new, the one that will."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first: Callable[[str], Replica] | None = None
+
+    def __missing__(self, name: str) -> Replica:
+        assert self.first is not None
+        return self.first(name)
+
+
+class Witness:
+    """The notes of one flight."""
+
+    def __init__(self) -> None:
+        self.completions: defaultdict[str, Completions] = defaultdict(Completions)
+        self.processed: defaultdict[str, int] = defaultdict(int)
+        self.counters: defaultdict[str, Counters] = defaultdict(Counters)
+        self.produced: defaultdict[str, int] = defaultdict(int)  # by partition
+        self.acked: defaultdict[str, int] = defaultdict(int)
+        self.acked_batches: defaultdict[str, dict[BatchKey, int]] = defaultdict(dict)
+        self.acked_at: dict[BatchKey, int] = {}  # the offset that the answer named: other copies are nobody's promise
+        self.judged: set[BatchKey] = set()  # appended once, or refused for good
+        self._deleted: defaultdict[int, list[RecordBatch]] = defaultdict(list)  # by log: what was in segments that went
+        self.archive: defaultdict[str, list[RecordBatch]] = defaultdict(list)  # by partition: what is below its start
+        self._archived: defaultdict[str, int] = defaultdict(int)  # up to this offset
+        self.sent_batches: dict[BatchKey, RecordBatch] = {}
+        self._on_the_wire: set[BatchKey] = set()
+        self._in_pieces: set[tuple[str, str, int, int]] = set()  # batches that were split and are given back next
+        self._pieces: set[BatchKey] = set()  # of a batch that was too large: its records have left already
+        self._too_late: set[BatchKey] = set()  # given up: whatever is answered does not count
+        self._accumulators: dict[int, tuple[str, Accumulator]] = {}
+        self._born: Born = defaultdict(list)
+        self._sends = 0
+        self.leaders = Leaders()  # the last that took over
+        self._epochs: dict[str, int] = {}
+        self.elected: dict[str, int] = {}  # the newest leader epoch
+        self.launched: set[str] = set()
+        self.subscribed: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        self.given_up: defaultdict[str, int] = defaultdict(int)
+        self.heartbeat_us: dict[str, int] = {}
+        self.progress: dict[tuple[str, str], Progress] = {}
+        self.ownership: defaultdict[str, Ownership] = defaultdict(Ownership)
+        self.coordinators = CoordinatorNotes(self)
+        self.passages = Passages(self)
+        self.fenced: Counter[str] = Counter()  # requests that were refused for their epoch
+
+    # --- producers ----------------------------------------------------------------------------------------------------
+
+    def _request_leaves(self, name: str, request: ProduceRequest) -> None:
+        counters = self.counters[name]
+        counters.requests += 1
+        for batch in request.batches:
+            key = (batch.producer, batch.partition, batch.first_serial)
+            if key in self._on_the_wire or key in self._pieces:
+                counters.retries += 1
+                if key in self._pieces:
+                    self._pieces.remove(key)
+                    self._on_the_wire.add(key)
+                    self.sent_batches[key] = batch
+                continue
+            self._on_the_wire.add(key)
+            self.sent_batches[key] = batch
+            counters.batches += 1
+            counters.sent += batch.count
+            self.produced[batch.partition] += batch.count
+
+    def _response_arrives(self, call: Call) -> None:
+        request: ProduceRequest = call.request
+        for batch, result in zip(request.batches, call.response.results, strict=True):
+            key = (batch.producer, batch.partition, batch.first_serial)
+            if result.error is ErrorCode.NONE and key not in self._too_late:
+                self.counters[call.client].acked += batch.count
+                self.acked[batch.partition] += batch.count
+                self.acked_batches[batch.partition][key] = batch.count
+                if result.base_offset >= 0:
+                    self.acked_at[key] = result.base_offset
+
+    def knows_accumulator(self, producer: str, accumulator: Accumulator) -> None:
+        """Whose memory is given back when this accumulator releases a batch."""
+        self._accumulators[id(accumulator)] = producer, accumulator
+
+    def _sent(self, accumulator: Accumulator, batch: ProducerBatch, count: int) -> None:
+        if batch.keys:
+            assert count == 1, "a keyed record is sent alone"
+            self._sends += 1
+            producer, _ = self._accumulators[id(accumulator)]
+            self._born[producer, batch.partition].append(self._sends)
+
+    def _memory_given_back(self, accumulator: Accumulator, batch: ProducerBatch) -> None:
+        producer, _ = self._accumulators[id(accumulator)]
+        key = (producer, batch.partition, batch.first_serial)
+        if key in self.acked_batches[batch.partition]:
+            return
+        if (*key, batch.count) in self._in_pieces:
+            self._in_pieces.remove((*key, batch.count))
+            return
+        self._too_late.add(key)
+        self.counters[producer].failed += batch.count
+        if key not in self._on_the_wire and key not in self._pieces:
+            self.produced[batch.partition] += batch.count
+
+    def _split(self, pieces: list[ProducerBatch], accumulator: Accumulator, big: ProducerBatch) -> None:
+        """A batch is over without an end of its own: its pieces go on."""
+        producer, _ = self._accumulators[id(accumulator)]
+        self._in_pieces.add((producer, big.partition, big.first_serial, big.count))
+        self._pieces |= {(producer, piece.partition, piece.first_serial) for piece in pieces}
+
+    # --- brokers ------------------------------------------------------------------------------------------------------
+
+    def decided(self, batches: Iterable[RecordBatch]) -> None:
+        """A broker appended these, or nobody ever will."""
+        self.judged |= {(batch.producer, batch.partition, batch.first_serial) for batch in batches}
+
+    def _took_over(self, replica: Replica) -> None:
+        epoch = replica.metadata.leader_epoch
+        if epoch >= self._epochs.get(replica.partition, -1):
+            self._epochs[replica.partition] = epoch
+            before = self.leaders.get(replica.partition)
+            if before is not None and before is not replica:
+                self._parts(before.log, divergence(before.log, replica.log))
+            self.leaders[replica.partition] = replica
+            self._starts_at(replica.log, replica.log.log_start)
+
+    def _starts_at(self, log: PartitionLog, offset: int) -> None:
+        """The log of a partition's last leader begins here: what it had below is kept, since other logs never had it.
+
+        A follower that comes back behind the start drops everything, also what no other log had at these offsets.
+        """
+        name = log.partition
+        if offset <= self._archived[name] or self.leaders[name].log is not log:
+            return
+        self.passages.goes(log, self._archived[name], offset)
+        archive = self.archive[name]
+        for batch in (*self._deleted[id(log)], *log.batches):
+            known = archive[-1].next_offset if archive else 0
+            if known <= batch.base_offset < offset and batch.next_offset > self._archived[name]:
+                archive.append(batch)
+        self._archived[name] = offset
+
+    def _parts(self, log: PartitionLog, offset: int) -> None:
+        """The log that counts ends here: what it had beyond is truncated, or not in the new leader's log."""
+        self.passages.goes(log, offset, log.log_end)
+        for (group, name), progress in self.progress.items():
+            if name == log.partition:
+                began = progress.start <= log.log_end
+                start, end = min(progress.start, offset) if began else progress.start, min(progress.log_end, offset)
+                self.progress[group, name] = Progress(start, progress.highest, end)
+
+    def before(self, log: PartitionLog) -> list[RecordBatch]:
+        """What the partition had before the first batch of its leader's log."""
+        begin = log.batches[0].base_offset if log.batches else log.log_end
+        archive = self.archive.get(log.partition, [])
+        return archive[: bisect_left(archive, begin, key=lambda batch: batch.base_offset)]
+
+    def _heartbeat_answered(self, member: str, now_us: int) -> None:
+        self.heartbeat_us[member] = now_us
+
+    # --- consumers ----------------------------------------------------------------------------------------------------
+
+    def _finished(self, consumer: Consumer, slices: list[Any], records: int) -> None:
+        completions = self.completions[consumer.group]
+        for batch, first, end in slices:
+            for offset in range(first, min(end, first + records)):
+                completions.add(batch, offset, self._born, stored=consumer.spec.application.sink is not None)
+                self.processed[consumer.name] += 1
+            records -= min(end, first + records) - first
+            if records <= 0:
+                return
+
+    def _subscribes(self, consumer: Consumer, topics: tuple[str, ...]) -> None:
+        self.subscribed[consumer.group] |= dict.fromkeys(topics)
+
+    def _positioned(self, consumer: Consumer, positions: dict[str, int]) -> None:
+        for name, offset in positions.items():
+            known = self.progress.get((consumer.group, name))
+            log_end = self.leaders[name].log.log_end
+            if known is None or known.start > log_end:
+                known = self.progress[consumer.group, name] = Progress(offset, offset, log_end)
+                self.passages.begins(consumer.group, name, offset)
+            self.coordinators.positioned(consumer.group, name, max(0, known.highest - offset))
+
+    def _moved_on(self, consumer: Consumer, partition: str, position: int) -> None:
+        known = self.progress[consumer.group, partition]
+        self.progress[consumer.group, partition] = known._replace(highest=max(known.highest, position))
+
+    def _read(self, consumer: Consumer, slices: list[Any]) -> None:
+        for batch, _, _ in slices:
+            known = self.progress[consumer.group, batch.partition]
+            position = consumer.fetcher.positions[batch.partition]
+            self.progress[consumer.group, batch.partition] = known._replace(highest=max(known.highest, position))
+
+
+def _wrapped(
+    patch: pytest.MonkeyPatch,
+    owner: object,
+    name: str,
+    *,
+    before: Callable[..., object] | None = None,
+    after: Callable[..., object] | None = None,
+) -> None:
+    original = getattr(owner, name)
+
+    def wrapper(*args: object, **kwargs: object) -> object:
+        if before is not None:
+            before(*args, **kwargs)
+        result = original(*args, **kwargs)
+        if after is not None:
+            after(result, *args, **kwargs)
+        return result
+
+    patch.setattr(owner, name, wrapper)
+
+
+@contextmanager
+def watching() -> Iterator[Witness]:
+    """Take notes of whatever flies inside."""
+    witness = Witness()
+    with pytest.MonkeyPatch.context() as patch:
+        _watch_producers(patch, witness)
+        _watch_fences(patch, witness)
+        _watch_clients(patch, witness)
+        _watch_positions(patch, witness)
+        _watch_ownership(patch, witness)
+        _watch_joins(patch, witness)
+        _watch_brokers(patch, witness)
+        _watch_logs(patch, witness)
+        _watch_rebalances(patch, witness.coordinators)
+        yield witness
+
+
+def _watch_producers(patch: pytest.MonkeyPatch, witness: Witness) -> None:
+    def made(_: None, producer: Producer, *__: object) -> None:
+        witness.knows_accumulator(producer.name, producer.accumulator)
+
+    _wrapped(patch, Producer, "__init__", after=made)
+    _wrapped(patch, Accumulator, "add", before=witness._sent)
+    _wrapped(patch, Accumulator, "split", after=witness._split)
+    _wrapped(patch, Accumulator, "release", before=witness._memory_given_back)
+
+    def gave_up(producer: Producer, *_: object) -> None:
+        witness.counters[producer.name].failed += 1
+
+    _wrapped(patch, Producer, "send_refused", before=gave_up)
+
+
+def _watch_fences(patch: pytest.MonkeyPatch, witness: Witness) -> None:
+    def replies(call: Call, response: Any) -> None:  # noqa: ANN401 - any response
+        transactional_id = getattr(call.request, "transactional_id", None)
+        if transactional_id is None or getattr(call.request, "from_broker", False):
+            return
+        if isinstance(call.request, ProduceRequest):
+            refused = [one.error for one in response.results if one.error is ErrorCode.INVALID_PRODUCER_EPOCH]
+            witness.fenced[transactional_id] += len(refused)
+        else:
+            errors = (getattr(response, "errors", None) or {0: response.error}).values()
+            old_epoch = ErrorCode.PRODUCER_FENCED in errors or ErrorCode.INVALID_PRODUCER_EPOCH in errors
+            witness.fenced[transactional_id] += old_epoch
+
+    _wrapped(patch, Call, "reply", before=replies)
+
+
+def _watch_clients(patch: pytest.MonkeyPatch, witness: Witness) -> None:
+    def leaves(connection: Connection, request: object, *_: object, **__: object) -> None:
+        if isinstance(request, ProduceRequest):
+            witness._request_leaves(connection.owner.name, request)
+
+    def arrives(connection: Connection, call: Call) -> None:
+        if connection.owner.running and not call.done and isinstance(call.request, ProduceRequest):
+            witness._response_arrives(call)
+
+    def launches(consumer: Consumer, *_: object) -> None:
+        witness.launched.add(consumer.name)
+
+    def gives_up(membership: GroupMembership, *_: object) -> None:
+        consumer = membership._consumer
+        if not membership._dead:  # told twice, it gives up once
+            witness.given_up[consumer.name] += 1
+            witness.ownership[consumer.group].changed(consumer.name, consumer.owned, (), consumer.timeline.now_us)
+
+    def collected(slices: list[Any], fetcher: Fetcher, _: int) -> None:
+        assert isinstance(fetcher._reader, Consumer)
+        witness._read(fetcher._reader, slices)
+
+    def finished(_: Application, consumer: Consumer, slices: list[Any], records: int) -> None:
+        witness._finished(consumer, slices, records)
+
+    _wrapped(patch, Connection, "send", before=leaves)
+    _wrapped(patch, Connection, "arrive", before=arrives)
+
+    _wrapped(patch, Consumer, "launch", before=launches)
+    _wrapped(patch, Consumer, "subscribe", before=witness._subscribes)
+    _wrapped(patch, GroupMembership, "_give_up", before=gives_up)
+    _wrapped(patch, Fetcher, "collect", after=collected)
+    _wrapped(patch, Consumer, "moved_on", before=witness._moved_on)
+    _wrapped(patch, Application, "_finished", before=finished)
+
+
+def _watch_positions(patch: pytest.MonkeyPatch, witness: Witness) -> None:
+    def positions(validation: Validation, found: dict[str, int], _: object) -> None:
+        assert isinstance(validation._consumer, Consumer)
+        witness._positioned(validation._consumer, found)
+
+    def truncated(validation: Validation, name: str, _: object, __: int, end: int) -> None:
+        consumer = validation._consumer
+        assert isinstance(consumer, Consumer)
+        if end >= 0 and consumer.config["auto.offset.reset"] != "none":
+            known = witness.progress[consumer.group, name]
+            witness.progress[consumer.group, name] = known._replace(highest=end)
+            witness._positioned(consumer, {name: end})
+
+    _wrapped(patch, Validation, "begin", before=positions)
+    _wrapped(patch, Validation, "_truncated", before=truncated)
+
+
+def _watch_ownership(patch: pytest.MonkeyPatch, witness: Witness) -> None:
+    def owned(consumer: Member) -> tuple[str, ...]:
+        partitions: tuple[str, ...] = consumer.__dict__["owned"]
+        return partitions
+
+    def own(consumer: Member, partitions: tuple[str, ...]) -> None:
+        membership = getattr(consumer, "membership", None)
+        before = consumer.__dict__.get("owned", ())
+        if membership is not None and membership._dead:  # fenced: it has them until close(), and reads none
+            before = ()
+        consumer.__dict__["owned"] = partitions
+        witness.ownership[consumer.group].changed(consumer.name, before, partitions, consumer.timeline.now_us)
+
+    patch.setattr(Member, "owned", property(owned, own), raising=False)
+
+
+def _watch_joins(patch: pytest.MonkeyPatch, witness: Witness) -> None:
+    owned_before: dict[str, tuple[str, ...]] = {}
+
+    def share_comes(joining: Joining, _: tuple[str, ...]) -> None:
+        owned_before[joining._consumer.name] = joining._consumer.owned
+
+    def share_taken(_: None, joining: Joining, assigned: tuple[str, ...]) -> None:
+        consumer = joining._consumer
+        if consumer.owned == assigned:  # else its topics are not what it wants any more
+            added = [name for name in assigned if name not in owned_before[consumer.name]]
+            notes, now_us = witness.coordinators, consumer.timeline.now_us
+            notes.share_taken(consumer.group, consumer.name, consumer.generation, added, now_us)
+
+    _wrapped(patch, Joining, "_complete", before=share_comes, after=share_taken)
+
+
+def _watch_brokers(patch: pytest.MonkeyPatch, witness: Witness) -> None:
+    notes = witness.coordinators
+
+    def led(_: None, replica: Replica, __: object) -> None:
+        witness._took_over(replica)
+
+    def loaded(_: None, __: GroupCoordination, hosted: Hosted[GroupCoordinator]) -> None:
+        if not hosted.coordinator.loading and hosted.epoch >= witness.elected.get(hosted.replica.partition, 0):
+            notes.loaded(hosted.replica.partition, hosted.coordinator)
+
+    def elects(_: Controller, partition: str, metadata: PartitionMetadata, __: str) -> None:
+        notes.deposed(partition)
+        witness.elected[partition] = metadata.leader_epoch
+
+    def handles(coordination: GroupCoordination, call: Call) -> None:
+        request = call.request
+        if isinstance(request, HeartbeatRequest):
+            partition = coordination.partition_of(request.group)
+            hosted = coordination.hosted.get(partition)
+            if hosted is not None and hosted.epoch == witness.elected.get(partition):
+                witness._heartbeat_answered(call.client, call.connection.timeline.now_us)
+
+    _wrapped(patch, Replica, "_lead", after=led)
+    _wrapped(patch, GroupCoordination, "_load", after=loaded)
+    _wrapped(patch, Controller, "_elected", before=elects)
+    _wrapped(patch, GroupCoordination, "handle", before=handles)
+
+
+def _watch_logs(patch: pytest.MonkeyPatch, witness: Witness) -> None:
+    def refused(_: Requests, batches: list[RecordBatch]) -> None:
+        witness.decided(batches)
+
+    def appended(placed: RecordBatch, replica: Replica, *_: object) -> None:
+        witness.decided([placed])
+        if placed.marker and witness.leaders.get(replica.partition) is replica:
+            witness.passages.marked(replica.log, placed)
+
+    def truncates(log: PartitionLog, offset: int, *_: object) -> None:
+        replica = witness.leaders.get(log.partition)
+        if replica is not None and replica.log is log:
+            witness._parts(log, offset)
+
+    def drops(log: PartitionLog, offset: int) -> None:
+        deleted = witness._deleted[id(log)]
+        deleted += [batch for batch in log.batches if batch.next_offset <= offset]
+
+    _wrapped(patch, PartitionLog, "drop_before", before=drops)
+    _wrapped(patch, PartitionLog, "truncate_to", before=truncates)
+    _wrapped(patch, PartitionLog, "advance_start", before=witness._starts_at)
+    _wrapped(patch, Replica, "append", after=appended)
+    _wrapped(patch, Requests, "never_appended", before=refused)
+
+
+def _watch_rebalances(patch: pytest.MonkeyPatch, notes: CoordinatorNotes) -> None:
+    def closes(_: object, group: ClassicGroup, __: object, waited_for: str = "") -> None:
+        notes.closing(group, waited_for)
+
+    def closed(_: None, __: object, group: ClassicGroup, draft: Draft, ___: str = "") -> None:
+        notes.closed(group, draft.now_us)
+
+    def prepares(_: object, group: ClassicGroup, trigger: Trigger, draft: Draft, *__: object) -> None:
+        notes.begins(group, trigger.cause, trigger.member, draft.now_us)
+
+    def stable(_: None, __: object, group: ClassicGroup, ___: object, draft: Draft) -> None:
+        notes.over(group, draft.now_us)
+
+    def forgets(context: GroupContext, group_id: str) -> None:
+        if group_id in context.groups:
+            notes.deleted(context.groups[group_id])
+
+    def replaced(_: None, __: object, group: ClassicGroup, ___: str, request: JoinGroupRequest, *____: object) -> None:
+        notes.replaced(group, request.client_id)
+
+    _wrapped(patch, group_join, "replace_static_member", after=replaced)
+    _wrapped(patch, group_retention, "forget", before=forgets)
+    _wrapped(patch, group_rebalance, "close_barrier", before=closes, after=closed)
+    _wrapped(patch, group_sync, "_distribute", after=stable)
+    for module in (group_rebalance, group_sync, group_coordinator):
+        _wrapped(patch, module, "prepare_rebalance", before=prepares)

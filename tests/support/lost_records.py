@@ -1,0 +1,63 @@
+"""Acknowledged records that no replica's log holds (any more), found by walking the logs."""
+
+from cluster.broker.replica import Replica
+from cluster.protocol.record_batch import RecordBatch
+from tests.support.independent_recorder import BatchKey
+
+
+class LogIndex:
+    """The batches of one replica's log by identity, kept up to date as long as the log only grows."""
+
+    def __init__(self, replica: Replica) -> None:
+        self._replica = replica
+        self._seen: list[RecordBatch] = []
+        self.keys: set[BatchKey] = set()
+        self._deleted: set[BatchKey] = set()
+
+    def refresh(self) -> bool:
+        """Look at the log again; true when something was cut off it."""
+        batches = self._replica.log.batches
+        seen = self._seen
+        begin = batches[0].base_offset if batches else self._replica.log.log_start
+        while seen and seen[0].next_offset <= begin:  # deleted on purpose: as good as held
+            batch = seen.pop(0)
+            self._deleted.add((batch.producer, batch.partition, batch.first_serial))
+        cut = len(seen) > len(batches) or (bool(seen) and seen[-1] is not batches[len(seen) - 1])
+        if cut:
+            seen = self._seen = []
+            self.keys = set(self._deleted)
+        for batch in batches[len(seen) :]:
+            seen.append(batch)
+            self.keys.add((batch.producer, batch.partition, batch.first_serial))
+        return cut
+
+    def has(self, key: BatchKey, records: int) -> bool:
+        """Whether the log holds a batch, or deleted it on purpose, be it between two looks."""
+        if key in self.keys:
+            return True
+        producer, _, first = key
+        deleted = self._replica.log.deleted.get(producer)
+        return deleted is not None and deleted.covered(first, first + records) == records
+
+
+class Vanished:
+    """Acknowledged batches of one partition that no replica's log holds."""
+
+    def __init__(self, replicas: list[Replica]) -> None:
+        self._indexes = [LogIndex(replica) for replica in replicas]
+        self._checked: set[BatchKey] = set()
+
+    def gone(self, acknowledged: dict[BatchKey, int], judged: set[BatchKey]) -> dict[BatchKey, int]:
+        """The batches that are gone; those whose fate no broker has judged yet are on their way (acks=0)."""
+        cut = [index.refresh() for index in self._indexes]
+        if any(cut):
+            self._checked.clear()
+        gone = {}
+        for key, records in acknowledged.items():
+            if key in self._checked:
+                continue
+            if any(index.has(key, records) for index in self._indexes):
+                self._checked.add(key)
+            elif key in judged:
+                gone[key] = records
+        return gone
