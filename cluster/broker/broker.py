@@ -44,7 +44,7 @@ class Broker:
         self.alive = self.running = self.frozen = False
         self.life = 0
         self.stopped_us = self.died_us = 0
-        self.when_gone: Callable[[], object] | None = None
+        self.on_stopped: Callable[[], object] | None = None
         self.epoch = -1
         self.replicas: dict[str, Replica] = {}
         self.metadata = MetadataCache()
@@ -179,9 +179,9 @@ class Broker:
         self.network.process_died(self.name)
         self.sockets.reset(connections, host_is_up=how != "crash")
         self.control.elect()
-        when_gone, self.when_gone = self.when_gone, None
-        if when_gone is not None and how == "stop":  # one that was killed meanwhile stays down
-            when_gone()
+        on_stopped, self.on_stopped = self.on_stopped, None
+        if on_stopped is not None and how == "stop":  # one that was killed meanwhile stays down
+            on_stopped()
 
     def stop(self, _: None = None) -> None:
         """SIGTERM: a controlled shutdown. It asks the controller with every heartbeat, and stops when it says so.

@@ -121,7 +121,7 @@ class ControlPlane:
         return 2 * reached > len(running)
 
     def _look_if_injured(self) -> None:
-        if self.network.injured:
+        if self.network.has_faults:
             self._look_for_majority()
 
     def _look_for_majority(self) -> None:

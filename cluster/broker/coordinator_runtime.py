@@ -13,7 +13,7 @@ from cluster.broker.metadata_cache import MetadataCache
 from cluster.broker.purgatory import Timeouts
 from cluster.broker.replica import Host, Replica
 from cluster.coordinators.decision import Decision, Markers, Record
-from cluster.network import Call
+from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.names import coordinator_partition
@@ -152,7 +152,7 @@ class Coordination(ABC, Generic[Kind]):
         error = ErrorCode.NONE if leader >= 0 else ErrorCode.COORDINATOR_NOT_AVAILABLE
         return m.FindCoordinatorResponse(error, leader)
 
-    def for_key(self, key: str, call: Call, refused: m.Response) -> None:
+    def for_key(self, key: str, call: InFlightRequest, refused: m.Response) -> None:
         """A request for the coordinator of this key, which is here, or refused."""
         hosted = self.hosted.get(self.partition_of(key))
         if hosted is None:
@@ -166,7 +166,7 @@ class Coordination(ABC, Generic[Kind]):
         """Append, replay, reply, tell; then wait for the records to be committed."""
         placed = self._append(hosted, decision.records) if decision.records else ErrorCode.NONE
         for call, response in decision.replies:
-            cast(Call, call).reply(response)
+            cast(InFlightRequest, call).reply(response)
         if decision.events and not self._deposed(hosted):
             self._tell(decision)
         if decision.markers:

@@ -13,7 +13,7 @@ from cluster.coordinators.group.coordinator import GroupCoordinator, refusal
 from cluster.coordinators.group.offset_commit import Producer
 from cluster.coordinators.records import CommittedOffset, GroupRecord
 from cluster.events import GroupDeleted
-from cluster.network import Call
+from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
@@ -39,7 +39,7 @@ class GroupCoordination(Coordination[GroupCoordinator]):
         self._config, self._new_uuid = config, new_uuid
         self._held = broker.control.groups_held
 
-    def handlers(self) -> dict[type[m.Request], Callable[[Call], None]]:
+    def handlers(self) -> dict[type[m.Request], Callable[[InFlightRequest], None]]:
         """Which requests are for a group coordinator."""
         of_a_group: tuple[type[m.Request], ...] = (
             m.OffsetCommitRequest,
@@ -52,12 +52,12 @@ class GroupCoordination(Coordination[GroupCoordinator]):
         )
         return dict.fromkeys(of_a_group, self.handle)
 
-    def handle(self, call: Call) -> None:
+    def handle(self, call: InFlightRequest) -> None:
         """A group's request: for its coordinator here, or NOT_COORDINATOR."""
         request = call.request
         self.for_key(request.group, call, refusal(request, ErrorCode.NOT_COORDINATOR))
 
-    def commit_in_transaction(self, call: Call) -> None:
+    def commit_in_transaction(self, call: InFlightRequest) -> None:
         """TxnOffsetCommit (API 28): offsets that count when the transaction commits."""
         request: t.TxnOffsetCommitRequest = call.request
         hosted = self.hosted.get(self.partition_of(request.group))

@@ -9,7 +9,7 @@ from cluster.broker.inter_broker import PeerHost, Peers
 from cluster.broker.replica import Replica
 from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC, TransactionCoordination
 from cluster.broker.transactional_requests import TransactionalRequests, TransactionServer
-from cluster.network import Call
+from cluster.network import InFlightRequest
 from cluster.protocol.messages import Request
 from cluster.protocol.names import topic_of
 
@@ -33,7 +33,7 @@ class HostedCoordinators:
         self.transactions = TransactionCoordination(host, config, new_producer_id, self._peers)
         self.requests = TransactionalRequests(host, self._peers, config)
 
-    def handlers(self) -> dict[type[Request], Callable[[Call], None]]:
+    def handlers(self) -> dict[type[Request], Callable[[InFlightRequest], None]]:
         """Which requests they serve."""
         return {**self.groups.handlers(), **self.transactions.handlers(), **self.requests.handlers()}
 

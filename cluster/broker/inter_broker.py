@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from cluster.broker.controller_channel import ControlPlane
 from cluster.config import resolve
-from cluster.network import NEVER_FROZEN, Call, Connection, ConnectionAttempts, Network
+from cluster.network import NEVER_FROZEN, Connection, ConnectionAttempts, InFlightRequest, Network
 from cluster.protocol.messages import Request
 from cluster.random_streams import random_stream
 from cluster.virtual_time import Timeline, Timer
@@ -55,7 +55,7 @@ class Peers:
         """Keep this until the process goes on."""
         self._host.later(action, argument)
 
-    def ask(self, broker: int, request: Request, on_response: Callable[[Any], object]) -> Call:
+    def ask(self, broker: int, request: Request, on_response: Callable[[Any], object]) -> InFlightRequest:
         """Send a request to a broker; `on_response` gets the response, or None when the connection breaks."""
         return self._connection(broker).send(request, on_response)
 

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Protocol
 
-from cluster.network import Call
+from cluster.network import InFlightRequest
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import ProduceResponse, ProduceResult
 from cluster.virtual_time import Timeline, Timer
@@ -21,7 +21,7 @@ class DelayedProduce:
 
     __slots__ = ("_waiting", "call", "left", "over", "results")
 
-    def __init__(self, call: Call, results: list[ProduceResult]) -> None:
+    def __init__(self, call: InFlightRequest, results: list[ProduceResult]) -> None:
         self.call, self.results = call, results
         self._waiting: dict[int, None] = {}
         self.left, self.over = 0, False

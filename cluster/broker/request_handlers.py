@@ -15,7 +15,7 @@ from cluster.broker.socket_server import SocketServer
 from cluster.broker.transactional_requests import TransactionalRequests, TransactionServer
 from cluster.controller.controller import PRODUCER_IDS_IN_BLOCK
 from cluster.events import ProducerEpochRefused, RecordsLost
-from cluster.network import Call
+from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import RecordBatch
@@ -45,7 +45,7 @@ class Requests:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._producer_ids = range(0)
-        self.handlers: dict[type[m.Request], Callable[[Call], None]] = {
+        self.handlers: dict[type[m.Request], Callable[[InFlightRequest], None]] = {
             m.ProduceRequest: self.produce,
             m.FetchRequest: self.fetch,
             m.ListOffsetsRequest: self.list_offsets,
@@ -55,7 +55,7 @@ class Requests:
             m.FindCoordinatorRequest: self.find_coordinator,
         }
 
-    def produce(self, call: Call) -> None:
+    def produce(self, call: InFlightRequest) -> None:
         """Produce (API 0): append each batch; with acks=all the answer waits for the high watermark, acks=0 has none.
 
         One after the other for each connection: that is what makes five remembered batches enough for five requests in
@@ -149,7 +149,7 @@ class Requests:
                 )
             )
 
-    def _unanswered(self, call: Call, results: list[m.ProduceResult]) -> None:
+    def _unanswered(self, call: InFlightRequest, results: list[m.ProduceResult]) -> None:
         """Nobody waits for an answer to acks=0: the producer learns of an error by losing its connection."""
         request: m.ProduceRequest = call.request
         refused = [
@@ -161,7 +161,7 @@ class Requests:
         else:
             call.connection.served(answered=False)
 
-    def never_received(self, call: Call) -> None:
+    def never_received(self, call: InFlightRequest) -> None:
         """A request reaches no process. With acks=0 it is nobody's now: its producer counts it as acknowledged."""
         request = call.request
         if isinstance(request, m.ProduceRequest) and request.acks == 0:
@@ -182,7 +182,7 @@ class Requests:
                 )
             )
 
-    def fetch(self, call: Call) -> None:
+    def fetch(self, call: InFlightRequest) -> None:
         """Fetch (API 1): answer with whatever is readable, or park at every wanted partition until something is."""
         request: m.FetchRequest = call.request
         replicas = self._server.replicas
@@ -216,14 +216,14 @@ class Requests:
             replicas[name].fetches[request.client] = call
         call.park()
 
-    def expire(self, call: Call) -> None:
+    def expire(self, call: InFlightRequest) -> None:
         """Answer a parked Fetch when its `fetch.max.wait.ms` is over, if nothing comes for it before."""
         server = self._server
         now_us = server.timeline.now_us
         server.after(max(0, _idle_until_us(call, now_us) - now_us), self._expired, call)
 
     @staticmethod
-    def _expired(call: Call) -> None:
+    def _expired(call: InFlightRequest) -> None:
         if call.response is None:
             call.reply(m.FetchResponse([]))
 
@@ -231,7 +231,7 @@ class Requests:
         """Something became readable (those that were answered elsewhere, or that nobody waits for, are stale)."""
         fetches, replica.fetches = replica.fetches, {}
         for call in fetches.values():
-            if call.response is None and not call.done:
+            if call.response is None and not call.completed:
                 self.fetch(call)
 
     @staticmethod
@@ -243,7 +243,7 @@ class Requests:
                 refused = m.FetchedPartition(replica.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
                 call.reply(m.FetchResponse([refused]))
 
-    def list_offsets(self, call: Call) -> None:
+    def list_offsets(self, call: InFlightRequest) -> None:
         """ListOffsets (API 2): the log's start, the end for such readers, or the first record from an instant on."""
         request: m.ListOffsetsRequest = call.request
         offsets: dict[str, tuple[ErrorCode, int]] = {}
@@ -273,7 +273,7 @@ class Requests:
             return ErrorCode.NONE, replica.log.log_start
         return (ErrorCode.OFFSET_NOT_AVAILABLE, -1) if lags else (ErrorCode.NONE, end)
 
-    def offset_for_leader_epoch(self, call: Call) -> None:
+    def offset_for_leader_epoch(self, call: InFlightRequest) -> None:
         """OffsetForLeaderEpoch (API 23) of a consumer: where the log of this leader parts from what it has read."""
         request: m.OffsetForLeaderEpochRequest = call.request
         ends: dict[str, tuple[ErrorCode, int, int]] = {}
@@ -282,7 +282,7 @@ class Requests:
             ends[name] = (error, *(end or UNKNOWN_END))
         call.reply(m.OffsetForLeaderEpochResponse(ends))
 
-    def metadata(self, call: Call) -> None:
+    def metadata(self, call: InFlightRequest) -> None:
         """Metadata (API 3), as this broker has heard it; a topic's partitions are numbered from 0 without gaps."""
         request: m.MetadataRequest = call.request
         image = self._server.metadata.image
@@ -294,14 +294,14 @@ class Requests:
             topics[topic] = tuple(partitions)
         call.reply(m.MetadataResponse(self._server.metadata.live, topics))
 
-    def find_coordinator(self, call: Call) -> None:
+    def find_coordinator(self, call: InFlightRequest) -> None:
         """FindCoordinator (API 10), of a group or of a transactional id."""
         request: m.FindCoordinatorRequest = call.request
         server = self._server
         coordination = server.coordination if request.kind == "group" else server.transactions
         call.reply(coordination.find(request.key))
 
-    def init_producer_id(self, call: Call) -> None:
+    def init_producer_id(self, call: InFlightRequest) -> None:
         """InitProducerId (API 22): a transactional id is its coordinator's business, others get the next id here."""
         request: m.InitProducerIdRequest = call.request
         if request.transactional_id is not None:
@@ -318,7 +318,7 @@ class Requests:
         return producer_id
 
 
-def _idle_until_us(call: Call, now_us: int) -> int:
+def _idle_until_us(call: InFlightRequest, now_us: int) -> int:
     """When a parked Fetch is over. It stands for all the idle ones that would have followed each other since.
 
     Each goes to the broker, waits there and comes back, which is when the client sends the next one. While it is frozen

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from cluster.broker.disk import Disk, appends_of
-from cluster.network import FROM_HOST, Call, Connection
+from cluster.network import FROM_HOST, Connection, InFlightRequest
 from cluster.protocol.messages import Request
 from cluster.virtual_time import Timeline
 
@@ -47,9 +47,9 @@ class SocketServer:
     def __init__(
         self,
         host: SocketHost,
-        handlers: Mapping[type[Request], Callable[[Call], None]],
-        never_received: Callable[[Call], None],
-        expire: Callable[[Call], None],
+        handlers: Mapping[type[Request], Callable[[InFlightRequest], None]],
+        never_received: Callable[[InFlightRequest], None],
+        expire: Callable[[InFlightRequest], None],
     ) -> None:
         self._host, self.name, self._timeline = host, host.name, host.timeline
         self._handlers, self.never_received, self.expire = handlers, never_received, expire
@@ -74,7 +74,7 @@ class SocketServer:
             connection.accepted = True
             connection.inbound.send(connection.established, None)
         elif host.frozen and not host.starting:
-            connection.knocked()
+            connection.connect_pending()
             host.later(self.accept, connection)
         elif self.host_is_up:
             connection.inbound.send(connection.reset, FROM_HOST)
@@ -109,11 +109,11 @@ class SocketServer:
     def look(self) -> None:
         """The process froze or thawed: clients look again whether it answers."""
         for connection in self._connections:
-            connection.look()
+            connection.refresh_reachability()
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
-    def receive(self, call: Call) -> None:
+    def receive(self, call: InFlightRequest) -> None:
         """A request arrived over a link. A connection with a former life of this process is not one with this."""
         connection, host = call.connection, self._host
         if host.running and connection.accepted:
@@ -157,7 +157,7 @@ class SocketServer:
             self._forget(connection)
         self._handle(call)
 
-    def _handle(self, call: Call) -> None:
+    def _handle(self, call: InFlightRequest) -> None:
         disk = self._host.disk
         if disk.bad and (appends := appends_of(call.request)):
             if disk.full:  # the process halts with it in its hands
@@ -166,7 +166,7 @@ class SocketServer:
         else:
             self._handlers[call.request.__class__](call)
 
-    def serve(self, call: Call) -> None:
+    def serve(self, call: InFlightRequest) -> None:
         """The disk has done what a request asks of it."""
         if self._host.running:
             self._handlers[call.request.__class__](call)
@@ -175,7 +175,9 @@ class SocketServer:
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
-    def died(self, backlog: Iterable[tuple[Callable[[Any], object], Any]], waiting: Iterable[Call]) -> list[Connection]:
+    def died(
+        self, backlog: Iterable[tuple[Callable[[Any], object], Any]], waiting: Iterable[InFlightRequest]
+    ) -> list[Connection]:
         """The process is gone, with its backlog, with what waited for its disk, and with what it had not read.
 
         Returns the connections that it had, or would have accepted: they are reset when the world knows of its end.
@@ -198,4 +200,4 @@ class SocketServer:
             if host_is_up:
                 connection.inbound.send(connection.reset, None)
             else:  # no reset is sent: what waits for an answer times out
-                connection.look()
+                connection.refresh_reachability()

@@ -18,7 +18,7 @@ from cluster.broker.inter_broker import REQUEST_TIMEOUT_US, Peers
 from cluster.coordinators.decision import Markers, Record, coordinator_error
 from cluster.coordinators.records import TransactionMetadata, TransactionRecord
 from cluster.coordinators.transaction.coordinator import TransactionCoordinator, refusal
-from cluster.network import Call
+from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
@@ -46,7 +46,7 @@ class TransactionCoordination(Coordination[TransactionCoordinator]):
         self._config, self._new_producer_id, self._peers = config, new_producer_id, peers
         self._group_partitions = cast(int, config["offsets.topic.num.partitions"])
 
-    def handlers(self) -> dict[type[m.Request], Callable[[Call], None]]:
+    def handlers(self) -> dict[type[m.Request], Callable[[InFlightRequest], None]]:
         """Which requests are for a transaction coordinator, besides InitProducerId with a transactional id."""
         of_an_id: tuple[type[m.Request], ...] = (
             t.AddPartitionsToTxnRequest,
@@ -56,7 +56,7 @@ class TransactionCoordination(Coordination[TransactionCoordinator]):
         )
         return dict.fromkeys(of_an_id, self.handle)
 
-    def handle(self, call: Call) -> None:
+    def handle(self, call: InFlightRequest) -> None:
         """A transactional id's request: for its coordinator here, or NOT_COORDINATOR."""
         request = call.request
         if isinstance(request, t.AddOffsetsToTxnRequest):

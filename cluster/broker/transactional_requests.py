@@ -18,7 +18,7 @@ from cluster.broker.replica import Replica
 from cluster.broker.transaction_coordinator_service import TransactionCoordination
 from cluster.coordinators.transaction.transaction import WITH_EPOCHS
 from cluster.events import Event, HangingTransactionAborted, ProducerEpochRefused, TransactionMarkerRefused
-from cluster.network import Call
+from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
@@ -76,7 +76,7 @@ class TransactionalRequests:
             cast(int, config["add.partitions.to.txn.retry.backoff.max.ms"]) * MS, REQUEST_TIMEOUT_US
         )
 
-    def handlers(self) -> dict[type[m.Request], Callable[[Call], None]]:
+    def handlers(self) -> dict[type[m.Request], Callable[[InFlightRequest], None]]:
         """Which requests these are."""
         return {t.WriteTxnMarkersRequest: self.write_markers, t.TxnOffsetCommitRequest: self.commit_offsets}
 
@@ -141,7 +141,7 @@ class TransactionalRequests:
         else:
             answer(error, verification)
 
-    def commit_offsets(self, call: Call) -> None:
+    def commit_offsets(self, call: InFlightRequest) -> None:
         """TxnOffsetCommit (API 28); under version 2 the group's partition joins the transaction first."""
         request: t.TxnOffsetCommitRequest = call.request
         groups = self._server.coordination
@@ -165,7 +165,7 @@ class TransactionalRequests:
         else:
             groups.commit_in_transaction(call)
 
-    def _refuse_offsets(self, call: Call, request: t.TxnOffsetCommitRequest, error: ErrorCode) -> None:
+    def _refuse_offsets(self, call: InFlightRequest, request: t.TxnOffsetCommitRequest, error: ErrorCode) -> None:
         """As `CoordinatorOperationExceptionHelper` tells what verification said."""
         if error is ErrorCode.INVALID_PRODUCER_EPOCH:
             self._server.tell(
@@ -182,7 +182,7 @@ class TransactionalRequests:
 
     # --- markers ------------------------------------------------------------------------------------------------------
 
-    def write_markers(self, call: Call) -> None:
+    def write_markers(self, call: InFlightRequest) -> None:
         """WriteTxnMarkers (API 27): a control batch for each partition; answered when all of them are committed."""
         request: t.WriteTxnMarkersRequest = call.request
         wait = _MarkersWait(call, request.partitions)
@@ -260,7 +260,7 @@ class TransactionalRequests:
 class _MarkersWait:
     """A WriteTxnMarkers request until each of its partitions is settled."""
 
-    def __init__(self, call: Call, partitions: tuple[str, ...]) -> None:
+    def __init__(self, call: InFlightRequest, partitions: tuple[str, ...]) -> None:
         self._call, self._left = call, dict.fromkeys(partitions)
         self._errors: dict[str, ErrorCode] = {}
         self._begun = self.over = False

@@ -4,19 +4,19 @@ A record's identity is its producer, partition and serial number, whatever its o
 appended twice, or one that came back at other offsets after a truncation, holds the same records. A record that an
 application wrote for an input carries the input's identity (`RecordBatch.origins`).
 The order of a key is the order in which its producer sent it: by serial number within a partition, and by what
-`KeyMoves` knows once added partitions have moved keys elsewhere.
+`KeyOrder` knows once added partitions have moved keys elsewhere.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 
 from cluster import events as e
-from cluster.clients.key_order import KeyMoves, Stream
+from cluster.clients.key_order import KeyOrder, Stream
 from cluster.protocol.names import topic_of
 from cluster.protocol.record_batch import RecordBatch, Slice, origins_between
 from cluster.storage.offset_ranges import IntervalSet
 
 
-class GroundTruth:
+class DeliveryLedger:
     """What a group has finished. `finished` tells each key whose order broke, once.
 
     `truncated`: whether a batch that was fetched has been truncated since: the leader's log does not have it.
@@ -25,11 +25,11 @@ class GroundTruth:
     def __init__(
         self,
         group: str,
-        tell: Callable[[e.Event], None],
-        moves: KeyMoves,
+        emit: Callable[[e.Event], None],
+        moves: KeyOrder,
         truncated: Callable[[RecordBatch], bool],
     ) -> None:
-        self._group, self._tell, self._moves, self.truncated = group, tell, moves, truncated
+        self._group, self._emit, self._moves, self.truncated = group, emit, moves, truncated
         self._known: dict[Stream, IntervalSet] = {}
         self._last: dict[tuple[str, str, str, int], int] = {}
         self._broken: dict[tuple[str, int], None] = {}
@@ -82,7 +82,7 @@ class GroundTruth:
             if self._last.get(who, -1) > rank:
                 if (topic, key) not in self._broken:
                     self._broken[topic, key] = None
-                    self._tell(e.KeyOrderBroken(group=self._group, topic=topic, key=key))
+                    self._emit(e.KeyOrderBroken(group=self._group, topic=topic, key=key))
             else:
                 self._last[who] = rank
 

@@ -9,7 +9,7 @@ NEVER_NOTED = -1
 ONE_MOVE = 1 << 48  # more than any partition has records of one producer
 
 
-class KeyMoves:
+class KeyOrder:
     """When a producer began to send keys to other partitions: by the serial numbers that were next at that moment.
 
     A producer whose keys decide nothing scatters them: then every record's place in the order of sending is noted, by

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import trio
 
-from cluster.clients.key_order import KeyMoves
+from cluster.clients.key_order import KeyOrder
 from cluster.events import Event
-from cluster.network import NEVER_FROZEN, Call, Connection, ConnectionAttempts, Endpoint, Network
+from cluster.network import NEVER_FROZEN, Connection, ConnectionAttempts, Endpoint, InFlightRequest, Network
 from cluster.protocol.messages import MetadataRequest, MetadataResponse, PartitionMetadata, Request
 from cluster.random_streams import random_stream
 from cluster.virtual_time import TIMED_OUT, TimedOut, Timeline, Timer, Waiter
@@ -30,7 +30,7 @@ def coordinator_node(broker: int) -> int:
     return HIGHEST_NODE - broker
 
 
-class Surroundings(msgspec.Struct):
+class ClientEnvironment(msgspec.Struct):
     """The world as a client has it: time, the network, every broker's address, and a voice.
 
     `transaction_version` is what brokers tell in their ApiVersions: the cluster's `transaction.version`. `leaders` is
@@ -41,9 +41,9 @@ class Surroundings(msgspec.Struct):
     timeline: Timeline
     network: Network
     brokers: dict[int, Endpoint]
-    tell: Callable[[Event], None]
+    emit: Callable[[Event], None]
     seed: int
-    key_moves: KeyMoves
+    key_order: KeyOrder
     leaders: Mapping[str, PartitionMetadata]
     transaction_version: int = 2
     start_jitter_us: int = 0
@@ -54,24 +54,24 @@ class Process:
 
     timed_out_after_us = 0  # from when its timeout is over until a request counts as timed out
 
-    def __init__(self, around: Surroundings, name: str, number: int, config: Mapping[str, Any]) -> None:
-        self.around, self.name, self.number = around, name, number
-        self.timeline, self.tell = around.timeline, around.tell
+    def __init__(self, environment: ClientEnvironment, name: str, number: int, config: Mapping[str, Any]) -> None:
+        self.environment, self.name, self.number = environment, name, number
+        self.timeline, self.emit = environment.timeline, environment.emit
         self.alive = self.running = False
         self.frozen_us = NEVER_FROZEN
         self.scope: trio.CancelScope | None = None
         self._config = config
         self._connections: dict[int, Connection] = {}
         self._attempts: dict[int, ConnectionAttempts] = {}
-        self._luck = random_stream(around.seed, f"reconnect/{name}").random
+        self._jitter = random_stream(environment.seed, f"reconnect/{name}").random
         self.read_timeouts(config)
         self._watched: dict[Connection, None] = {}
         self._timeouts: Timer | None = None  # one for all connections: a heap full of them slows every turn
-        self._lives = 0
+        self._incarnation = 0
         self._backlog: list[tuple[Callable[[Any], object], Any]] = []
         self._thaw: list[Waiter] = []
-        self._contacts = 0
-        self.when_gone: Callable[[], object] | None = None
+        self._broker_offset = 0
+        self.on_stopped: Callable[[], object] | None = None
         self.metadata_version = 0
         self.refreshed_us = 0
         self.topic_partitions: dict[str, tuple[str, ...]] = {}
@@ -120,11 +120,11 @@ class Process:
 
     def after(self, duration_us: int, action: Callable[[], object]) -> Timer:
         """Do something after a while: later when it is frozen by then, never when it is dead."""
-        return self.timeline.call_later(duration_us, self._due, (self._lives, action))
+        return self.timeline.call_later(duration_us, self._due, (self._incarnation, action))
 
     def _due(self, due: tuple[int, Callable[[], object]]) -> None:
         life, action = due
-        if life != self._lives or not self.alive:
+        if life != self._incarnation or not self.alive:
             return
         if self.running:
             action()
@@ -155,7 +155,7 @@ class Process:
     def begin(self) -> None:
         """The process runs."""
         self.alive = self.running = True
-        self._lives += 1
+        self._incarnation += 1
         self._backlog.clear()
 
     def end(self) -> None:
@@ -173,11 +173,11 @@ class Process:
             self.scope.cancel()
             self.scope = None
 
-    def gone(self, *, cleanly: bool) -> None:
+    def notify_stopped(self, *, cleanly: bool) -> None:
         """The world knows that the process is gone: what was to follow a clean stop follows, and only that."""
-        when_gone, self.when_gone = self.when_gone, None
-        if when_gone is not None and cleanly:
-            when_gone()
+        on_stopped, self.on_stopped = self.on_stopped, None
+        if on_stopped is not None and cleanly:
+            on_stopped()
 
     def freeze(self) -> None:
         """Stop every thread where it is."""
@@ -207,12 +207,14 @@ class Process:
     def _connect(self, node: int, broken: Connection | None) -> Connection:
         attempts = self._attempts.get(node)
         if attempts is None:
-            attempts = self._attempts[node] = ConnectionAttempts(self._config, self._luck)
+            attempts = self._attempts[node] = ConnectionAttempts(self._config, self._jitter)
         if broken is not None and self.timeline.now_us < attempts.not_before_us:
             return broken
-        around = self.around
-        endpoint = around.brokers[node if node in around.brokers else coordinator_node(node)]
-        connection = Connection(around.timeline, around.network, self, endpoint, self._request_timeout_us, attempts)
+        environment = self.environment
+        endpoint = environment.brokers[node if node in environment.brokers else coordinator_node(node)]
+        connection = Connection(
+            environment.timeline, environment.network, self, endpoint, self._request_timeout_us, attempts
+        )
         self._connections[node] = connection
         return connection
 
@@ -237,9 +239,9 @@ class Process:
     async def ask(self, broker: int, request: Request, *, long_poll: bool = False) -> Any:  # noqa: ANN401 - its response
         """Send a request and wait for its response; None when the connection broke."""
         waiter = self.timeline.waiter(request)
-        call: Call = self.connection(broker).send(request, waiter.wake, long_poll=long_poll)
+        call: InFlightRequest = self.connection(broker).send(request, waiter.wake, long_poll=long_poll)
         response = await self.park(waiter)
-        assert call.done
+        assert call.completed
         return response
 
     def any_broker(self) -> int:
@@ -249,11 +251,11 @@ class Process:
         connection broke is the last, as long as its backoff lasts. Kafka begins to look at a random one, here it is the
         one that was asked last, while it helps. Source: `NetworkClient.leastLoadedNode`.
         """
-        brokers = list(self.around.brokers)
-        first = self.number + self._contacts
-        return min((brokers[(first + step) % len(brokers)] for step in range(len(brokers))), key=self._reluctance)
+        brokers = list(self.environment.brokers)
+        first = self.number + self._broker_offset
+        return min((brokers[(first + step) % len(brokers)] for step in range(len(brokers))), key=self._load_rank)
 
-    def _reluctance(self, broker: int) -> tuple[int, int]:
+    def _load_rank(self, broker: int) -> tuple[int, int]:
         """What speaks against asking a broker: how far it is from being connected, then how busy it is."""
         connection = self._connections.get(broker)
         if connection is None:
@@ -266,7 +268,7 @@ class Process:
 
     def try_another_broker(self) -> None:
         """`any_broker` did not help: the next one may."""
-        self._contacts += 1
+        self._broker_offset += 1
 
     async def refresh_metadata(self, topics: tuple[str, ...]) -> None:
         """Ask brokers in turn until one answers with the leaders of these topics' partitions."""
@@ -292,4 +294,4 @@ class Process:
         return metadata.leader if metadata is not None else -1
 
 
-__all__ = ["TIMED_OUT", "Process", "Surroundings"]
+__all__ = ["TIMED_OUT", "ClientEnvironment", "Process"]

@@ -1,22 +1,32 @@
 """The simulated network: links with latency and faults, and the connections over them."""
 
-from cluster.network.connection import NEVER_FROZEN, Call, Connection, Endpoint
+from cluster.network.connection import NEVER_FROZEN, Connection, Endpoint, InFlightRequest
 from cluster.network.connection_attempts import ConnectionAttempts
-from cluster.network.network import FROM_HOST, Action, Cut, Hold, Injury, Link, Network, Place, Slow
+from cluster.network.network import (
+    FROM_HOST,
+    Action,
+    Link,
+    LinkCut,
+    LinkDelay,
+    LinkFault,
+    LinkHold,
+    LinkSelector,
+    Network,
+)
 
 __all__ = [
     "FROM_HOST",
     "NEVER_FROZEN",
     "Action",
-    "Call",
     "Connection",
     "ConnectionAttempts",
-    "Cut",
     "Endpoint",
-    "Hold",
-    "Injury",
+    "InFlightRequest",
     "Link",
+    "LinkCut",
+    "LinkDelay",
+    "LinkFault",
+    "LinkHold",
+    "LinkSelector",
     "Network",
-    "Place",
-    "Slow",
 ]

@@ -13,8 +13,8 @@ A broker reads the next request of a connection when it has answered the last on
 in hand, `unread` what has come behind it. The broker's `SocketServer` moves on.
 
 An idle Fetch that a broker parks is renewed every `fetch.max.wait.ms` in Kafka. Here it stays parked until something
-waits for its end (`Call.hurry`), and its timeout runs only while something hides the broker: that is what the watchers
-of links and processes are for. Source: `NetworkClient`, `ClusterConnectionStates`, `ConsumerNetworkClient`.
+waits for its end (`InFlightRequest.hurry`), and its timeout runs only while the broker is unreachable: the watchers of
+links and processes report that. Source: `NetworkClient`, `ClusterConnectionStates`, `ConsumerNetworkClient`.
 """
 
 from collections import deque
@@ -41,10 +41,10 @@ class Endpoint(Protocol):
     def accept(self, connection: "Connection") -> None:
         """A client wants to connect."""
 
-    def receive(self, call: "Call") -> None:
+    def receive(self, call: "InFlightRequest") -> None:
         """A request arrived."""
 
-    def never_received(self, call: "Call") -> None:
+    def never_received(self, call: "InFlightRequest") -> None:
         """A request was lost with its connection."""
 
     def disconnected(self, connection: "Connection") -> None:
@@ -53,7 +53,7 @@ class Endpoint(Protocol):
     def read_on(self, connection: "Connection", *, answered: bool) -> None:
         """The request in hand was handled (`answered`: not with acks=0), and others have come behind it."""
 
-    def expire(self, call: "Call") -> None:
+    def expire(self, call: "InFlightRequest") -> None:
         """Answer a parked Fetch when its time is up."""
 
 
@@ -84,17 +84,17 @@ def _told(_: object) -> None:
     """What a call that is over says to a second answer: nothing."""
 
 
-class Call:
-    """One request in flight. `reply` answers it from the broker's side; `done` once the client has its end of it."""
+class InFlightRequest:
+    """One request in flight. `reply` answers it at the broker; `completed` once the client has the answer."""
 
     __slots__ = (
+        "completed",
         "connection",
-        "done",
         "hurried",
         "long_poll",
         "on_response",
+        "own_timeout",
         "parked",
-        "patient",
         "request",
         "response",
         "sent_us",
@@ -110,19 +110,19 @@ class Call:
     ) -> None:
         self.connection, self.on_response = connection, on_response
         self.request: Any = request  # whoever handles it knows its kind
-        self.long_poll, self.sent_us, self.done = long_poll, sent_us, False
+        self.long_poll, self.sent_us, self.completed = long_poll, sent_us, False
         self.response: Any = None
-        self.patient = self.parked = self.hurried = False
+        self.own_timeout = self.parked = self.hurried = False
 
     def end(self, response: Response | None) -> None:
         """Give the client its end of it. The call then forgets its waiter: the two would hold each other for ever."""
-        self.done = True
+        self.completed = True
         on_response, self.on_response = self.on_response, _told
         on_response(response)
 
     def give_up(self) -> None:
         """The client no longer waits for it: an answer is dropped."""
-        self.done, self.on_response = True, _told
+        self.completed, self.on_response = True, _told
 
     def reply(self, response: Response) -> None:
         """Send the answer on its way back. A broker answers a call once."""
@@ -155,10 +155,10 @@ class Call:
 class Connection:
     """One connection of a client to a broker, from the attempt on; `timeout_us` is its `request.timeout.ms`.
 
-    `ready`: requests go out. `broken`: it is over. `accepted`: the broker's process knows it. `hidden`: nothing the
-    broker says can be heard now. `in_order`: the broker serves one request after the other. `half_closed`: it knows
-    that the client is gone, and still serves what had come before; `refused`: an answer found nobody there.
-    `timed_out`: the client broke it, for a request was not answered in time.
+    `ready`: requests go out. `broken`: it has ended. `accepted`: the broker's process knows it. `unreachable`: no
+    response can arrive now. `in_order`: the broker serves one request after the other. `half_closed`: the broker knows
+    that the client has closed, and still serves the requests that came before. `refused`: a response reached a closed
+    client. `timed_out`: the client broke it because a request was not answered in time.
     """
 
     def __init__(
@@ -176,23 +176,23 @@ class Connection:
         self.outbound: Link = network.link(owner.name, broker.name)
         self.inbound: Link = network.link(broker.name, owner.name)
         self.attempts = attempts
-        self.ready = self.broken = self.accepted = self.hidden = self.half_closed = self.refused = False
+        self.ready = self.broken = self.accepted = self.unreachable = self.half_closed = self.refused = False
         self.in_order, self.timed_out = in_order, False
-        self.serving: Call | None = None
-        self.unread: deque[Call] = deque()
-        self._in_flight: dict[Call, None] = {}
-        self._hidden_since_us = 0
+        self.serving: InFlightRequest | None = None
+        self.unread: deque[InFlightRequest] = deque()
+        self._in_flight: dict[InFlightRequest, None] = {}
+        self._unreachable_since_us = 0
         self._setup_ends_us = timeline.now_us + attempts.setup_timeout_us()
         self._watched = True
-        self.outbound.watchers[self.look] = None
-        self.inbound.watchers[self.look] = None
-        self.look()
+        self.outbound.watchers[self.refresh_reachability] = None
+        self.inbound.watchers[self.refresh_reachability] = None
+        self.refresh_reachability()
         owner.watch(self, self._setup_ends_us)
         self.outbound.send(broker.accept, self)
 
     # --- making it ------------------------------------------------------------------------------------------------
 
-    def knocked(self) -> None:
+    def connect_pending(self) -> None:
         """The broker's host answers while its process is frozen: the client waits as for any other answer."""
         self._setup_ends_us = self.timeline.now_us + self.timeout_us
         self.owner.watch(self, self._setup_ends_us)
@@ -218,16 +218,16 @@ class Connection:
         on_response: Callable[[Any], object],
         *,
         long_poll: bool = False,
-        patient: bool = False,
+        own_timeout: bool = False,
         unanswered: Response | None = None,
-    ) -> Call:
+    ) -> InFlightRequest:
         """Send a request; `on_response` gets the response, or None when the connection breaks before it.
 
-        `patient`: whoever sends it sees to its timeout, which is not `request.timeout.ms` (JoinGroup). `unanswered`:
-        what counts as the response to a request that no broker answers, once it is written.
+        `own_timeout`: the sender of the request has a timeout of its own instead of `request.timeout.ms` (JoinGroup).
+        `unanswered`: the response of a request that no broker answers, delivered once it is written.
         """
-        call = Call(self, request, on_response, long_poll, self.timeline.now_us)
-        call.patient = patient
+        call = InFlightRequest(self, request, on_response, long_poll, self.timeline.now_us)
+        call.own_timeout = own_timeout
         if not self.ready:
             self._wait_for_connection(call)
             return call
@@ -237,31 +237,31 @@ class Connection:
             self.outbound.send(self.broker.receive, call)
             self.timeline.post(call.sent_us, self.arrive, call)
             return call
-        if not self._watched and (self.hidden or not long_poll):
+        if not self._watched and (self.unreachable or not long_poll):
             self._watched = True
             self.owner.watch(self, call.sent_us + self.timeout_us)
         self.outbound.send(self.broker.receive, call)
         return call
 
-    def _wait_for_connection(self, call: Call) -> None:
+    def _wait_for_connection(self, call: InFlightRequest) -> None:
         if self.broken:
             self.timeline.post(self.timeline.now_us, self._fail, call)
         else:
             self._in_flight[call] = None
             self.owner.watch(self, call.sent_us + self.timeout_us)
 
-    def _fail(self, call: Call) -> None:
+    def _fail(self, call: InFlightRequest) -> None:
         """There is no connection, and no attempt at one yet."""
         if not self.owner.running:
             self.owner.later(self._fail, call)
-        elif not call.done:
+        elif not call.completed:
             call.end(None)
 
-    def arrive(self, call: Call) -> None:
+    def arrive(self, call: InFlightRequest) -> None:
         """A response reached the client's socket."""
         if not self.owner.running:
             self.owner.later(self.arrive, call)
-        elif not call.done:
+        elif not call.completed:
             del self._in_flight[call]
             call.end(call.response)
 
@@ -293,7 +293,7 @@ class Connection:
         self.attempts.failed(self.timeline.now_us, connecting=not self.ready)
         calls = self._end()
         for call in calls:
-            if not call.done:  # one that ends may give up others
+            if not call.completed:  # one that ends may give up others
                 call.end(None)
         self.owner.disconnected(self)
 
@@ -309,33 +309,33 @@ class Connection:
             for call in self._end():
                 call.give_up()
 
-    def _end(self) -> list[Call]:
+    def _end(self) -> list[InFlightRequest]:
         """Tell the other end, and drop what has not left this one; returns the calls in flight."""
         self.broken, self.ready = True, False
         for link in (self.outbound, self.inbound):
-            link.watchers.pop(self.look, None)
+            link.watchers.pop(self.refresh_reachability, None)
         calls, self._in_flight = list(self._in_flight), {}
         if self.outbound.cut_since_us is not None:
-            for word in self.outbound.forget(self._is_mine):
-                if isinstance(word, Call):
+            for word in self.outbound.drop_unsent(self._is_mine):
+                if isinstance(word, InFlightRequest):
                     self.broker.never_received(word)
         self.outbound.send(self.broker.disconnected, self)
         return calls
 
     def _is_mine(self, word: object) -> bool:
-        return word is self or (isinstance(word, Call) and word.connection is self)
+        return word is self or (isinstance(word, InFlightRequest) and word.connection is self)
 
     # --- timeouts -------------------------------------------------------------------------------------------------
 
-    def look(self) -> None:
-        """Something may have hidden the broker, or uncovered it: parked calls are timed while it is hidden."""
-        hidden = (
+    def refresh_reachability(self) -> None:
+        """Something may hide the broker, or uncover it: parked calls are timed while it is unreachable."""
+        unreachable = (
             not self.broker.running or self.outbound.cut_since_us is not None or self.inbound.cut_since_us is not None
         )
-        if hidden and not self.hidden:
-            self._hidden_since_us = self.timeline.now_us
-        self.hidden = hidden
-        if hidden and self.ready:
+        if unreachable and not self.unreachable:
+            self._unreachable_since_us = self.timeline.now_us
+        self.unreachable = unreachable
+        if unreachable and self.ready:
             self._watch_calls()
 
     def _watch_calls(self) -> None:
@@ -347,11 +347,11 @@ class Connection:
     def _oldest_us(self) -> int | None:
         """Since when the client waits for the answer that it has waited for longest."""
         oldest_us = min((call.sent_us for call in self._in_flight if not call.long_poll), default=None)
-        if self.hidden or not self.ready:
+        if self.unreachable or not self.ready:
             for call in self._in_flight:
-                if call.patient:
+                if call.own_timeout:
                     continue
-                waits_us = max(call.sent_us, self._hidden_since_us)
+                waits_us = max(call.sent_us, self._unreachable_since_us)
                 if oldest_us is None or waits_us < oldest_us:
                     oldest_us = waits_us
         return oldest_us

@@ -1,7 +1,7 @@
 """The network: every request and response passes a link of this one object, and what is injured is injured here.
 
 Theory of operation. A link is one direction between two named nodes (`broker-1`, `billing-2`). It delivers in order,
-after a latency with jitter from its own random stream. An injury has a name and lies on every link that its places
+after a latency with jitter from its own random stream. A fault has a name and lies on every link that its selectors
 cover, also on links that are made later. A link may bear several; each is mended by its name, and what remains is what
 the others do: a link is blocked while any of them blocks it, and as slow as the last one that slows it.
 
@@ -21,7 +21,7 @@ Watcher = Callable[[], None]
 Action = Callable[[Any], object]
 
 
-class Place(NamedTuple):
+class LinkSelector(NamedTuple):
     """Links from `source` to `target`; None stands for every other process."""
 
     source: str | None
@@ -32,43 +32,43 @@ class Place(NamedTuple):
         return source != target and self.source in (None, source) and self.target in (None, target)
 
 
-class Injury:
-    """Something wrong with the links at some places. It leaves everything as it is: see the kinds of injuries."""
+class LinkFault:
+    """Something wrong with the links at some selectors. It leaves everything as it is: see the kinds of faults."""
 
     blocks = False  # nothing gets through
     on_the_wire = False  # … but what is kept left its sender
     latency_us: int | None = None  # one way, instead of the link's own
     diverts = False  # something may become of what is sent
 
-    def __init__(self, places: tuple[Place, ...]) -> None:
-        self.places = places
+    def __init__(self, selectors: tuple[LinkSelector, ...]) -> None:
+        self.selectors = selectors
 
     def covers(self, source: str, target: str) -> bool:
         """Whether it lies on the link from `source` to `target`."""
-        return any(place.covers(source, target) for place in self.places)
+        return any(selector.covers(source, target) for selector in self.selectors)
 
     def divert(self, action: Action, argument: object) -> tuple[Action, object]:
         """What arrives instead of `action(argument)`."""
         return action, argument
 
 
-class Cut(Injury):
+class LinkCut(LinkFault):
     """Packets are lost: what is sent stays with its sender."""
 
     blocks = True
 
 
-class Hold(Injury):
+class LinkHold(LinkFault):
     """Packets are kept on their way."""
 
     blocks = on_the_wire = True
 
 
-class Slow(Injury):
+class LinkDelay(LinkFault):
     """Another one-way latency, in microseconds."""
 
-    def __init__(self, places: tuple[Place, ...], latency_us: int) -> None:
-        super().__init__(places)
+    def __init__(self, selectors: tuple[LinkSelector, ...], latency_us: int) -> None:
+        super().__init__(selectors)
         self.latency_us = latency_us
 
 
@@ -76,7 +76,7 @@ FROM_HOST = object()
 """The argument of what a host answers for a process that does not run: the end of a later process leaves it alone."""
 
 
-class Kept(NamedTuple):
+class HeldMessage(NamedTuple):
     """What a blocked link keeps."""
 
     action: Action
@@ -92,9 +92,9 @@ class Link:
 
     __slots__ = (
         "_base_us",
-        "_injuries",
+        "_faults",
+        "_held",
         "_jitter",
-        "_kept",
         "_last_us",
         "_open",
         "_random",
@@ -113,8 +113,8 @@ class Link:
         self.source, self.target = source, target
         self._random = random_stream(seed, f"link/{source}/{target}").random
         self._last_us = 0
-        self._kept: list[Kept] = []
-        self._injuries: dict[str, Injury] = {}
+        self._held: list[HeldMessage] = []
+        self._faults: dict[str, LinkFault] = {}
         self._open = True
         self.cut_since_us: int | None = None
         self.watchers: dict[Watcher, None] = {}
@@ -137,82 +137,82 @@ class Link:
             self._last_us = at_us
             timeline.post(at_us, action, argument)
         else:
-            self._send_injured(action, argument)
+            self._send_faulted(action, argument)
 
-    def _send_injured(self, action: Action, argument: object) -> None:
-        for injury in tuple(self._injuries.values()):
-            if injury.diverts:
-                action, argument = injury.divert(action, argument)
+    def _send_faulted(self, action: Action, argument: object) -> None:
+        for fault in tuple(self._faults.values()):
+            if fault.diverts:
+                action, argument = fault.divert(action, argument)
         if self.cut_since_us is None:
             self._deliver(action, argument)
         else:
-            on_the_wire = all(injury.on_the_wire for injury in self._injuries.values() if injury.blocks)
-            self._kept.append(Kept(action, argument, on_the_wire))
+            on_the_wire = all(fault.on_the_wire for fault in self._faults.values() if fault.blocks)
+            self._held.append(HeldMessage(action, argument, on_the_wire))
 
     def _deliver(self, action: Action, argument: object) -> None:
         was_open, self._open = self._open, True
         self.send(action, argument)
         self._open = was_open
 
-    def injure(self, name: str, injury: Injury, since_us: int) -> None:
-        """Bear an injury under this name, instead of any other of that name."""
-        self._injuries.pop(name, None)
-        self._injuries[name] = injury
+    def inject(self, name: str, fault: LinkFault, since_us: int) -> None:
+        """Bear a fault under this name, instead of any other of that name."""
+        self._faults.pop(name, None)
+        self._faults[name] = fault
         self._changed(since_us)
 
-    def mend(self, name: str) -> bool:
+    def clear(self, name: str) -> bool:
         """Bear it no more. What was kept goes on, in order, when nothing else blocks the link; false: never had it."""
-        if self._injuries.pop(name, None) is None:
+        if self._faults.pop(name, None) is None:
             return False
         self._changed(self._timeline.now_us)
         return True
 
-    def injuries(self) -> tuple[str, ...]:
-        """The names of its injuries."""
-        return tuple(self._injuries)
+    def faults(self) -> tuple[str, ...]:
+        """The names of its faults."""
+        return tuple(self._faults)
 
     def _changed(self, since_us: int) -> None:
-        injuries = self._injuries.values()
-        slowed = [injury.latency_us for injury in injuries if injury.latency_us is not None]
+        faults = self._faults.values()
+        slowed = [fault.latency_us for fault in faults if fault.latency_us is not None]
         self._set_latency(slowed[-1] if slowed else self.normal_us)
-        blocked = any(injury.blocks for injury in injuries)
-        self._open = not blocked and not any(injury.diverts for injury in injuries)
+        blocked = any(fault.blocks for fault in faults)
+        self._open = not blocked and not any(fault.diverts for fault in faults)
         if blocked == (self.cut_since_us is not None):
             return
         self.cut_since_us = since_us if blocked else None
-        kept, self._kept = self._kept, []
+        kept, self._held = self._held, []
         for one in kept:
             self._deliver(one.action, one.argument)
         for watcher in tuple(self.watchers):
             watcher()
 
-    def forget(self, meant: Callable[[object], bool]) -> list[object]:
+    def drop_unsent(self, meant: Callable[[object], bool]) -> list[object]:
         """The sender is gone, with what it had not got onto the wire of what is meant: returns those arguments."""
-        stays: list[Kept] = []
+        stays: list[HeldMessage] = []
         goes: list[object] = []
-        for one in self._kept:
+        for one in self._held:
             if one.on_the_wire or not meant(one.argument):
                 stays.append(one)
             else:
                 goes.append(one.argument)
-        self._kept = stays
+        self._held = stays
         return goes
 
 
 class Network:
-    """Every link of the cluster, made when two nodes first speak, and every injury."""
+    """Every link of the cluster, made when two nodes first speak, and every fault."""
 
     def __init__(self, timeline: Timeline, spec: NetworkSpec, seed: int) -> None:
         self._timeline, self._spec, self.seed = timeline, spec, seed
         self._links: dict[tuple[str, str], Link] = {}
-        self._injuries: dict[str, tuple[Injury, int]] = {}
+        self._faults: dict[str, tuple[LinkFault, int]] = {}
         self.watchers: dict[Watcher, None] = {}  # called when links were injured or mended
         self._latencies = {frozenset(link.between): link.latency_us for link in spec.links}
 
     @property
-    def injured(self) -> bool:
-        """Whether there is any injury."""
-        return bool(self._injuries)
+    def has_faults(self) -> bool:
+        """Whether there is any fault."""
+        return bool(self._faults)
 
     def link(self, source: str, target: str) -> Link:
         """The direction from `source` to `target`."""
@@ -223,36 +223,36 @@ class Network:
                 latency_us = 0
             link = Link(self._timeline, source, target, latency_us, self._spec.jitter, self.seed)
             self._links[source, target] = link
-            for name, (injury, since_us) in self._injuries.items():
-                if injury.covers(source, target):
-                    link.injure(name, injury, since_us)
+            for name, (fault, since_us) in self._faults.items():
+                if fault.covers(source, target):
+                    link.inject(name, fault, since_us)
         return link
 
-    def injure(self, name: str, injury: Injury) -> None:
-        """An injury begins, instead of any other of that name."""
-        self.mend(name)
+    def inject(self, name: str, fault: LinkFault) -> None:
+        """A fault begins, instead of any other of that name."""
+        self.clear(name)
         now_us = self._timeline.now_us
-        self._injuries[name] = injury, now_us
+        self._faults[name] = fault, now_us
         for (source, target), link in self._links.items():
-            if injury.covers(source, target):
-                link.injure(name, injury, now_us)
+            if fault.covers(source, target):
+                link.inject(name, fault, now_us)
         self._changed()
 
-    def mend(self, name: str) -> None:
-        """An injury ends, wherever it lies."""
-        if self._injuries.pop(name, None) is not None:
+    def clear(self, name: str) -> None:
+        """A fault ends, wherever it lies."""
+        if self._faults.pop(name, None) is not None:
             for link in self._links.values():
-                link.mend(name)
+                link.clear(name)
             self._changed()
 
     def _changed(self) -> None:
         for watcher in self.watchers:
             watcher()
 
-    def spare(self, first: str, second: str) -> bool:
-        """Mend both directions between two nodes, whatever their injuries do elsewhere; false: they had none."""
+    def clear_between(self, first: str, second: str) -> bool:
+        """Mend both directions between two nodes, whatever their faults do elsewhere; false: they had none."""
         links = (self.link(first, second), self.link(second, first))
-        mended = [link.mend(name) for link in links for name in link.injuries()]
+        mended = [link.clear(name) for link in links for name in link.faults()]
         self._changed()
         return any(mended)
 
@@ -260,4 +260,4 @@ class Network:
         """A process is gone: what its sockets had not got onto the wire is gone as well."""
         for (source, _), link in self._links.items():
             if source == name:
-                link.forget(lambda word: word is not FROM_HOST)
+                link.drop_unsent(lambda word: word is not FROM_HOST)

@@ -174,11 +174,11 @@ class Operations:
     def _stop(self, command: c.Stop) -> None:
         process = self._living(command.target)
         delay_us = command.for_us
-        if isinstance(process, Broker) and process.stopping and process.when_gone is None and delay_us is None:
+        if isinstance(process, Broker) and process.stopping and process.on_stopped is None and delay_us is None:
             raise Refused(f"{command.target} is stopping already")
-        process.when_gone = None  # a restart under way is a stop now
+        process.on_stopped = None  # a restart under way is a stop now
         if delay_us is not None:
-            process.when_gone = partial(self._comes_back, command.target, delay_us)
+            process.on_stopped = partial(self._comes_back, command.target, delay_us)
         self._close(process)
 
     @staticmethod
@@ -209,7 +209,7 @@ class Operations:
             self._launch(command.target)
             return
         delay_us = command.for_us or 0
-        process.when_gone = lambda: self._comes_back(command.target, delay_us)
+        process.on_stopped = lambda: self._comes_back(command.target, delay_us)
         self._close(process)
 
     def _launch(self, name: str) -> None:
@@ -324,15 +324,15 @@ class Operations:
     def _is_wanted(self, name: str) -> None:
         """It runs from now on, or as soon as it is gone: it was scaled away, and still closes."""
         process = self._process(name)
-        if isinstance(process, Consumer) and process.closing and process.when_gone is None:
-            process.when_gone = partial(self._comes_back, name, 0)
+        if isinstance(process, Consumer) and process.closing and process.on_stopped is None:
+            process.on_stopped = partial(self._comes_back, name, 0)
         self._launch(name)
 
     def _stops_for_good(self, name: str) -> None:
         process = self._process(name)
         self._stays_down(name)
         self._over(("down", name))
-        process.when_gone = None  # a restart under way is a stop now
+        process.on_stopped = None  # a restart under way is a stop now
         if process.alive:
             self._close(process)
 
@@ -350,7 +350,7 @@ class Operations:
         if not process.alive or (isinstance(process, Consumer) and process.closing):
             return  # somebody killed or stopped it meanwhile: who mends that, starts it
         back_us = self._timeline.now_us + down_us
-        process.when_gone = lambda: self._comes_back(name, max(back_us - self._timeline.now_us, 0))
+        process.on_stopped = lambda: self._comes_back(name, max(back_us - self._timeline.now_us, 0))
         self._close(process)
 
     def _subscribe(self, command: c.Subscribe) -> None:

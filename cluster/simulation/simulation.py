@@ -30,11 +30,11 @@ from cluster.broker.replica import Replica
 from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC
 from cluster.clients.consumer.application import Application
 from cluster.clients.consumer.consumer import Consumer
-from cluster.clients.consumer.output_producer import Writer
-from cluster.clients.consumer.transactional_output import TransactionalWriter
-from cluster.clients.delivery_ledger import GroundTruth
-from cluster.clients.key_order import KeyMoves
-from cluster.clients.process import Surroundings
+from cluster.clients.consumer.output_producer import OutputProducer
+from cluster.clients.consumer.transactional_output import TransactionalOutputProducer
+from cluster.clients.delivery_ledger import DeliveryLedger
+from cluster.clients.key_order import KeyOrder
+from cluster.clients.process import ClientEnvironment
 from cluster.clients.producer.producer import Producer
 from cluster.commands import Command, Names
 from cluster.config import config as configuration
@@ -108,9 +108,9 @@ class Simulation:
         self.topics: dict[str, int] = {}
         self._created: dict[str, tuple[int, TopicSpec]] = {}
         self._groups = {group.name: group for group in spec.groups}
-        self._key_moves = KeyMoves()
+        self._key_order = KeyOrder()
         self._truths = {
-            group.name: GroundTruth(group.name, self.tell, self._key_moves, self._truncated) for group in spec.groups
+            group.name: DeliveryLedger(group.name, self.tell, self._key_order, self._truncated) for group in spec.groups
         }
         self._clients = 0
         self.nursery: trio.Nursery
@@ -327,12 +327,12 @@ class Simulation:
         self.tell(e.PartitionsAdded(topic=topic, partitions=to))
         return self._place(topic, self.topics[topic], to)
 
-    def _surroundings(self) -> Surroundings:
+    def _client_environment(self) -> ClientEnvironment:
         endpoints: dict[int, Endpoint] = {broker.id: broker.sockets for broker in self.brokers.values()}
         version = cast(int, self._config["transaction.version"])
         leaders = self.controller.partitions
-        known = self.timeline, self.network, endpoints, self.tell, self.seed, self._key_moves, leaders, version
-        return Surroundings(*known, start_jitter_us=self.spec.start_jitter_us)
+        known = self.timeline, self.network, endpoints, self.tell, self.seed, self._key_order, leaders, version
+        return ClientEnvironment(*known, start_jitter_us=self.spec.start_jitter_us)
 
     def _declare_group(self, group: GroupSpec) -> None:
         config = group.consumer_config(group.instances()[0] if group.members else group.name)
@@ -359,15 +359,15 @@ class Simulation:
         self._clients += 1
         stream = random_stream(self.seed, f"application/{name}")
         application = Application(group.application, stream, self._truths[group.name])
-        consumer = Consumer(self._surroundings(), group, name, self._clients, dict(config), application)
-        consumer.when_crashed = partial(self._operations.crashed, name)
+        consumer = Consumer(self._client_environment(), group, name, self._clients, dict(config), application)
+        consumer.on_crashed = partial(self._operations.crashed, name)
         self.consumers[name] = consumer
         consumer.declare()
         transactional = group.application.commit == "transaction"
         if transactional or group.application.writes is not None:
-            kind = TransactionalWriter if transactional else Writer
-            writer = kind(self._surroundings(), group.application.writes, name, self._clients)
-            application.writer = self.producers[name] = writer
+            kind = TransactionalOutputProducer if transactional else OutputProducer
+            writer = kind(self._client_environment(), group.application.writes, name, self._clients)
+            application.output_producer = self.producers[name] = writer
             self._tell_producer(name, writer.spec)
 
     def redeclare(self, group: GroupSpec) -> None:
@@ -378,7 +378,7 @@ class Simulation:
         config = spec.producer_config()
         for name in spec.instances():
             self._clients += 1
-            self.producers[name] = Producer(self._surroundings(), spec, name, self._clients, dict(config))
+            self.producers[name] = Producer(self._client_environment(), spec, name, self._clients, dict(config))
             self._tell_producer(name, spec)
 
     def _tell_producer(self, name: str, spec: ProducerSpec) -> None:

@@ -34,14 +34,14 @@ class TransactionOperations:
     def _abandon(self, command: c.AbandonTransaction) -> None:
         """Its application sends what belongs to the transaction, and never comes to its end."""
         producer = self._simulation.process(command.producer)
-        if not isinstance(producer, Producer) or producer.habit is None:
+        if not isinstance(producer, Producer) or producer.transaction_loop is None:
             raise Refused(f"{command.producer} is not a producer with transactions")
-        habit = producer.habit
-        if not producer.alive or habit.over:
+        loop = producer.transaction_loop
+        if not producer.alive or loop.over:
             raise Refused(f"{command.producer} is not running: start it first")
-        if habit.abandoned:
+        if loop.abandoned:
             raise Refused(f"{command.producer} has abandoned its transaction already")
-        habit.abandoned = True
+        loop.abandoned = True
         self._book.begin(("abandoned", command.producer), command, None, lambda: None)
 
     def _abort_hanging(self, command: c.AbortHangingTransaction) -> None:

@@ -7,14 +7,14 @@ import pytest
 from cluster.assignors import ASSIGNORS
 from cluster.clients.consumer.consumer import Consumer
 from cluster.clients.consumer.fetcher import Fetcher
-from cluster.clients.consumer.offset_commits import Commits
+from cluster.clients.consumer.offset_commits import OffsetCommits
 from cluster.coordinators.group import coordinator as group_coordinator
 from cluster.coordinators.group import heartbeat as group_liveness
 from cluster.coordinators.group import join_barrier as group_rebalance
 from cluster.coordinators.group import offset_commit as group_offsets
 from cluster.coordinators.group.context import GroupContext
 from cluster.coordinators.group.group import ClassicGroup, Member
-from cluster.network import Call
+from cluster.network import InFlightRequest
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest
 
@@ -102,7 +102,7 @@ def deals_one_partition_to_nobody(patch: Patch) -> None:
 
 
 def fetches_only_once(patch: Patch) -> None:
-    patch.setattr(Call, "hurry", lambda *_: None)
+    patch.setattr(InFlightRequest, "hurry", lambda *_: None)
 
 
 def begins_behind_what_was_committed(patch: Patch) -> None:
@@ -120,13 +120,13 @@ def stays_where_the_log_is_not(patch: Patch) -> None:
 
 
 def commits_what_it_has_not_got_yet(patch: Patch) -> None:
-    request: Any = Commits._request
+    request: Any = OffsetCommits._request
 
-    def ahead(commits: Commits) -> Any:  # noqa: ANN401 - a request or None
+    def ahead(commits: OffsetCommits) -> Any:  # noqa: ANN401 - a request or None
         made = request(commits)
         if made is not None:
             for name, (offset, *rest) in made.offsets.items():
                 made.offsets[name] = (offset + 2, *rest)
         return made
 
-    patch.setattr(Commits, "_request", ahead)
+    patch.setattr(OffsetCommits, "_request", ahead)

@@ -13,7 +13,7 @@ from cluster.broker.replica import Replica
 from cluster.broker.transactional_requests import TransactionalRequests
 from cluster.clients.consumer import fetcher as fetcher_module
 from cluster.clients.consumer.fetcher import Fetcher
-from cluster.clients.consumer.offset_commits import Commits
+from cluster.clients.consumer.offset_commits import OffsetCommits
 from cluster.coordinators.group import offset_commit as group_offsets
 from cluster.coordinators.group.group import ClassicGroup
 from cluster.protocol.errors import ErrorCode
@@ -105,16 +105,16 @@ def goes_on_with_what_was_revoked(patch: Patch) -> None:
 def commits_what_it_had_long_ago(patch: Patch) -> None:
     """Every fifth commit lies ten records back."""
     numbers = count(1)
-    request: Any = Commits._request
+    request: Any = OffsetCommits._request
 
-    def behind(commits: Commits) -> Any:  # noqa: ANN401 - a request or None
+    def behind(commits: OffsetCommits) -> Any:  # noqa: ANN401 - a request or None
         made = request(commits)
         if made is not None and next(numbers) % 5 == 0:
             for name, (offset, *rest) in made.offsets.items():
                 made.offsets[name] = (max(0, offset - 10), *rest)
         return made
 
-    patch.setattr(Commits, "_request", behind)
+    patch.setattr(OffsetCommits, "_request", behind)
 
 
 # --- replicas ---------------------------------------------------------------------------------------------------------

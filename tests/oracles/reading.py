@@ -22,7 +22,7 @@ def read(vector: dict[str, Any]) -> tuple[list[int], int]:
         batches = [batch for batch in batches if batch.base_offset < vector.get("lso", AT_ONCE)]
     start = vector.get("position", batches[0].base_offset if batches else 0)
     reader = SimpleNamespace(
-        name="g-1", partitions={}, wake=lambda: None, metadata_is_stale=lambda: None, moved_on=lambda *_: None
+        name="g-1", partitions={}, wake=lambda: None, mark_metadata_stale=lambda: None, position_skipped=lambda *_: None
     )
     fetcher = Fetcher(cast(Any, reader), AT_ONCE, AT_ONCE, 1, read_committed=committed_only)
     fetcher.assign({PARTITION: start})

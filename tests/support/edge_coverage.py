@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import pytest
 
 from cluster import events as e
-from cluster.clients.producer.transaction_manager import VALID_SOURCES, ProducerTransactionState, Transactions
+from cluster.clients.producer.transaction_manager import VALID_SOURCES, ProducerTransactionState, TransactionManager
 from cluster.coordinators.group.states import GROUP_STATES
 from cluster.protocol.state_machine import EventT, StateT, StateTable
 from cluster.protocol.transaction_states import TRANSACTION_STATES_VERSION_2
@@ -112,7 +112,7 @@ class Marks:
 def watching_marks() -> Iterator[Marks]:
     """Count the moves of every machine while this lasts."""
     marks = Marks()
-    move = Transactions.move
+    move = TransactionManager.move
 
     next_state = StateTable.next_state
 
@@ -121,12 +121,12 @@ def watching_marks() -> Iterator[Marks]:
         marks.hit(*_mark(table.machine, state, event, to))
         return to
 
-    def move_seen(producer: Transactions, to: ProducerTransactionState) -> None:
+    def move_seen(producer: TransactionManager, to: ProducerTransactionState) -> None:
         source = producer.state
         move(producer, to)
         marks.hit("transactional producer", _edge(source.value, to.value))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(StateTable, "next_state", next_state_counted)
-        patch.setattr(Transactions, "move", move_seen)
+        patch.setattr(TransactionManager, "move", move_seen)
         yield marks

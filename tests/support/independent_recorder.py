@@ -19,11 +19,11 @@ from cluster.broker.replica import Replica
 from cluster.broker.request_handlers import Requests
 from cluster.clients.consumer.application import Application
 from cluster.clients.consumer.consumer import Consumer
-from cluster.clients.consumer.consumer_coordinator import GroupMembership
+from cluster.clients.consumer.consumer_coordinator import ConsumerCoordinator
+from cluster.clients.consumer.consumer_host import ConsumerHost
 from cluster.clients.consumer.fetcher import Fetcher
-from cluster.clients.consumer.member import Member
-from cluster.clients.consumer.position_validation import Validation
-from cluster.clients.consumer.rejoin import Joining
+from cluster.clients.consumer.position_validation import PositionValidation
+from cluster.clients.consumer.rejoin import Rejoin
 from cluster.clients.producer.accumulator import Accumulator, ProducerBatch
 from cluster.clients.producer.producer import Producer
 from cluster.controller.controller import Controller
@@ -37,7 +37,7 @@ from cluster.coordinators.group.context import GroupContext
 from cluster.coordinators.group.coordinator import GroupCoordinator
 from cluster.coordinators.group.group import ClassicGroup
 from cluster.coordinators.group.rebalance_causes import Trigger
-from cluster.network import Call, Connection
+from cluster.network import Connection, InFlightRequest
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest, JoinGroupRequest, PartitionMetadata, ProduceRequest
 from cluster.protocol.record_batch import RecordBatch
@@ -184,7 +184,7 @@ class Witness:
             counters.sent += batch.count
             self.produced[batch.partition] += batch.count
 
-    def _response_arrives(self, call: Call) -> None:
+    def _response_arrives(self, call: InFlightRequest) -> None:
         request: ProduceRequest = call.request
         for batch, result in zip(request.batches, call.response.results, strict=True):
             key = (batch.producer, batch.partition, batch.first_serial)
@@ -364,7 +364,7 @@ def _watch_producers(patch: pytest.MonkeyPatch, witness: Witness) -> None:
 
 
 def _watch_fences(patch: pytest.MonkeyPatch, witness: Witness) -> None:
-    def replies(call: Call, response: Any) -> None:  # noqa: ANN401 - any response
+    def replies(call: InFlightRequest, response: Any) -> None:  # noqa: ANN401 - any response
         transactional_id = getattr(call.request, "transactional_id", None)
         if transactional_id is None or getattr(call.request, "from_broker", False):
             return
@@ -376,7 +376,7 @@ def _watch_fences(patch: pytest.MonkeyPatch, witness: Witness) -> None:
             old_epoch = ErrorCode.PRODUCER_FENCED in errors or ErrorCode.INVALID_PRODUCER_EPOCH in errors
             witness.fenced[transactional_id] += old_epoch
 
-    _wrapped(patch, Call, "reply", before=replies)
+    _wrapped(patch, InFlightRequest, "reply", before=replies)
 
 
 def _watch_clients(patch: pytest.MonkeyPatch, witness: Witness) -> None:
@@ -384,14 +384,14 @@ def _watch_clients(patch: pytest.MonkeyPatch, witness: Witness) -> None:
         if isinstance(request, ProduceRequest):
             witness._request_leaves(connection.owner.name, request)
 
-    def arrives(connection: Connection, call: Call) -> None:
-        if connection.owner.running and not call.done and isinstance(call.request, ProduceRequest):
+    def arrives(connection: Connection, call: InFlightRequest) -> None:
+        if connection.owner.running and not call.completed and isinstance(call.request, ProduceRequest):
             witness._response_arrives(call)
 
     def launches(consumer: Consumer, *_: object) -> None:
         witness.launched.add(consumer.name)
 
-    def gives_up(membership: GroupMembership, *_: object) -> None:
+    def gives_up(membership: ConsumerCoordinator, *_: object) -> None:
         consumer = membership._consumer
         if not membership._dead:  # told twice, it gives up once
             witness.given_up[consumer.name] += 1
@@ -409,18 +409,18 @@ def _watch_clients(patch: pytest.MonkeyPatch, witness: Witness) -> None:
 
     _wrapped(patch, Consumer, "launch", before=launches)
     _wrapped(patch, Consumer, "subscribe", before=witness._subscribes)
-    _wrapped(patch, GroupMembership, "_give_up", before=gives_up)
+    _wrapped(patch, ConsumerCoordinator, "_give_up", before=gives_up)
     _wrapped(patch, Fetcher, "collect", after=collected)
-    _wrapped(patch, Consumer, "moved_on", before=witness._moved_on)
+    _wrapped(patch, Consumer, "position_skipped", before=witness._moved_on)
     _wrapped(patch, Application, "_finished", before=finished)
 
 
 def _watch_positions(patch: pytest.MonkeyPatch, witness: Witness) -> None:
-    def positions(validation: Validation, found: dict[str, int], _: object) -> None:
+    def positions(validation: PositionValidation, found: dict[str, int], _: object) -> None:
         assert isinstance(validation._consumer, Consumer)
         witness._positioned(validation._consumer, found)
 
-    def truncated(validation: Validation, name: str, _: object, __: int, end: int) -> None:
+    def truncated(validation: PositionValidation, name: str, _: object, __: int, end: int) -> None:
         consumer = validation._consumer
         assert isinstance(consumer, Consumer)
         if end >= 0 and consumer.config["auto.offset.reset"] != "none":
@@ -428,16 +428,16 @@ def _watch_positions(patch: pytest.MonkeyPatch, witness: Witness) -> None:
             witness.progress[consumer.group, name] = known._replace(highest=end)
             witness._positioned(consumer, {name: end})
 
-    _wrapped(patch, Validation, "begin", before=positions)
-    _wrapped(patch, Validation, "_truncated", before=truncated)
+    _wrapped(patch, PositionValidation, "begin", before=positions)
+    _wrapped(patch, PositionValidation, "_truncated", before=truncated)
 
 
 def _watch_ownership(patch: pytest.MonkeyPatch, witness: Witness) -> None:
-    def owned(consumer: Member) -> tuple[str, ...]:
+    def owned(consumer: ConsumerHost) -> tuple[str, ...]:
         partitions: tuple[str, ...] = consumer.__dict__["owned"]
         return partitions
 
-    def own(consumer: Member, partitions: tuple[str, ...]) -> None:
+    def own(consumer: ConsumerHost, partitions: tuple[str, ...]) -> None:
         membership = getattr(consumer, "membership", None)
         before = consumer.__dict__.get("owned", ())
         if membership is not None and membership._dead:  # fenced: it has them until close(), and reads none
@@ -445,23 +445,23 @@ def _watch_ownership(patch: pytest.MonkeyPatch, witness: Witness) -> None:
         consumer.__dict__["owned"] = partitions
         witness.ownership[consumer.group].changed(consumer.name, before, partitions, consumer.timeline.now_us)
 
-    patch.setattr(Member, "owned", property(owned, own), raising=False)
+    patch.setattr(ConsumerHost, "owned", property(owned, own), raising=False)
 
 
 def _watch_joins(patch: pytest.MonkeyPatch, witness: Witness) -> None:
     owned_before: dict[str, tuple[str, ...]] = {}
 
-    def share_comes(joining: Joining, _: tuple[str, ...]) -> None:
+    def share_comes(joining: Rejoin, _: tuple[str, ...]) -> None:
         owned_before[joining._consumer.name] = joining._consumer.owned
 
-    def share_taken(_: None, joining: Joining, assigned: tuple[str, ...]) -> None:
+    def share_taken(_: None, joining: Rejoin, assigned: tuple[str, ...]) -> None:
         consumer = joining._consumer
         if consumer.owned == assigned:  # else its topics are not what it wants any more
             added = [name for name in assigned if name not in owned_before[consumer.name]]
             notes, now_us = witness.coordinators, consumer.timeline.now_us
             notes.share_taken(consumer.group, consumer.name, consumer.generation, added, now_us)
 
-    _wrapped(patch, Joining, "_complete", before=share_comes, after=share_taken)
+    _wrapped(patch, Rejoin, "_complete", before=share_comes, after=share_taken)
 
 
 def _watch_brokers(patch: pytest.MonkeyPatch, witness: Witness) -> None:
@@ -478,7 +478,7 @@ def _watch_brokers(patch: pytest.MonkeyPatch, witness: Witness) -> None:
         notes.deposed(partition)
         witness.elected[partition] = metadata.leader_epoch
 
-    def handles(coordination: GroupCoordination, call: Call) -> None:
+    def handles(coordination: GroupCoordination, call: InFlightRequest) -> None:
         request = call.request
         if isinstance(request, HeartbeatRequest):
             partition = coordination.partition_of(request.group)

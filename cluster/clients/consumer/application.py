@@ -15,11 +15,11 @@ from random import Random
 import msgspec
 
 from cluster import events as e
-from cluster.clients.consumer.member import Member
-from cluster.clients.consumer.output_producer import Writer
-from cluster.clients.consumer.transactional_output import TransactionalWriter
-from cluster.clients.delivery_ledger import GroundTruth
-from cluster.clients.producer.transaction_manager import Refused
+from cluster.clients.consumer.consumer_host import ConsumerHost
+from cluster.clients.consumer.output_producer import OutputProducer
+from cluster.clients.consumer.transactional_output import TransactionalOutputProducer
+from cluster.clients.delivery_ledger import DeliveryLedger
+from cluster.clients.producer.transaction_manager import TransactionError
 from cluster.protocol.record_batch import Slice
 from cluster.spec import ApplicationSpec
 
@@ -30,10 +30,10 @@ WRITING_CHUNK_US = 10_000  # what is worked on leaves soon
 class Application:
     """The application of one member. `random` draws how long a stretch of records takes, when that varies."""
 
-    def __init__(self, spec: ApplicationSpec, random: Random, truth: GroundTruth) -> None:
+    def __init__(self, spec: ApplicationSpec, random: Random, truth: DeliveryLedger) -> None:
         self.spec, self._random, self._truth = spec, random, truth
         self.per_record_us = spec.per_record_us
-        self.writer: Writer | None = None
+        self.output_producer: OutputProducer | None = None
         self._work: list[Slice] = []
         self._since_us = 0
         self._cost_us = 0.0
@@ -48,32 +48,36 @@ class Application:
             self.per_record_us = per_record_us
         self.spec = msgspec.structs.replace(self.spec, per_record_us=per_record_us)
 
-    async def work(self, consumer: Member, slices: list[Slice]) -> None:
+    async def work(self, consumer: ConsumerHost, slices: list[Slice]) -> None:
         """Work on the records of one poll(), and commit as the scenario says."""
-        if isinstance(self.writer, TransactionalWriter):
-            await self._in_transaction(consumer, self.writer, slices)
+        if isinstance(self.output_producer, TransactionalOutputProducer):
+            await self._in_transaction(consumer, self.output_producer, slices)
             return
         commit = self.spec.commit
         if commit == "before-processing" and not await consumer.commit_sync():
             consumer.seek_back({piece.batch.partition: piece.first_offset for piece in reversed(slices)})
             return
         await self._work_through(consumer, slices)
-        if not consumer.alive or (self.writer is not None and not await self._written(consumer, self.writer)):
+        if not consumer.alive or (
+            self.output_producer is not None and not await self._written(consumer, self.output_producer)
+        ):
             return
         if commit == "after-each-poll":
             await consumer.commit_sync()
         elif commit == "async":
             consumer.commit_async()
 
-    async def begin(self, consumer: Member) -> None:
+    async def begin(self, consumer: ConsumerHost) -> None:
         """Before its first poll(): initTransactions, which fences whoever used this transactional id before."""
-        if isinstance(self.writer, TransactionalWriter):
+        if isinstance(self.output_producer, TransactionalOutputProducer):
             try:
-                await self.writer.transactions.initialise()
-            except Refused as refused:
-                self._fatal(consumer, self.writer, refused)
+                await self.output_producer.transactions.initialise()
+            except TransactionError as refused:
+                self._fatal(consumer, self.output_producer, refused)
 
-    async def _in_transaction(self, consumer: Member, writer: TransactionalWriter, slices: list[Slice]) -> None:
+    async def _in_transaction(
+        self, consumer: ConsumerHost, writer: TransactionalOutputProducer, slices: list[Slice]
+    ) -> None:
         """One transaction for the records of one poll(); after an abort the positions are the committed ones again."""
         back = dict(consumer.fetcher.positions)
         back |= {piece.batch.partition: piece.first_offset for piece in reversed(slices)}
@@ -82,25 +86,25 @@ class Application:
             await self._work_through(consumer, slices)
             if consumer.alive:
                 await writer.commit(consumer, consumer.group_metadata, dict(consumer.fetcher.positions))
-        except Refused as refused:
+        except TransactionError as refused:
             if refused.fatal:
                 self._fatal(consumer, writer, refused)
                 return
             try:
                 await writer.abort(consumer)
-            except Refused as fatal:
+            except TransactionError as fatal:
                 self._fatal(consumer, writer, fatal)
                 return
-            consumer.back_to_committed(back, refused.error.name)
+            consumer.reset_to_committed(back, refused.error.name)
 
     @staticmethod
-    def _fatal(consumer: Member, writer: TransactionalWriter, refused: Refused) -> None:
+    def _fatal(consumer: ConsumerHost, writer: TransactionalOutputProducer, refused: TransactionError) -> None:
         """The producer cannot be used any more, and the application not without it."""
         writer.failure = f"its transactional producer ended with {refused.error.name}"
         writer.fenced(refused.error.name)
         consumer.fail(writer.failure)
 
-    def _work_through(self, consumer: Member, slices: list[Slice]) -> Coroutine[object, object, None]:
+    def _work_through(self, consumer: ConsumerHost, slices: list[Slice]) -> Coroutine[object, object, None]:
         cost_us = float(self.per_record_us)
         if self.spec.jitter:
             cost_us *= 1 + self.spec.jitter * (2 * self._random.random() - 1)
@@ -108,7 +112,7 @@ class Application:
             return self._work_on(consumer, slices, cost_us)
         return self._work_on_poisoned(consumer, slices, cost_us, self.spec.poison.key)
 
-    async def _work_on_poisoned(self, consumer: Member, slices: list[Slice], cost_us: float, key: str) -> None:
+    async def _work_on_poisoned(self, consumer: ConsumerHost, slices: list[Slice], cost_us: float, key: str) -> None:
         for healthy, poison in _parted(slices, key):
             await self._work_on(consumer, healthy, cost_us)
             if poison is not None:
@@ -116,18 +120,18 @@ class Application:
             if not consumer.alive:
                 return
 
-    async def _work_on(self, consumer: Member, slices: list[Slice], cost_us: float) -> None:
-        for chunk, records in _chunks(slices, cost_us, CHUNK_US if self.writer is None else WRITING_CHUNK_US):
+    async def _work_on(self, consumer: ConsumerHost, slices: list[Slice], cost_us: float) -> None:
+        for chunk, records in _chunks(slices, cost_us, CHUNK_US if self.output_producer is None else WRITING_CHUNK_US):
             self._work, self._cost_us, self._since_us = chunk, cost_us, consumer.timeline.now_us
             duration_us = round(cost_us * records)
             if duration_us:
                 await consumer.sleep(duration_us)
             self._work = []
-            if self.spec.writes is not None and self.writer is not None:
-                await self.writer.write(consumer, chunk)
+            if self.spec.writes is not None and self.output_producer is not None:
+                await self.output_producer.write(consumer, chunk)
             self._finished(consumer, chunk, records)
 
-    async def _written(self, consumer: Member, writer: Writer) -> bool:
+    async def _written(self, consumer: ConsumerHost, writer: OutputProducer) -> bool:
         """Before the application commits, what it wrote must be safe: else it ends with the producer's words."""
         if self.spec.commit in ("after-each-poll", "async"):
             await writer.flush(consumer)
@@ -135,7 +139,7 @@ class Application:
             consumer.fail(writer.failure)
         return writer.failure is None
 
-    def _poisoned(self, consumer: Member, poison: Slice) -> None:
+    def _poisoned(self, consumer: ConsumerHost, poison: Slice) -> None:
         """The application cannot work on this record."""
         spec, batch, offset = self.spec.poison, poison.batch, poison.first_offset
         assert spec is not None
@@ -143,7 +147,7 @@ class Application:
         if spec.crashes:
             consumer.crash(f"poison record: {where}")
             return
-        consumer.tell(
+        consumer.emit(
             e.RecordSkipped(
                 group=consumer.group,
                 member=consumer.name,
@@ -153,14 +157,14 @@ class Application:
             )
         )
 
-    def interrupt(self, consumer: Member) -> None:
+    def interrupt(self, consumer: ConsumerHost) -> None:
         """The process dies now: records that were finished in the stretch under way count."""
         if self._work and self._cost_us > 0:
             done = int((consumer.timeline.now_us - self._since_us) / self._cost_us)
             self._finished(consumer, self._work, done)
         self._work = []
 
-    def _finished(self, consumer: Member, slices: list[Slice], records: int) -> None:
+    def _finished(self, consumer: ConsumerHost, slices: list[Slice], records: int) -> None:
         """Tell the first `records` of these as finished, contiguous ones together."""
         stretches: list[tuple[str, int, int, int]] = []  # partition, first offset, next offset, how many again
         copies: bool | None = None  # of the last stretch, when its records were written for others
@@ -171,7 +175,7 @@ class Application:
             end = min(end, first + records)
             records -= end - first
             if self._truth.truncated(batch):
-                _tell_truncated(consumer, Slice(batch, first, end))
+                _emit_truncated(consumer, Slice(batch, first, end))
             for count, repeated in self._truth.finished(piece, end):
                 last, copies = copies, repeated > 0 if batch.origins else None
                 if stretches and stretches[-1][0] == batch.partition and stretches[-1][2] == first and last is copies:
@@ -182,7 +186,7 @@ class Application:
                 first += count
         for partition, first, end, repeated in stretches:
             consumer.processed += end - first
-            consumer.tell(
+            consumer.emit(
                 e.RecordsProcessed(
                     group=consumer.group,
                     member=consumer.name,
@@ -194,10 +198,10 @@ class Application:
             )
 
 
-def _tell_truncated(consumer: Member, piece: Slice) -> None:
+def _emit_truncated(consumer: ConsumerHost, piece: Slice) -> None:
     """The fetcher had buffered these before the log was truncated: their offsets do not say which they are."""
     batch, first, end = piece
-    consumer.tell(
+    consumer.emit(
         e.TruncatedRecordsProcessed(
             group=consumer.group,
             member=consumer.name,

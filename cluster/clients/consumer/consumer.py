@@ -14,11 +14,11 @@ import trio
 
 from cluster import events as e
 from cluster.clients.consumer.application import Application
-from cluster.clients.consumer.consumer_coordinator import GroupMembership
+from cluster.clients.consumer.consumer_coordinator import ConsumerCoordinator
+from cluster.clients.consumer.consumer_host import MS, ConsumerHost, MemberIdentity
 from cluster.clients.consumer.heartbeat_thread import HeartbeatThread
-from cluster.clients.consumer.member import MS, Identity, Member
 from cluster.clients.consumer.metadata_refresh import MetadataRefresh
-from cluster.clients.process import Surroundings
+from cluster.clients.process import ClientEnvironment
 from cluster.config import in_flight_keys
 from cluster.protocol import reasons
 from cluster.protocol.errors import ErrorCode
@@ -29,29 +29,29 @@ from cluster.spec import GroupSpec
 FOREVER = -1
 
 
-class Consumer(Member):
+class Consumer(ConsumerHost):
     """One member of a group: the process, with its poll loop."""
 
     def __init__(
         self,
-        around: Surroundings,
+        environment: ClientEnvironment,
         spec: GroupSpec,
         name: str,
         number: int,
         config: dict[str, Any],
         application: Application,
     ) -> None:
-        super().__init__(around, spec, name, number, config)
+        super().__init__(environment, spec, name, number, config)
         self.application, self.declared = application, spec
         self.heartbeats = HeartbeatThread(self)
-        self.membership = GroupMembership(self)
-        self.metadata = MetadataRefresh(self, self.membership.joining)
+        self.membership = ConsumerCoordinator(self)
+        self.metadata = MetadataRefresh(self, self.membership.rejoin)
         self._closing = False
         self._failure: str | None = None
         self._stalled_until_us: int | None = None
         self._seeks: dict[str, int] = {}
-        self.when_crashed: Callable[[], object] | None = None
-        self._start_delay = random_stream(around.seed, f"start/{name}").random
+        self.on_crashed: Callable[[], object] | None = None
+        self._start_jitter = random_stream(environment.seed, f"start/{name}").random
 
     # --- the process --------------------------------------------------------------------------------------------------
 
@@ -61,25 +61,25 @@ class Consumer(Member):
         No two take equally long until main() runs, and heartbeat threads look every `retry.backoff.ms`: each life is
         late by something of its own, so that ties between members are not always decided one way.
         """
-        self.late_us = int(self._start_delay() * self.around.start_jitter_us)
+        self.start_delay_us = int(self._start_jitter() * self.environment.start_jitter_us)
         if self.declared is not self.spec:
-            self._become_declared()
+            self._reload_spec()
         self.begin()
-        self.forget_everything()
+        self.reset_state()
         self.membership.reset()
         self.heartbeats.reset()
         self._closing, self._failure, self._stalled_until_us = False, None, None
         self._seeks = {}
         self.state = "Joining"
-        self.tell(e.MemberStarted(group=self.group, member=self.name))
+        self.emit(e.MemberStarted(group=self.group, member=self.name))
         self.timeline.start(nursery, self._run, name=self.name)
-        if self.application.writer is not None:
-            self.application.writer.launch(nursery)
+        if self.application.output_producer is not None:
+            self.application.output_producer.launch(nursery)
 
     def declare(self) -> None:
         """Tell what the world may know of this member before it runs."""
         config = self.config
-        self.tell(
+        self.emit(
             e.MemberDeclared(
                 group=self.group,
                 member=self.name,
@@ -100,7 +100,7 @@ class Consumer(Member):
         self.application.take(declared.application.per_record_us)
         self.heartbeats.wake()
 
-    def _become_declared(self) -> None:
+    def _reload_spec(self) -> None:
         """A new process reads all of its configuration."""
         self.spec = self.declared
         self.application.spec = self.spec.application
@@ -128,37 +128,37 @@ class Consumer(Member):
         self._crashed(reason)
 
     def _crashed(self, reason: str) -> None:
-        was_to_end = self._closing and self.when_gone is None
+        was_to_end = self._closing and self.on_stopped is None
         self._gone("crash", reason)
-        if self.when_crashed is not None and not was_to_end:
-            self.when_crashed()
+        if self.on_crashed is not None and not was_to_end:
+            self.on_crashed()
 
     def _gone(self, how: str, reason: str = "") -> None:
         self.end()
         self.owned = ()
         self.stable = False
         self.state = "Left" if how == "stop" else "Dead"
-        self.tell(e.MemberStopped(group=self.group, member=self.name, how=how, reason=reason))
-        writer = self.application.writer
+        self.emit(e.MemberStopped(group=self.group, member=self.name, how=how, reason=reason))
+        writer = self.application.output_producer
         if writer is not None:
             if how == "stop":
                 writer.closed()
             else:
                 writer.kill()
-        self.gone(cleanly=how == "stop")
+        self.notify_stopped(cleanly=how == "stop")
 
     def freeze(self) -> None:
         """Freeze the whole process: poll loop and heartbeat thread."""
         super().freeze()
-        self.tell(e.MemberPaused(group=self.group, member=self.name))
-        if self.application.writer is not None:
-            self.application.writer.freeze()
+        self.emit(e.MemberPaused(group=self.group, member=self.name))
+        if self.application.output_producer is not None:
+            self.application.output_producer.freeze()
 
     def thaw(self) -> None:
         """Go on."""
-        self.tell(e.MemberResumed(group=self.group, member=self.name))
-        if self.application.writer is not None:
-            self.application.writer.thaw()
+        self.emit(e.MemberResumed(group=self.group, member=self.name))
+        if self.application.output_producer is not None:
+            self.application.output_producer.thaw()
         super().thaw()
 
     @property
@@ -169,25 +169,25 @@ class Consumer(Member):
     def close_soon(self) -> None:
         """Ask the application to stop: it finishes the records it has and calls close()."""
         self._closing = True
-        self.want_attention()
+        self.request_attention()
         self.unstall()
 
     # --- the poll loop ------------------------------------------------------------------------------------------------
 
     async def _poll_loop(self) -> None:
         timeline, fetcher, application = self.timeline, self.fetcher, self.application
-        if self.late_us:
-            await self.sleep(self.late_us)
+        if self.start_delay_us:
+            await self.sleep(self.start_delay_us)
         await application.begin(self)
         while True:
-            if self.attention:
-                if not await self._attend():
+            if self.needs_attention:
+                if not await self._do_pending_work():
                     return
                 continue
             if self.auto_commit and timeline.now_us >= self.next_auto_commit_us:
                 self._auto_commit()
             slices: list[Any] = []
-            if not self.held_back:
+            if not self.records_withheld:
                 slices = fetcher.collect(self.max_poll_records)
                 fetcher.send()
             if slices:
@@ -224,18 +224,18 @@ class Consumer(Member):
         if self.heartbeats.enabled and self.max_poll_interval_us < self.heartbeat_interval_us:
             self.heartbeats.wake()
         fetches, self.fetcher.answered_fetches = self.fetcher.answered_fetches, 0
-        self.tell(
+        self.emit(
             e.PollReturned(group=self.group, member=self.name, records=records, positions=positions, fetches=fetches)
         )
 
     def _poll_called(self) -> None:
         self.in_poll = True
-        self.tell(e.PollStarted(group=self.group, member=self.name))
+        self.emit(e.PollStarted(group=self.group, member=self.name))
 
-    async def _attend(self) -> bool:
+    async def _do_pending_work(self) -> bool:
         """Everything that poll() does besides returning records, one thing at a time; false once closed."""
         if self._stalled_until_us is not None:
-            await self._stand_still()
+            await self._run_stall()
         elif self._closing or self._failure is not None:
             await self._close()
             return False
@@ -244,20 +244,20 @@ class Consumer(Member):
             self._seeks = {}
         elif self.membership.positions.validation.outdated:
             self.membership.positions.validation.look()
-        elif self.wants_metadata and not self.topic_partitions:
+        elif self.metadata_refresh_due and not self.topic_partitions:
             await self.metadata.refresh()
-        elif self.membership.wants_work:
+        elif self.membership.has_work:
             await self.membership.work()
         else:
-            self.attention = False
+            self.needs_attention = False
         return self.alive
 
     async def _close(self) -> None:
         """close(): commit, onPartitionsRevoked, LeaveGroup; then the process ends. What it wrote is flushed before."""
-        writer = self.application.writer
+        writer = self.application.output_producer
         if writer is not None and writer.failure is None:
             await writer.flush(self)
-        await self.membership.leave_cleanly()
+        await self.membership.close()
         if self._failure is None:
             if self.state != "Left":
                 self.set_state("Left", reasons.CLOSED)
@@ -269,27 +269,27 @@ class Consumer(Member):
     def fail(self, reason: str) -> None:
         """poll() throws something that no application survives: it closes its consumer and ends."""
         self._failure = reason
-        self.tell(e.ApplicationFailed(group=self.group, member=self.name, reason=reason))
-        self.want_attention()
+        self.emit(e.ApplicationFailed(group=self.group, member=self.name, reason=reason))
+        self.request_attention()
 
     @property
     def watched_topics(self) -> tuple[str, ...]:
         """What it subscribes to; as a leader, what the others do as well."""
-        return self.membership.joining.watched_topics
+        return self.membership.rejoin.watched_topics
 
     def subscribe(self, topics: tuple[str, ...]) -> None:
         """subscribe(): from its next poll() on the member wants these topics; a dead one when it starts again."""
         self.topics = topics
-        self.tell(e.SubscriptionChanged(group=self.group, member=self.name, topics=topics))
-        self.membership.joining.look_around()
-        self.metadata_is_stale()
+        self.emit(e.SubscriptionChanged(group=self.group, member=self.name, topics=topics))
+        self.membership.rejoin.check_metadata_changed()
+        self.mark_metadata_stale()
 
     # --- what holds a member up ---------------------------------------------------------------------------------------
 
     def stall(self, until_us: int) -> None:
         """From its next call on the application does not call poll() until then (FOREVER: until `unstall`)."""
         self._stalled_until_us = until_us
-        self.want_attention()
+        self.request_attention()
 
     def unstall(self) -> None:
         """The application calls poll() again."""
@@ -297,10 +297,10 @@ class Consumer(Member):
             self._stalled_until_us = self.timeline.now_us
             self.wake()
 
-    async def _stand_still(self) -> None:
+    async def _run_stall(self) -> None:
         until_us = cast(int, self._stalled_until_us)
         self.in_poll, self.last_poll_us = False, self.timeline.now_us
-        self.tell(e.ApplicationStalled(group=self.group, member=self.name, until_us=until_us))
+        self.emit(e.ApplicationStalled(group=self.group, member=self.name, until_us=until_us))
         self.heartbeats.wake()
         while self._stalled_until_us is not None:
             now_us = self.timeline.now_us
@@ -317,20 +317,20 @@ class Consumer(Member):
 
     # --- what its parts tell each other ----------------------------------------------------------------
 
-    def moved_on(self, partition: str, position: int) -> None:
+    def position_skipped(self, partition: str, position: int) -> None:
         """The position passed offsets that the application does not get."""
-        self.tell(e.PositionsMovedOn(group=self.group, member=self.name, positions={partition: position}))
+        self.emit(e.PositionsMovedOn(group=self.group, member=self.name, positions={partition: position}))
 
     def position_out_of_range(self, partition: str) -> None:
         """The log does not reach the position (any more): `auto.offset.reset` decides."""
         self.membership.positions.out_of_range(partition)
-        self.want_attention()
+        self.request_attention()
 
-    def heartbeats_on(self) -> None:
+    def enable_heartbeats(self) -> None:
         """A JoinGroup succeeded: beat from now on."""
         self.heartbeats.enable()
 
-    def heartbeats_off(self) -> None:
+    def disable_heartbeats(self) -> None:
         """There is no member id or generation to beat for, or JoinGroup is under way."""
         self.heartbeats.disable()
 
@@ -348,19 +348,19 @@ class Consumer(Member):
             if name in self.owned:
                 self.membership.positions.seek(name, offset)
 
-    def back_to_committed(self, otherwise: dict[str, int], reason: str) -> None:
+    def reset_to_committed(self, otherwise: dict[str, int], reason: str) -> None:
         """The application forgets what it has read since its last commit, of what it still holds."""
-        self.membership.positions.back_to_committed(otherwise, reason)
-        self.want_attention()
+        self.membership.positions.reset_to_committed(otherwise, reason)
+        self.request_attention()
 
     def seek(self, partition: str, offset: int) -> None:
         """The application is told to seek: it does between two calls of poll(), when it has worked on its records."""
         self._seeks[partition] = offset
-        self.want_attention()
+        self.request_attention()
 
-    def heartbeat_refused(self, error: ErrorCode, sent_as: Identity) -> None:
+    def heartbeat_failed(self, error: ErrorCode, sent_as: MemberIdentity) -> None:
         """A heartbeat that was sent as this member was answered with an error."""
-        self.membership.refused(error, sent_as, "HEARTBEAT")
+        self.membership.on_error(error, sent_as, "HEARTBEAT")
 
     def coordinator_found(self, broker: int) -> None:
         """As any member; the heartbeat thread looks as soon as poll() has found it.
@@ -386,7 +386,7 @@ class Consumer(Member):
             leaving = LeavingMember(self.member_id, None, reasons.POLL_TIMEOUT)
             self.send_to_coordinator(LeaveGroupRequest(self.group, (leaving,)), _ignore)
         why = "max.poll.interval.ms passed without poll()"
-        self.membership.forget(reasons.LEAVING, member_id=True, state="Left", reason=why)
+        self.membership.reset_generation(reasons.LEAVING, member_id=True, state="Left", reason=why)
 
 
 def _ignore(_: object) -> None:

@@ -7,11 +7,11 @@ Source: `AbstractCoordinator`, `ConsumerCoordinator`.
 """
 
 from cluster import events as e
+from cluster.clients.consumer.consumer_host import ConsumerHost, MemberIdentity
 from cluster.clients.consumer.coordinator_lookup import CoordinatorLookup
-from cluster.clients.consumer.member import Identity, Member
-from cluster.clients.consumer.offset_commits import IN_NO_GROUP, REBALANCING, Commits
+from cluster.clients.consumer.offset_commits import IN_NO_GROUP, REBALANCING, OffsetCommits
 from cluster.clients.consumer.positions import Positions
-from cluster.clients.consumer.rejoin import Joining
+from cluster.clients.consumer.rejoin import Rejoin
 from cluster.protocol import messages as m
 from cluster.protocol import reasons
 from cluster.protocol.errors import ErrorCode
@@ -26,15 +26,15 @@ _FATAL_TO_JOIN = (
 )
 
 
-class GroupMembership:
+class ConsumerCoordinator:
     """The poll loop's half of the group protocol."""
 
-    def __init__(self, consumer: Member) -> None:
+    def __init__(self, consumer: ConsumerHost) -> None:
         self._consumer = consumer
         self.lookup = CoordinatorLookup(consumer)
         self.positions = Positions(consumer)
-        self.commits = Commits(consumer, self._commit_refused)
-        self.joining = Joining(consumer, self.commits, self.positions, self.refused)
+        self.commits = OffsetCommits(consumer, self._commit_failed)
+        self.rejoin = Rejoin(consumer, self.commits, self.positions, self.on_error)
         self.reset()
 
     def reset(self) -> None:
@@ -43,16 +43,16 @@ class GroupMembership:
         self.lookup.reset()
         self.positions.reset()
         self.commits.reset()
-        self.joining.reset()
+        self.rejoin.reset()
 
     @property
-    def wants_work(self) -> bool:
+    def has_work(self) -> bool:
         """Whether poll() has anything to do for the group now."""
         if self._dead:
             return False
         if self._consumer.coordinator < 0:
-            return self.joining.has_answer or not self.lookup.under_way
-        return self.joining.wants_work or self._may_find_positions
+            return self.rejoin.has_answer or not self.lookup.under_way
+        return self.rejoin.has_work or self._may_find_positions
 
     @property
     def _may_find_positions(self) -> bool:
@@ -61,14 +61,14 @@ class GroupMembership:
         So what a cooperative round adds is read when the next round is over, which this one's revocation asked for.
         Source: `KafkaConsumer.updateAssignmentMetadataIfNeeded`, `ConsumerCoordinator.poll`.
         """
-        return self.joining.over and (self.positions.validation.due or self.positions.missing)
+        return self.rejoin.over and (self.positions.validation.due or self.positions.missing)
 
     async def work(self) -> None:
         """The next thing that poll() has to do for the group."""
-        joining = self.joining
+        joining = self.rejoin
         if self._consumer.coordinator < 0 and not joining.has_answer:
             self.lookup.begin()
-        elif joining.wants_work:
+        elif joining.has_work:
             await joining.step()
         elif self._may_find_positions:
             if self.positions.validation.due:
@@ -78,7 +78,7 @@ class GroupMembership:
 
     # --- what others say ----------------------------------------------------------------------------------------------
 
-    def forget(self, because: str, *, member_id: bool, state: str = "Joining", reason: str = "") -> None:
+    def reset_generation(self, because: str, *, member_id: bool, state: str = "Joining", reason: str = "") -> None:
         """The coordinator does not know this generation (or this member) any more: what is owned is lost.
 
         `because`: what the next JoinGroup gives as its reason, and the state's unless that has one of its own.
@@ -87,21 +87,21 @@ class GroupMembership:
         consumer.generation = -1
         if member_id:
             consumer.member_id = ""
-        consumer.heartbeats_off()
+        consumer.disable_heartbeats()
         consumer.set_state(state, reason or because)
-        self.joining.forget(because)
+        self.rejoin.reset_generation(because)
 
-    def refused(self, error: ErrorCode, sent_as: Identity, api: str, *, joining: bool = False) -> None:
+    def on_error(self, error: ErrorCode, sent_as: MemberIdentity, api: str, *, joining: bool = False) -> None:
         """An answer of the coordinator other than NONE; `api` as Kafka names it; `joining`: JoinGroup or SyncGroup."""
         consumer = self._consumer
         unchanged = sent_as == consumer.identity
         if error is ErrorCode.REBALANCE_IN_PROGRESS:
             if consumer.stable:
-                self.joining.request(reasons.ALREADY_REBALANCING)
+                self.rejoin.request_rejoin(reasons.ALREADY_REBALANCING)
         elif error is ErrorCode.ILLEGAL_GENERATION or error is ErrorCode.UNKNOWN_MEMBER_ID:
             if unchanged:
                 because = reasons.encountered(error.name, api)
-                self.forget(because, member_id=error is ErrorCode.UNKNOWN_MEMBER_ID)
+                self.reset_generation(because, member_id=error is ErrorCode.UNKNOWN_MEMBER_ID)
         elif error is ErrorCode.FENCED_INSTANCE_ID:
             if unchanged or joining:
                 self._give_up(error)
@@ -110,12 +110,12 @@ class GroupMembership:
         elif joining and error in _FATAL_TO_JOIN:
             consumer.fail(error.name)
 
-    def _commit_refused(self, error: ErrorCode, sent_as: Identity) -> None:
+    def _commit_failed(self, error: ErrorCode, sent_as: MemberIdentity) -> None:
         """As `refused`; but the group told a committing member, so it need not be Stable to rejoin."""
         if error is ErrorCode.REBALANCE_IN_PROGRESS:
-            self.joining.request(reasons.COMMIT_FAILED)
+            self.rejoin.request_rejoin(reasons.COMMIT_FAILED)
         else:
-            self.refused(error, sent_as, "OFFSET_COMMIT")
+            self.on_error(error, sent_as, "OFFSET_COMMIT")
 
     def _give_up(self, error: ErrorCode) -> None:
         """FencedInstanceIdException: another process has this member's group.instance.id; poll() throws from now on.
@@ -125,11 +125,11 @@ class GroupMembership:
         consumer = self._consumer
         if self._dead:
             return
-        self._dead = consumer.held_back = True
+        self._dead = consumer.records_withheld = True
         consumer.stable, consumer.generation = False, -1
-        consumer.heartbeats_off()
+        consumer.disable_heartbeats()
         consumer.set_state("Fenced", error.name)
-        consumer.tell(
+        consumer.emit(
             e.ConsumerFenced(
                 group=consumer.group,
                 member=consumer.name,
@@ -159,7 +159,7 @@ class GroupMembership:
 
     # --- leaving ------------------------------------------------------------------------------------------------------
 
-    async def leave_cleanly(self) -> None:
+    async def close(self) -> None:
         """close(): commit, give up the partitions, LeaveGroup (a static member sends none), wait for every answer.
 
         What the coordinator has parked for it, as its JoinGroup at the barrier, is answered first.
@@ -170,20 +170,20 @@ class GroupMembership:
             if consumer.auto_commit:
                 await self._commit_at_close()
             if consumer.owned:
-                self.joining.drop(consumer.owned, lost=not consumer.stable)
-        consumer.heartbeats_off()
+                self.rejoin.revoke(consumer.owned, lost=not consumer.stable)
+        consumer.disable_heartbeats()
         if consumer.coordinator >= 0 and consumer.member_id and consumer.instance_id is None:
             leaving = m.LeavingMember(consumer.member_id, None, reasons.CLOSED)
             consumer.set_state("Left", reasons.CLOSED)
             consumer.send_to_coordinator(m.LeaveGroupRequest(consumer.group, (leaving,)), _ignore)
-        await consumer.coordinator_answers(until_us)
+        await consumer.await_pending_requests(until_us)
 
     async def _commit_at_close(self) -> None:
         """The last auto commit: a consumer that is in no group, or in none yet, does not send it."""
         if self._consumer.stable:
             await self.commit_sync(CLOSE_TIMEOUT_US, during="close")
         elif self._consumer.coordinator >= 0:
-            self.commits.auto_refused("close", REBALANCING if self.joining.under_way else IN_NO_GROUP)
+            self.commits.auto_commit_unsent("close", REBALANCING if self.rejoin.under_way else IN_NO_GROUP)
 
 
 def _ignore(_: object) -> None:

@@ -6,7 +6,7 @@ connection of its own; while that may not be made again yet, the coordinator cou
 Source: `AbstractCoordinator.lookupCoordinator`, `ensureCoordinatorReady`, `HeartbeatThread.run`.
 """
 
-from cluster.clients.consumer.member import Member
+from cluster.clients.consumer.consumer_host import ConsumerHost
 from cluster.clients.process import coordinator_node
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import FindCoordinatorRequest, FindCoordinatorResponse
@@ -18,7 +18,7 @@ class CoordinatorLookup:
     Whoever named one that did not do is not asked first again: Kafka's client asks any of its least loaded brokers.
     """
 
-    def __init__(self, consumer: Member) -> None:
+    def __init__(self, consumer: ConsumerHost) -> None:
         self._consumer = consumer
         self.under_way = self._found = False
 

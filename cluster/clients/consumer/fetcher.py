@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from cluster.network import Call, Connection
+from cluster.network import Connection, InFlightRequest
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import FetchedPartition, FetchRequest, FetchResponse, PartitionMetadata
 from cluster.protocol.record_batch import RecordBatch, Slice
@@ -41,13 +41,13 @@ class Reader(Protocol):
     def wake(self) -> None:
         """Records came."""
 
-    def metadata_is_stale(self) -> None:
+    def mark_metadata_stale(self) -> None:
         """A broker does not lead what it was asked for, or does not answer."""
 
     def position_out_of_range(self, partition: str) -> None:
         """The log does not reach the position."""
 
-    def moved_on(self, partition: str, position: int) -> None:
+    def position_skipped(self, partition: str, position: int) -> None:
         """The position passed offsets that the application does not get."""
 
 
@@ -55,7 +55,7 @@ class Fetcher:
     """Fetch positions and buffered batches of the partitions that a consumer holds.
 
     `offset_epochs`, `leader_epochs` are what else a `FetchPosition` has: the epoch of what was read last, and that of
-    the leader for which the position is valid. No other leader is asked for more (`Validation` sees to it).
+    the leader for which the position is valid. No other leader is asked for more (`PositionValidation` sees to it).
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Fetcher:
         self._buffer: deque[tuple[str, list[RecordBatch]]] = deque()
         self._buffered: dict[str, None] = {}
         self._ends: dict[str, RecordBatch] = {}  # of a buffered partition, when its fetch ends with what nobody gets
-        self._in_flight: dict[int, Call] = {}
+        self._in_flight: dict[int, InFlightRequest] = {}
         self._free: dict[int, None] = {}  # brokers that lead something and have no Fetch in flight
         self._by_leader: dict[int, list[str]] = {}
         self._handlers: dict[int, Callable[[FetchResponse | None], None]] = {}
@@ -117,7 +117,7 @@ class Fetcher:
                 if metadata.leader_epoch == epoch:  # else it is not valid there, as far as is known
                     self._by_leader.setdefault(metadata.leader, []).append(name)
             else:  # nobody to fetch from, as far as this client knows
-                self._reader.metadata_is_stale()
+                self._reader.mark_metadata_stale()
         self._free = dict.fromkeys(broker for broker in self._by_leader if broker not in self._in_flight)
         for name in self.positions:
             self._now_wanted(name)
@@ -161,7 +161,7 @@ class Fetcher:
     def _answered(self, broker: int, response: FetchResponse | None) -> None:
         call = self._in_flight.pop(broker, None)
         if response is None:
-            self._reader.metadata_is_stale()  # it is free again when the reader knows who leads (`route`)
+            self._reader.mark_metadata_stale()  # it is free again when the reader knows who leads (`route`)
             return
         if broker in self._by_leader:
             self._free[broker] = None
@@ -172,7 +172,7 @@ class Fetcher:
                 self._free.pop(broker, None)  # as above
         self._reader.wake()
 
-    def _keep(self, fetched: FetchedPartition, call: Call | None) -> bool:
+    def _keep(self, fetched: FetchedPartition, call: InFlightRequest | None) -> bool:
         """Buffer what was fetched; false when this broker does not lead the partition."""
         name = fetched.partition
         position = self.positions.get(name)
@@ -192,7 +192,7 @@ class Fetcher:
             if call is None or call.request.positions[name][0] == position:  # else a seek has moved it since: stale
                 self._reader.position_out_of_range(name)
         else:
-            self._reader.metadata_is_stale()
+            self._reader.mark_metadata_stale()
             return False
         return True
 
@@ -202,7 +202,7 @@ class Fetcher:
         returned = [batch for batch in batches if not batch.transactional or _is_for_readers(batch, fetched)]
         if not returned:
             self.positions[name], self.offset_epochs[name] = last.next_offset, last.leader_epoch
-            self._reader.moved_on(name, last.next_offset)
+            self._reader.position_skipped(name, last.next_offset)
         elif returned[-1] is not last:
             self._ends[name] = last
         return returned

@@ -7,7 +7,7 @@ Source: `AbstractCoordinator.HeartbeatThread`, `Heartbeat`.
 
 from functools import partial
 
-from cluster.clients.consumer.member import MS, Identity, Member
+from cluster.clients.consumer.consumer_host import MS, ConsumerHost, MemberIdentity
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest, HeartbeatResponse
 from cluster.virtual_time import Waiter
@@ -20,7 +20,7 @@ MOST_DOUBLINGS = 10
 class HeartbeatThread:
     """The thread and its clocks: when the next heartbeat is due, when the last answer came."""
 
-    def __init__(self, consumer: Member) -> None:
+    def __init__(self, consumer: ConsumerHost) -> None:
         self._consumer = consumer
         self._waiter: Waiter | None = None
         self.enabled = False
@@ -39,7 +39,7 @@ class HeartbeatThread:
         self.enabled, self._failures = True, 0
         now_us = self._consumer.timeline.now_us
         interval_us = self._consumer.heartbeat_interval_us
-        self._next_us = now_us + interval_us + min(self._consumer.late_us, interval_us)
+        self._next_us = now_us + interval_us + min(self._consumer.start_delay_us, interval_us)
         self._last_answer_us = now_us
         self.wake()
 
@@ -105,7 +105,7 @@ class HeartbeatThread:
 
     def _answered(self, beat: HeartbeatRequest, response: HeartbeatResponse | None) -> None:
         """An answer, or None for a broken connection: one that failed is sent again after a backoff."""
-        consumer, sent_as = self._consumer, Identity(beat.generation, beat.member_id)
+        consumer, sent_as = self._consumer, MemberIdentity(beat.generation, beat.member_id)
         now_us = consumer.timeline.now_us
         error = ErrorCode.NETWORK_EXCEPTION if response is None else response.error
         if error in HEARD or (error not in MOVED and response is not None and sent_as != consumer.identity):
@@ -116,4 +116,4 @@ class HeartbeatThread:
             self._failures += 1
             self.wake()
         if response is not None and error is not ErrorCode.NONE:
-            consumer.heartbeat_refused(error, sent_as)
+            consumer.heartbeat_failed(error, sent_as)

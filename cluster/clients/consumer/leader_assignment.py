@@ -8,17 +8,17 @@ Source: `ConsumerCoordinator.metadata`, `onLeaderElected`, `validateCooperativeA
 from collections.abc import Mapping, Sequence
 
 from cluster.assignors import ASSIGNORS, Assignor, Subscription, TopicPartition
-from cluster.clients.consumer.member import Member
+from cluster.clients.consumer.consumer_host import ConsumerHost
 from cluster.protocol.messages import JoinGroupResponse, MemberMetadata
 
 Assignment = Mapping[str, Sequence[TopicPartition]]
 
 
-class AssignorFailed(Exception):  # noqa: N818 - a sentence for whoever wrote the assignor
+class AssignorError(Exception):
     """An assignor raised, or its answer breaks the contract; the message says how."""
 
 
-def metadata_of(consumer: Member, assignor: Assignor, remembered: MemberMetadata) -> MemberMetadata:
+def metadata_of(consumer: ConsumerHost, assignor: Assignor, remembered: MemberMetadata) -> MemberMetadata:
     """A member's subscription as one of its assignors sends it.
 
     `remembered`: the last assignment. An eager sticky assignor sends that in its user data, since an eager member owns
@@ -29,8 +29,8 @@ def metadata_of(consumer: Member, assignor: Assignor, remembered: MemberMetadata
     return MemberMetadata(consumer.topics, consumer.owned, consumer.generation)
 
 
-def deal(consumer: Member, joined: JoinGroupResponse) -> dict[str, tuple[str, ...]]:
-    """The leader's work: who gets what, by the assignor that the group voted for. Raises AssignorFailed."""
+def assign_partitions(consumer: ConsumerHost, joined: JoinGroupResponse) -> dict[str, tuple[str, ...]]:
+    """The leader's work: who gets what, by the assignor that the group voted for. Raises AssignorError."""
     assignor = next(one for one in consumer.assignors if one.name == joined.protocol)
     topics = sorted({topic: None for member in joined.members for topic in member.metadata.topics})
     counts = {topic: len(consumer.topic_partitions[topic]) for topic in topics if topic in consumer.topic_partitions}
@@ -44,33 +44,39 @@ def deal(consumer: Member, joined: JoinGroupResponse) -> dict[str, tuple[str, ..
         for member in joined.members
     }
     if ASSIGNORS.get(assignor.name) is assignor:
-        dealt: Assignment = assignor.assign(counts, subscriptions)
+        assignment: Assignment = assignor.assign(counts, subscriptions)
     else:
-        dealt = _dealt_by_a_stranger(assignor, counts, subscriptions, cooperative=consumer.cooperative)
-    return {member_id: tuple(str(partition) for partition in partitions) for member_id, partitions in dealt.items()}
+        assignment = _assign_with_custom(assignor, counts, subscriptions, cooperative=consumer.cooperative)
+    return {
+        member_id: tuple(str(partition) for partition in partitions) for member_id, partitions in assignment.items()
+    }
 
 
-def _dealt_by_a_stranger(
+def _assign_with_custom(
     assignor: Assignor, counts: dict[str, int], subscriptions: dict[str, Subscription], *, cooperative: bool
 ) -> Assignment:
     try:
-        dealt = assignor.assign(dict(counts), dict(subscriptions))
+        assignment = assignor.assign(dict(counts), dict(subscriptions))
     except Exception as error:
-        raise AssignorFailed(f"assignor {assignor.name} raised {type(error).__name__}: {error}") from error
-    trouble = _trouble(dealt, counts, subscriptions)
+        raise AssignorError(f"assignor {assignor.name} raised {type(error).__name__}: {error}") from error
+    trouble = _contract_violation(assignment, counts, subscriptions)
     if trouble is None and cooperative:
-        trouble = _still_owned(dealt, subscriptions)
+        trouble = _cooperative_violation(assignment, subscriptions)
     if trouble is not None:
-        raise AssignorFailed(f"assignor {assignor.name} broke its contract: {trouble}")
-    return {member: [TopicPartition(*partition) for partition in dealt.get(member, ())] for member in subscriptions}
+        raise AssignorError(f"assignor {assignor.name} broke its contract: {trouble}")
+    return {
+        member: [TopicPartition(*partition) for partition in assignment.get(member, ())] for member in subscriptions
+    }
 
 
-def _trouble(dealt: object, counts: dict[str, int], subscriptions: dict[str, Subscription]) -> str | None:
+def _contract_violation(
+    assignment: object, counts: dict[str, int], subscriptions: dict[str, Subscription]
+) -> str | None:
     """What is wrong with an answer of assign(), in words; None when nothing is."""
-    if not isinstance(dealt, Mapping):
-        return f"it answered {type(dealt).__name__}, not a mapping of member ids to partitions"
+    if not isinstance(assignment, Mapping):
+        return f"it answered {type(assignment).__name__}, not a mapping of member ids to partitions"
     owner: dict[TopicPartition, str] = {}
-    for member, partitions in dealt.items():
+    for member, partitions in assignment.items():
         if member not in subscriptions:
             return f"{member!r} is not a member of the group"
         if not isinstance(partitions, list | tuple):
@@ -91,13 +97,13 @@ def _trouble(dealt: object, counts: dict[str, int], subscriptions: dict[str, Sub
     return f"{missing} was given to nobody" if missing is not None else None
 
 
-def _still_owned(dealt: Assignment, subscriptions: dict[str, Subscription]) -> str | None:
+def _cooperative_violation(assignment: Assignment, subscriptions: dict[str, Subscription]) -> str | None:
     """COOPERATIVE: what a member owns cannot be given to another one in the same round."""
-    for member, partitions in dealt.items():
+    for member, partitions in assignment.items():
         for other, subscription in subscriptions.items():
             if other == member:
                 continue
             given = next((one for one in partitions if one in subscription.owned_partitions), None)
-            if given is not None and given not in dealt.get(other, ()):
+            if given is not None and given not in assignment.get(other, ()):
                 return f"{TopicPartition(*given)} was given to {member} while {other} still owns it (COOPERATIVE)"
     return None

@@ -5,38 +5,38 @@ and rejoins if it must.
 Source: `ConsumerCoordinator.poll` never waits for leaders; `Metadata.timeToNextUpdate` spaces the requests.
 """
 
-from cluster.clients.consumer.member import Member
-from cluster.clients.consumer.rejoin import Joining
+from cluster.clients.consumer.consumer_host import ConsumerHost
+from cluster.clients.consumer.rejoin import Rejoin
 
 
 class MetadataRefresh:
     """Asks who leads what whenever that is stale."""
 
-    def __init__(self, consumer: Member, joining: Joining) -> None:
+    def __init__(self, consumer: ConsumerHost, joining: Rejoin) -> None:
         self._consumer, self._joining = consumer, joining
 
     async def run(self) -> None:
         """Refresh again and again, until the process dies."""
         consumer = self._consumer
         while True:
-            if consumer.wants_metadata and consumer.topic_partitions:
+            if consumer.metadata_refresh_due and consumer.topic_partitions:
                 await self.refresh()
             else:
-                await consumer.stale_metadata()
+                await consumer.wait_for_stale_metadata()
 
     async def refresh(self) -> None:
         """Ask once, and find out what it means for what is fetched and for the group."""
         consumer, joining = self._consumer, self._joining
-        consumer.stale = False
+        consumer.metadata_stale = False
         await consumer.refresh_metadata(consumer.watched_topics)
         consumer.fetcher.route()
-        joining.look_around()
+        joining.check_metadata_changed()
         consumer.refreshed()
-        consumer.want_attention()  # of poll(): what has a leader now, or may be tried again, is fetched
+        consumer.request_attention()  # of poll(): what has a leader now, or may be tried again, is fetched
         if not all(consumer.topic_partitions.get(topic) for topic in consumer.topics):
             await consumer.sleep(consumer.retry_backoff_us)
-            consumer.metadata_is_stale()
+            consumer.mark_metadata_stale()
         elif any(consumer.leader_of(name) < 0 for name in consumer.owned):
-            consumer.refresh_again()
+            consumer.retry_refresh_later()
         elif consumer.state == "Stable" and not joining.needed:
             await consumer.sleep(consumer.retry_backoff_us)

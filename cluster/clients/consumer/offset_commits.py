@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from cluster import events as e
-from cluster.clients.consumer.member import Identity, Member
+from cluster.clients.consumer.consumer_host import ConsumerHost, MemberIdentity
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 
@@ -22,10 +22,10 @@ Ended = Callable[[ErrorCode], object]
 """What is done when a commit has ended, with its error."""
 
 
-class Commits:
+class OffsetCommits:
     """Sends a member's commits. `refused` is told of every answer other than NONE and as whom it had been sent."""
 
-    def __init__(self, consumer: Member, refused: Callable[[ErrorCode, Identity], None]) -> None:
+    def __init__(self, consumer: ConsumerHost, refused: Callable[[ErrorCode, MemberIdentity], None]) -> None:
         self._consumer, self._refused = consumer, refused
         self.reset()
 
@@ -70,7 +70,7 @@ class Commits:
     def _not_a_member(self) -> None:
         """CommitFailedException without a request: the consumer was thrown out, or left for a slow poll()."""
         consumer = self._consumer
-        consumer.tell(
+        consumer.emit(
             e.OffsetCommitRefused(
                 group=consumer.group,
                 member=consumer.name,
@@ -81,22 +81,22 @@ class Commits:
             )
         )
 
-    def auto_refused(self, during: str, error: str) -> None:
+    def auto_commit_unsent(self, during: str, error: str) -> None:
         """An auto commit that cannot be sent: the consumer is in no group."""
         if self._consumer.fetcher.positions:
-            self.auto_failed(during, error, self._consumer.fetcher.positions)
+            self.emit_auto_commit_failed(during, error, self._consumer.fetcher.positions)
 
-    def auto_failed(self, during: str, error: str, offsets: Mapping[str, int]) -> None:
+    def emit_auto_commit_failed(self, during: str, error: str, offsets: Mapping[str, int]) -> None:
         """An auto commit that has failed for good: nobody is told but who reads the log."""
         consumer = self._consumer
         failed = e.AutoCommitFailed(
             group=consumer.group, member=consumer.name, during=during, error=error, offsets=dict(offsets)
         )
-        consumer.tell(failed)
+        consumer.emit(failed)
 
     def _answered(
         self,
-        sent_as: Identity,
+        sent_as: MemberIdentity,
         request: m.OffsetCommitRequest,
         ended: Ended | None,
         during: str,
@@ -111,7 +111,9 @@ class Commits:
             if self.error is not ErrorCode.NONE:
                 self._refused(self.error, sent_as)
             if during and self.error is not ErrorCode.NONE and not self.error.retriable:
-                self.auto_failed(during, self.error.name, {name: sent[0] for name, sent in request.offsets.items()})
+                self.emit_auto_commit_failed(
+                    during, self.error.name, {name: sent[0] for name, sent in request.offsets.items()}
+                )
         if ended is not None:
             ended(self.error)
         return self.error is ErrorCode.NONE

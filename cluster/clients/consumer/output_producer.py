@@ -10,20 +10,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from cluster.clients.delivery_ledger import origins_of
-from cluster.clients.process import Process, Surroundings
+from cluster.clients.process import ClientEnvironment, Process
 from cluster.clients.producer.producer import Producer
 from cluster.protocol.record_batch import Slice
 from cluster.spec import ProducerSpec
 from cluster.virtual_time import Waiter
 
 
-class Writer(Producer):
+class OutputProducer(Producer):
     """A producer without arrivals of its own. `failure`: why a record could not be written, once one could not."""
 
-    def __init__(self, around: Surroundings, topic: str | None, name: str, number: int) -> None:
+    def __init__(self, environment: ClientEnvironment, topic: str | None, name: str, number: int) -> None:
         spec = ProducerSpec(name, () if topic is None else (topic,), rate_per_second=0.0)
         config: dict[str, Any] = dict(spec.producer_config())
-        super().__init__(around, spec, name, number, config)
+        super().__init__(environment, spec, name, number, config)
         self._topic = topic
         self._application: Waiter | None = None
         self._failed = 0
@@ -39,7 +39,7 @@ class Writer(Producer):
         super().begin_sending()
         self._wake()
 
-    def memory_is_free(self) -> None:
+    def memory_released(self) -> None:
         """A batch was acknowledged, or has failed."""
         if self.sender.counters["failed"] > self._failed:
             self.failure = f"a record could not be written to {self._topic}: {self.sender.last_error}"
@@ -57,14 +57,14 @@ class Writer(Producer):
     async def write(self, member: Process, slices: Sequence[Slice]) -> None:
         """send() one record for each of these, in their order."""
         assert self._topic is not None
-        while not self.sending.begun:
+        while not self.feed.begun:
             await self._wait(member, "the metadata of what it writes")
         for batch, first, end in slices:
             at = first
             while at < end:
                 key = batch.keys[at - batch.base_offset] if batch.keys else None
                 run = origins_of(batch, at, end if key is None else at + 1)[0]
-                taken = self.sending.put(self._topic, key, run)
+                taken = self.feed.put(self._topic, key, run)
                 if not taken:
                     await self._wait(member, "buffer.memory for what it writes")
                 at += taken

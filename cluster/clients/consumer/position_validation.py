@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from cluster import events as e
+from cluster.clients.consumer.consumer_host import ConsumerHost
 from cluster.clients.consumer.fetcher import FetchPosition
-from cluster.clients.consumer.member import Member
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 
@@ -24,10 +24,10 @@ MS = 1_000
 UNDEFINED = -1
 
 
-class Validation:
+class PositionValidation:
     """The positions that await validation. `reset` finds another one where no leader knows how to go on."""
 
-    def __init__(self, consumer: Member, reset: Callable[[str], None]) -> None:
+    def __init__(self, consumer: ConsumerHost, reset: Callable[[str], None]) -> None:
         self._consumer, self._reset_position = consumer, reset
         self.reset()
 
@@ -117,27 +117,27 @@ class Validation:
                 by_leader.setdefault(position.leader, {})[name] = position
         for leader, asked in by_leader.items():
             if leader == UNDEFINED:
-                self._again(asked)
+                self._retry(asked)
                 continue
             self._not_before_us |= dict.fromkeys(asked, now_us + consumer.config["request.timeout.ms"] * MS)
             question = {name: (position.leader_epoch, position.offset_epoch) for name, position in asked.items()}
             request = m.OffsetForLeaderEpochRequest(question)
             consumer.connection(leader).send(request, partial(self._answered, asked))
 
-    def _again(self, asked: dict[str, FetchPosition]) -> None:
+    def _retry(self, asked: dict[str, FetchPosition]) -> None:
         """No answer, or an error: with fresh metadata after `retry.backoff.ms`, of another leader as soon as known."""
         consumer = self._consumer
         mine = [name for name, position in asked.items() if self.awaiting.get(name) == position]
         if mine:
             self._not_before_us |= dict.fromkeys(mine, consumer.timeline.now_us + consumer.retry_backoff_us)
-            consumer.metadata_is_stale()
-            consumer.after(consumer.retry_backoff_us, consumer.want_attention)
+            consumer.mark_metadata_stale()
+            consumer.after(consumer.retry_backoff_us, consumer.request_attention)
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
     def _answered(self, asked: dict[str, FetchPosition], response: m.OffsetForLeaderEpochResponse | None) -> None:
         ends = response.ends if response is not None else {}
-        self._again({name: position for name, position in asked.items() if not _served(ends.get(name))})
+        self._retry({name: position for name, position in asked.items() if not _served(ends.get(name))})
         for name, position in asked.items():
             answer = ends.get(name)
             if answer is None or not _served(answer) or self.awaiting.get(name) != position:
@@ -148,10 +148,10 @@ class Validation:
             elif end < position.offset:
                 self._truncated(name, position, epoch, end)
             else:
-                self._go_on(name, position)
-        self._consumer.want_attention()
+                self._resume(name, position)
+        self._consumer.request_attention()
 
-    def _go_on(self, name: str, position: FetchPosition) -> None:
+    def _resume(self, name: str, position: FetchPosition) -> None:
         self.forget(name)
         self._consumer.fetcher.resume(name, position)
 
@@ -159,7 +159,7 @@ class Validation:
         """The leader's log parts from what was read at `end` (-1: it cannot tell where)."""
         consumer = self._consumer
         reset: str = consumer.config["auto.offset.reset"]
-        consumer.tell(
+        consumer.emit(
             e.PositionTruncated(
                 group=consumer.group,
                 member=consumer.name,
@@ -178,8 +178,8 @@ class Validation:
             self.forget(name)
             self._reset_position(name)
         else:
-            self._go_on(name, position._replace(offset=end, offset_epoch=epoch))
-            consumer.tell(
+            self._resume(name, position._replace(offset=end, offset_epoch=epoch))
+            consumer.emit(
                 e.PositionsReset(group=consumer.group, member=consumer.name, positions={name: end}, reason="truncated")
             )
 

@@ -5,7 +5,7 @@ position (OFFSET_OUT_OF_RANGE: retention or DeleteRecords passed it, or it lies 
 asked for once, after an assignment; what has none is reset: `earliest` and `latest` ask for an end of the log,
 `by_duration:…` for the first record that young, `none` throws NoOffsetForPartitionException or
 OffsetOutOfRangeException out of poll(), which ends the application. Whether a position still holds under another
-leader is `Validation`'s business. Source: `SubscriptionState`,
+leader is `PositionValidation`'s business. Source: `SubscriptionState`,
 `ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`, `OffsetFetcher`, `FetchCollector.handleInitializeErrors`.
 """
 
@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Final
 
 from cluster import events as e
-from cluster.clients.consumer.member import Member
-from cluster.clients.consumer.position_validation import Validation
+from cluster.clients.consumer.consumer_host import ConsumerHost
+from cluster.clients.consumer.position_validation import PositionValidation
 from cluster.config import parse_iso_duration
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
@@ -29,9 +29,9 @@ _NOT_THERE = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 class Positions:
     """The owned partitions that have no position yet, and the ways to one."""
 
-    def __init__(self, consumer: Member) -> None:
+    def __init__(self, consumer: ConsumerHost) -> None:
         self._consumer = consumer
-        self.validation = Validation(consumer, self._no_leader_knows)
+        self.validation = PositionValidation(consumer, self._reset_by_policy)
         self.reset()
 
     def reset(self) -> None:
@@ -67,7 +67,7 @@ class Positions:
             self._unknown[partition] = self._reset_only[partition] = None
             position = self._out_of_range[partition] = consumer.fetcher.positions.get(partition, -1)
             consumer.fetcher.revoke((partition,))
-            consumer.tell(
+            consumer.emit(
                 e.PositionOutOfRange(
                     group=consumer.group,
                     member=consumer.name,
@@ -77,11 +77,11 @@ class Positions:
                 )
             )
 
-    def _no_leader_knows(self, partition: str) -> None:
+    def _reset_by_policy(self, partition: str) -> None:
         """The log was truncated, and its leader cannot tell where: `auto.offset.reset` decides."""
         self._unknown[partition] = self._reset_only[partition] = None
 
-    def back_to_committed(self, otherwise: dict[str, int], reason: str) -> None:
+    def reset_to_committed(self, otherwise: dict[str, int], reason: str) -> None:
         """Go on at the committed offsets of what is owned, for `reason`; where there is none, at these."""
         consumer = self._consumer
         names = [name for name in otherwise if name in consumer.owned]
@@ -90,7 +90,7 @@ class Positions:
         for name in names:
             self.validation.forget(name)
         consumer.fetcher.revoke(tuple(names))
-        consumer.tell(
+        consumer.emit(
             e.PositionsGivenUp(group=consumer.group, member=consumer.name, partitions=tuple(names), reason=reason)
         )
 
@@ -168,7 +168,7 @@ class Positions:
 
     def _refused(self, names: list[str]) -> None:
         """Their leader is another one, or there is none: ask again when it may be known."""
-        self._consumer.metadata_is_stale()
+        self._consumer.mark_metadata_stale()
         self._ask_again(names, self._consumer.retry_backoff_us)
 
     def _question(self, names: list[str], policy: str) -> m.ListOffsetsRequest:
@@ -187,7 +187,7 @@ class Positions:
             if name in self._unknown:
                 self._not_before_us[name] = again_us
         if names:
-            consumer.timeline.call_at(again_us, consumer.want_attention)
+            consumer.timeline.call_at(again_us, consumer.request_attention)
 
     def _position(self, found: dict[str, int], reason: str, epochs: Mapping[str, int] = NO_EPOCHS) -> None:
         """Positions for those of the partitions that are still owned and still without one; a commit's has an epoch."""
@@ -198,7 +198,7 @@ class Positions:
         for name in positions:
             self._forget(name)
         self.validation.begin(positions, epochs)
-        consumer.tell(e.PositionsReset(group=consumer.group, member=consumer.name, positions=positions, reason=reason))
+        consumer.emit(e.PositionsReset(group=consumer.group, member=consumer.name, positions=positions, reason=reason))
 
     def _forget(self, name: str) -> None:
         known_of = self._unknown, self._reset_only, self._out_of_range, self._otherwise, self._not_before_us

@@ -19,11 +19,11 @@ from functools import partial
 from typing import Any, Protocol
 
 from cluster import events as e
-from cluster.clients.consumer.leader_assignment import AssignorFailed, deal, metadata_of
-from cluster.clients.consumer.member import MS, Identity, Member
-from cluster.clients.consumer.offset_commits import IN_NO_GROUP, Commits
+from cluster.clients.consumer.consumer_host import MS, ConsumerHost, MemberIdentity
+from cluster.clients.consumer.leader_assignment import AssignorError, assign_partitions, metadata_of
+from cluster.clients.consumer.offset_commits import IN_NO_GROUP, OffsetCommits
 from cluster.clients.consumer.positions import Positions
-from cluster.clients.producer.transaction_offsets import GroupMetadata
+from cluster.clients.producer.transaction_offsets import ConsumerGroupMetadata
 from cluster.protocol import messages as m
 from cluster.protocol import reasons
 from cluster.protocol.errors import ErrorCode
@@ -35,7 +35,7 @@ JOIN_GROUP_TIMEOUT_LAPSE_US = 5_000_000
 class Refused(Protocol):
     """Who is told of an error in an answer, and as whom the request had been sent."""
 
-    def __call__(self, error: ErrorCode, sent_as: Identity, api: str, *, joining: bool = False) -> None:
+    def __call__(self, error: ErrorCode, sent_as: MemberIdentity, api: str, *, joining: bool = False) -> None:
         """`api`: what was answered, as Kafka names it; `joining`: it was a JoinGroup or SyncGroup."""
 
 
@@ -48,10 +48,10 @@ class Phase(Enum):
     SYNCING = "syncing"
 
 
-class Joining:
+class Rejoin:
     """The rejoin of one member. `refused` is told of errors in answers, and as whom the request had been sent."""
 
-    def __init__(self, consumer: Member, commits: Commits, positions: Positions, refused: Refused) -> None:
+    def __init__(self, consumer: ConsumerHost, commits: OffsetCommits, positions: Positions, refused: Refused) -> None:
         self._consumer, self._commits, self._positions, self._refused = consumer, commits, positions, refused
         self.reset()
 
@@ -59,7 +59,7 @@ class Joining:
         """A new process: not a member of anything."""
         self.needed, self.reason = True, ""
         self.phase = Phase.IDLE
-        self._prepared = self._committed = self._resting = False
+        self._prepared = self._committed = self._backing_off = False
         self._prepare_until_us: int | None = None
         self._attempt = 0  # an answer that belongs to an earlier one is dropped
         self._answer: tuple[int, Callable[[Any], Awaitable[None]], Any] | None = None
@@ -69,9 +69,9 @@ class Joining:
         self._remembered = m.MemberMetadata(())  # what an assignor that keeps it in user data was last assigned
 
     @property
-    def wants_work(self) -> bool:
+    def has_work(self) -> bool:
         """Whether there is something to do about it now."""
-        return self._answer is not None or (self.needed and self.phase is Phase.IDLE and not self._resting)
+        return self._answer is not None or (self.needed and self.phase is Phase.IDLE and not self._backing_off)
 
     @property
     def over(self) -> bool:
@@ -88,27 +88,27 @@ class Joining:
         """Whether an answer lies in the socket."""
         return self._answer is not None
 
-    def request(self, reason: str) -> None:
+    def request_rejoin(self, reason: str) -> None:
         """Rejoin at the next poll(); `reason` goes along with the JoinGroup (KIP-800)."""
         self.needed, self.reason = True, reason
-        self._consumer.want_attention()
+        self._consumer.request_attention()
 
-    def forget(self, because: str) -> None:
+    def reset_generation(self, because: str) -> None:
         """The generation is lost: whatever is under way is for nothing."""
         self._consumer.stable = False
         self._prepared = False
         self._attempt += 1
-        self.request(because)
+        self.request_rejoin(because)
 
-    def look_around(self) -> None:
+    def check_metadata_changed(self) -> None:
         """Has the subscription changed since the last JoinGroup, or for a leader the number of partitions?"""
         consumer = self._consumer
         if self.needed or self.phase is not Phase.IDLE:
             return
         if self._snapshot is not None and self._snapshot != self._counts(self._snapshot):
-            self.request(reasons.METADATA_CHANGED)
+            self.request_rejoin(reasons.METADATA_CHANGED)
         elif self._joined_topics is not None and sorted(self._joined_topics) != sorted(consumer.topics):
-            self.request(reasons.SUBSCRIPTION_CHANGED)
+            self.request_rejoin(reasons.SUBSCRIPTION_CHANGED)
 
     @property
     def watched_topics(self) -> tuple[str, ...]:
@@ -134,16 +134,16 @@ class Joining:
     def _arrived(self, attempt: int, handle: Callable[[Any], Awaitable[None]], response: object) -> None:
         """An answer lies in the socket until poll() looks at it."""
         self._answer = attempt, handle, response
-        self._consumer.want_attention()
+        self._consumer.request_attention()
 
-    def _rest(self) -> None:
+    def _back_off(self) -> None:
         """Try again after `retry.backoff.ms`."""
-        self._resting = True
-        self._consumer.after(self._consumer.retry_backoff_us, self._rested)
+        self._backing_off = True
+        self._consumer.after(self._consumer.retry_backoff_us, self._backoff_over)
 
-    def _rested(self) -> None:
-        self._resting = False
-        self._consumer.want_attention()
+    def _backoff_over(self) -> None:
+        self._backing_off = False
+        self._consumer.request_attention()
 
     # --- onJoinPrepare ------------------------------------------------------------------------------------------------
 
@@ -155,12 +155,14 @@ class Joining:
         if consumer.auto_commit and not self._committed:
             if consumer.stable and self._commits.send(self._commit_ended, during="rejoin"):
                 self.phase = Phase.PREPARING
-                consumer.held_back = not consumer.cooperative  # eager: pending revocation, poll() returns none of them
+                consumer.records_withheld = (
+                    not consumer.cooperative
+                )  # eager: pending revocation, poll() returns none of them
                 return
             if consumer.generation < 0:
-                self._commits.auto_refused("rejoin", IN_NO_GROUP)
+                self._commits.auto_commit_unsent("rejoin", IN_NO_GROUP)
         self._prepared, self._committed, self._prepare_until_us = True, False, None
-        consumer.held_back = False
+        consumer.records_withheld = False
         lost = consumer.generation < 0 or not consumer.member_id
         going = consumer.owned
         if consumer.cooperative and not lost:
@@ -168,32 +170,32 @@ class Joining:
         if going:
             if not lost:
                 consumer.set_state("Revoking", self.reason)
-            self.drop(going, lost=lost)
+            self.revoke(going, lost=lost)
 
     def _commit_ended(self, error: ErrorCode) -> None:
         self.phase = Phase.IDLE
         if error.retriable and self._consumer.timeline.now_us < (self._prepare_until_us or 0):
-            self._rest()
+            self._back_off()
         else:
             self._committed = True
             if error.retriable:
-                self._commits.auto_failed("rejoin", error.name, {})
-        self._consumer.want_attention()
+                self._commits.emit_auto_commit_failed("rejoin", error.name, {})
+        self._consumer.request_attention()
 
-    def drop(self, partitions: tuple[str, ...], *, lost: bool) -> None:
+    def revoke(self, partitions: tuple[str, ...], *, lost: bool) -> None:
         """onPartitionsRevoked, or onPartitionsLost: these are read no more."""
         consumer = self._consumer
         gone = dict.fromkeys(partitions)
         consumer.owned = tuple(name for name in consumer.owned if name not in gone)
         consumer.fetcher.revoke(partitions)
         self._positions.revoked(partitions)
-        consumer.tell(e.PartitionsRevoked(group=consumer.group, member=consumer.name, partitions=partitions, lost=lost))
+        consumer.emit(e.PartitionsRevoked(group=consumer.group, member=consumer.name, partitions=partitions, lost=lost))
 
     # --- JoinGroup ----------------------------------------------------------------------------------------------------
 
     def _join(self) -> None:
         consumer, config = self._consumer, self._consumer.config
-        consumer.heartbeats_off()
+        consumer.disable_heartbeats()
         consumer.stable = False
         consumer.set_state("Joining", self.reason)
         self._joined_topics = consumer.topics
@@ -232,17 +234,17 @@ class Joining:
         """A JoinGroup or SyncGroup came to nothing; None when its connection broke. Try again, perhaps after a rest."""
         if error is None:
             self.reason = reasons.rebalance_failed("DISCONNECT")
-            self._rest()
+            self._back_off()
             return
         if error is not ErrorCode.REBALANCE_IN_PROGRESS:
             self._refused(error, self._consumer.identity, api, joining=True)
         self.reason = reasons.rebalance_failed(error.name)
         if error.retriable:
-            self._rest()
+            self._back_off()
 
-    def _tell_assignment(self, assignments: dict[str, tuple[str, ...]]) -> None:
+    def _emit_assignment(self, assignments: dict[str, tuple[str, ...]]) -> None:
         consumer = self._consumer
-        consumer.tell(
+        consumer.emit(
             e.AssignmentMade(
                 group=consumer.group, member=consumer.name, generation=consumer.generation, assignments=assignments
             )
@@ -253,21 +255,21 @@ class Joining:
         consumer = self._consumer
         consumer.member_id, consumer.generation = joined.member_id, joined.generation
         consumer.set_state("Syncing")
-        consumer.heartbeats_on()
+        consumer.enable_heartbeats()
         attempt = self._attempt
         assignments: dict[str, tuple[str, ...]] = {}
         self._leads = joined.leader == joined.member_id
         if self._leads:
-            await self._know(joined)
+            await self._load_group_metadata(joined)
             if attempt != self._attempt:
                 return  # the heartbeat thread heard meanwhile that all this is over
             if not joined.skip_assignment:
                 try:
-                    assignments = deal(consumer, joined)
-                except AssignorFailed as failure:
+                    assignments = assign_partitions(consumer, joined)
+                except AssignorError as failure:
                     consumer.fail(str(failure))
                     return
-                self._tell_assignment(assignments)
+                self._emit_assignment(assignments)
         if consumer.coordinator < 0:
             self._failed("SYNC_GROUP", ErrorCode.COORDINATOR_NOT_AVAILABLE)
             return
@@ -282,7 +284,7 @@ class Joining:
         )
         self._send(Phase.SYNCING, request, self._sync_answered)
 
-    async def _know(self, joined: m.JoinGroupResponse) -> None:
+    async def _load_group_metadata(self, joined: m.JoinGroupResponse) -> None:
         """The leader looks up topics that it does not know, and remembers what it knows of everybody's."""
         consumer = self._consumer
         topics = tuple(sorted({topic: None for member in joined.members for topic in member.metadata.topics}))
@@ -304,31 +306,31 @@ class Joining:
         consumer = self._consumer
         self.needed, self.reason, self._prepared = False, "", False
         consumer.stable = True
-        consumer.group_metadata = GroupMetadata(
+        consumer.group_metadata = ConsumerGroupMetadata(
             consumer.group, consumer.generation, consumer.member_id, consumer.instance_id
         )
         if not self._leads:
             self._snapshot = None
         consumer.set_state("Stable")
         if any(topic_of(name) not in consumer.topics for name in assigned):
-            self.request(reasons.ASSIGNMENT_DOES_NOT_MATCH)
+            self.request_rejoin(reasons.ASSIGNMENT_DOES_NOT_MATCH)
             return
         owned, kept = dict.fromkeys(consumer.owned), dict.fromkeys(assigned)
         added = tuple(name for name in assigned if name not in owned)
         revoked = tuple(name for name in owned if name not in kept)
         if revoked:
             consumer.set_state("Revoking", reasons.REVOKED)
-            self.drop(revoked, lost=False)
+            self.revoke(revoked, lost=False)
             consumer.set_state("Stable")
         self._remembered = m.MemberMetadata((), assigned, consumer.generation)
         consumer.schedule_auto_commit()
         consumer.owned = assigned
-        consumer.tell(
+        consumer.emit(
             e.PartitionsAssigned(
                 group=consumer.group, member=consumer.name, generation=consumer.generation, partitions=added
             )
         )
         self._positions.assigned(added)
         if revoked:
-            self.request(reasons.REVOKED)
-        self.look_around()
+            self.request_rejoin(reasons.REVOKED)
+        self.check_metadata_changed()

@@ -10,10 +10,10 @@ Source: `KafkaProducer`'s class documentation, `TransactionManager`, `ExactlyOnc
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from cluster.clients.consumer.output_producer import Writer
-from cluster.clients.process import Process, Surroundings
-from cluster.clients.producer.transaction_manager import ProducerTransactionState, Refused, Transactions
-from cluster.clients.producer.transaction_offsets import GroupMetadata, TransactionOffsets
+from cluster.clients.consumer.output_producer import OutputProducer
+from cluster.clients.process import ClientEnvironment, Process
+from cluster.clients.producer.transaction_manager import ProducerTransactionState, TransactionError, TransactionManager
+from cluster.clients.producer.transaction_offsets import ConsumerGroupMetadata, TransactionOffsets
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import Slice
 from cluster.virtual_time import Waiter
@@ -21,22 +21,22 @@ from cluster.virtual_time import Waiter
 _S = ProducerTransactionState
 
 
-class TransactionalWriter(Writer):
+class TransactionalOutputProducer(OutputProducer):
     """A writer whose transactional id is its member's name. Without a topic it only sends offsets."""
 
-    transactions: Transactions
+    transactions: TransactionManager
 
-    def __init__(self, around: Surroundings, topic: str | None, name: str, number: int) -> None:
-        super().__init__(around, topic, name, number)
+    def __init__(self, environment: ClientEnvironment, topic: str | None, name: str, number: int) -> None:
+        super().__init__(environment, topic, name, number)
         timeout_ms: int = self.config["transaction.timeout.ms"]
-        self.transactions = Transactions(self, name, timeout_ms, around.transaction_version)
+        self.transactions = TransactionManager(self, name, timeout_ms, environment.transaction_version)
         self._offsets = TransactionOffsets(self, self.transactions)
         self._forget()
 
     def _forget(self) -> None:
         self._adding = self._committing = False  # whose request is under way: the thread's, the application's
         self._adder: Waiter | None = None
-        self._refused: Refused | None = None
+        self._refused: TransactionError | None = None
 
     def begin(self) -> None:
         """A new process knows no transaction."""
@@ -61,17 +61,17 @@ class TransactionalWriter(Writer):
             self._adding = True
             try:
                 await transactions.add_partitions()
-            except Refused as refused:
+            except TransactionError as refused:
                 self._refused = refused
             self._adding = False
             self.sender.wake()
             self._wake()
 
-    def memory_is_free(self) -> None:
+    def memory_released(self) -> None:
         """A batch was acknowledged, or has failed: that is the transaction's business."""
         self._wake()
 
-    def transaction_moved(self) -> None:
+    def transaction_progressed(self) -> None:
         """A batch was settled, or wants its partition added."""
         if self._adder is not None:
             self._adder.wake()
@@ -83,7 +83,7 @@ class TransactionalWriter(Writer):
         self._wake()
 
     async def _wait(self, member: Process, why: str) -> None:
-        """As any writer; once the transaction failed, whoever sends or flushes learns it. Raises Refused."""
+        """As any writer; once the transaction failed, whoever sends or flushes learns it. Raises TransactionError."""
         self._check()
         await super()._wait(member, why)
 
@@ -93,15 +93,15 @@ class TransactionalWriter(Writer):
             raise refused
         self.transactions.still_usable()
         if self.transactions.state is _S.ABORTABLE_ERROR:
-            raise Refused(ErrorCode.TRANSACTION_ABORTABLE)
+            raise TransactionError(ErrorCode.TRANSACTION_ABORTABLE)
 
     async def write(self, member: Process, slices: Sequence[Slice]) -> None:
-        """send() one record for each of these, in their order. Raises Refused when the transaction has failed."""
+        """send() one record for each of these, in their order. Raises TransactionError after a failure."""
         self._check()
         await super().write(member, slices)
 
-    async def commit(self, member: Process, metadata: GroupMetadata, offsets: dict[str, int]) -> None:
-        """sendOffsetsToTransaction, commitTransaction. Raises Refused."""
+    async def commit(self, member: Process, metadata: ConsumerGroupMetadata, offsets: dict[str, int]) -> None:
+        """sendOffsetsToTransaction, commitTransaction. Raises TransactionError."""
         transactions = self.transactions
         while self._adding:
             await self._wait(member, "a partition to be added to its transaction")
@@ -111,7 +111,7 @@ class TransactionalWriter(Writer):
             await self._offsets.send(metadata, offsets)
         finally:
             self._committing = False
-        self.transaction_moved()
+        self.transaction_progressed()
         self._still(_S.IN_TRANSACTION)
         transactions.move(_S.COMMITTING_TRANSACTION)
         await self.flush(member)
@@ -122,10 +122,10 @@ class TransactionalWriter(Writer):
     def _still(self, state: ProducerTransactionState) -> None:
         self.transactions.still_usable()
         if self.transactions.state is not state:
-            raise Refused(ErrorCode.TRANSACTION_ABORTABLE)
+            raise TransactionError(ErrorCode.TRANSACTION_ABORTABLE)
 
     async def abort(self, member: Process) -> None:
-        """abortTransaction: what is not on its way is dropped. Raises Refused."""
+        """abortTransaction: what is not on its way is dropped. Raises TransactionError."""
         self.transactions.move(_S.ABORTING_TRANSACTION)
         self.accumulator.flushing = False
         self.sender.abandon("TransactionAbortedException", also_sent=False)

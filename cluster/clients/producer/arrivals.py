@@ -35,7 +35,7 @@ class Arrivals(Protocol):
         """The same arrivals, but at another rate from now on. Raises ValueError for a profile, which has its own."""
 
 
-def arrivals(spec: ProducerSpec, luck: Random) -> Arrivals:
+def arrivals(spec: ProducerSpec, rng: Random) -> Arrivals:
     """The arrivals that a scenario asks for: evenly spaced, a Poisson process, or a profile of rates."""
     limit = spec.limit if spec.limit is not None else NEVER_US
     if spec.arrivals.kind == "profile":
@@ -43,7 +43,7 @@ def arrivals(spec: ProducerSpec, luck: Random) -> Arrivals:
     if spec.rate_per_second <= 0:
         return ListedArrivals(iter(()), limit)
     if spec.arrivals.kind == "poisson":
-        return ListedArrivals(_poisson(spec.rate_per_second, spec.start_us, luck), limit, luck)
+        return ListedArrivals(_poisson(spec.rate_per_second, spec.start_us, rng), limit, rng)
     return SteadyArrivals(spec.rate_per_second, spec.start_us, limit)
 
 
@@ -87,17 +87,17 @@ class SteadyArrivals:
 class ListedArrivals:
     """Instants from a generator, taken from it only as far as somebody looks."""
 
-    def __init__(self, times: Iterator[int], limit: int, luck: Random | None = None, taken: int = 0) -> None:
-        self._times, self._left, self._luck = times, limit, luck
+    def __init__(self, times: Iterator[int], limit: int, rng: Random | None = None, taken: int = 0) -> None:
+        self._times, self._left, self._rng = times, limit, rng
         self._ahead: deque[int] = deque()
         self.taken = taken
 
     def at_rate(self, rate_per_second: float, now_us: int) -> Arrivals:
         """The same arrivals, but at another rate from now on; a profile has its own."""
-        if self._luck is None:
+        if self._rng is None:
             raise ValueError("a profile has its own rates")
         left = self._left + len(self._ahead)
-        return ListedArrivals(_poisson(rate_per_second, now_us, self._luck), left, self._luck, self.taken)
+        return ListedArrivals(_poisson(rate_per_second, now_us, self._rng), left, self._rng, self.taken)
 
     def at(self, place: int) -> int:
         """When the record after `place` more ones comes; NEVER_US when it never does."""
@@ -126,11 +126,11 @@ class ListedArrivals:
         return count
 
 
-def _poisson(rate_per_second: float, start_us: int, luck: Random) -> Iterator[int]:
+def _poisson(rate_per_second: float, start_us: int, rng: Random) -> Iterator[int]:
     """A Poisson process: independent, exponentially distributed gaps."""
     at = float(start_us)
     while True:
-        at += luck.expovariate(rate_per_second) * SECOND_US
+        at += rng.expovariate(rate_per_second) * SECOND_US
         yield int(at)
 
 
@@ -153,17 +153,17 @@ def _profile(steps: tuple[tuple[int, float], ...], start_us: int) -> Iterator[in
 class Keys:
     """Draws key numbers, 0 … distinct - 1; the key's bytes are its number in decimal digits."""
 
-    def __init__(self, spec: KeysSpec, luck: Random) -> None:
-        self._luck, self._distinct, self._kind, self._share = luck, spec.distinct, spec.kind, spec.share
+    def __init__(self, spec: KeysSpec, rng: Random) -> None:
+        self._rng, self._distinct, self._kind, self._share = rng, spec.distinct, spec.kind, spec.share
         self._cumulative: list[float] = []
         if spec.kind == "zipf":
             self._cumulative = list(accumulate(1 / (rank**spec.exponent) for rank in range(1, spec.distinct + 1)))
 
     def draw(self) -> int:
         """The next record's key."""
-        luck = self._luck
+        rng = self._rng
         if self._kind == "zipf":
-            return bisect_left(self._cumulative, luck.random() * self._cumulative[-1])
-        if self._kind == "hot" and luck.random() < self._share:
+            return bisect_left(self._cumulative, rng.random() * self._cumulative[-1])
+        if self._kind == "hot" and rng.random() < self._share:
             return 0
-        return int(luck.random() * self._distinct)
+        return int(rng.random() * self._distinct)

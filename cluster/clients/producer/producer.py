@@ -9,12 +9,12 @@ from typing import Any
 import trio
 
 from cluster import events as e
-from cluster.clients.process import Process, Surroundings
+from cluster.clients.process import ClientEnvironment, Process
 from cluster.clients.producer.accumulator import Accumulator, ProducerBatch
-from cluster.clients.producer.record_feed import Sending
+from cluster.clients.producer.record_feed import RecordFeed
 from cluster.clients.producer.sender import Sender
-from cluster.clients.producer.transaction_loop import TransactionHabit
-from cluster.clients.producer.transaction_manager import Transactions
+from cluster.clients.producer.transaction_loop import TransactionLoop
+from cluster.clients.producer.transaction_manager import TransactionManager
 from cluster.config import in_flight_keys
 from cluster.network import Connection
 from cluster.protocol.messages import MetadataRequest, ProduceRequest, Request
@@ -31,9 +31,9 @@ class Producer(Process):
     timed_out_after_us = MS  # more than its timeout must have passed, in whole milliseconds
 
     def __init__(
-        self, around: Surroundings, spec: ProducerSpec, name: str, number: int, config: dict[str, Any]
+        self, environment: ClientEnvironment, spec: ProducerSpec, name: str, number: int, config: dict[str, Any]
     ) -> None:
-        super().__init__(around, name, number, config)
+        super().__init__(environment, name, number, config)
         self.spec, self.declared, self.config, self.topics = spec, spec, config, spec.topics
         self.state = "Stopped"
         self.accumulator = Accumulator(
@@ -43,16 +43,16 @@ class Producer(Process):
             spec.size_bytes + RECORD_OVERHEAD_BYTES,
             config["compression.type"],
         )
-        self.sending = Sending(self, spec, self.accumulator, around.seed, config)
-        self.transactions: Transactions | None = None
-        self.habit: TransactionHabit | None = None
+        self.feed = RecordFeed(self, spec, self.accumulator, environment.seed, config)
+        self.transactions: TransactionManager | None = None
+        self.transaction_loop: TransactionLoop | None = None
         if spec.transactions is not None:
-            self.sending.allowance = 0
+            self.feed.allowance = 0
             transactional_id = spec.transactions.id_of(int(name.rpartition("-")[2]))
             timeout_ms: int = config["transaction.timeout.ms"]
-            self.transactions = Transactions(self, transactional_id, timeout_ms, around.transaction_version)
-            luck = random_stream(around.seed, f"transactions/{name}")
-            self.habit = TransactionHabit(self, spec.transactions, self.transactions, luck)
+            self.transactions = TransactionManager(self, transactional_id, timeout_ms, environment.transaction_version)
+            random = random_stream(environment.seed, f"transactions/{name}")
+            self.transaction_loop = TransactionLoop(self, spec.transactions, self.transactions, random)
         self.sender = Sender(self, config, self.accumulator)
         self.overdue = False  # a request has timed out, which its thread does not know yet
 
@@ -65,9 +65,9 @@ class Producer(Process):
         self.begin()
         self.accumulator.reset(self.config["buffer.memory"])
         self.sender.restart()
-        self.sending.restart()
-        if self.habit is not None:
-            self.habit.reset()
+        self.feed.restart()
+        if self.transaction_loop is not None:
+            self.transaction_loop.reset()
         self.set_state("Running", "started")
         self.timeline.start(nursery, self._run, name=self.name)
 
@@ -80,14 +80,14 @@ class Producer(Process):
 
     def change_rate(self, per_second: float) -> None:
         """Records come at another rate from now on."""
-        self.sending.change_rate(per_second)
+        self.feed.change_rate(per_second)
 
     def _become_declared(self) -> None:
         """A new process reads all of its configuration."""
         self.spec = self.declared
         self.config = dict(self.spec.producer_config())
         self._read_config()
-        self.sending.forget_partitioners()
+        self.feed.forget_partitioners()
 
     def _read_config(self) -> None:
         config = self.config
@@ -95,7 +95,7 @@ class Producer(Process):
         codec: str = config["compression.type"]
         self.accumulator.configure(max(1, config["batch.size"]), int(config["linger.ms"] * MS), codec)
         self.sender.configure(config)
-        self.sending.configure(config)
+        self.feed.configure(config)
 
     async def _run(self) -> None:
         async with trio.open_nursery() as nursery:
@@ -109,7 +109,7 @@ class Producer(Process):
 
     def _transactions_thread(self) -> Callable[[], Awaitable[None]] | None:
         """What else runs in the process when it works in transactions."""
-        return self.habit.run if self.habit is not None else None
+        return self.transaction_loop.run if self.transaction_loop is not None else None
 
     def kill(self) -> None:
         """Kill -9: what is buffered is lost with the process."""
@@ -121,19 +121,19 @@ class Producer(Process):
 
     def _gone(self, state: str, reason: str) -> None:
         self.end()
-        self.sending.end()
+        self.feed.end()
         self.sender.end()
         self.accumulator.reset(self.config["buffer.memory"])
         self.set_state(state, reason)
-        self.gone(cleanly=state == "Stopped")
+        self.notify_stopped(cleanly=state == "Stopped")
 
     def close_soon(self) -> None:
         """Ask the application to stop: what has come by now is sent, then the process ends."""
         self.pull()
-        self.sending.closing = True
-        if self.habit is not None and self.state != "Fenced":
-            self.habit.closing = True
-            self.habit.wake()
+        self.feed.closing = True
+        if self.transaction_loop is not None and self.state != "Fenced":
+            self.transaction_loop.closing = True
+            self.transaction_loop.wake()
             return
         self.sender.closing = True
         self.sender.wake()
@@ -153,7 +153,7 @@ class Producer(Process):
     def set_state(self, state: str, reason: str) -> None:
         """Tell the world where the application stands."""
         self.state = state
-        self.tell(e.ProducerStateChanged(producer=self.name, state=state, reason=reason))
+        self.emit(e.ProducerStateChanged(producer=self.name, state=state, reason=reason))
 
     def connected(self, _: Connection) -> None:
         """What waits for this connection may go."""
@@ -201,28 +201,28 @@ class Producer(Process):
 
     def begin_sending(self) -> None:
         """Metadata and producer id are there: the application may send."""
-        self.sending.begin()
+        self.feed.begin()
         self.pull()
 
     def keys_moved(self, serials: dict[str, int]) -> None:
         """From now on keys go to other partitions; `serials`: partition → its next serial number."""
-        self.around.key_moves.moved(self.name, serials)
+        self.environment.key_order.moved(self.name, serials)
 
     def key_sent(self, partition: str, serial: int) -> None:
         """A record with a key that did not decide its partition goes there next."""
-        self.around.key_moves.sent(self.name, partition, serial)
+        self.environment.key_order.sent(self.name, partition, serial)
 
     def pull(self) -> None:
         """Bring what has come by now into the accumulator."""
-        self.sending.pull()
+        self.feed.pull()
 
     def look_ahead(self) -> None:
         """Batches were drained: the next record opens one."""
-        self.sending.look_ahead()
+        self.feed.look_ahead()
 
-    def memory_is_free(self) -> None:
+    def memory_released(self) -> None:
         """A batch gave its memory back."""
-        self.sending.memory_is_free()
+        self.feed.memory_released()
 
     # --- transactions -------------------------------------------------------------------------------------------------
 
@@ -230,33 +230,33 @@ class Producer(Process):
         """The coordinator gave a producer id and epoch."""
         self.sender.identified(producer_id, epoch)
 
-    def keeps_waiting(self, broker: int) -> bool:
+    def exceeds_availability_timeout(self, broker: int) -> bool:
         """Whether a broker has taken nothing for longer than the partitioner waits for one."""
-        return self.sender.keeps_waiting(broker)
+        return self.sender.exceeds_availability_timeout(broker)
 
     def send_refused(self, topic: str, waited_for: str, error: str) -> None:
         """send() gave a record up: after `max.block.ms`, or because it is too large."""
         self.sender.refused(topic, waited_for, error)
         self.transaction_failed(error)
 
-    def transaction_moved(self) -> None:
+    def transaction_progressed(self) -> None:
         """Something that the application's transaction waits for may have happened."""
-        if self.habit is not None:
-            self.habit.wake()
+        if self.transaction_loop is not None:
+            self.transaction_loop.wake()
 
     def transaction_opened(self, batch: ProducerBatch) -> None:
         """A batch belongs to the open transaction."""
-        if self.habit is not None:
-            self.habit.opened(batch)
+        if self.transaction_loop is not None:
+            self.transaction_loop.opened(batch)
 
     def transaction_failed(self, error: str = "") -> None:
         """A batch of the open transaction failed."""
-        if self.habit is not None:
-            self.habit.batch_failed(error)
+        if self.transaction_loop is not None:
+            self.transaction_loop.batch_failed(error)
 
     def fenced(self, reason: str) -> None:
         """Somebody else uses the transactional id, or the coordinator does not know this producer: it stops sending."""
-        self.sending.closing = True
+        self.feed.closing = True
         self.sender.abandon("TransactionAbortedException", also_sent=True)
         self.set_state("Fenced", reason)
 

@@ -18,7 +18,7 @@ from cluster.clients.producer.partitioners import (
     RoundRobinPartitioner,
     StickyPartitioner,
 )
-from cluster.clients.producer.sending_host import SendingHost
+from cluster.clients.producer.sending_host import ProducerHost
 from cluster.config import ROUND_ROBIN
 from cluster.protocol.record_batch import Origin
 from cluster.random_streams import random_stream
@@ -30,11 +30,11 @@ NOT_BLOCKED = -1
 MOST_STEPS = 50_000  # send() calls, or batches of them, in one turn; what else has come by then waits for the next turn
 
 
-class Sending:
+class RecordFeed:
     """Records from a workload into the accumulator. `closing`: the application takes no new ones."""
 
     def __init__(
-        self, host: SendingHost, spec: ProducerSpec, accumulator: Accumulator, seed: int, config: Mapping[str, Any]
+        self, host: ProducerHost, spec: ProducerSpec, accumulator: Accumulator, seed: int, config: Mapping[str, Any]
     ) -> None:
         self._host, self._topics, self._accumulator = host, spec.topics, accumulator
         self._keyed_records = spec.keys.kind != "none"
@@ -110,10 +110,10 @@ class Sending:
 
     def opened(self, batch: ProducerBatch) -> None:
         """A batch was put into the accumulator from outside: an aborted one, once more."""
-        self._host.tell(e.BatchOpened(producer=self._host.name, partition=batch.partition, bytes=batch.reserved))
+        self._host.emit(e.BatchOpened(producer=self._host.name, partition=batch.partition, bytes=batch.reserved))
         self._host.batch_ready(self._host.timeline.now_us)
 
-    def memory_is_free(self) -> None:
+    def memory_released(self) -> None:
         """A send() that waits for `buffer.memory` goes on."""
         if self._timer is None or not self._timer.pending:
             self.pull()
@@ -160,7 +160,7 @@ class Sending:
         led = {
             name: len(queues.get(name, ()))
             for name, leader in leaders
-            if leader >= 0 and not host.keeps_waiting(leader)
+            if leader >= 0 and not host.exceeds_availability_timeout(leader)
         }
         return PartitionLoad.of(led, len(names))
 
@@ -190,7 +190,7 @@ class Sending:
         if self._filled != filled:
             self._host.batch_ready(now_us)
         if self.allowance is not None:
-            self._host.transaction_moved()
+            self._host.transaction_progressed()
         if blocked or self._deadline is not None:
             self._set_deadline(self._blocked_us + self._max_block_us if blocked else NEVER_US, self.pull)
         if blocked:
@@ -400,7 +400,7 @@ class Sending:
         batch = self._accumulator.new_batch(partition_name, now_us)
         if batch is not None:
             self._scheduled[partition_name] = None
-            self._host.tell(e.BatchOpened(producer=self._host.name, partition=partition_name, bytes=batch.reserved))
+            self._host.emit(e.BatchOpened(producer=self._host.name, partition=partition_name, bytes=batch.reserved))
             if self.allowance is not None:
                 self._host.transaction_opened(batch)
         return batch

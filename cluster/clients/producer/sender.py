@@ -19,8 +19,8 @@ from typing import Any
 
 from cluster import events as e
 from cluster.clients.producer.accumulator import UNSENT, Accumulator, ProducerBatch
-from cluster.clients.producer.sender_host import SenderHost
-from cluster.clients.producer.sequences import Sequence, Sequences
+from cluster.clients.producer.sender_host import ProducerHost
+from cluster.clients.producer.sequences import PartitionSequence, Sequences
 from cluster.network import Connection
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
@@ -48,7 +48,7 @@ _TIMED_OUT = ProduceResult("", ErrorCode.REQUEST_TIMED_OUT)
 class Sender:
     """The thread and its books. `counters` count records (sent, acked, failed), batches and requests."""
 
-    def __init__(self, host: SenderHost, config: Mapping[str, Any], accumulator: Accumulator) -> None:
+    def __init__(self, host: ProducerHost, config: Mapping[str, Any], accumulator: Accumulator) -> None:
         self._host, self._accumulator, self.last_error = host, accumulator, ""
         self.configure(config)
         self.counters = dict.fromkeys(("sent", "acked", "failed", "retries", "requests", "batches"), 0)
@@ -61,14 +61,14 @@ class Sender:
         self._in_flight: dict[int, int] = {}
         self._in_flight_to: dict[str, tuple[int, int]] = {}  # partition → (broker, batches in flight)
         self._sequences = Sequences()
-        self._stale = False
+        self._metadata_stale = False
         self._latency_us: dict[int, tuple[int, int]] = {}  # broker → when it last had something to take, and took it
         self._refreshing = self._began = self.closing = False
         self._draining = self._asked = False  # a look now would disturb it … and somebody asked for one
         self._drained_open = False  # a batch went that still took records
         self.polls_since_us = self._host.timeline.now_us  # when it last had nothing more to do than to wait
-        self._held_back = False  # something was ready, but too many requests were in flight
-        self._left_us = NEVER_US  # when the next batch behind one that was just drained is ready
+        self._blocked_by_in_flight = False  # something was ready, but too many requests were in flight
+        self._next_ready_us = NEVER_US  # when the next batch behind one that was just drained is ready
         self._waiter: Waiter | None = None
         self._refresh_us = NEVER_US  # when the metadata is too old
         self._refresh_timer: Timer | None = None  # beside the other, which every batch moves
@@ -121,7 +121,7 @@ class Sender:
     @property
     def _must_wait(self) -> bool:
         """Whether the next thing to do takes time: metadata, a new epoch, closing."""
-        return self._stale or bool(self._sequences.to_rewrite) or self.closing
+        return self._metadata_stale or bool(self._sequences.to_rewrite) or self.closing
 
     async def run(self) -> None:
         """The thread, until the producer is closed and everything is sent."""
@@ -133,13 +133,13 @@ class Sender:
         self._began = True
         host.begin_sending()
         while True:
-            if self._stale:
+            if self._metadata_stale:
                 await self._refresh()
             next_us = self._drain_ready(timeline.now_us)
             if self.closing and self.idle:
                 host.closed()
                 return
-            if self._stale:
+            if self._metadata_stale:
                 next_us = timeline.now_us + host.retry_backoff_us
             self.look_at(next_us)
             self._waiter = waiter = timeline.waiter("a batch to send")
@@ -152,7 +152,7 @@ class Sender:
         What needs no waiting goes on meanwhile: Kafka's thread does not wait for metadata.
         """
         host = self._host
-        self._stale, self._refreshing, self._refresh_us = False, self._began, NEVER_US
+        self._metadata_stale, self._refreshing, self._refresh_us = False, self._began, NEVER_US
         self.wake()
         await host.refresh_metadata(host.topics)
         self._refreshing = False
@@ -167,7 +167,7 @@ class Sender:
 
     def disconnected(self) -> None:
         """A connection broke or could not be made: somebody else may lead by now (NetworkClient asks for metadata)."""
-        self._stale = True
+        self._metadata_stale = True
         self.wake()
 
     def look_at(self, at_us: int) -> None:
@@ -199,7 +199,7 @@ class Sender:
     def _identify(self, producer_id: int, epoch: int) -> None:
         self.producer_id, self.epoch = producer_id, epoch
         self._sequences.epoch = epoch
-        self._host.tell(e.ProducerIdAssigned(producer=self._host.name, producer_id=producer_id, epoch=epoch))
+        self._host.emit(e.ProducerIdAssigned(producer=self._host.name, producer_id=producer_id, epoch=epoch))
 
     def _poll_returned(self, now_us: int) -> None:
         """What the thread finds when it wakes: requests that have timed out, metadata that is too old."""
@@ -207,7 +207,7 @@ class Sender:
             self._host.poll_returned()
         self.polls_since_us = now_us
         if now_us >= self._refresh_us:  # asked of any broker, which need not be the one that was asked last
-            self._refresh_us, self._stale = NEVER_US, True
+            self._refresh_us, self._metadata_stale = NEVER_US, True
             self._host.try_another_broker()
 
     def _drain_ready(self, now_us: int) -> int:
@@ -220,26 +220,26 @@ class Sender:
         in_doubt = self._sequences.resolve(self._settled)
         if self._sequences.to_rewrite:
             if self._host.transactions is None:
-                self._tell_in_doubt(in_doubt)
+                self._emit_in_doubt(in_doubt)
                 self._begin_epoch()
             else:
                 self._host.transactions.must_bump = True
                 self._host.transaction_failed()
         next_us = NEVER_US
-        self._held_back, self._drained_open, self._left_us = False, False, NEVER_US
+        self._blocked_by_in_flight, self._drained_open, self._next_ready_us = False, False, NEVER_US
         ready: dict[int, None] = {}
         for name, queue in self._accumulator.queues.items():
             batch = queue[0]
             leader = self._host.leader_of(name)
             if leader < 0:
-                self._stale = True
+                self._metadata_stale = True
                 continue
             ready_us = self._accumulator.ready_us(batch, last=len(queue) == 1)
             if ready_us <= now_us or (self.closing and batch.first_sent_us == UNSENT):
                 if self._in_flight.get(leader, 0) < self._max_in_flight:
                     ready[leader] = None
                 else:
-                    self._held_back = True
+                    self._blocked_by_in_flight = True
                     self._wants(leader, now_us, takes=False)
             elif ready_us < next_us:
                 next_us = min(ready_us, batch.created_us + self._delivery_us)  # it may expire while it backs off
@@ -250,11 +250,11 @@ class Sender:
                 self._drain(leader, now_us)
             else:
                 next_us = min(next_us, ready_us, self._expiry_us())
-        if self._held_back:
+        if self._blocked_by_in_flight:
             next_us = min(next_us, self._expiry_us())
         if self._drained_open:
             self._host.look_ahead()  # the next record opens a new batch
-        return min(next_us, self._left_us)
+        return min(next_us, self._next_ready_us)
 
     def _expiry_us(self) -> int:
         """When the first of the batches that stay in the accumulator expires (`RecordAccumulator.nextExpiryTimeMs`)."""
@@ -277,21 +277,21 @@ class Sender:
             if self._idempotent and (
                 (count and target != leader) or self._sequences.must_hold(batch, in_flight=count > 0)
             ):
-                self._held_back = True  # its predecessors are still on their way, to the old leader maybe
+                self._blocked_by_in_flight = True  # its predecessors are still on their way, to the old leader maybe
                 continue
             if count and self._max_in_flight == 1:
                 continue  # one at a time keeps the order without idempotence, wherever the leader is now
             if batches and size + batch.bytes > self._max_request_size:
                 continue
             if transactions is not None and not transactions.may_send_to(name):
-                self._host.transaction_moved()  # its partition must be added first
+                self._host.transaction_progressed()  # its partition must be added first
                 continue
             queue.popleft()
             if self._accumulator.compresses and batch.first_sent_us == UNSENT:
                 self._accumulator.close(batch)
             left_us = self._accumulator.ready_behind_us(name)
-            if left_us < self._left_us:
-                self._left_us = left_us
+            if left_us < self._next_ready_us:
+                self._next_ready_us = left_us
             batches.append(batch)
             size += batch.bytes
             self._drained_open = self._drained_open or not batch.full
@@ -321,7 +321,7 @@ class Sender:
             wire.append(batch.on_the_wire(self._host.name, self.producer_id, transactional=transactions is not None))
         counters["requests"] += 1
         self._in_flight[leader] = self._in_flight.get(leader, 0) + 1
-        self._host.tell(
+        self._host.emit(
             e.ProduceSent(producer=self._host.name, broker=leader, records=records, retried=retried, bytes=size)
         )
         transactional_id = transactions.transactional_id if transactions is not None else None
@@ -343,7 +343,7 @@ class Sender:
             return
         self._completed(batch)
         self._failed(batch, "TimeoutException", in_doubt=batch.attempts > 0)
-        self._host.transaction_moved()
+        self._host.transaction_progressed()
         self.wake()
 
     # --- answers ------------------------------------------------------------------------------------------------------
@@ -368,17 +368,17 @@ class Sender:
             elif self._can_retry(batch, result.error):
                 again.append((batch, result.error))
             else:
-                self._stale = self._stale or result.error in METADATA_ERRORS
+                self._metadata_stale = self._metadata_stale or result.error in METADATA_ERRORS
                 self._failed(batch, result.error.name, disconnected_from=UNSENT if response is not None else leader)
         for batch, error in again:
             self._retry(batch, error, leader, answered=response is not None)
         self._draining = False
         if self._host.transactions is not None:
-            self._host.transaction_moved()
+            self._host.transaction_progressed()
         if (
             self._asked
             or again
-            or self._held_back
+            or self._blocked_by_in_flight
             or self._host.overdue
             or self._sequences.unresolved
             or self._sequences.to_rewrite
@@ -411,7 +411,7 @@ class Sender:
         """Whether everything that was sent is settled."""
         return not self._accumulator.queues and not self._in_flight_to
 
-    def keeps_waiting(self, broker: int) -> bool:
+    def exceeds_availability_timeout(self, broker: int) -> bool:
         """Whether a broker has taken nothing for longer than `partitioner.availability.timeout.ms` (KIP-794)."""
         wanted_us, took_us = self._latency_us.get(broker, (0, 0))
         return self._availability_timeout_us > 0 and wanted_us - took_us > self._availability_timeout_us
@@ -427,7 +427,7 @@ class Sender:
         if self._idempotent:
             self._sequences.acknowledged(batch)
         self.counters["acked"] += batch.count
-        self._host.tell(
+        self._host.emit(
             e.BatchAcknowledged(
                 producer=self._host.name,
                 partition=batch.partition,
@@ -439,11 +439,11 @@ class Sender:
                 first_serial=batch.first_serial,
             )
         )
-        self._host.memory_is_free()
+        self._host.memory_released()
 
-    def _tell_in_doubt(self, sequences: list[tuple[str, Sequence]]) -> None:
+    def _emit_in_doubt(self, sequences: list[tuple[str, PartitionSequence]]) -> None:
         for partition, sequence in sequences:
-            self._host.tell(
+            self._host.emit(
                 e.SequenceInDoubt(
                     producer=self._host.name,
                     partition=partition,
@@ -470,7 +470,7 @@ class Sender:
         sent = batch.first_sent_us != UNSENT
         if sent and in_doubt and self._idempotent:
             self._sequences.gave_up(batch)
-        self._host.tell(
+        self._host.emit(
             e.BatchFailed(
                 producer=self._host.name,
                 partition=batch.partition,
@@ -485,13 +485,13 @@ class Sender:
             if error == ErrorCode.INVALID_PRODUCER_ID_MAPPING.name:
                 self._host.transactions.unknown_producer_id()
             self._host.transaction_failed(error)
-        self._host.memory_is_free()
+        self._host.memory_released()
 
     def refused(self, topic: str, waited_for: str, error: str) -> None:
         """send() itself failed: no batch ever took the record."""
         self.counters["failed"] += 1
         self.last_error = error
-        self._host.tell(
+        self._host.emit(
             e.SendRefused(producer=self._host.name, topic=topic, records=1, waited_for=waited_for, error=error)
         )
 
@@ -504,8 +504,8 @@ class Sender:
         self._put_back(batch)
         self._clear_backoff(batch)
         if error in METADATA_ERRORS:
-            self._stale = True
-        self._host.tell(
+            self._metadata_stale = True
+        self._host.emit(
             e.BatchRetried(
                 producer=self._host.name,
                 partition=batch.partition,
@@ -535,7 +535,7 @@ class Sender:
         self._accumulator.release(batch)
         for piece in reversed(pieces):
             self._put_back(piece)
-        self._host.tell(
+        self._host.emit(
             e.BatchSplit(
                 producer=self._host.name,
                 partition=batch.partition,
@@ -545,7 +545,7 @@ class Sender:
                 error=error.name,
             )
         )
-        self._host.memory_is_free()
+        self._host.memory_released()
 
     def _expire(self, now_us: int) -> None:
         """Give up batches that waited longer than `delivery.timeout.ms` since they were opened."""
@@ -567,7 +567,7 @@ class Sender:
             for batch in queue:
                 if batch not in stays:
                     self._failed(batch, error)
-        self._host.transaction_moved()
+        self._host.transaction_progressed()
 
     def _settled(self, partition: str) -> bool:
         """Whether no batch of a partition is under way, or to be sent again."""

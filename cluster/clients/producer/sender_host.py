@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from cluster import events as e
-from cluster.clients.producer.transaction_manager import Transactions
+from cluster.clients.producer.transaction_manager import TransactionManager
 from cluster.network import Connection
 from cluster.protocol.messages import Request
 from cluster.virtual_time import Timeline, Timer, Waiter
 
 
-class SenderHost(Protocol):
+class ProducerHost(Protocol):
     """The producer whose thread this is."""
 
     name: str
@@ -20,8 +20,8 @@ class SenderHost(Protocol):
     retry_backoff_max_us: int
     topics: tuple[str, ...]
     timeline: Timeline
-    tell: Callable[[e.Event], None]
-    transactions: Transactions | None
+    emit: Callable[[e.Event], None]
+    transactions: TransactionManager | None
 
     def leader_of(self, partition: str) -> int:
         """The leader as far as this client knows; -1 when it knows none."""
@@ -68,13 +68,13 @@ class SenderHost(Protocol):
     def look_ahead(self) -> None:
         """Batches were drained: the next record opens one."""
 
-    def memory_is_free(self) -> None:
+    def memory_released(self) -> None:
         """A batch gave its memory back."""
 
     def closed(self) -> None:
         """Everything is sent, after close()."""
 
-    def transaction_moved(self) -> None:
+    def transaction_progressed(self) -> None:
         """Something of the open transaction was settled, or wants a partition added."""
 
     def transaction_failed(self, error: str = "") -> None:

@@ -8,13 +8,13 @@ from cluster.clients.producer.accumulator import ProducerBatch
 from cluster.virtual_time import Timeline
 
 
-class SendingHost(Protocol):
+class ProducerHost(Protocol):
     """The producer whose application this is."""
 
     name: str
     running: bool
     timeline: Timeline
-    tell: Callable[[e.Event], None]
+    emit: Callable[[e.Event], None]
     topic_partitions: dict[str, tuple[str, ...]]
     metadata_version: int
 
@@ -24,7 +24,7 @@ class SendingHost(Protocol):
     def batch_ready(self, at_us: int) -> None:
         """A batch may be sent from this instant on."""
 
-    def keeps_waiting(self, broker: int) -> bool:
+    def exceeds_availability_timeout(self, broker: int) -> bool:
         """Whether a broker has taken nothing for longer than `partitioner.availability.timeout.ms`."""
 
     def send_refused(self, topic: str, waited_for: str, error: str) -> None:
@@ -36,7 +36,7 @@ class SendingHost(Protocol):
     def keys_moved(self, serials: dict[str, int]) -> None:
         """From now on keys go to other partitions; `serials`: partition → its next serial number."""
 
-    def transaction_moved(self) -> None:
+    def transaction_progressed(self) -> None:
         """The open transaction has taken records."""
 
     def transaction_opened(self, batch: ProducerBatch) -> None:

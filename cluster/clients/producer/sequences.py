@@ -12,7 +12,7 @@ from cluster.clients.producer.accumulator import UNSENT, ProducerBatch
 from cluster.protocol.record_batch import LAST_SEQUENCE
 
 
-class Sequence:
+class PartitionSequence:
     """One partition's sequence in one epoch: the next number, and up to where batches were acknowledged."""
 
     __slots__ = ("acknowledged", "epoch", "following")
@@ -29,13 +29,13 @@ class Sequences:
         self.epoch = UNSENT
         self.unresolved: dict[str, int] = {}  # … → the sequence behind the last such batch
         self.to_rewrite: dict[str, None] = {}  # partitions that need a new epoch
-        self._of: dict[str, Sequence] = {}
+        self._of: dict[str, PartitionSequence] = {}
 
     def number(self, batch: ProducerBatch) -> None:
         """Give a batch the next sequence of its partition; in a new epoch the first one is 0."""
         sequence = self._of.get(batch.partition)
         if sequence is None or sequence.epoch != self.epoch:
-            sequence = self._of[batch.partition] = Sequence(self.epoch)
+            sequence = self._of[batch.partition] = PartitionSequence(self.epoch)
         batch.base_sequence, batch.epoch = sequence.following, sequence.epoch
         sequence.following = (batch.base_sequence + batch.count) & LAST_SEQUENCE
 
@@ -76,7 +76,7 @@ class Sequences:
             self.to_rewrite[batch.partition] = None
         return first or batch.partition in self.unresolved
 
-    def resolve(self, settled: Callable[[str], bool]) -> list[tuple[str, Sequence]]:
+    def resolve(self, settled: Callable[[str], bool]) -> list[tuple[str, PartitionSequence]]:
         """Of partitions of which nothing is under way any more: was the batch that was given up appended?
 
         If so, a later one was acknowledged and the sequence goes on; the others are returned.
@@ -97,4 +97,4 @@ class Sequences:
         for name in partitions:
             del self.to_rewrite[name]
             self.unresolved.pop(name, None)
-            self._of[name] = Sequence(epoch)
+            self._of[name] = PartitionSequence(epoch)

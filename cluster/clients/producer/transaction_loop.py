@@ -1,6 +1,6 @@
 """The application of a transactional producer: begin, send so many records, commit or abort, and again.
 
-Theory of operation. One thread. While a transaction is open the application may send (`Sending.allow`); when it has
+Theory of operation. One thread. While a transaction is open the application may send (`RecordFeed.allow`); when it has
 sent its records it flushes (every batch is ready at once), waits until all are acknowledged, and ends it. A batch that
 fails makes the transaction abortable: what was not sent is dropped, what is on its way is waited for, and
 the transaction is aborted. The next send() throws then, and the application aborts at once; but of an old epoch only
@@ -15,21 +15,21 @@ from random import Random
 from typing import Any, Protocol
 
 from cluster.clients.producer.accumulator import Accumulator, ProducerBatch
-from cluster.clients.producer.record_feed import Sending
+from cluster.clients.producer.record_feed import RecordFeed
 from cluster.clients.producer.sender import Sender
-from cluster.clients.producer.transaction_manager import ProducerTransactionState, Refused, Transactions
+from cluster.clients.producer.transaction_manager import ProducerTransactionState, TransactionError, TransactionManager
 from cluster.spec import TransactionsSpec
 from cluster.virtual_time import Timeline, Waiter
 
 _S = ProducerTransactionState
 
 
-class HabitHost(Protocol):
+class ProducerHost(Protocol):
     """The producer whose application this is."""
 
     timeline: Timeline
     accumulator: Accumulator
-    sending: Sending
+    feed: RecordFeed
     sender: Sender
 
     async def park(self, waiter: Waiter) -> Any:  # noqa: ANN401 - whatever the waiter is woken with
@@ -39,10 +39,12 @@ class HabitHost(Protocol):
         """The application cannot go on."""
 
 
-class TransactionHabit:
+class TransactionLoop:
     """One transaction after the other. `random` decides which are aborted; `abandoned`: neither end nor begin one."""
 
-    def __init__(self, host: HabitHost, spec: TransactionsSpec, transactions: Transactions, random: Random) -> None:
+    def __init__(
+        self, host: ProducerHost, spec: TransactionsSpec, transactions: TransactionManager, random: Random
+    ) -> None:
         self._host, self._spec, self._transactions, self._random = host, spec, transactions, random
         self.reset()
 
@@ -66,9 +68,9 @@ class TransactionHabit:
         host = self._host
         try:
             await self._transactions.initialise()
-            while not self.closing and not (host.sending.exhausted and not self._again):
-                await self._one()
-        except Refused as refused:
+            while not self.closing and not (host.feed.exhausted and not self._again):
+                await self._run_transaction()
+        except TransactionError as refused:
             self.over = True
             host.fenced(refused.error.name)
             if not self.closing:
@@ -78,17 +80,17 @@ class TransactionHabit:
         host.sender.closing = True
         host.sender.wake()
 
-    async def _one(self) -> None:
+    async def _run_transaction(self) -> None:
         host, transactions = self._host, self._transactions
         transactions.begin()
         self._sent = []
         self._send_again()
-        host.sending.allow(self._spec.records)
+        host.feed.allow(self._spec.records)
         await self._until(self._sent_enough)
         if transactions.epoch_is_old:
             await self._send_in_vain()
         await self._until(lambda: not self.abandoned or self.closing)
-        host.sending.allow(0)
+        host.feed.allow(0)
         aborts = self.abandoned  # close() aborts what is open
         aborts = aborts or (self._spec.abort > 0 and self._random.random() < self._spec.abort)
         if not aborts and transactions.state is _S.IN_TRANSACTION:
@@ -101,12 +103,12 @@ class TransactionHabit:
         return self._sent_all() or self._transactions.state is not _S.IN_TRANSACTION
 
     def _sent_all(self) -> bool:
-        sending = self._host.sending
+        sending = self._host.feed
         return sending.allowance == 0 or sending.exhausted or self.closing
 
     async def _send_in_vain(self) -> None:
         """Each send() gives a future that has failed, which the application does not look at before it commits."""
-        sender, sending = self._host.sender, self._host.sending
+        sender, sending = self._host.sender, self._host.feed
         sender.abandon("INVALID_PRODUCER_EPOCH", also_sent=False)
         sending.fails_with = "InvalidProducerEpochException"
         try:
@@ -126,7 +128,7 @@ class TransactionHabit:
             return
         try:
             await transactions.end(commit=True)
-        except Refused as refused:
+        except TransactionError as refused:
             if refused.fatal:
                 raise
 
@@ -153,7 +155,7 @@ class TransactionHabit:
                 break
             self._again.popleft()
             self._sent.append(batch)
-            self._host.sending.opened(batch)
+            self._host.feed.opened(batch)
 
     async def _until(self, reached: Callable[[], bool]) -> None:
         """Wait for something; partitions that must be added to the transaction first are added meanwhile."""
@@ -162,7 +164,7 @@ class TransactionHabit:
             if transactions.to_add and transactions.state in (_S.IN_TRANSACTION, _S.COMMITTING_TRANSACTION):
                 try:
                     await transactions.add_partitions()
-                except Refused as refused:
+                except TransactionError as refused:
                     if refused.fatal:
                         raise
                 self._host.sender.wake()

@@ -66,13 +66,13 @@ _ABORTABLE = (
 )
 
 
-class TransactionHost(Protocol):
+class ProducerHost(Protocol):
     """The process that a transactional producer lives in."""
 
     name: str
     retry_backoff_us: int
     timeline: Timeline
-    tell: Callable[[e.Event], None]
+    emit: Callable[[e.Event], None]
 
     def any_broker(self) -> int:
         """Whom to ask when nobody in particular is to be asked."""
@@ -90,7 +90,7 @@ class TransactionHost(Protocol):
         """The coordinator gave a producer id and epoch: sequences begin at 0."""
 
 
-class Refused(Exception):  # noqa: N818  it is an answer
+class TransactionError(Exception):
     """The coordinator said no: `fatal`, or the transaction can only be aborted."""
 
     def __init__(self, error: ErrorCode) -> None:
@@ -98,13 +98,13 @@ class Refused(Exception):  # noqa: N818  it is an answer
         self.error, self.fatal = error, error not in _ABORTABLE
 
 
-class Coordinator:
+class CoordinatorClient:
     """A coordinator that a producer asks, of its transactions or of a group: looked for when it is not known.
 
     Whoever named one that did not do is not asked first again: Kafka's client asks any of its least loaded brokers.
     """
 
-    def __init__(self, host: TransactionHost, key: str, kind: str) -> None:
+    def __init__(self, host: ProducerHost, key: str, kind: str) -> None:
         self._host, self._key, self._kind = host, key, kind
         self._broker, self._found = -1, False
 
@@ -127,16 +127,16 @@ class Coordinator:
             response: m.FindCoordinatorResponse | None = await host.ask(host.any_broker(), request)
             if response is not None and response.error is ErrorCode.NONE:
                 self._broker, self._found = response.broker, True
-                host.tell(e.ProducerCoordinatorFound(producer=host.name, of=self._kind, broker=response.broker))
+                host.emit(e.ProducerCoordinatorFound(producer=host.name, of=self._kind, broker=response.broker))
             else:
                 host.try_another_broker()
                 await host.sleep(host.retry_backoff_us)
 
 
-class Transactions:
+class TransactionManager:
     """The calls of a transactional producer, each until it is answered. `version` is the `transaction.version`."""
 
-    def __init__(self, host: TransactionHost, transactional_id: str, timeout_ms: int, version: int) -> None:
+    def __init__(self, host: ProducerHost, transactional_id: str, timeout_ms: int, version: int) -> None:
         self._host, self.transactional_id = host, transactional_id
         self._timeout_ms, self.version = timeout_ms, version
         self.reset()
@@ -144,7 +144,7 @@ class Transactions:
     def reset(self) -> None:
         """A new process."""
         self.state = _S.UNINITIALIZED
-        self._coordinator = Coordinator(self._host, self.transactional_id, "transaction")
+        self._coordinator = CoordinatorClient(self._host, self.transactional_id, "transaction")
         self.producer_id = self.epoch = -1
         self.partitions: dict[str, None] = {}  # of the transaction under way, group partitions included
         self.to_add: dict[str, None] = {}
@@ -170,7 +170,7 @@ class Transactions:
         self.move(_S.READY)
 
     def begin(self) -> None:
-        """beginTransaction: nobody is told. Raises Refused after an error that is fatal."""
+        """beginTransaction: nobody is told. Raises TransactionError after an error that is fatal."""
         self.still_usable()
         self.move(_S.IN_TRANSACTION)
         self.epoch_is_old = False
@@ -211,9 +211,9 @@ class Transactions:
         self.refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
 
     def still_usable(self) -> None:
-        """Raises Refused after an error that is fatal."""
+        """Raises TransactionError after an error that is fatal."""
         if self.state is _S.FATAL_ERROR:
-            raise Refused(self.fatal)
+            raise TransactionError(self.fatal)
 
     def batch_failed(self, error: str = "") -> None:
         """A batch of the transaction failed: only an abort is left, and a new epoch after it."""
@@ -227,9 +227,9 @@ class Transactions:
         if self.state in VALID_SOURCES[_S.ABORTABLE_ERROR]:
             self.move(_S.ABORTABLE_ERROR)
 
-    def refused(self, error: ErrorCode) -> Refused:
+    def refused(self, error: ErrorCode) -> TransactionError:
         """Take note of an answer that cannot be helped by asking again."""
-        refused = Refused(error)
+        refused = TransactionError(error)
         if refused.fatal:
             self.move(_S.FATAL_ERROR)
             self.fatal = error
@@ -259,7 +259,7 @@ class Transactions:
     # --- the coordinator ---------------------------------------------------------------------------------------------
 
     async def _ask(self, request: m.Request) -> Any:  # noqa: ANN401 - the response that the request asks for
-        """Ask the coordinator until it agrees. Raises Refused when it will not."""
+        """Ask the coordinator until it agrees. Raises TransactionError when it will not."""
         while True:
             response = await self._coordinator.ask(request)
             error = _error_of(response)

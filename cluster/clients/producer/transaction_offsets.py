@@ -7,7 +7,12 @@ Source: `TransactionManager.TxnOffsetCommitHandler`.
 
 from typing import NamedTuple
 
-from cluster.clients.producer.transaction_manager import Coordinator, Refused, TransactionHost, Transactions
+from cluster.clients.producer.transaction_manager import (
+    CoordinatorClient,
+    ProducerHost,
+    TransactionError,
+    TransactionManager,
+)
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
@@ -26,7 +31,7 @@ _ASK_AGAIN = (
 _OF_THE_PRODUCER = {ErrorCode.INVALID_PRODUCER_EPOCH: ErrorCode.PRODUCER_FENCED}
 
 
-class GroupMetadata(NamedTuple):
+class ConsumerGroupMetadata(NamedTuple):
     """`ConsumerGroupMetadata`: as whom a consumer last joined its group."""
 
     group: str
@@ -38,19 +43,19 @@ class GroupMetadata(NamedTuple):
 class TransactionOffsets:
     """The offsets that one producer sends to its transactions."""
 
-    def __init__(self, host: TransactionHost, transactions: Transactions) -> None:
+    def __init__(self, host: ProducerHost, transactions: TransactionManager) -> None:
         self._host, self._transactions = host, transactions
         self.reset()
 
     def reset(self) -> None:
         """A new process."""
-        self._coordinators: dict[str, Coordinator] = {}  # of each group
+        self._coordinators: dict[str, CoordinatorClient] = {}  # of each group
 
-    async def send(self, metadata: GroupMetadata, offsets: dict[str, int]) -> None:
-        """Wait until the offsets are pending in the group's log. Raises Refused."""
+    async def send(self, metadata: ConsumerGroupMetadata, offsets: dict[str, int]) -> None:
+        """Wait until the offsets are pending in the group's log. Raises TransactionError."""
         host, transactions = self._host, self._transactions
         await transactions.add_offsets(metadata.group)
-        coordinator = self._coordinators.setdefault(metadata.group, Coordinator(host, metadata.group, "group"))
+        coordinator = self._coordinators.setdefault(metadata.group, CoordinatorClient(host, metadata.group, "group"))
         while True:
             request = t.TxnOffsetCommitRequest(
                 transactions.transactional_id,
@@ -71,7 +76,7 @@ class TransactionOffsets:
                 raise self._refused(error)
             await host.sleep(host.retry_backoff_us)
 
-    def _refused(self, error: ErrorCode) -> Refused:
+    def _refused(self, error: ErrorCode) -> TransactionError:
         return self._transactions.refused(_OF_THE_PRODUCER.get(error, error))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from cluster.broker.disk import Disk
 from cluster.broker.socket_server import SocketServer
-from cluster.network import Call, Connection, ConnectionAttempts, Cut, Network, Place
+from cluster.network import Connection, ConnectionAttempts, InFlightRequest, LinkCut, LinkSelector, Network
 from cluster.protocol.messages import FetchRequest, FetchResponse, MetadataRequest, MetadataResponse, ProduceRequest
 from cluster.spec import NetworkSpec
 from cluster.virtual_time import Timeline
@@ -27,14 +27,14 @@ class Host:
         self.timeline = timeline
         self.running, self.frozen, self.starting = True, False, False
         self.disk = Disk(timeline, lambda: None)
-        self.handled: list[Call] = []
-        self.lost: list[Call] = []
-        self.expiring: list[Call] = []
+        self.handled: list[InFlightRequest] = []
+        self.lost: list[InFlightRequest] = []
+        self.expiring: list[InFlightRequest] = []
         self.backlog: list[tuple[Callable[[Any], object], Any]] = []
         kinds = (MetadataRequest, FetchRequest, ProduceRequest)
         self.sockets = SocketServer(self, dict.fromkeys(kinds, self._handle), self.lost.append, self.expiring.append)
 
-    def _handle(self, call: Call) -> None:
+    def _handle(self, call: InFlightRequest) -> None:
         self.handled.append(call)
         if isinstance(call.request, FetchRequest):
             call.park()
@@ -75,10 +75,10 @@ class Scene:
         sockets = self.host.sockets
         return Connection(self.timeline, self.network, self.client, sockets, TIMEOUT_US, attempts, in_order=in_order)
 
-    def ask(self, connection: Connection, count: int = 1) -> list[Call]:
+    def ask(self, connection: Connection, count: int = 1) -> list[InFlightRequest]:
         return [connection.send(MetadataRequest(()), lambda _: self.answers.append(self.now_ms)) for _ in range(count)]
 
-    def fetch(self, connection: Connection) -> Call:
+    def fetch(self, connection: Connection) -> InFlightRequest:
         return connection.send(FetchRequest(Client.name, {}, 1, 1), lambda _: None, long_poll=True)
 
     @property
@@ -169,12 +169,12 @@ def test_a_host_s_refusal_behind_a_cut_outlives_the_next_process() -> None:
         scene.host.die()
         connection = scene.connect()
         await timeline.fly(MS // 2)
-        scene.network.injure("cut", Cut((Place("broker-1", scene.client.name),)))
+        scene.network.inject("cut", LinkCut((LinkSelector("broker-1", scene.client.name),)))
         await timeline.fly(2 * MS)
         scene.network.process_died("broker-1")  # which was started again meanwhile
         await timeline.fly(5 * MS)
         assert not connection.broken
-        scene.network.mend("cut")
+        scene.network.clear("cut")
         await timeline.fly(7 * MS)
         assert connection.broken
 

@@ -5,7 +5,16 @@ from typing import Any
 
 from cluster.broker.inter_broker import CONNECTING
 from cluster.config import resolve
-from cluster.network import NEVER_FROZEN, Call, Connection, ConnectionAttempts, Cut, Hold, Injury, Network
+from cluster.network import (
+    NEVER_FROZEN,
+    Connection,
+    ConnectionAttempts,
+    InFlightRequest,
+    LinkCut,
+    LinkFault,
+    LinkHold,
+    Network,
+)
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import FetchRequest, FetchResponse, InitProducerIdRequest, InitProducerIdResponse
 from cluster.simulation.link_commands import both_ways
@@ -27,21 +36,21 @@ class Broker:
     name = "broker-1"
 
     def __init__(self) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[InFlightRequest] = []
         self.silent = False
         self.up = self.running = True
         self.gone: list[Connection] = []
-        self.lost: list[Call] = []
+        self.lost: list[InFlightRequest] = []
 
     def accept(self, connection: Connection) -> None:
         connection.inbound.send(connection.established if self.up else connection.reset, None)
 
-    def receive(self, call: Call) -> None:
+    def receive(self, call: InFlightRequest) -> None:
         self.calls.append(call)
         if not self.silent:
             call.reply(ANSWER)
 
-    def never_received(self, call: Call) -> None:
+    def never_received(self, call: InFlightRequest) -> None:
         self.lost.append(call)
 
     def disconnected(self, connection: Connection) -> None:
@@ -50,7 +59,7 @@ class Broker:
     def read_on(self, connection: Connection, *, answered: bool) -> None:
         raise AssertionError(f"it keeps no requests: {connection}, {answered}")
 
-    def expire(self, call: Call) -> None:
+    def expire(self, call: InFlightRequest) -> None:
         raise AssertionError(f"it parks nothing: {call}")
 
 
@@ -95,7 +104,7 @@ class Scene:
     def connect(self) -> Connection:
         return Connection(self.timeline, self.network, self.client, self.broker, TIMEOUT_US, self.attempts)
 
-    def ask(self, connection: Connection, *, fetch: bool = False) -> Call:
+    def ask(self, connection: Connection, *, fetch: bool = False) -> InFlightRequest:
         return connection.send(FETCH if fetch else ASK, self._answered, long_poll=fetch)
 
     def _answered(self, answer: object) -> None:
@@ -104,8 +113,8 @@ class Scene:
     async def until(self, at_ms: int) -> None:
         await self.timeline.fly(at_ms * MS)
 
-    def injure(self, injury: type[Injury]) -> None:
-        self.network.injure("injury", injury(EVERYWHERE))
+    def injure(self, injury: type[LinkFault]) -> None:
+        self.network.inject("injury", injury(EVERYWHERE))
 
 
 def test_a_connection_is_made_before_it_carries_anything() -> None:
@@ -155,7 +164,7 @@ def test_the_host_of_a_dead_process_refuses_at_once_and_what_waited_fails() -> N
 def test_a_host_that_does_not_answer_costs_the_setup_timeout() -> None:
     async def play(timeline: Timeline) -> None:
         scene = Scene(timeline)
-        scene.injure(Cut)
+        scene.injure(LinkCut)
         scene.connect()
         await scene.until(100)
         assert scene.client.heard == [("disconnected", SETUP_US // MS)]
@@ -213,12 +222,12 @@ def test_a_parked_fetch_is_timed_only_while_something_hides_its_broker() -> None
         scene.broker.silent = True
         scene.ask(connection, fetch=True)
         await scene.until(1_000)
-        scene.injure(Cut)
+        scene.injure(LinkCut)
         await scene.until(1_050)
-        scene.network.mend("injury")  # a short cut: nothing was lost, it is a long poll again
+        scene.network.clear("injury")  # a short cut: nothing was lost, it is a long poll again
         await scene.until(2_000)
         assert not scene.answers
-        scene.injure(Cut)
+        scene.injure(LinkCut)
         await scene.until(3_000)
         assert scene.answers == [(None, 2_000 + TIMEOUT_US // MS)]
 
@@ -230,7 +239,7 @@ def test_a_fetch_sent_over_a_cut_link_is_timed_from_then_on() -> None:
         scene = Scene(timeline)
         connection = scene.connect()
         await scene.until(10)
-        scene.injure(Cut)
+        scene.injure(LinkCut)
         await scene.until(30)
         scene.ask(connection, fetch=True)
         await scene.until(1_000)
@@ -242,7 +251,7 @@ def test_a_fetch_sent_over_a_cut_link_is_timed_from_then_on() -> None:
 def test_what_a_connection_had_not_got_onto_the_wire_ends_with_it() -> None:
     async def play(timeline: Timeline) -> None:
         scene = Scene(timeline)
-        for injury, arrives in ((Cut, 0), (Hold, 1)):
+        for injury, arrives in ((LinkCut, 0), (LinkHold, 1)):
             connection = scene.connect()
             await scene.until(timeline.now_us // MS + 10)
             scene.broker.calls.clear()
@@ -250,7 +259,7 @@ def test_what_a_connection_had_not_got_onto_the_wire_ends_with_it() -> None:
             scene.ask(connection)
             await scene.until(timeline.now_us // MS + 200)
             assert connection.broken
-            scene.network.mend("injury")
+            scene.network.clear("injury")
             await scene.until(timeline.now_us // MS + 10)
             assert len(scene.broker.calls) == arrives
         assert len(scene.broker.lost) == 1  # the one behind the cut
@@ -271,8 +280,8 @@ def test_nobody_hears_of_a_call_that_was_given_up_or_closed() -> None:
             call.reply(FetchResponse([]))
         await scene.until(20)
         assert not scene.answers
-        assert given_up.done
-        assert closed.done
+        assert given_up.completed
+        assert closed.completed
 
     flown(play)
 

@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
-from cluster.network import Cut, Hold, Injury, Link, Network, Place, Slow
+from cluster.network import Link, LinkCut, LinkDelay, LinkFault, LinkHold, LinkSelector, Network
 from cluster.spec import LinkSpec, NetworkSpec
 from cluster.virtual_time import Timeline
 
 MS = 1_000
-HERE = (Place("a", "b"),)
+HERE = (LinkSelector("a", "b"),)
 
 
 def flown(scene: Callable[[Timeline], Awaitable[None]]) -> None:
@@ -53,13 +53,13 @@ def test_a_link_delivers_in_order_whatever_its_jitter() -> None:
 def test_what_is_sent_over_a_cut_link_goes_on_when_it_is_mended() -> None:
     async def scene(timeline: Timeline) -> None:
         wire = Wire(timeline)
-        wire.network.injure("one", Cut(HERE))
+        wire.network.inject("one", LinkCut(HERE))
         wire.say("first", "second")
         back: list[int] = []
         wire.network.link("b", "a").send(lambda _: back.append(timeline.now_us), None)
         await timeline.fly(5 * MS)
         assert (wire.arrived, back) == ([], [MS])
-        wire.network.mend("one")
+        wire.network.clear("one")
         await timeline.fly(10 * MS)
         assert wire.arrived == [("first", 6), ("second", 6)]
 
@@ -70,17 +70,17 @@ def test_a_sender_that_dies_takes_what_is_behind_a_cut_but_not_what_is_held_on_t
     async def scene(timeline: Timeline) -> None:
         wire = Wire(timeline)
         wire.say("on its way")
-        wire.network.injure("held", Hold(HERE))
+        wire.network.inject("held", LinkHold(HERE))
         wire.say("held")
-        wire.network.injure("cut", Cut(HERE))
+        wire.network.inject("cut", LinkCut(HERE))
         wire.say("behind the cut")
         wire.network.process_died("b")  # the other end: nothing of this link was its
         wire.network.process_died("a")
         wire.say("of its next life")
-        wire.network.mend("cut")
+        wire.network.clear("cut")
         await timeline.fly(3 * MS)
         assert wire.arrived == [("on its way", 1)]
-        wire.network.mend("held")
+        wire.network.clear("held")
         await timeline.fly(9 * MS)
         assert [word for word, _ in wire.arrived[1:]] == ["held", "of its next life"]
 
@@ -92,19 +92,19 @@ def test_injuries_of_one_link_are_undone_one_by_one() -> None:
         wire = Wire(timeline)
         told: list[bool] = []
         wire.link.watchers[lambda: told.append(wire.link.cut_since_us is not None)] = None
-        injuries: dict[str, Injury] = {
-            "slow": Slow(HERE, 50 * MS),
-            "cut": Cut(HERE),
-            "held": Hold(HERE),
-            "slower": Slow(HERE, 90 * MS),
+        injuries: dict[str, LinkFault] = {
+            "slow": LinkDelay(HERE, 50 * MS),
+            "cut": LinkCut(HERE),
+            "held": LinkHold(HERE),
+            "slower": LinkDelay(HERE, 90 * MS),
         }
         for name, injury in injuries.items():
             await timeline.fly(timeline.now_us + MS)
-            wire.network.injure(name, injury)
+            wire.network.inject(name, injury)
         wire.say("kept")
         states = []
         for name in ("cut", "slower", "held", "slow"):
-            wire.network.mend(name)
+            wire.network.clear(name)
             states.append((wire.link.latency_us // MS, wire.link.cut_since_us))
         assert states == [(90, 2 * MS), (50, 2 * MS), (50, None), (1, None)]
         assert told == [True, False]
@@ -117,14 +117,14 @@ def test_injuries_of_one_link_are_undone_one_by_one() -> None:
 def test_an_injury_at_every_link_of_a_process_reaches_links_made_later_but_not_its_own() -> None:
     async def scene(timeline: Timeline) -> None:
         network = Wire(timeline).network
-        network.injure("isolated", Cut((Place("a", None), Place(None, "a"))))
+        network.inject("isolated", LinkCut((LinkSelector("a", None), LinkSelector(None, "a"))))
         await timeline.fly(7 * MS)
         ends = [("a", "b"), ("late", "a"), ("a", "late"), ("a", "a"), ("b", "late")]
         assert [network.link(*one).cut_since_us for one in ends] == [0, 0, 0, None, None]
-        assert network.spare("a", "b")
-        assert not network.spare("a", "b")
+        assert network.clear_between("a", "b")
+        assert not network.clear_between("a", "b")
         assert [network.link(*one).cut_since_us for one in ends] == [None, 0, 0, None, None]
-        network.mend("isolated")
+        network.clear("isolated")
         assert [network.link(*one).cut_since_us for one in ends] == [None] * 5
 
     flown(scene)
@@ -135,9 +135,9 @@ def test_links_have_the_latencies_of_the_scenario_until_they_are_slowed() -> Non
         network = Wire(timeline).network
         ends = (("a", "far"), ("far", "a"), ("a", "c"), ("a", "a"))
         assert [network.link(*one).latency_us // MS for one in ends] == [20, 20, 1, 0]
-        network.injure("slow", Slow((Place("a", "far"), Place("far", "a")), 50 * MS))
+        network.inject("slow", LinkDelay((LinkSelector("a", "far"), LinkSelector("far", "a")), 50 * MS))
         assert [network.link(*one).latency_us // MS for one in ends] == [50, 50, 1, 0]
-        network.mend("slow")
+        network.clear("slow")
         assert network.link("far", "a").latency_us == 20 * MS
 
     flown(scene)

@@ -9,7 +9,7 @@ import pytest
 from cluster import events as e
 from cluster.broker.socket_server import SocketServer
 from cluster.config import Value
-from cluster.network import Call, Connection
+from cluster.network import Connection, InFlightRequest
 from cluster.spec import BrokerSpec, ScenarioSpec
 from tests.cluster.simulation.test_timing_facts import MS, SECOND_US, Flown, flown, spec
 from tests.support.broker_flights import cluster
@@ -22,20 +22,20 @@ class Order:
     """Which requests reached each connection's broker, and which were answered, in order."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.waiting: dict[Connection, list[Call]] = {}
-        self.overtaken: list[Call] = []
+        self.waiting: dict[Connection, list[InFlightRequest]] = {}
+        self.overtaken: list[InFlightRequest] = []
         self.waited = 0
-        receive, reply = SocketServer.receive, Call.reply
+        receive, reply = SocketServer.receive, InFlightRequest.reply
         order = self
 
-        def received(sockets: SocketServer, call: Call) -> None:
+        def received(sockets: SocketServer, call: InFlightRequest) -> None:
             if call.connection.accepted and sockets.running and call.connection.in_order:
                 waiting = order.waiting.setdefault(call.connection, [])
                 order.waited += bool(waiting)
                 waiting.append(call)
             receive(sockets, call)
 
-        def replied(call: Call, response: object) -> None:
+        def replied(call: InFlightRequest, response: object) -> None:
             waiting = order.waiting.get(call.connection, [])
             if call in waiting:
                 unanswered = [one for one in waiting[: waiting.index(call)] if getattr(one.request, "acks", 1) != 0]
@@ -44,10 +44,10 @@ class Order:
             reply(call, response)  # type: ignore[arg-type]
 
         monkeypatch.setattr(SocketServer, "receive", received)
-        monkeypatch.setattr(Call, "reply", replied)
+        monkeypatch.setattr(InFlightRequest, "reply", replied)
 
 
-def out_of_order(sockets: SocketServer, call: Call) -> None:
+def out_of_order(sockets: SocketServer, call: InFlightRequest) -> None:
     """A broker that handles each request when it arrives."""
     if sockets.running and call.connection.accepted:
         sockets._handle(call)

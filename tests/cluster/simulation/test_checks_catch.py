@@ -12,7 +12,7 @@ from cluster.assignors import ASSIGNORS
 from cluster.broker.replica import Replica
 from cluster.clients.consumer.consumer import Consumer
 from cluster.clients.consumer.fetcher import Fetcher
-from cluster.clients.consumer.offset_commits import Commits
+from cluster.clients.consumer.offset_commits import OffsetCommits
 from cluster.commands import parse, text_of
 from cluster.config import Value
 from cluster.coordinators.decision import Call, Decision
@@ -174,7 +174,7 @@ def test_a_leader_that_lets_no_follower_back_in_is_caught(monkeypatch: pytest.Mo
 
 
 def test_a_consumer_whose_parked_fetch_is_never_renewed_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection.Call, "hurry", lambda *_: None)
+    monkeypatch.setattr(connection.InFlightRequest, "hurry", lambda *_: None)
     assert caught(spec((36, "kill g-2"), partitions=4), "g-1 is at ")
 
 
@@ -207,7 +207,7 @@ def test_a_member_that_left_for_its_slow_poll_and_never_joins_again_is_caught(mo
 
     def for_good(consumer: Consumer) -> None:
         leave(consumer)
-        consumer.membership.joining.drop(consumer.owned, lost=True)
+        consumer.membership.rejoin.revoke(consumer.owned, lost=True)
         consumer.membership._dead = True
 
     monkeypatch.setattr(Consumer, "leave_for_slow_poll", for_good)
@@ -219,9 +219,9 @@ def test_only_a_commit_async_that_failed_may_be_missing(monkeypatch: pytest.Monk
     landed = fly(spec(*slow, (40.3, "kill broker-2 for 20s"), until_s=90, commit="async"), 1)
     landed.check()
     assert landed.document["groups"]["g"]["lag"] > 0
-    send = Commits.send
+    send = OffsetCommits.send
     monkeypatch.setattr(
-        Commits, "send", lambda commits: commits._consumer.timeline.now_us < 30 * SECOND_US and send(commits)
+        OffsetCommits, "send", lambda commits: commits._consumer.timeline.now_us < 30 * SECOND_US and send(commits)
     )
     assert caught(spec(commit="async"), "g has committed")
 

@@ -71,7 +71,7 @@ def test_it_ends_with_everything_healed_and_running(seed: int) -> None:
     assert {fault.fault for fault in flight.all(e.FaultEnded)} == set(begun)
     assert max(fault.at_us for fault in flight.all(e.FaultEnded)) == ends_us
     assert flight.document["faults"] == []
-    assert not flight.simulation.network.injured
+    assert not flight.simulation.network.has_faults
     simulation = flight.simulation
     processes = [simulation.process(name) for name in simulation.names().processes()]
     assert all(process is not None and process.alive and process.running for process in processes)

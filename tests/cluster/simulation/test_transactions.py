@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from cluster import events as e
-from cluster.clients.producer.transaction_manager import Coordinator
+from cluster.clients.producer.transaction_manager import CoordinatorClient
 from cluster.commands import parse, text_of
 from cluster.config import Value
 from cluster.protocol import messages as m
@@ -225,7 +225,7 @@ def test_the_search_for_a_coordinator_does_not_ask_the_same_broker_first_again()
 
     class Host:
         name = "p-1"
-        tell = told.append
+        emit = told.append
         contacts = 1
         retry_backoff_us = 100_000
 
@@ -242,7 +242,7 @@ def test_the_search_for_a_coordinator_does_not_ask_the_same_broker_first_again()
             return broker
 
     async def main() -> None:
-        coordinator = Coordinator(Host(), "t-1", "transaction")  # type: ignore[arg-type]
+        coordinator = CoordinatorClient(Host(), "t-1", "transaction")  # type: ignore[arg-type]
         request = m.InitProducerIdRequest("t-1")
         assert await coordinator.ask(request) == 2
         assert await coordinator.ask(request) == 2
@@ -320,8 +320,8 @@ def test_a_producer_whose_id_expired_cannot_go_on(version: int) -> None:
     }
     made = cluster(until_s=60, brokers=config, consumer={"isolation.level": "read_committed"})
     idle = ArrivalsSpec("profile", ((0, 1.0), (10 * SECOND_US, 0.0), (40 * SECOND_US, 1.0)))
-    habit = TransactionsSpec(id="t-{n}", records=1)
-    producer = msgspec.structs.replace(made.producers[0], arrivals=idle, transactions=habit)
+    transaction_loop = TransactionsSpec(id="t-{n}", records=1)
+    producer = msgspec.structs.replace(made.producers[0], arrivals=idle, transactions=transaction_loop)
     flight = watched(msgspec.structs.replace(made, producers=(producer,)))
     (stopped,) = flight.all(e.ProducerStateChanged, producer="p-1", state="Fenced")
     assert stopped.reason == "INVALID_PRODUCER_ID_MAPPING"

@@ -72,10 +72,10 @@ def _producer(spec: ProducerSpec, name: str, number: int) -> Words:
     words = [f"topics={','.join(spec.topics)}", f"rate={spec.rate_per_second}", f"size={spec.size_bytes}"]
     words += [f"limit={spec.limit}"] if spec.limit is not None else []
     if spec.transactions is not None:
-        habit = spec.transactions
-        words += [f"transactional_id={habit.id_of(number)}", f"records={habit.records}"]
-        words += ["aborts=true"] if habit.abort == 1 else []
-        if habit.abort not in (0, 1):
+        transaction_loop = spec.transactions
+        words += [f"transactional_id={transaction_loop.id_of(number)}", f"records={transaction_loop.records}"]
+        words += ["aborts=true"] if transaction_loop.abort == 1 else []
+        if transaction_loop.abort not in (0, 1):
             raise CannotRecord(f"{name}: a share of transactions that are aborted is Flightdeck's choice, not Kafka's")
     return ("producer", name, *words, *_settings(spec.config))
 

@@ -11,7 +11,7 @@ import trio
 from cluster.broker.replica import Replica
 from cluster.events import Event
 from cluster.invariants import Invariants
-from cluster.network import Call
+from cluster.network import InFlightRequest
 from cluster.protocol.messages import Response
 from cluster.simulation import Simulation
 from cluster.storage import batch_list
@@ -223,9 +223,9 @@ def test_a_flight_leaves_no_circles_behind() -> None:
 
 
 def test_a_call_that_holds_its_waiter_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def end(call: Call, response: Response | None) -> None:
-        call.done = True
+    def end(call: InFlightRequest, response: Response | None) -> None:
+        call.completed = True
         call.on_response(response)
 
-    monkeypatch.setattr(Call, "end", end)
-    assert "Call" in circles((10, 15))
+    monkeypatch.setattr(InFlightRequest, "end", end)
+    assert "InFlightRequest" in circles((10, 15))

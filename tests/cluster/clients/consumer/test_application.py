@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from cluster import events as e
-from cluster.clients.delivery_ledger import GroundTruth
-from cluster.clients.key_order import ONE_MOVE, KeyMoves
+from cluster.clients.delivery_ledger import DeliveryLedger
+from cluster.clients.key_order import ONE_MOVE, KeyOrder
 from cluster.config import Value
 from cluster.protocol.record_batch import RecordBatch, Slice
 from cluster.spec import ApplicationSpec, KeysSpec, PoisonSpec, ProducerSpec, ScenarioSpec
@@ -127,7 +127,7 @@ def _stands(_: RecordBatch) -> bool:
     return False
 
 
-def _finish(truth: GroundTruth, batch: RecordBatch) -> int:
+def _finish(truth: DeliveryLedger, batch: RecordBatch) -> int:
     stretches = list(truth.finished(Slice(batch, batch.base_offset, batch.next_offset), batch.next_offset))
     assert sum(count for count, _ in stretches) == batch.count
     return sum(again for _, again in stretches)
@@ -135,7 +135,7 @@ def _finish(truth: GroundTruth, batch: RecordBatch) -> int:
 
 def test_the_same_records_at_other_offsets_are_the_same_records() -> None:
     told: list[e.Event] = []
-    truth = GroundTruth("g", told.append, KeyMoves(), _stands)
+    truth = DeliveryLedger("g", told.append, KeyOrder(), _stands)
     assert _finish(truth, _batch("orders-0", 0, 0, (1, 2, 3))) == 0
     assert _finish(truth, _batch("orders-0", 0, 3, (1, 2, 3))) == 3
     assert _finish(truth, _batch("orders-0", 2, 6, (3, 1))) == 1
@@ -143,7 +143,7 @@ def test_the_same_records_at_other_offsets_are_the_same_records() -> None:
 
 
 def test_what_was_written_for_an_input_is_that_input_again() -> None:
-    truth = GroundTruth("g", lambda _: None, KeyMoves(), _stands)
+    truth = DeliveryLedger("g", lambda _: None, KeyOrder(), _stands)
     origins = (("p-1", "orders-0", 5, 1), ("p-2", "orders-1", 7, 2))
     assert _finish(truth, _batch("invoices-0", 0, 0, (), count=3, origins=origins)) == 0
     again = _batch("invoices-1", 0, 0, (), count=2, origins=(("p-2", "orders-1", 8, 2),))
@@ -152,8 +152,8 @@ def test_what_was_written_for_an_input_is_that_input_again() -> None:
 
 def test_the_order_of_a_key_is_broken_once_by_a_partition_that_is_read_before_an_older_one() -> None:
     told: list[e.Event] = []
-    moves = KeyMoves()
-    truth = GroundTruth("g", told.append, moves, _stands)
+    moves = KeyOrder()
+    truth = DeliveryLedger("g", told.append, moves, _stands)
     _finish(truth, _batch("orders-0", 0, 0, (1, 2)))
     moves.moved("p-1", {"orders-0": 4, "orders-1": 0})
     _finish(truth, _batch("orders-1", 0, 0, (2,)))
@@ -164,8 +164,8 @@ def test_the_order_of_a_key_is_broken_once_by_a_partition_that_is_read_before_an
 
 def test_order_holds_when_the_older_partition_is_read_first() -> None:
     told: list[e.Event] = []
-    moves = KeyMoves()
-    truth = GroundTruth("g", told.append, moves, _stands)
+    moves = KeyOrder()
+    truth = DeliveryLedger("g", told.append, moves, _stands)
     moves.moved("p-1", {"orders-0": 4, "orders-1": 0})
     for batch in (_batch("orders-0", 2, 2, (2, 2)), _batch("orders-1", 0, 0, (2,)), _batch("orders-0", 9, 9, (2,))):
         _finish(truth, batch)

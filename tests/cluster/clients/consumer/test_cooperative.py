@@ -8,7 +8,7 @@ import pytest
 from cluster import events as e
 from cluster.assignors.cooperative_sticky import CooperativeStickyAssignor
 from cluster.assignors.sticky import assign_sticky
-from cluster.clients.consumer.rejoin import Joining
+from cluster.clients.consumer.rejoin import Rejoin
 from cluster.config import Value
 from cluster.spec import GroupSpec, KeysSpec, ScenarioSpec, TopicSpec
 from tests.cluster.simulation.test_timing_facts import SECOND_US, Flown, flown, spec
@@ -170,7 +170,7 @@ def test_an_assignor_that_moves_what_is_still_owned_is_caught(monkeypatch: pytes
 
 
 def test_an_eager_member_that_gives_nothing_up_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Joining, "_prepare", lambda joining: setattr(joining, "_prepared", True))
+    monkeypatch.setattr(Rejoin, "_prepare", lambda joining: setattr(joining, "_prepared", True))
     broken = fly(group_of(*SLOW_JOIN, assignors=("range",)), 1, patient=True).wrong
     assert any("both members of g" in words for _, words in broken)
 

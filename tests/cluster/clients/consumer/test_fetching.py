@@ -6,7 +6,7 @@ import pytest
 
 from cluster import events as e
 from cluster.clients.consumer.fetcher import Fetcher
-from cluster.network import Call
+from cluster.network import InFlightRequest
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
     FetchedPartition,
@@ -32,13 +32,13 @@ class Reader:
     def connection(self, broker: int) -> "Reader":
         return self
 
-    def send(self, request: object, handler: object, *, long_poll: bool) -> Call:
-        return Call(self, request, handler, long_poll, 0)  # type: ignore[arg-type]
+    def send(self, request: object, handler: object, *, long_poll: bool) -> InFlightRequest:
+        return InFlightRequest(self, request, handler, long_poll, 0)  # type: ignore[arg-type]
 
     def wake(self) -> None:
         self.woken += 1
 
-    def metadata_is_stale(self) -> None:
+    def mark_metadata_stale(self) -> None:
         self.stale += 1
 
     def position_out_of_range(self, partition: str) -> None:
@@ -141,7 +141,7 @@ def test_an_error_for_an_older_generation_is_ignored(monkeypatch: pytest.MonkeyP
     consumer = flight.simulation.consumers["g-1"]
     now = (consumer.generation, consumer.member_id)
     forgotten: list[bool] = []
-    monkeypatch.setattr(consumer.membership, "forget", lambda _, *, member_id: forgotten.append(member_id))
+    monkeypatch.setattr(consumer.membership, "reset_generation", lambda _, *, member_id: forgotten.append(member_id))
     for generation in (consumer.generation - 1, consumer.generation):
         for member_id in ("somebody-else", consumer.member_id):
             beat = HeartbeatRequest("g", generation, member_id)

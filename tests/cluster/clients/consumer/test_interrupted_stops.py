@@ -145,10 +145,10 @@ def test_a_frozen_broker_that_gets_its_signal_is_noticed(monkeypatch: pytest.Mon
 
 def test_a_start_that_follows_any_death_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def follows(self: Process, *, cleanly: bool) -> None:
-        when_gone, self.when_gone = self.when_gone, None
-        if when_gone is not None:
-            when_gone()
+        on_stopped, self.on_stopped = self.on_stopped, None
+        if on_stopped is not None:
+            on_stopped()
 
-    monkeypatch.setattr(Process, "gone", follows)
+    monkeypatch.setattr(Process, "notify_stopped", follows)
     with pytest.raises(AssertionError):
         test_a_client_that_is_killed_during_a_restart_comes_back_when_the_fault_is_over()

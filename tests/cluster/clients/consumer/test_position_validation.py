@@ -11,7 +11,7 @@ from cluster.broker.leader_fencing import end_of_epoch, refusal
 from cluster.broker.request_handlers import Requests
 from cluster.clients.consumer.fetcher import Fetcher
 from cluster.clients.consumer.positions import Positions
-from cluster.network import Call
+from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 from cluster.storage.leader_epochs import LeaderEpochs
@@ -40,19 +40,19 @@ class Consumer:
         self.positions = Positions(cast(Any, self))
         self.validation = self.positions.validation
 
-    def tell(self, event: e.Event) -> None:
+    def emit(self, event: e.Event) -> None:
         self.told.append(event)
 
     def fail(self, reason: str) -> None:
         self.failures.append(reason)
 
-    def metadata_is_stale(self) -> None:
+    def mark_metadata_stale(self) -> None:
         self.stale += 1
 
-    def want_attention(self) -> None:
+    def request_attention(self) -> None:
         """Poll() is a test here."""
 
-    wake = want_attention
+    wake = request_attention
 
     def after(self, *_: object) -> None:
         """So are timers."""
@@ -324,9 +324,9 @@ def test_only_the_leader_of_the_epoch_that_is_named_serves(of: Any, epoch: int, 
     broker = Requests(cast(Any, SimpleNamespace(replicas={} if of is None else {P: of}, buggify=SimpleNamespace(on=0))))
     answers: list[Any] = []
     asks = SimpleNamespace(request=m.OffsetForLeaderEpochRequest({P: (epoch, 0)}), reply=answers.append)
-    broker.offset_for_leader_epoch(cast(Call, asks))
+    broker.offset_for_leader_epoch(cast(InFlightRequest, asks))
     assert answers[0].ends == {P: (error, 0, 6) if error is ErrorCode.NONE else (error, -1, -1)}
     if error is not ErrorCode.NONE:
         fetches = SimpleNamespace(request=m.FetchRequest("g-1", {P: (0, epoch)}, 1, 1), reply=answers.append)
-        broker.fetch(cast(Call, fetches))
+        broker.fetch(cast(InFlightRequest, fetches))
         assert [one.error for one in answers[1].partitions] == [error]

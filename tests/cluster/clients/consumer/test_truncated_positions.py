@@ -8,8 +8,8 @@ import pytest
 from cluster import events as e
 from cluster.broker import request_handlers as requests
 from cluster.broker.request_handlers import Requests
-from cluster.clients.consumer.position_validation import Validation
-from cluster.network import Call
+from cluster.clients.consumer.position_validation import PositionValidation
+from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 from cluster.storage.leader_epochs import EpochEnd
@@ -74,7 +74,7 @@ def test_a_leader_that_has_everything_lets_reading_go_on() -> None:
     with pytest.MonkeyPatch.context() as patch:
         serve = Requests.offset_for_leader_epoch
 
-        def served(broker: Requests, call: Call) -> None:
+        def served(broker: Requests, call: InFlightRequest) -> None:
             asked.append(call.request)
             serve(broker, call)
 
@@ -92,13 +92,13 @@ def test_a_leader_that_has_everything_lets_reading_go_on() -> None:
 # --- a broken one -----------------------------------------------------------------------------------------------------
 
 
-def believes_every_position(validation: Validation, asked: dict[str, Any], _: object) -> None:
+def believes_every_position(validation: PositionValidation, asked: dict[str, Any], _: object) -> None:
     """It goes on, whatever the leader has answered."""
     for name, position in asked.items():
-        validation._go_on(name, position)
+        validation._resume(name, position)
 
 
-def asks_nobody(validation: Validation) -> None:
+def asks_nobody(validation: PositionValidation) -> None:
     """Any leader will do for any position."""
     validation._seen = validation._consumer.metadata_version
     fetcher = validation._consumer.fetcher
@@ -111,7 +111,7 @@ def asks_nobody(validation: Validation) -> None:
 def test_a_consumer_that_ignores_the_answer_reads_again_or_misses_records(
     monkeypatch: pytest.MonkeyPatch, method: str, broken: Callable[..., None]
 ) -> None:
-    monkeypatch.setattr(Validation, method, broken)
+    monkeypatch.setattr(PositionValidation, method, broken)
     at_once = flown(cluster(*UNCLEAN, until_s=100, replication=2))
     assert at_once.document["delivery"]["by_group"]["g"]["duplicated"] > 0
     late = flown(cluster((66, "stall g-1 for 30s"), *UNCLEAN, until_s=130, replication=2))
@@ -125,8 +125,8 @@ def nothing_parts(*_: object) -> tuple[ErrorCode, EpochEnd]:
 
 
 BROKEN: list[tuple[object, str, Callable[..., object]]] = [
-    (Validation, "_answered", believes_every_position),
-    (Validation, "look", asks_nobody),
+    (PositionValidation, "_answered", believes_every_position),
+    (PositionValidation, "look", asks_nobody),
     (requests, "end_of_epoch", nothing_parts),
 ]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from cluster.clients.consumer.transactional_output import TransactionalWriter
-from cluster.clients.producer.transaction_manager import ProducerTransactionState, Refused, Transactions
+from cluster.clients.consumer.transactional_output import TransactionalOutputProducer
+from cluster.clients.producer.transaction_manager import ProducerTransactionState, TransactionError, TransactionManager
 from cluster.events import Event
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
@@ -23,7 +23,7 @@ def _suspended() -> Generator[None, Any, Any]:
     return (yield)
 
 
-class Writer(TransactionalWriter):
+class OutputProducer(TransactionalOutputProducer):
     """A writer that is its own host: initTransactions is answered at once, AddPartitionsToTxn when the test says so."""
 
     def __init__(self) -> None:
@@ -31,10 +31,10 @@ class Writer(TransactionalWriter):
         self.timeline: Any = SimpleNamespace(now_us=0, waiter=lambda _: SimpleNamespace(wake=lambda: None))
         self.accumulator: Any = SimpleNamespace(flushing=False)
         self.sender: Any = SimpleNamespace(idle=True, wake=lambda: None, abandon=lambda *_, **__: None)
-        self.transactions = Transactions(self, "g-1", 60_000, 1)
+        self.transactions = TransactionManager(self, "g-1", 60_000, 1)
         self.asked: list[str] = []
         self.told: list[Event] = []
-        self.tell = self.told.append
+        self.emit = self.told.append
         self._application = None
         self._forget()
 
@@ -58,7 +58,7 @@ class Writer(TransactionalWriter):
         """No batches are sent here."""
 
 
-def aborting(writer: Writer, *, in_doubt: bool) -> tuple[Any, Any]:
+def aborting(writer: OutputProducer, *, in_doubt: bool) -> tuple[Any, Any]:
     """Its thread that waits for the answer to AddPartitionsToTxn, its application that waits in abortTransaction."""
     transactions = writer.transactions
     with pytest.raises(StopIteration):
@@ -81,10 +81,10 @@ def aborting(writer: Writer, *, in_doubt: bool) -> tuple[Any, Any]:
 @pytest.mark.parametrize("error", [ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_ID_MAPPING])
 def test_an_abort_whose_last_add_partitions_is_fatal_ends_with_that_error(error: ErrorCode, in_doubt: bool) -> None:
     """Kafka's transitionToFatalError fails the pending abortTransaction(): the application closes the producer."""
-    writer = Writer()
+    writer = OutputProducer()
     thread, application = aborting(writer, in_doubt=in_doubt)
     thread.send(t.AddPartitionsToTxnResponse({PARTITION: error}))
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(TransactionError) as caught:
         application.send(None)
     assert (caught.value.error, caught.value.fatal) == (error, True)
     assert writer.transactions.state is _S.FATAL_ERROR
@@ -93,7 +93,7 @@ def test_an_abort_whose_last_add_partitions_is_fatal_ends_with_that_error(error:
 
 @pytest.mark.parametrize("error", [ErrorCode.NONE, ErrorCode.TRANSACTION_ABORTABLE])
 def test_any_other_answer_leaves_the_abort_to_go_on(error: ErrorCode) -> None:
-    writer = Writer()
+    writer = OutputProducer()
     thread, application = aborting(writer, in_doubt=True)
     thread.send(t.AddPartitionsToTxnResponse({PARTITION: error}))
     with pytest.raises(StopIteration):
@@ -105,8 +105,8 @@ def test_any_other_answer_leaves_the_abort_to_go_on(error: ErrorCode) -> None:
 
 @pytest.mark.parametrize("error", [ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_ID_MAPPING])
 def test_a_producer_that_cannot_go_on_names_the_error_that_ended_it(error: ErrorCode) -> None:
-    transactions = Writer().transactions
+    transactions = OutputProducer().transactions
     transactions.refused(error)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(TransactionError) as refused:
         transactions.still_usable()
     assert (refused.value.error, refused.value.fatal) == (error, True)

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from cluster import events as e
 from cluster.assignors import Assignor, assignor_named, protocols_of
 from cluster.clients.consumer.fetcher import Fetcher
-from cluster.clients.process import Process, Surroundings, coordinator_node
-from cluster.clients.producer.transaction_offsets import GroupMetadata
-from cluster.network import Call, Connection
+from cluster.clients.process import ClientEnvironment, Process, coordinator_node
+from cluster.clients.producer.transaction_offsets import ConsumerGroupMetadata
+from cluster.network import Connection, InFlightRequest
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import Request
 from cluster.spec import GroupSpec
@@ -24,23 +24,25 @@ MS = 1_000
 UNAVAILABLE = "coordinator unavailable"  # why a coordinator is given up that no connection can be made to
 
 
-class Identity(NamedTuple):
+class MemberIdentity(NamedTuple):
     """As whom a member speaks to its coordinator: an answer to somebody who is no more does not count."""
 
     generation: int
     member_id: str
 
 
-class Member(Process):
+class ConsumerHost(Process):
     """One member of a group, as its own process knows it. `config` has every consumer key of Kafka.
 
     `in_poll` while poll() runs (or an idle stretch of polls), `last_poll_us` when it last did. `attention`: something
     other than records wants the poll loop. `stable`: a member in its own eyes (Kafka's `MemberState.STABLE`), which is
-    what it needs to commit. `held_back`: poll() returns no records, for what is owned is about to be revoked.
+    what it needs to commit. `records_withheld`: poll() returns no records, for what is owned is about to be revoked.
     """
 
-    def __init__(self, around: Surroundings, spec: GroupSpec, name: str, number: int, config: dict[str, Any]) -> None:
-        super().__init__(around, name, number, config)
+    def __init__(
+        self, environment: ClientEnvironment, spec: GroupSpec, name: str, number: int, config: dict[str, Any]
+    ) -> None:
+        super().__init__(environment, name, number, config)
         self.spec, self.group, self.config = spec, spec.name, config
         self.topics = spec.topics_of(name)
         self.assignors: tuple[Assignor, ...] = ()
@@ -48,8 +50,8 @@ class Member(Process):
         self.fetcher = Fetcher(self, 0, 0, 1, read_committed=config["isolation.level"] == "read_committed")
         self.read_config()
         self.processed = 0
-        self.late_us = 0  # this life's share of the start jitter
-        self.forget_everything()
+        self.start_delay_us = 0  # this life's share of the start jitter
+        self.reset_state()
 
     def read_config(self) -> None:
         """Read the keys that are looked at again and again, and so change in flight."""
@@ -63,7 +65,7 @@ class Member(Process):
         max_wait_us = max(1, config["fetch.max.wait.ms"] * MS)
         self.fetcher.limit(config["fetch.max.bytes"], config["max.partition.fetch.bytes"], max_wait_us)
 
-    def forget_everything(self) -> None:
+    def reset_state(self) -> None:
         """A new process: nothing known, nothing owned."""
         self.state = "Left"
         self.auto_commit = self.spec.application.commit == "auto" and bool(self.config["enable.auto.commit"])
@@ -71,10 +73,10 @@ class Member(Process):
         self.assignors = tuple(assignor_named(name) for name in self.config["partition.assignment.strategy"])
         self.cooperative = all("COOPERATIVE" in protocols_of(assignor) for assignor in self.assignors)
         self.coordinator, self.member_id, self.generation = -1, "", -1
-        self._coordinator_calls: dict[Call, Callable[[Any], object]] = {}
-        self._quiet: Waiter | None = None
-        self.stable = self.held_back = False
-        self.group_metadata = GroupMetadata(self.group, -1, "", self.instance_id)
+        self._coordinator_requests: dict[InFlightRequest, Callable[[Any], object]] = {}
+        self._all_answered: Waiter | None = None
+        self.stable = self.records_withheld = False
+        self.group_metadata = ConsumerGroupMetadata(self.group, -1, "", self.instance_id)
         self._metadata_timer: Timer | None = None
         self._metadata_waiter: Waiter | None = None
         self.coordinator_since_us = 0
@@ -84,15 +86,15 @@ class Member(Process):
         self.last_poll_us = self.timeline.now_us
         self.next_auto_commit_us = 0
         self._commit_timer: Timer | None = None
-        self.attention = True
-        self.stale = True
+        self.needs_attention = True
+        self.metadata_stale = True
         self._backing_off: Timer | None = None
         self._waiter: Waiter | None = None
 
     def set_state(self, state: str, reason: str = "") -> None:
         """Tell the world where the client itself stands."""
         self.state = state
-        self.tell(
+        self.emit(
             e.MemberStateChanged(
                 group=self.group,
                 member=self.name,
@@ -133,18 +135,18 @@ class Member(Process):
         """The next auto commit is due after this time, sooner than its interval says."""
         self._next_auto_commit(self.timeline.now_us + delay_us)
 
-    def want_attention(self) -> None:
+    def request_attention(self) -> None:
         """Something other than records: the poll loop looks at all of it before it goes on."""
-        self.attention = True
+        self.needs_attention = True
         self.wake()
 
-    def metadata_is_stale(self) -> None:
+    def mark_metadata_stale(self) -> None:
         """A broker said that it does not lead, or does not answer: refresh before fetching again."""
-        self.stale = True
+        self.metadata_stale = True
         if self._backing_off is None:
             self._refresh_soon()
 
-    async def stale_metadata(self) -> None:
+    async def wait_for_stale_metadata(self) -> None:
         """Wait until somebody finds it stale."""
         self._metadata_waiter = waiter = self.timeline.waiter("stale metadata")
         await self.park(waiter)
@@ -152,16 +154,16 @@ class Member(Process):
     def _refresh_soon(self) -> None:
         if self._metadata_waiter is not None:
             self._metadata_waiter.wake()
-        self.want_attention()
+        self.request_attention()
 
     @property
-    def wants_metadata(self) -> bool:
+    def metadata_refresh_due(self) -> bool:
         """Whether to refresh it now: not while it is `retry.backoff.ms` since leaders were missing."""
-        return self.stale and self._backing_off is None
+        return self.metadata_stale and self._backing_off is None
 
-    def refresh_again(self) -> None:
+    def retry_refresh_later(self) -> None:
         """Some partition has no leader: ask again after `retry.backoff.ms`, and go on meanwhile."""
-        self.stale = True
+        self.metadata_stale = True
         self._backing_off = self.after(self.retry_backoff_us, self._ask_again)
 
     def _ask_again(self) -> None:
@@ -171,18 +173,20 @@ class Member(Process):
     def refreshed(self) -> None:
         """Metadata came: from now on somebody looks when it gets too old."""
         if self._metadata_timer is None:
-            self._look_again()
+            self._schedule_metadata_expiry()
 
-    def _look_again(self) -> None:
+    def _schedule_metadata_expiry(self) -> None:
         age_us = self._metadata_age_us
-        self._metadata_timer = self.after(age_us - (self.timeline.now_us - self.refreshed_us) % age_us, self._grown_old)
+        self._metadata_timer = self.after(
+            age_us - (self.timeline.now_us - self.refreshed_us) % age_us, self._metadata_expired
+        )
 
     @property
     def _metadata_age_us(self) -> int:
         age_us: int = self.config["metadata.max.age.ms"] * MS
         return max(age_us, self.retry_backoff_us)
 
-    def _grown_old(self) -> None:
+    def _metadata_expired(self) -> None:
         """`metadata.max.age.ms` after a refresh comes the next one, if there is something to find out; of any broker.
 
         Kafka asks the least loaded broker, which need not be the one that was asked last.
@@ -190,8 +194,8 @@ class Member(Process):
         old = self.timeline.now_us - self.refreshed_us >= self._metadata_age_us
         if old and any(self._changed(topic) for topic in self.watched_topics):
             self.try_another_broker()
-            self.metadata_is_stale()
-        self._look_again()
+            self.mark_metadata_stale()
+        self._schedule_metadata_expiry()
 
     @property
     @abstractmethod
@@ -200,7 +204,7 @@ class Member(Process):
 
     def _changed(self, topic: str) -> bool:
         """Whether a topic has other partitions or leaders than this client knows."""
-        known, leaders = self.topic_partitions.get(topic, ()), self.around.leaders
+        known, leaders = self.topic_partitions.get(topic, ()), self.environment.leaders
         return f"{topic}-{len(known)}" in leaders or any(
             self.partitions[name].leader_epoch != leaders[name].leader_epoch for name in known
         )
@@ -208,9 +212,9 @@ class Member(Process):
     # --- talking to the coordinator -----------------------------------------------------------------------------------
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> MemberIdentity:
         """As whom it speaks now."""
-        return Identity(self.generation, self.member_id)
+        return MemberIdentity(self.generation, self.member_id)
 
     def send_to_coordinator(
         self, request: Request, answered: Callable[[Any], object], *, timeout_us: int | None = None
@@ -224,15 +228,15 @@ class Member(Process):
         def ended(response: object) -> None:
             if timer is not None:
                 timer.cancel()
-            if self._coordinator_calls.pop(call, None) is not None and response is None:
+            if self._coordinator_requests.pop(call, None) is not None and response is None:
                 self.coordinator_unknown(disconnected=True)
-            if self._quiet is not None:
-                self._quiet.wake()
+            if self._all_answered is not None:
+                self._all_answered.wake()
             answered(response)
 
         connection = self.connection(coordinator_node(self.coordinator))
-        call = connection.send(request, ended, long_poll=timeout_us is not None, patient=timeout_us is not None)
-        self._coordinator_calls[call] = ended
+        call = connection.send(request, ended, long_poll=timeout_us is not None, own_timeout=timeout_us is not None)
+        self._coordinator_requests[call] = ended
         if timeout_us is not None:
             timer = self.after(timeout_us, partial(self.coordinator_unknown, disconnected=True))
 
@@ -245,16 +249,16 @@ class Member(Process):
     def coordinator_found(self, broker: int) -> None:
         """The coordinator can be asked from now on."""
         self.coordinator, self.coordinator_since_us = broker, self.timeline.now_us
-        self.tell(e.CoordinatorFound(group=self.group, member=self.name, broker=broker))
-        self.want_attention()
+        self.emit(e.CoordinatorFound(group=self.group, member=self.name, broker=broker))
+        self.request_attention()
 
     def coordinator_unavailable(self, broker: int) -> None:
         """The coordinator is found again, and may not be connected to yet. Source: `ensureCoordinatorReady`."""
         lost = e.CoordinatorLost(
             group=self.group, member=self.name, broker=broker, cause=UNAVAILABLE, disconnected=False
         )
-        self.tell(e.CoordinatorFound(group=self.group, member=self.name, broker=broker))
-        self.tell(lost)
+        self.emit(e.CoordinatorFound(group=self.group, member=self.name, broker=broker))
+        self.emit(lost)
 
     def coordinator_unknown(self, cause: str = "null", *, disconnected: bool = False) -> None:
         """The coordinator does not answer, or says that it is not one: drop its connection, look it up again.
@@ -262,7 +266,7 @@ class Member(Process):
         Source: `AbstractCoordinator.markCoordinatorUnknown`.
         """
         if self.coordinator >= 0 and self.running:
-            self.tell(
+            self.emit(
                 e.CoordinatorLost(
                     group=self.group, member=self.name, broker=self.coordinator, cause=cause, disconnected=disconnected
                 )
@@ -271,11 +275,11 @@ class Member(Process):
         self.coordinator = -1
         if connection is not None:
             connection.disconnect()
-        calls, self._coordinator_calls = self._coordinator_calls, {}
+        calls, self._coordinator_requests = self._coordinator_requests, {}
         for call, ended in calls.items():
             call.give_up()
             ended(None)
-        self.want_attention()
+        self.request_attention()
 
     @property
     def _coordinator_connection(self) -> Connection | None:
@@ -291,20 +295,20 @@ class Member(Process):
         if connection is self._coordinator_connection:
             self.coordinator_unknown(UNAVAILABLE, disconnected=True)
 
-    async def coordinator_answers(self, until_us: int) -> None:
+    async def await_pending_requests(self, until_us: int) -> None:
         """Wait until the coordinator has answered everything, or is given up, or until an instant.
 
         Source: `ConsumerNetworkClient.awaitPendingRequests`.
         """
-        while self._coordinator_calls and self.timeline.now_us < until_us:
-            self._quiet = waiter = self.timeline.waiter("the coordinator's last answers")
+        while self._coordinator_requests and self.timeline.now_us < until_us:
+            self._all_answered = waiter = self.timeline.waiter("the coordinator's last answers")
             await self.park_until(waiter, until_us)
-            self._quiet = None
+            self._all_answered = None
 
     # --- asking each other ------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def moved_on(self, partition: str, position: int) -> None:
+    def position_skipped(self, partition: str, position: int) -> None:
         """The position passed offsets that the application does not get."""
 
     @abstractmethod
@@ -320,19 +324,19 @@ class Member(Process):
         """The application seeks to these positions, of what it still holds, before it polls again."""
 
     @abstractmethod
-    def back_to_committed(self, otherwise: dict[str, int], reason: str) -> None:
+    def reset_to_committed(self, otherwise: dict[str, int], reason: str) -> None:
         """The application forgets what it has read since its last commit; `otherwise`: where nothing is committed."""
 
     @abstractmethod
-    def heartbeats_on(self) -> None:
+    def enable_heartbeats(self) -> None:
         """A JoinGroup succeeded: beat from now on."""
 
     @abstractmethod
-    def heartbeats_off(self) -> None:
+    def disable_heartbeats(self) -> None:
         """There is no member id or generation to beat for."""
 
     @abstractmethod
-    def heartbeat_refused(self, error: ErrorCode, sent_as: Identity) -> None:
+    def heartbeat_failed(self, error: ErrorCode, sent_as: MemberIdentity) -> None:
         """A heartbeat that was sent as this member was answered with an error."""
 
     @abstractmethod
