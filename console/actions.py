@@ -8,38 +8,38 @@ from typing import NamedTuple
 
 from textual.binding import Binding, BindingType
 
-from console.app_interface import Cockpit
+from console.app_interface import AppInterface
 from console.flight import ONLY_RECORDED
 
-Reason = Callable[[Cockpit], str | None]
+Reason = Callable[[AppInterface], str | None]
 
 
-def _always(_: Cockpit) -> str | None:
+def _always(_: AppInterface) -> str | None:
     return None
 
 
-def _steerable(app: Cockpit) -> str | None:
-    return app.flight.cannot_steer()
+def _steerable(app: AppInterface) -> str | None:
+    return app.flight.why_not_controllable()
 
 
-def _recorded(app: Cockpit) -> str | None:
-    return None if app.flight.past is not None else ONLY_RECORDED
+def _recorded(app: AppInterface) -> str | None:
+    return None if app.flight.seekable is not None else ONLY_RECORDED
 
 
-def _has_thing(app: Cockpit) -> str | None:
+def _has_thing(app: AppInterface) -> str | None:
     if app.selected_thing() is None:
         return "nothing is selected that can be injured"
-    return app.flight.cannot_injure()
+    return app.flight.why_read_only()
 
 
-def _has_member(app: Cockpit) -> str | None:
+def _has_member(app: AppInterface) -> str | None:
     thing = app.selected_thing()
     if thing is None or thing.kind != "member":
         return "select a member first"
-    return app.flight.cannot_injure() or app.flight.cannot_steer()
+    return app.flight.why_read_only() or app.flight.why_not_controllable()
 
 
-def _has_list(app: Cockpit) -> str | None:
+def _has_list(app: AppInterface) -> str | None:
     return None if app.focused_panel() is not None else "there is no list here"
 
 

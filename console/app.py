@@ -14,12 +14,12 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
 from cluster.commands import CommandError
-from console import command_line as command_text
-from console import flight_clock as clock
 from console.actions import ACTIONS, bindings
 from console.bridge import Bridge
-from console.control_commands import carry_out
+from console.command_line import Go, completed, completions, read, usage_of
+from console.control_commands import execute
 from console.flight import ONLY_RECORDED, Flight, Source
+from console.flight_clock import PLAYBACK_SPEEDS, SPEEDS, faster, slower
 from console.live_flight import Setting
 from console.presenters.chrome import instant_under
 from console.presenters.fault_menu import Target, fault_menu_entries
@@ -32,7 +32,7 @@ from console.screens.library import HangarScreen
 from console.screens.overlays import Chosen, FailureScreen, FaultMenu, HelpScreen, Overlay
 from console.screens.overview import OverviewScreen
 from console.screens.transactions import TransactionsScreen
-from console.shutdown import WayOut
+from console.shutdown import ShutdownGuard
 from console.terminal_output import leaving, size_of_terminal
 from console.themes import DARK, DESCRIPTIONS, MONO, THEMES, Styles, styles_of
 from console.time_input import At
@@ -114,7 +114,7 @@ class FlightdeckApp(App[None]):
         self._told_failure = False
         self._last_place = "overview"
         self._drawing = False
-        self._way_out: WayOut | None = None
+        self._shutdown_guard: ShutdownGuard | None = None
         self.caption = ""  # what a script says about what is shown
 
     # --- life -------------------------------------------------------------------------------------------------------
@@ -131,9 +131,9 @@ class FlightdeckApp(App[None]):
             if not loop.is_closed():
                 loop.call_soon_threadsafe(self.exit)
 
-        self._way_out = WayOut(leave, self._stop_flight)
-        self._way_out.remember(getattr(self._driver, "attrs_before", None))
-        self._way_out.guard()
+        self._shutdown_guard = ShutdownGuard(leave, self._stop_flight)
+        self._shutdown_guard.remember_terminal(getattr(self._driver, "attrs_before", None))
+        self._shutdown_guard.install()
         if interruption.was_asked():
             leave()
         self.call_after_refresh(self._begin_flight)
@@ -142,7 +142,7 @@ class FlightdeckApp(App[None]):
     def _stop_flight(self) -> bool:
         source = self.flight.source
         source.stop()
-        return source.landed
+        return source.stopped
 
     def _begin_flight(self) -> None:
         if self._begun:
@@ -165,8 +165,8 @@ class FlightdeckApp(App[None]):
     def on_unmount(self) -> None:
         """The simulation's thread ends with the console."""
         self.flight.source.stop()
-        if self._way_out is not None:
-            self._way_out.unguard()
+        if self._shutdown_guard is not None:
+            self._shutdown_guard.uninstall()
 
     # --- frames -----------------------------------------------------------------------------------------------------
 
@@ -217,17 +217,15 @@ class FlightdeckApp(App[None]):
 
     def _show_notices(self) -> None:
         source = self.flight.source
-        complaint = getattr(source, "complaint", "")
-        if complaint:
-            self.exit(return_code=BAD_INPUT, message=complaint)
+        if source.input_error:
+            self.exit(return_code=BAD_INPUT, message=source.input_error)
             return
-        notice = getattr(source, "notice", "")
-        if notice:
-            source.notice = ""  # type: ignore[attr-defined]
+        if source.notice:
+            notice, source.notice = source.notice, ""
             self.notify(notice)
-        for text in self.flight.traces.refusals():
+        for text in self.flight.refused_commands.take_all():
             self.notify(text, severity="warning")
-        if source.trouble and not self._told_failure:
+        if source.failure and not self._told_failure:
             self._told_failure = True
             self.push_screen(FailureScreen(source))
 
@@ -369,34 +367,34 @@ class FlightdeckApp(App[None]):
 
     def action_pause(self) -> None:
         """Stop time, or let it go on."""
-        self.say(self.flight.cannot_steer() or self.flight.pause_or_resume())
+        self.say(self.flight.why_not_controllable() or self.flight.pause_or_resume())
 
     def action_step(self) -> None:
         """One turn."""
-        self.say(self.flight.cannot_steer() or self.flight.source.step(None))
+        self.say(self.flight.why_not_controllable() or self.flight.source.step(None))
 
     def action_slower(self) -> None:
         """The next lower speed."""
-        self._speed(clock.slower(self.flight.clock.speed, self._speeds()))
+        self._speed(slower(self.flight.clock.speed, self._speeds()))
 
     def action_faster(self) -> None:
         """The next higher speed."""
-        self._speed(clock.faster(self.flight.clock.speed, self._speeds()))
+        self._speed(faster(self.flight.clock.speed, self._speeds()))
 
     def _speeds(self) -> Sequence[float]:
-        return clock.SPEEDS if self.flight.past is None else clock.PLAYBACK_SPEEDS
+        return SPEEDS if self.flight.seekable is None else PLAYBACK_SPEEDS
 
     def action_go_to_time(self) -> None:
         """Type an instant."""
-        if self.flight.past is None:
+        if self.flight.seekable is None:
             self.say(ONLY_RECORDED)
         else:
             self.open_line(":", "go ")
 
     def _speed(self, factor: float) -> None:
-        trouble = self.flight.cannot_steer() or self.flight.source.set_speed(factor)
-        if trouble:
-            self.say(f"{trouble}: the speed stays {speed_words(self.flight.clock.speed)}")
+        failure = self.flight.why_not_controllable() or self.flight.source.set_speed(factor)
+        if failure:
+            self.say(f"{failure}: the speed stays {speed_words(self.flight.clock.speed)}")
         else:  # a second key press before the next frame counts from here
             self.flight.clock = self.flight.clock._replace(speed=factor)
 
@@ -407,27 +405,27 @@ class FlightdeckApp(App[None]):
 
     def action_events(self, by: int) -> None:
         """So many recorded events further on, or back; keys that are held down add up to one jump."""
-        past = self.flight.past
-        self.say(ONLY_RECORDED if past is None else past.move(by))
+        seekable = self.flight.seekable
+        self.say(ONLY_RECORDED if seekable is None else seekable.move(by))
         self.call_later(self.draw)
 
     def action_landmark(self, by: int) -> None:
         """The next rebalance or fault, or the previous one."""
-        past = self.flight.past
-        self.say(ONLY_RECORDED if past is None else past.landmark(by))
+        seekable = self.flight.seekable
+        self.say(ONLY_RECORDED if seekable is None else seekable.landmark(by))
         self.call_later(self.draw)
 
     def travel(self, at: At) -> None:
         """Be at an instant of the recording."""
-        past = self.flight.past
-        self.say(ONLY_RECORDED if past is None else past.seek(at.seen_from(self.flight.now_us)))
+        seekable = self.flight.seekable
+        self.say(ONLY_RECORDED if seekable is None else seekable.seek(at.seen_from(self.flight.now_us)))
         self.call_later(self.draw)
 
     def scrub(self, x: int, width: int, *, first: bool) -> None:
         """The mouse holds the flight strip at a column: be at the instant that is drawn there."""
-        past = self.flight.past
-        if past is not None:
-            past.seek(instant_under(x, self.flight.clock, width))
+        seekable = self.flight.seekable
+        if seekable is not None:
+            seekable.seek(instant_under(x, self.flight.clock, width))
             self.call_later(self.draw)
         elif first:
             self.say(ONLY_RECORDED)
@@ -441,7 +439,7 @@ class FlightdeckApp(App[None]):
             self.say("nothing is selected that can be injured")
             return
         faults = fault_menu_entries(self.flight.view, self.flight.names(), thing)
-        why_not = self.flight.cannot_injure()
+        why_not = self.flight.why_read_only()
         if why_not is not None:
             faults = [fault._replace(reason=why_not) for fault in faults]
         self.push_screen(FaultMenu(thing, faults), self._on_fault)
@@ -471,20 +469,20 @@ class FlightdeckApp(App[None]):
     def give(self, text: str) -> bool:
         """Carry out a line as if it had been typed; complaints become notices. Whether it was understood."""
         try:
-            self._carry_out(command_text.read(text, self.flight.names()))
+            self._execute(read(text, self.flight.names()))
         except CommandError as error:
             self.say(str(error))
             return False
         return True
 
-    def _carry_out(self, command: object) -> None:
+    def _execute(self, command: object) -> None:
         match command:
-            case command_text.Go(place):
+            case Go(place):
                 self.go(place)
             case At():
                 self.travel(command)
             case _:
-                self.say(carry_out(self.flight, command))
+                self.say(execute(self.flight, command))
 
     # --- the line at the bottom -------------------------------------------------------------------------------------
 
@@ -518,9 +516,9 @@ class FlightdeckApp(App[None]):
             return
         names = self.flight.names()
         helper = Helper(
-            lambda typed: command_text.completions(typed, names),
-            command_text.usage_of,
-            command_text.completed,
+            lambda typed: completions(typed, names),
+            usage_of,
+            completed,
             self._foretell,
         )
         command_line.open(prompt, text, helper if prompt == ":" else None)
@@ -528,7 +526,7 @@ class FlightdeckApp(App[None]):
     def _foretell(self, typed: str) -> Line:
         """What a command that is typed would hit if it were given now; nothing in a recording."""
         flight = self.flight
-        if flight.cannot_injure() is not None:
+        if flight.why_read_only() is not None:
             return ()
         session_us = flight.source.broker_session_us or BROKER_SESSION_US
         return preview(flight.view, flight.names(), flight.now_us, typed, session_us)
@@ -540,14 +538,14 @@ class FlightdeckApp(App[None]):
             command_line.close()
             return
         try:
-            command = command_text.read(text, self.flight.names())
+            command = read(text, self.flight.names())
         except CommandError as error:
             suggestion = f" (did you mean {error.suggestion}?)" if error.suggestion else ""
             command_line.complain(Complaint(f"{error.message}{suggestion}", error.column))
             return
         command_line.remember(text)
         command_line.close()
-        self._carry_out(command)
+        self._execute(command)
 
     def on_command_line_changed(self, message: CommandLine.Changed) -> None:
         """A filter works while it is typed."""
@@ -579,8 +577,8 @@ class FlightdeckApp(App[None]):
             self._asked_to_leave = True
             self.notify(f"still recording to {recording}; q again ends the flight here", severity="warning", timeout=6)
             return
-        trouble = self.flight.source.trouble
-        self.exit(return_code=NOT_HELD if trouble else 0, message=trouble or None)
+        failure = self.flight.source.failure
+        self.exit(return_code=NOT_HELD if failure else 0, message=failure or None)
 
     # --- keys -------------------------------------------------------------------------------------------------------
 

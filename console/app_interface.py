@@ -9,7 +9,7 @@ from console.presenters.fault_menu import Target
 from console.widgets.panel import Panel
 
 
-class Cockpit(Protocol):
+class AppInterface(Protocol):
     """The application, as everything that it shows knows it; `FlightdeckApp` is the one there is."""
 
     flight: Flight

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 from cluster.commands import Command, Names
 from cluster.events import EVENT_KINDS, Event
 from cluster.view import ClusterView, fold
-from console.flight import BROKEN
-from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, Clock
+from console.flight import INVARIANT_BROKEN
+from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, FlightClock
 from console.live_flight import Setting, Wanted
-from console.refused_commands import Traces
+from console.refused_commands import RefusedCommands
 
 if TYPE_CHECKING:
     import trio
@@ -66,11 +66,11 @@ class Bridge:
     ) -> None:
         self._wanted, self._speed = Wanted(scenario, seed, until_us, settings, record, invariants, leave), speed
         self._queue: deque[Event] = deque()
-        self.clock = Clock(speed=speed)  # where the flight stood when it was last asked
+        self.clock = FlightClock(speed=speed)  # where the flight stood when it was last asked
         self.names = Names()  # what commands may name
         self.title = str(scenario)
-        self.trouble = ""  # why there is no flight any more
-        self.complaint = ""  # bad input: what to print instead of a flight
+        self.failure = ""  # why there is no flight any more
+        self.input_error = ""  # bad input: what to print instead of a flight
         self.notice = ""  # something to be said once
         self.broker_session_us: int | None = None  # until the scenario is loaded
         self._wake: Callable[[], object] = bool  # until a caller waits
@@ -104,7 +104,7 @@ class Bridge:
         return [*self._last, *self._queue][-LAST_EVENTS:]
 
     @property
-    def landed(self) -> bool:
+    def stopped(self) -> bool:
         """Whether the simulation's thread is not there: what it recorded is closed."""
         return self._thread is None or self._left_alone or not self._thread.is_alive()
 
@@ -114,9 +114,9 @@ class Bridge:
         self._thread = threading.Thread(target=self._run, name="simulation", daemon=True)
         self._thread.start()
 
-    def drain(self, view: ClusterView, traces: Traces, seconds: float) -> bool:
+    def drain(self, view: ClusterView, refused_commands: RefusedCommands, seconds: float) -> bool:
         """Fold what waits, for at most this long; whether more waits."""
-        queue, observe, last = self._queue, traces.observe, self._last
+        queue, observe, last = self._queue, refused_commands.observe, self._last
         deadline = time.perf_counter() + seconds
         while queue:
             for _ in range(min(CHUNK, len(queue))):
@@ -128,7 +128,7 @@ class Bridge:
                 break
         return bool(queue)
 
-    def ask(self) -> None:
+    def request_clock(self) -> None:
         """Have the clock read; this also lets a simulation go on that waited for the queue to drain."""
         self._soon(self._read_clock)
 
@@ -159,17 +159,17 @@ class Bridge:
 
     def run_until(self, expression: str) -> str:
         """Go on until an expression over the view document holds; why that cannot be, or nothing."""
-        from console.run_until import Watch  # noqa: PLC0415 - CEL is not needed to start
+        from console.run_until import UntilCondition  # noqa: PLC0415 - CEL is not needed to start
         from recordings.scenarios.predicates import PredicateError  # noqa: PLC0415
 
         simulation, plan = self._simulation, self._plan
         if simulation is None or plan is None:
             return "the cluster is still being built"
         try:
-            watch = Watch(expression, simulation.view, simulation.timeline, plan.spec)
+            condition = UntilCondition(expression, simulation.view, lambda: simulation.timeline.now_us, plan.spec)
         except PredicateError as error:
             return str(error)
-        return self._steer(lambda flying: flying.timeline.run_until(watch))
+        return self._steer(lambda flying: flying.timeline.run_until(condition))
 
     def record(self, path: str) -> str:
         """Record this flight, from its beginning, to a directory; why that cannot be, or nothing.
@@ -220,7 +220,7 @@ class Bridge:
             return "one moment: what was flown so far is being recorded"
         simulation = self._simulation
         if self.clock.over or simulation is None:
-            return f"the flight has ended: {self.trouble}" if self.trouble else "the flight has ended"
+            return f"the flight has ended: {self.failure}" if self.failure else "the flight has ended"
 
         def on_the_thread() -> None:
             call(simulation)
@@ -256,9 +256,9 @@ class Bridge:
 
     def load(self) -> "Plan | None":
         """Plan the flight, once; code that is not ours runs then. None: there is a complaint. Callable anywhere."""
-        if self._plan is not None or self.complaint:
+        if self._plan is not None or self.input_error:
             return self._plan
-        plan, self._recorder, self.complaint = self._wanted.made()
+        plan, self._recorder, self.input_error = self._wanted.made()
         if plan is None:
             self.clock = self.clock._replace(phase=FAILED)
             return None
@@ -326,7 +326,7 @@ class Bridge:
         timeline = simulation.timeline
         phase = PAUSED if timeline.paused else LIVE
         until_us = plan.settings.until_us
-        self.clock = Clock(timeline.position_us, timeline.speed, timeline.actual_speed, phase, until_us)
+        self.clock = FlightClock(timeline.position_us, timeline.speed, timeline.actual_speed, phase, until_us)
 
     def _note_command(self, command: Command, source: str, turn: int, at_us: int, after_seq: int) -> None:
         from recordings.flights.runner import journal_command  # noqa: PLC0415 - there already: this thread has loaded it
@@ -383,13 +383,13 @@ class Bridge:
             timeline = simulation.timeline
             self.clock = self.clock._replace(now_us=timeline.now_us, phase=FAILED, actual_speed=0.0)
             if isinstance(error, InvariantViolated):
-                self.trouble = f"{BROKEN}: {error}"
+                self.failure = f"{INVARIANT_BROKEN}: {error}"
                 self._wake()
                 self._keep(simulation, plan)
             else:
-                self.trouble = str(FlightError(error, plan, timeline.now_us, timeline.turn, []))
+                self.failure = str(FlightError(error, plan, timeline.now_us, timeline.turn, []))
         else:
-            self.trouble = f"the cluster could not be built: {type(error).__name__}: {error}"
+            self.failure = f"the cluster could not be built: {type(error).__name__}: {error}"
         self.clock = self.clock._replace(phase=FAILED, actual_speed=0.0)
 
     def _keep(self, simulation: "Simulation", plan: "Plan") -> None:
@@ -403,5 +403,5 @@ class Bridge:
         except (RecordingError, OSError) as error:
             self.notice = f"what was flown could not be recorded: {error}"
             return
-        self.trouble += f"\nit is recorded in {path}; `flightdeck rerun {path}` shows it again"
+        self.failure += f"\nit is recorded in {path}; `flightdeck rerun {path}` shows it again"
         self.notice = f"recorded in {path}"

@@ -1,35 +1,35 @@
-"""What commands do to a flight's time and to its cluster, for whoever reads them: the screens and the plain lines."""
+"""Execute commands on a flight's time and cluster, for the screens and for `--plain`."""
 
 from typing import cast
 
 from cluster.commands import Command, text_of
-from console import command_line as command_text
+from console.command_line import Record, Speed, Step, Time, Until
 from console.flight import Flight
 
 
-def carry_out(flight: Flight, command: object) -> str:
-    """Carry out a command that needs no screen; why that cannot be, or nothing."""
+def execute(flight: Flight, command: object) -> str:
+    """Execute a command that needs no screen; returns the reason of a refusal, or an empty text."""
     source = flight.source
-    if isinstance(command, command_text.Record):
+    if isinstance(command, Record):
         return source.record(command.path)
-    trouble = flight.cannot_steer()
-    if trouble:
-        return trouble
+    refusal = flight.why_not_controllable()
+    if refusal:
+        return refusal
     match command:
-        case command_text.Speed(factor):
+        case Speed(factor):
             return source.set_speed(factor)
-        case command_text.Time(paused):
+        case Time(paused):
             return source.pause(paused)
-        case command_text.Step(kind):
+        case Step(kind):
             return source.step(kind)
-        case command_text.Until(expression):
+        case Until(expression):
             return source.run_until(expression)
         case _:
             return _submit(flight, cast(Command, command))
 
 
 def _submit(flight: Flight, command: Command) -> str:
-    trouble = flight.source.submit(command)
-    if not trouble:
-        flight.traces.given(text_of(command))
-    return trouble
+    refusal = flight.source.submit(command)
+    if not refusal:
+        flight.refused_commands.given(text_of(command))
+    return refusal

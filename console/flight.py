@@ -1,131 +1,150 @@
-"""The flight as the screens know it: one view, one clock, and whoever feeds them."""
+"""One flight as the screens see it: the cluster's view, the virtual clock, and the source of both.
+
+A `Source` delivers events and takes commands: `Bridge` for a live simulation, `Player` for a recording. A
+`SeekableSource` can also move to any instant of its events. `Flight` folds the events into one view for all screens.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 from cluster.commands import Command, Names
+from cluster.events import Event
 from cluster.view import ClusterView
 from cluster.view.state import Moment
-from console.flight_clock import BUILDING, ENDED, FAILED, PAUSED, Clock
-from console.refused_commands import Traces
+from console.flight_clock import BUILDING, ENDED, FAILED, PAUSED, FlightClock
+from console.refused_commands import RefusedCommands
 
-NO_INJURY = "a recording cannot be injured (forking it comes later)"
-BROKEN = "an invariant does not hold"  # how trouble begins when what must always hold did not
-FAILURE = "the simulation failed"
-ONLY_RECORDED = "only a recording can be gone through back and forth, and this flight is live"
+READ_ONLY = "a recording is read-only"
+INVARIANT_BROKEN = "an invariant does not hold"  # `Source.failure` begins with it after an invariant violation
+SIMULATION_FAILED = "the simulation failed"
+ONLY_RECORDED = "a live flight cannot seek; only a recording can"
 
 
-def what_failed(trouble: str) -> str:
-    """What ended a flight before its time, in a few words; `trouble` says it at length."""
-    return BROKEN if trouble.startswith(BROKEN) else FAILURE
+def failure_title(failure: str) -> str:
+    """The cause that ended a flight early, in a few words; `failure` is the full text of `Source.failure`."""
+    return INVARIANT_BROKEN if failure.startswith(INVARIANT_BROKEN) else SIMULATION_FAILED
 
 
 class Source(Protocol):
-    """Where events come from and where commands go. Live it is the bridge; in tests, a list of events."""
+    """Delivers a flight's events and takes its commands. `Bridge` and `Player` implement it.
+
+    Methods that return a text return the reason of a refusal, or an empty text on success.
+    """
+
+    notice: str
+    """A message to show once; the console empties it after that."""
 
     @property
     def title(self) -> str:
-        """What is flown, for the header."""
+        """Scenario and seed, for the header."""
 
     @property
     def names(self) -> Names:
-        """What commands may name; nothing before the scenario is loaded."""
+        """The names that commands may use; empty until the scenario is loaded."""
 
     @property
     def broker_session_us(self) -> int | None:
-        """`broker.session.timeout.ms` in µs; None while the scenario is not known."""
+        """`broker.session.timeout.ms` in µs; None until the scenario is loaded."""
 
     @property
-    def clock(self) -> Clock:
-        """Where the flight stood when it was last asked (`ask`)."""
+    def clock(self) -> FlightClock:
+        """The clock as of the last `request_clock`."""
 
     @property
     def recording(self) -> str:
-        """The path of the recording under way; empty without one."""
+        """The path of the recording being written; empty without one."""
 
     @property
-    def trouble(self) -> str:
-        """Why there is no flight (any more), in words; empty while all is well."""
+    def input_error(self) -> str:
+        """Why the scenario or recording cannot be opened or read on; empty if it can."""
 
     @property
-    def landed(self) -> bool:
-        """Whether nothing is under way any more: its thread has ended, its recording is closed."""
+    def failure(self) -> str:
+        """Why the flight ended early, as text; empty unless it did."""
+
+    @property
+    def last_events(self) -> Sequence[Event]:
+        """The last events before a failure, oldest first."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the source's thread has ended and its recording is closed."""
 
     def start(self, wake: Callable[[], None]) -> None:
-        """Begin. `wake` may be called from any thread, when something changed that should be seen at once."""
+        """Begin. Any thread may call `wake` to have the console draw at once."""
 
-    def drain(self, view: ClusterView, traces: Traces, seconds: float) -> bool:
-        """Fold what happened since the last time, for at most this long; whether there is more."""
+    def drain(self, view: ClusterView, refused_commands: RefusedCommands, seconds: float) -> bool:
+        """Fold queued events into `view` for at most `seconds` of wall time; True if events remain."""
 
-    def ask(self) -> None:
-        """Have the clock read again."""
+    def request_clock(self) -> None:
+        """Request a new `clock` from the simulation."""
 
     def submit(self, command: Command) -> str:
-        """Give a command; why that cannot be, or nothing."""
+        """Submit a command to the cluster."""
 
     def set_speed(self, speed: float) -> str:
-        """Choose a speed; why that cannot be, or nothing."""
+        """Set the speed, in virtual seconds per second."""
 
     def pause(self, paused: bool) -> str:
-        """Stop time or let it go on; why that cannot be, or nothing."""
+        """Pause or resume virtual time."""
 
     def step(self, kind: str | None) -> str:
-        """One turn, or turns up to the next event of a kind; why that cannot be, or nothing."""
+        """Advance by one turn, or up to the next event of `kind`."""
 
     def run_until(self, expression: str) -> str:
-        """Go on until an expression over the view document holds; why that cannot be, or nothing."""
+        """Run until a CEL expression over the view document holds."""
 
     def record(self, path: str) -> str:
-        """Record the flight, from its beginning; why that cannot be, or nothing."""
+        """Record the flight to `path`, from its beginning."""
 
     def stop(self) -> None:
-        """End the flight, whatever it is doing."""
+        """End the flight and close its recording."""
 
 
 @runtime_checkable
-class Past(Protocol):
-    """What a source can besides if its events are there already: be anywhere in them. A recording is one."""
+class SeekableSource(Protocol):
+    """A source that can seek: a recording."""
 
     @property
     def view(self) -> ClusterView:
-        """What is shown; another object after a jump."""
+        """The view at the cursor; a seek replaces the object."""
 
     @property
     def landmarks(self) -> Sequence[Moment]:
-        """The rebalances and faults of the whole flight, as far as they are known."""
+        """The flight's rebalances and faults; empty until the recording has been scanned."""
 
     @property
     def busy(self) -> bool:
-        """Whether something that was wished for is still to be done by `drain`."""
+        """Whether a requested seek or search is still pending."""
 
     def seek(self, at_us: int) -> str:
-        """Be at an instant with the next frame; what is to be said about it, or nothing."""
+        """Move to an instant with the next frame; returns a notice if the recording ends before it."""
 
     def move(self, by: int) -> str:
-        """Be so many events further on with the next frame (back: negative); why that cannot be, or nothing."""
+        """Move by `by` events with the next frame; negative moves back. Returns the reason of a refusal."""
 
     def landmark(self, by: int) -> str:
-        """Be at the next or previous rebalance or fault with the next frame; why that cannot be, or nothing."""
+        """Move to the next (1) or previous (-1) landmark with the next frame. Returns the reason of a refusal."""
 
 
 class Flight:
-    """What screens draw: the view, its instant, and how the flight is controlled."""
+    """The view and the clock that screens draw, and the controls of the flight."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.past: Past | None = source if isinstance(source, Past) else None
+        self.seekable: SeekableSource | None = source if isinstance(source, SeekableSource) else None
         self.view = ClusterView()
-        self.traces = Traces()
+        self.refused_commands = RefusedCommands()
         self.clock = source.clock
         self.behind = False
 
     @property
     def now_us(self) -> int:
-        """The instant that is shown: never before the last event that was folded."""
+        """The instant that is shown, in µs; never before the last folded event."""
         return self.clock.now_us
 
     def names(self) -> Names:
-        """What commands may name now: what the scenario declares, and what has come to be since."""
+        """The names that commands may use now: the scenario's, and those of members and topics created since."""
         known, view = self.source.names, self.view
         groups = {group: dict.fromkeys(members) for group, members in known.groups.items()}
         for member in view.members.values():
@@ -138,30 +157,30 @@ class Flight:
         return Names(brokers, {group: tuple(members) for group, members in groups.items()}, known.producers, topics)
 
     def advance(self, seconds: float) -> None:
-        """Fold what came in, and read the clock; while events wait, the view's own instant is now."""
-        self.behind = self.source.drain(self.view, self.traces, seconds)
-        if self.past is not None:
-            self.view = self.past.view
-        at = self.source.clock
-        now_us = self.view.at_us if self.behind else max(self.view.at_us, at.now_us)
-        phase = "live" if self.behind and at.phase in {ENDED, FAILED} else at.phase
-        self.clock = at._replace(now_us=now_us, phase=phase)
-        self.source.ask()
+        """Fold queued events and read the clock; while events remain queued, the clock shows the view's instant."""
+        self.behind = self.source.drain(self.view, self.refused_commands, seconds)
+        if self.seekable is not None:
+            self.view = self.seekable.view
+        clock = self.source.clock
+        now_us = self.view.at_us if self.behind else max(self.view.at_us, clock.now_us)
+        phase = "live" if self.behind and clock.phase in {ENDED, FAILED} else clock.phase
+        self.clock = clock._replace(now_us=now_us, phase=phase)
+        self.source.request_clock()
 
     def pause_or_resume(self) -> str:
-        """The other of the two; why that cannot be, or nothing."""
+        """Toggle between paused and running; returns the reason of a refusal."""
         return self.source.pause(self.clock.phase != PAUSED)
 
-    def cannot_steer(self) -> str | None:
-        """Why time cannot be steered now, in words; None when it can."""
+    def why_not_controllable(self) -> str | None:
+        """Why virtual time cannot be controlled now; None if it can."""
         if self.clock.phase == BUILDING:
             return "the cluster is still being built"
-        if self.clock.phase == ENDED and self.past is None:
-            return "the flight has ended; what you see is its final state"
+        if self.clock.phase == ENDED and self.seekable is None:
+            return "the flight has ended; the screens show its final state"
         if self.clock.phase == FAILED:
-            return f"{what_failed(self.source.trouble)}; what you see is the last that it told"
+            return f"{failure_title(self.source.failure)}; the screens show the last state before that"
         return None
 
-    def cannot_injure(self) -> str | None:
-        """Why nothing can be done to the cluster, whatever it is, in words; None when something can."""
-        return NO_INJURY if self.past is not None else None
+    def why_read_only(self) -> str | None:
+        """Why the cluster takes no commands, whatever they are; None if it takes them."""
+        return READ_ONLY if self.seekable is not None else None

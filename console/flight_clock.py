@@ -1,21 +1,21 @@
-"""Where a flight stands in time: one small immutable value that crosses the thread border whole."""
+"""The virtual clock of a flight: one immutable value, passed whole from the simulation's thread to the console's."""
 
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 SPEEDS = (0.1, 0.5, 1.0, 2.0, 5.0, 20.0, 100.0, math.inf)
-"""What `<` and `>` go through; the last is as fast as possible."""
+"""The speeds that `<` and `>` step through; the last is as fast as possible."""
 PLAYBACK_SPEEDS = (0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 20.0, 100.0, 1_000.0)
 """The same for recordings."""
 
 BUILDING, LIVE, PAUSED, ENDED, FAILED = "building", "live", "paused", "ended", "failed"
 
 
-class Clock(NamedTuple):
-    """Virtual time and what moves it. `actual_speed`: what was reached lately, 0 when nothing moves.
+class FlightClock(NamedTuple):
+    """Virtual time and speed. `actual_speed` is the measured speed, 0 while time stands still.
 
-    `recorded`: it is a recording's time, in which one can go back.
+    `recorded`: the clock is a recording's, which can move back.
     """
 
     now_us: int = 0
@@ -27,15 +27,15 @@ class Clock(NamedTuple):
 
     @property
     def over(self) -> bool:
-        """Whether nothing can happen any more."""
+        """Whether the flight has ended or failed."""
         return self.phase in {ENDED, FAILED}
 
 
 def slower(speed: float, speeds: Sequence[float] = SPEEDS) -> float:
-    """The next lower of some speeds."""
+    """The next lower speed."""
     return max((step for step in speeds if step < speed), default=speeds[0])
 
 
 def faster(speed: float, speeds: Sequence[float] = SPEEDS) -> float:
-    """The next higher of some speeds."""
+    """The next higher speed."""
     return min((step for step in speeds if step > speed), default=speeds[-1])

@@ -18,10 +18,10 @@ from cluster.events import EVENT_KINDS, Event
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 from cluster.view.state import Moment
-from console.flight import NO_INJURY
-from console.flight_clock import ENDED, LIVE, PAUSED, Clock
+from console.flight import READ_ONLY
+from console.flight_clock import ENDED, LIVE, PAUSED, FlightClock
 from console.presenters.formatting import clock
-from console.refused_commands import Traces
+from console.refused_commands import RefusedCommands
 from recordings.bounded_files import RecordingError
 from recordings.journal.format import Header
 from recordings.journal.keyframes import Keyframes
@@ -63,8 +63,9 @@ class Player:
         self.broker_session_us = self._spec.broker_session_us if self._spec is not None else None
         self.warnings = [*self.playback.recording.warnings, *([unreadable] if unreadable else [])]
         self.notice = "\n".join(self.warnings)
-        self.complaint = ""  # why this recording cannot be shown (any more)
-        self.trouble = ""
+        self.input_error = ""  # why this recording cannot be shown (any more)
+        self.last_events: Sequence[Event] = ()  # a recording shows them on its screens
+        self.failure = ""
         self.recording = ""  # nothing is recorded meanwhile
         self._wall = wall
         self._looked = wall()
@@ -74,7 +75,7 @@ class Player:
         self._steps = 0
         self._hunt: Callable[[], bool] | None = None
         self._last: Event | None = None
-        self._traces = Traces()
+        self._refused_commands = RefusedCommands()
         self._landmarks: list[Moment] | None = None
         self._thread: threading.Thread | None = None
         self._stopping = False
@@ -92,12 +93,12 @@ class Player:
         return self.playback.at_us
 
     @property
-    def clock(self) -> Clock:
+    def clock(self) -> FlightClock:
         """Where the playback stands."""
         playback = self.playback
         moving = playback.playing or self._hunt is not None
         phase = LIVE if moving else ENDED if playback.at_end else PAUSED
-        return Clock(playback.at_us, playback.speed, self._reached, phase, playback.end_us, recorded=True)
+        return FlightClock(playback.at_us, playback.speed, self._reached, phase, playback.end_us, recorded=True)
 
     @property
     def busy(self) -> bool:
@@ -117,10 +118,10 @@ class Player:
             self._thread.start()
         wake()
 
-    def drain(self, view: ClusterView, traces: Traces, seconds: float) -> bool:
+    def drain(self, view: ClusterView, refused_commands: RefusedCommands, seconds: float) -> bool:
         """Go where somebody wished to be, or play what has become due. Folds into a view of its own (`view`)."""
         del view, seconds
-        self._traces = traces
+        self._refused_commands = refused_commands
         now = self._wall()
         elapsed, self._looked = now - self._looked, now
         try:
@@ -132,11 +133,11 @@ class Player:
                 self.playback.tick(elapsed, FRAME_BUDGET_SECONDS)
         except RecordingError as error:
             self.playback.playing, self._hunt = False, None
-            self.complaint = str(error)
+            self.input_error = str(error)
         self._measure()
         return False
 
-    def ask(self) -> None:
+    def request_clock(self) -> None:
         """The clock is always right."""
 
     # --- what the console wants -------------------------------------------------------------------------------------
@@ -144,7 +145,7 @@ class Player:
     def submit(self, command: Command) -> str:
         """Nothing can be done to what has happened."""
         del command
-        return NO_INJURY
+        return READ_ONLY
 
     def set_speed(self, speed: float) -> str:
         """Choose a speed; what is said when it is not quite that one."""
@@ -170,11 +171,11 @@ class Player:
 
     def run_until(self, expression: str) -> str:
         """Search onwards until an expression over the view document holds; why that cannot be, or nothing."""
-        from console.run_until import Watch  # noqa: PLC0415 - CEL is not needed to start
+        from console.run_until import UntilCondition  # noqa: PLC0415 - CEL is not needed to start
         from recordings.scenarios.predicates import PredicateError  # noqa: PLC0415
 
         try:
-            return self._begin_search(Watch(expression, self.playback.view, self, self._spec))
+            return self._begin_search(UntilCondition(expression, self.playback.view, lambda: self.now_us, self._spec))
         except PredicateError as error:
             return str(error)
 
@@ -184,7 +185,7 @@ class Player:
         return f"this is a recording already: {self.path}"
 
     @property
-    def landed(self) -> bool:
+    def stopped(self) -> bool:
         """Always: nothing is lost when playing ends."""
         return True
 
@@ -229,7 +230,7 @@ class Player:
 
     def _hear(self, event: Event) -> None:
         self._last = event
-        self._traces.observe(event)
+        self._refused_commands.observe(event)
 
     def _jump(self) -> None:
         goal_us, steps = self._goal_us, self._steps
@@ -273,9 +274,9 @@ class Player:
         try:
             self.verify()
         except RecordingError as error:
-            self.complaint = str(error)
+            self.input_error = str(error)
         except Exception as error:  # noqa: BLE001 - whatever it is, the screen says it and the thread ends
-            self.trouble = f"the recording could not be looked through: {type(error).__name__}: {error}"
+            self.failure = f"the recording could not be looked through: {type(error).__name__}: {error}"
         if not self._stopping:
             wake()
 

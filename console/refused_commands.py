@@ -1,15 +1,14 @@
-"""What passes and is not kept by the view: commands of this console that were refused, to be said once."""
+"""Commands of this console that the cluster refused, each shown once. The view does not keep them."""
 
 from collections import deque
 
 from cluster.events import CommandRefused, Event
 
 
-class Traces:
-    """Refused commands with their reasons, until somebody has told them.
+class RefusedCommands:
+    """Matches CommandRefused events with commands given on this console.
 
-    Only those that were `given` here: what the scenario or a nemesis tried in vain is in the log of events, and would
-    cover a screen with notices that nobody asked for.
+    Refused commands of the scenario or of a nemesis are in the event log only: as notices they would cover the screen.
     """
 
     def __init__(self) -> None:
@@ -17,15 +16,15 @@ class Traces:
         self._refused: deque[str] = deque(maxlen=8)
 
     def given(self, text: str) -> None:
-        """A command, as it is journaled, was given here: if it is refused, that is to be told."""
+        """Remember a command that this console submitted, in its journaled text."""
         self._given.append(text)
 
-    def refusals(self) -> list[str]:
-        """Commands that were refused since this was last asked, with their reasons."""
+    def take_all(self) -> list[str]:
+        """Remove and return the refused commands, each with its reason."""
         return [self._refused.popleft() for _ in range(len(self._refused))]
 
     def observe(self, event: Event) -> None:
-        """Take one more event; nearly all are passed over."""
+        """Take one event; all but CommandRefused are ignored."""
         if event.__class__ is CommandRefused:
             assert isinstance(event, CommandRefused)
             if event.text in self._given:

@@ -1,43 +1,38 @@
-"""`until EXPRESSION`: when to stop, asked on the simulation's thread of the simulation's own view."""
+"""The stop condition of `until EXPRESSION`, evaluated on the simulation's thread over the simulation's own view."""
 
-from typing import Protocol
+from collections.abc import Callable
 
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, document
 from recordings.scenarios.document_schema import Possible
 from recordings.scenarios.predicates import Predicate, PredicateError
 
-LOOK_US = 100_000  # virtual time between two evaluations
-LAST_US = 1 << 62
+EVALUATION_INTERVAL_US = 100_000  # virtual time between two evaluations
+NEVER_US = 1 << 62
 
 
-class Now(Protocol):
-    """Whatever knows the virtual time."""
+class UntilCondition:
+    """Whether an expression holds. It is called every turn and evaluates once per 100 ms of virtual time.
 
-    @property
-    def now_us(self) -> int:
-        """The instant."""
-
-
-class Watch:
-    """Whether an expression holds; asked every turn, it looks once a tenth of a virtual second.
-
-    Raises PredicateError for what is no expression and, with `spec`, for names that cannot exist in the scenario.
+    `now_us` returns the virtual time. Raises PredicateError for a malformed expression and, with `spec`, for names
+    that the scenario cannot have.
     """
 
-    def __init__(self, expression: str, view: ClusterView, clock: Now, spec: ScenarioSpec | None = None) -> None:
-        self.predicate, self.view, self.clock = Predicate(expression), view, clock
-        for trouble in self.predicate.trouble_in(Possible(spec)) if spec is not None else ():
-            raise PredicateError(*trouble)
-        self.asked_us = -LOOK_US
+    def __init__(
+        self, expression: str, view: ClusterView, now_us: Callable[[], int], spec: ScenarioSpec | None = None
+    ) -> None:
+        self.predicate, self.view, self.now_us = Predicate(expression), view, now_us
+        for path_error in self.predicate.trouble_in(Possible(spec)) if spec is not None else ():
+            raise PredicateError(*path_error)
+        self.evaluated_us = -EVALUATION_INTERVAL_US
 
     def __call__(self) -> bool:
-        """Ask again, if it is time to."""
-        now_us = self.clock.now_us
-        if now_us - self.asked_us < LOOK_US:
+        """Evaluate if the interval has passed; False in between."""
+        now_us = self.now_us()
+        if now_us - self.evaluated_us < EVALUATION_INTERVAL_US:
             return False
-        self.asked_us = now_us
+        self.evaluated_us = now_us
         answer = self.predicate.ask(document(self.view, now_us, self.predicate.needs))
-        if answer.over_budget:  # half a second each time: it is not asked again
-            self.asked_us = LAST_US
+        if answer.over_budget:  # each evaluation would take half a second of wall time: never evaluate again
+            self.evaluated_us = NEVER_US
         return answer.holds

@@ -17,7 +17,7 @@ from cluster.config import format_duration
 from cluster.view import document
 from console import command_line as command_text
 from console.app import FlightdeckApp
-from console.flight import NO_INJURY
+from console.flight import READ_ONLY
 from console.player import Player
 from console.presenters.formatting import clock
 from console.time_input import At
@@ -68,7 +68,7 @@ class Tour:
         if step.at_us is not None:
             await self._be_at(app, step.at_us)
         if step.do is not None:
-            await self._carry_out(app, pilot, step.do)
+            await self._execute(app, pilot, step.do)
         app.caption = step.say or ""
         await self._settle(app, pilot)
         self._judge(app, number, step)
@@ -84,7 +84,7 @@ class Tour:
             await asyncio.sleep(LOOK_SECONDS)
         player.seek(at_us)
 
-    async def _carry_out(self, app: FlightdeckApp, pilot: Pilot[Any], text: str) -> None:
+    async def _execute(self, app: FlightdeckApp, pilot: Pilot[Any], text: str) -> None:
         app.draw()  # the step's instant first: `+10s` counts from there
         if text.startswith(PRESS):
             await pilot.press(*text.removeprefix(PRESS).split())
@@ -150,7 +150,7 @@ class Tour:
             return error(f"do = {step.do!r}: {complaint.reason}", complaint.suggestion)
         if isinstance(command, At | command_text.Go | command_text.Speed | command_text.Time | command_text.Step):
             return []
-        return [] if isinstance(command, command_text.Until) else error(f"do = {step.do!r}: {NO_INJURY}")
+        return [] if isinstance(command, command_text.Until) else error(f"do = {step.do!r}: {READ_ONLY}")
 
 
 def shown_text(app: FlightdeckApp) -> str:

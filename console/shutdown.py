@@ -1,10 +1,10 @@
-"""The way out on SIGINT, SIGTERM and SIGHUP: in good order, and within two seconds even if the terminal reads nothing.
+"""Signal handling: SIGINT, SIGTERM and SIGHUP stop the flight and end the process within two seconds.
 
-Textual writes to the terminal through a thread with a short queue. When nobody reads there (a paused pane, a
-connection that hangs) that thread waits in write(2), soon the event loop waits for the queue, and a handler of the
-loop's own would never be called. So the handler here is the process's: Python runs it wherever the main thread waits.
-It asks the loop to leave and starts a watch, which ends the flight (its recording is whole then) and, when the
-ordinary way out does not come to its end because the terminal takes nothing, ends the process.
+Textual writes to the terminal through a thread with a short queue. If the terminal accepts no output (a paused pane, a
+stalled connection), that thread blocks in write(2). The event loop then blocks on the queue, and an asyncio signal
+handler would never run. The handler here is the process's own: Python runs it wherever the main thread waits. It asks
+the loop to exit and starts a watch thread. The watch stops the flight, which closes its recording. If the terminal
+still accepts no output after that, the watch ends the process.
 """
 
 import contextlib
@@ -19,69 +19,69 @@ from types import FrameType
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-GRACE_SECONDS = 1.0  # for the ordinary way out, when the terminal takes nothing
-PATIENCE_SECONDS = 20.0  # for a recording that is still being closed, and for a terminal that reads slowly
-LOOK_SECONDS = 0.05
+GRACE_SECONDS = 1.0  # for the normal exit while the terminal accepts no output
+MAX_EXIT_SECONDS = 20.0  # for a recording that is still being closed, and for a terminal that reads slowly
+POLL_SECONDS = 0.05
 
 
-class WayOut:
-    """Handles the signals that end a program, from `guard` to `unguard`.
+class ShutdownGuard:
+    """Handles the signals that end the program, from `install` to `uninstall`.
 
-    `leave` asks for the ordinary way out (it is called where anything may be under way, so it must only ask); `land`
-    ends the flight and tells whether it is down, its recording closed. Both may be called again and again.
+    `request_exit` asks for the normal exit; it runs in the signal handler, so it must only schedule. `stop_flight`
+    stops the flight and returns whether its recording is closed. Both may be called repeatedly.
     """
 
-    def __init__(self, leave: Callable[[], object], land: Callable[[], bool]) -> None:
-        self._leave, self._land = leave, land
-        self._before: dict[signal.Signals, Any] = {}
+    def __init__(self, request_exit: Callable[[], object], stop_flight: Callable[[], bool]) -> None:
+        self._request_exit, self._stop_flight = request_exit, stop_flight
+        self._previous_handlers: dict[signal.Signals, Any] = {}
         self._watch: threading.Thread | None = None
-        self._looks: list[Any] | None = None
+        self._terminal_attributes: list[Any] | None = None
 
-    def guard(self) -> None:
-        """From now on the signals lead out; elsewhere than in the main thread nothing can be done about them."""
+    def install(self) -> None:
+        """Install the handlers; outside the main thread Python allows none, and nothing is installed."""
         if threading.current_thread() is not threading.main_thread():
             return
         for number in SIGNALS:
-            self._before[number] = signal.signal(number, self._told)
+            self._previous_handlers[number] = signal.signal(number, self._on_signal)
 
-    def unguard(self) -> None:
-        """The signals do what they did before."""
-        for number, handler in self._before.items():
+    def uninstall(self) -> None:
+        """Restore the previous handlers."""
+        for number, handler in self._previous_handlers.items():
             signal.signal(number, handler)
-        self._before.clear()
+        self._previous_handlers.clear()
 
-    def remember(self, looks: list[Any] | None) -> None:
-        """How the terminal was set (`termios`) before the program came."""
-        self._looks = looks
+    def remember_terminal(self, attributes: list[Any] | None) -> None:
+        """Keep the terminal's `termios` attributes from before the program, to restore them at a forced end."""
+        self._terminal_attributes = attributes
 
-    def _told(self, _number: int, _frame: FrameType | None) -> None:
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         if self._watch is None:
-            self._watch = threading.Thread(target=self._see_out, name="way out", daemon=True)
+            self._watch = threading.Thread(target=self._watch_exit, name="shutdown", daemon=True)
             self._watch.start()
-        self._leave()
+        self._request_exit()
 
-    def _see_out(self) -> None:
+    def _watch_exit(self) -> None:
         began = time.monotonic()
-        while not self._land() and time.monotonic() - began < PATIENCE_SECONDS:
-            time.sleep(LOOK_SECONDS)
-        while True:  # ends with the process, in either way
+        while not self._stop_flight() and time.monotonic() - began < MAX_EXIT_SECONDS:
+            time.sleep(POLL_SECONDS)
+        while True:  # the thread is a daemon: it ends with the process
             waited = time.monotonic() - began
-            if waited > PATIENCE_SECONDS or (waited > GRACE_SECONDS and not _takes_output()):
-                self._end()
-            time.sleep(LOOK_SECONDS)
+            if waited > MAX_EXIT_SECONDS or (waited > GRACE_SECONDS and not _stdout_is_writable()):
+                self._end_process()
+            time.sleep(POLL_SECONDS)
 
-    def _end(self) -> None:
-        if self._looks is not None:
-            import termios  # noqa: PLC0415 - only where there was something to remember
+    def _end_process(self) -> None:
+        if self._terminal_attributes is not None:
+            import termios  # noqa: PLC0415 - only needed with attributes to restore
 
             with contextlib.suppress(termios.error, OSError, ValueError):
-                termios.tcsetattr(sys.__stdin__, termios.TCSANOW, self._looks)  # type: ignore[arg-type]
+                termios.tcsetattr(sys.__stdin__, termios.TCSANOW, self._terminal_attributes)  # type: ignore[arg-type]
         os._exit(0)
 
 
-def _takes_output() -> bool:
-    """Whether the terminal would take something at once."""
+def _stdout_is_writable() -> bool:
+    """Whether the terminal would accept output without blocking."""
     try:
         return sys.__stdout__ is not None and bool(select.select([], [sys.__stdout__], [], 0)[1])
     except (OSError, ValueError):
-        return False  # it is gone
+        return False  # the terminal is gone

@@ -15,16 +15,16 @@ import msgspec
 from cluster.commands import CommandError
 from cluster.view.document import group_lag
 from cluster.view.state import ClusterView
-from console import command_line as command_text
 from console.bridge import Bridge
 from console.cli.errors import HELD, NOT_HELD, UsageError
-from console.control_commands import carry_out
-from console.flight import BROKEN, FAILURE, Flight
+from console.command_line import Go, read
+from console.control_commands import execute
+from console.flight import INVARIANT_BROKEN, SIMULATION_FAILED, Flight
 from console.flight_clock import BUILDING, ENDED, FAILED
 from console.presenters.event_log import merged_entries
 from console.presenters.formatting import SECOND_US, clock, count
 from console.presenters.rebalance_phase import members_words
-from console.shutdown import WayOut
+from console.shutdown import ShutdownGuard
 from console.time_input import At
 
 FRAME_SECONDS = 0.1
@@ -38,18 +38,18 @@ def fly_in_lines(source: Bridge, tell: Callable[[str], object], typed: int | Non
     Raises UsageError for bad input.
     """
     lines = Lines(Flight(source), tell)
-    way_out = WayOut(lines.leave, lambda: _landed(source))
-    way_out.guard()
+    guard = ShutdownGuard(lines.leave, lambda: _stopped(source))
+    guard.install()
     try:
         return lines.fly(typed)
     finally:
         source.stop()
-        way_out.unguard()
+        guard.uninstall()
 
 
-def _landed(source: Bridge) -> bool:
+def _stopped(source: Bridge) -> bool:
     source.stop()
-    return source.landed
+    return source.stopped
 
 
 class Lines:
@@ -77,9 +77,8 @@ class Lines:
             if typed is not None and not self._listen(typed):
                 typed = None
             self.flight.advance(DRAIN_SECONDS)
-            complaint = getattr(source, "complaint", "")
-            if complaint:
-                raise UsageError(complaint)
+            if source.input_error:
+                raise UsageError(source.input_error)
             self.frame()
             if self.flight.clock.phase in {ENDED, FAILED}:
                 break
@@ -90,13 +89,17 @@ class Lines:
     def _end(self) -> int:
         self.flight.advance(DRAIN_SECONDS)
         self.frame()
-        while self.flight.source.trouble and not self.flight.source.landed and not self._left:
+        while self.flight.source.failure and not self.flight.source.stopped and not self._left:
             self._woken.wait(FRAME_SECONDS)  # what broke an invariant is being recorded
-        trouble = self.flight.source.trouble
-        if trouble:
-            self.tell(trouble if trouble.startswith((BROKEN, FAILURE)) else f"{FAILURE}: {trouble}")
+        failure = self.flight.source.failure
+        if failure:
+            self.tell(
+                failure
+                if failure.startswith((INVARIANT_BROKEN, SIMULATION_FAILED))
+                else f"{SIMULATION_FAILED}: {failure}"
+            )
             self.tell("the last events:")
-            for event in getattr(self.flight.source, "last_events", ()):
+            for event in self.flight.source.last_events:
                 self.tell(msgspec.json.encode(event).decode())
             return NOT_HELD
         ended = self.flight.clock.phase == ENDED
@@ -123,7 +126,7 @@ class Lines:
         for noted in merged_entries(view.moments[self._moments :]):
             self.tell(f"{clock(noted.at_us, 3)}  {noted.kind}: {noted.text}")
         self._moments = len(view.moments)
-        for refused in self.flight.traces.refusals():
+        for refused in self.flight.refused_commands.take_all():
             self.tell(f"refused: {refused}")
         second = self.flight.now_us // SECOND_US
         if view.groups and second != self._second:
@@ -138,16 +141,16 @@ class Lines:
         if not text:
             return
         try:
-            command = command_text.read(text, self.flight.names())
+            command = read(text, self.flight.names())
         except CommandError as error:
             near = f" (did you mean {error.suggestion}?)" if error.suggestion else ""
             self.tell(f"{text}: {error.message}{near}")
             return
-        if isinstance(command, command_text.Go | At):
+        if isinstance(command, Go | At):
             self.tell(f"{text}: there are no places without screens")
             return
-        trouble = carry_out(self.flight, command)
-        self.tell(f"{text}: {trouble or 'done'}")
+        failure = execute(self.flight, command)
+        self.tell(f"{text}: {failure or 'done'}")
 
 
 def state_words(view: ClusterView) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cluster.view.document import group_lag
 from cluster.view.state import ClusterView, Moment
-from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, Clock
+from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, FlightClock
 from console.presenters.event_log import MARKS, entry_line, merged_entries
 from console.presenters.formatting import SECOND_US, clock, count, speed
 from console.presenters.overview import broker_state, lag_trend
@@ -44,7 +44,7 @@ PHASES = {
 }
 
 
-def header(view: ClusterView, at: Clock, title: str, width: int, recording: bool) -> Line:
+def header(view: ClusterView, at: FlightClock, title: str, width: int, recording: bool) -> Line:
     """One line: what is flown, when it is and how fast, and whether anything is wrong."""
     name = title.partition(" · ")[0]
     banner = line((" FLIGHTDECK ", BANNER), " ")
@@ -66,7 +66,7 @@ def header(view: ClusterView, at: Clock, title: str, width: int, recording: bool
     return (*body, *right, (" ", PLAIN))
 
 
-def time_words(at: Clock, *, short: bool = False) -> Line:
+def time_words(at: FlightClock, *, short: bool = False) -> Line:
     """`00:12:41.3 ▶ LIVE ×20`, with what is really reached when that is less; `short` leaves out the word."""
     if at.phase == BUILDING:
         return line(("building the cluster …", MUTED))
@@ -81,7 +81,7 @@ def time_words(at: Clock, *, short: bool = False) -> Line:
     return line(now, sign, f"  {speed(at.speed)}", _reached_speed(at, short=short))
 
 
-def _reached_speed(at: Clock, *, short: bool) -> Span:
+def _reached_speed(at: FlightClock, *, short: bool) -> Span:
     reached = at.actual_speed
     if reached <= 0:
         return "", MUTED
@@ -160,14 +160,14 @@ def strip_span(now_us: int, until_us: int | None) -> int:
     return length_us
 
 
-def instant_under(x: int, at: Clock, width: int) -> int:
+def instant_under(x: int, at: FlightClock, width: int) -> int:
     """The instant that is drawn at a column of the strip: `┃` will stand there."""
     inner = max(1, width - 2)
     cell = min(max(x - 1, 0), inner - 1)
     return -(-cell * strip_span(at.now_us, at.until_us) // inner)
 
 
-def flight_strip(view: ClusterView, at: Clock, width: int, ahead: Sequence[Moment] = ()) -> Line:
+def flight_strip(view: ClusterView, at: FlightClock, width: int, ahead: Sequence[Moment] = ()) -> Line:
     """The flight so far, one glyph for a stretch of it: faults, elections, rebalances; `┃` is now.
 
     `ahead`: moments of the whole flight, if they are known; those after now are drawn faintly.
@@ -195,7 +195,7 @@ def flight_strip(view: ClusterView, at: Clock, width: int, ahead: Sequence[Momen
     return (" ", PLAIN), *merged(cells), (" ", PLAIN)
 
 
-def strip_scale(at: Clock, width: int) -> Line:
+def strip_scale(at: FlightClock, width: int) -> Line:
     """Times under the strip, at round distances."""
     inner = max(1, width - 2)
     total_us = strip_span(at.now_us, at.until_us)

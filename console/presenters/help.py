@@ -8,7 +8,7 @@ from cluster.commands import COMMANDS, is_built
 from cluster.events import Event
 from console import command_line as command_text
 from console.actions import ACTIONS, LISTS, MOVES, SECTIONS
-from console.flight import FAILURE
+from console.flight import SIMULATION_FAILED
 from console.presenters import states
 from console.presenters.fault_menu import MenuEntry, Target
 from console.presenters.formatting import clock
@@ -109,10 +109,10 @@ def _usage(usage: str, hint: str) -> Line:
     return line((f"  {usage:<46} ", PLAIN), (hint, MUTED))
 
 
-def failure_lines(trouble: str, width: int, what: str = FAILURE, last: Sequence[Event] = ()) -> list[Line]:
+def failure_lines(failure: str, width: int, what: str = SIMULATION_FAILED, last: Sequence[Event] = ()) -> list[Line]:
     """Why a flight is over, in a few words (`what`) and at length, and the last events that it told."""
     lines = [line((f"✖ The flight is over: {what}.", ERROR)), ()]
-    for paragraph in trouble.splitlines():
+    for paragraph in failure.splitlines():
         lines += wrapped(line(paragraph), width - 4)
     lines += [(), line(("The screens show the last that it told. q leaves; nothing else is lost.", MUTED))]
     if last:

@@ -8,7 +8,7 @@ from textual.containers import Container
 from textual.screen import Screen
 
 from console.actions import in_footer
-from console.app_interface import Cockpit
+from console.app_interface import AppInterface
 from console.flight import Flight
 from console.presenters import chrome
 from console.presenters.fault_menu import Target
@@ -100,9 +100,9 @@ class FlightScreen(Screen[None]):
         yield self.too_small
 
     @property
-    def console_app(self) -> Cockpit:
+    def console_app(self) -> AppInterface:
         """The application, by its own type."""
-        return cast("Cockpit", self.app)
+        return cast("AppInterface", self.app)
 
     def on_resize(self) -> None:
         """Another size may need another layout, or be too small for any."""
@@ -155,7 +155,7 @@ class FlightScreen(Screen[None]):
         bars = self.bars
         bars["header"].paint([chrome.header(flight.view, flight.clock, source.title, width, bool(source.recording))])
         bars["crumbs"].paint([chrome.crumbs(self.path(), width, self._notice())])
-        ahead = flight.past.landmarks if flight.past is not None else ()
+        ahead = flight.seekable.landmarks if flight.seekable is not None else ()
         strip = [chrome.flight_strip(flight.view, flight.clock, width, ahead), chrome.strip_scale(flight.clock, width)]
         bars["strip"].paint(strip)
         bars["ticker"].paint(chrome.ticker(flight.view, width, max(1, bars["ticker"].size.height)))
@@ -176,9 +176,9 @@ class FlightScreen(Screen[None]):
     def _notice(self) -> Line:
         """At the right of the breadcrumb: what hangs over the flight, if anything does."""
         app = self.console_app
-        trouble = app.flight.source.trouble
-        if trouble:
-            return line((f"✖ {trouble}", ERROR))
+        failure = app.flight.source.failure
+        if failure:
+            return line((f"✖ {failure}", ERROR))
         if app.flight.behind:
             return line(("the console is catching up", WARN))
         return ()
@@ -198,11 +198,11 @@ def _centred(row: Line, width: int) -> Line:
     return line(" " * max(0, (width - length(row)) // 2), *row)
 
 
-def footer(app: Cockpit, width: int) -> Line:
+def footer(app: AppInterface, width: int) -> Line:
     """The keys that are most useful now; one that cannot be used is faint."""
     parts: list[Line] = []
     keys = app.keys_by_action()
-    for action in in_footer(recorded=app.flight.past is not None):
+    for action in in_footer(recorded=app.flight.seekable is not None):
         tone = FAINT if action.reason(app) else MUTED
         label = "go on" if action.id == "time.pause" and app.flight.clock.phase == "paused" else action.label
         parts.append(line((keys[action.id], FAINT if tone == FAINT else ACCENT), (f" {label}", tone)))

@@ -8,8 +8,8 @@ from textual.binding import Binding
 from textual.containers import Container
 from textual.screen import ModalScreen
 
-from console.app_interface import Cockpit
-from console.flight import Source, what_failed
+from console.app_interface import AppInterface
+from console.flight import Source, failure_title
 from console.presenters.fault_menu import MenuEntry, Target
 from console.presenters.help import FaultMenuListing, TextListing, failure_lines, help_lines
 from console.presenters.list_view import Listing
@@ -119,7 +119,7 @@ class HelpScreen(Overlay):
 
     def lines(self) -> Sequence[tuple[tuple[str, str], ...]]:
         """From the table of actions, with the keys as they are now."""
-        app = cast("Cockpit", self.app)
+        app = cast("AppInterface", self.app)
         return help_lines(app.keys_by_action())
 
 
@@ -127,9 +127,7 @@ class FailureScreen(Overlay):
     """Why the flight is over before its time; `source` may come to know more while this is read."""
 
     def __init__(self, source: Source) -> None:
-        last = getattr(source, "last_events", ())
-
         def lines(width: int) -> Sequence[Line]:
-            return failure_lines(source.trouble, width, what_failed(source.trouble), last)
+            return failure_lines(source.failure, width, failure_title(source.failure), source.last_events)
 
         super().__init__(lambda width: TextListing("failure", lines(width), width))

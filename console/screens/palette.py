@@ -9,7 +9,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from cluster.commands import COMMANDS, is_built
 from console import command_line as command_text
 from console.actions import ACTIONS
-from console.app_interface import Cockpit
+from console.app_interface import AppInterface
 from console.presenters.fault_menu import fault_menu_entries
 from console.themes import DESCRIPTIONS
 
@@ -26,9 +26,9 @@ class ThingsProvider(Provider):
     """Actions, places, themes, and what can be done to the selected thing."""
 
     @property
-    def console(self) -> Cockpit:
+    def console(self) -> AppInterface:
         """The application, by its own type."""
-        return cast("Cockpit", self.app)
+        return cast("AppInterface", self.app)
 
     async def discover(self) -> Hits:
         """Before anything is typed: the actions."""
@@ -62,7 +62,7 @@ class ThingsProvider(Provider):
         thing = app.selected_thing()
         if thing is None:
             return
-        why_not = app.flight.cannot_injure()
+        why_not = app.flight.why_read_only()
         for fault in fault_menu_entries(app.flight.view, app.flight.names(), thing):
             reason = why_not or fault.reason
             words = f"not now: {reason}" if reason else fault.effect
@@ -71,7 +71,7 @@ class ThingsProvider(Provider):
     def _commands(self) -> Iterator[Entry]:
         """Every command of the cluster, with its arguments; one that has any is begun on the command line."""
         app = self.console
-        why_not = app.flight.cannot_injure()
+        why_not = app.flight.why_read_only()
         for form in COMMANDS:
             if not is_built(form.command):  # type: ignore[arg-type]
                 continue

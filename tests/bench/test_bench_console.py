@@ -17,7 +17,7 @@ from textual._compositor import ChopsUpdate
 from cluster import events as e
 from cluster.view import ClusterView, fold
 from console.app import FlightdeckApp
-from console.refused_commands import Traces
+from console.refused_commands import RefusedCommands
 from console.terminal_output import TightUpdate
 from tests.console.cli.test_live import ROOT, Process
 from tests.support.console import synthetic
@@ -39,7 +39,7 @@ class Busy(StillFlight):
         self._seq, self._tick = self._view.seq, 0
         self.clock = self.clock._replace(now_us=self._view.at_us, until_us=600_000_000)
 
-    def drain(self, view: ClusterView, traces: Traces, seconds: float) -> bool:
+    def drain(self, view: ClusterView, refused_commands: RefusedCommands, seconds: float) -> bool:
         if not view.brokers:
             for field in view.__struct_fields__:
                 setattr(view, field, getattr(self._view, field))
@@ -63,7 +63,7 @@ class Busy(StillFlight):
                     session_deadline_us=now_us + 45_000_000,
                 )
                 fold(view, event)
-                traces.observe(event)
+                refused_commands.observe(event)
         return False
 
 

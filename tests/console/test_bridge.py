@@ -14,7 +14,7 @@ from cluster.invariants import SENTENCES
 from cluster.view import ClusterView, document
 from console.bridge import JOIN_SECONDS, Bridge
 from console.flight_clock import ENDED, FAILED, LIVE, PAUSED
-from console.refused_commands import Traces
+from console.refused_commands import RefusedCommands
 from recordings.bounded_files import RecordingError
 from recordings.flights.rerun import rerun
 from recordings.flights.runner import fly, make_plan
@@ -55,7 +55,7 @@ class Console:
     """What the app does with a bridge, without an app."""
 
     def __init__(self, bridge: Bridge) -> None:
-        self.bridge, self.view, self.traces = bridge, ClusterView(), Traces()
+        self.bridge, self.view, self.refused_commands = bridge, ClusterView(), RefusedCommands()
         self.woken = 0
 
     def start(self) -> "Console":
@@ -69,22 +69,22 @@ class Console:
         """Frames, until something holds."""
         deadline = time.monotonic() + seconds
         while not holds():
-            assert time.monotonic() < deadline, (self.bridge.clock, self.bridge.trouble)
-            self.bridge.drain(self.view, self.traces, 0.02)
-            self.bridge.ask()
+            assert time.monotonic() < deadline, (self.bridge.clock, self.bridge.failure)
+            self.bridge.drain(self.view, self.refused_commands, 0.02)
+            self.bridge.request_clock()
             time.sleep(0.005)
 
     def phase(self, phase: str) -> Callable[[], bool]:
         return lambda: self.bridge.clock.phase == phase
 
-    def landed(self) -> bool:
-        return self.bridge.landed
+    def stopped(self) -> bool:
+        return self.bridge.stopped
 
     def recording(self) -> bool:
         return bool(self.bridge.recording)
 
     def drained(self) -> bool:
-        return not self.bridge.drain(self.view, self.traces, 1.0)
+        return not self.bridge.drain(self.view, self.refused_commands, 1.0)
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_after_the_end_everything_is_answered_in_words(scenario: Path, consoles:
         console.bridge.run_until("now_ms > 1"),
     ):
         assert answer == "the flight has ended"
-    console.bridge.ask()
+    console.bridge.request_clock()
 
 
 def test_before_there_is_a_cluster_the_answer_says_so(scenario: Path) -> None:
@@ -158,7 +158,7 @@ def test_time_is_paced_paused_stepped_and_let_go(scenario: Path, consoles: Calla
     console.until(console.phase(PAUSED))
     stood = console.bridge.clock.now_us
     time.sleep(0.1)
-    console.bridge.ask()
+    console.bridge.request_clock()
     time.sleep(0.05)
     assert console.bridge.clock.now_us == stood
     assert console.bridge.step("heartbeat_answered") == ""
@@ -189,11 +189,11 @@ def test_commands_reach_the_cluster_and_refusals_come_back(scenario: Path, conso
     assert console.bridge.submit(Kill("billing-1")) == ""
     console.until(lambda: not console.view.members["billing-1"].alive)
     assert console.bridge.submit(Kill("billing-1")) == ""
-    console.traces.given("kill billing-1")
+    console.refused_commands.given("kill billing-1")
     refused: list[str] = []
 
     def told() -> bool:
-        refused.extend(console.traces.refusals())
+        refused.extend(console.refused_commands.take_all())
         return bool(refused)
 
     console.until(told)
@@ -235,8 +235,8 @@ def test_a_crash_on_the_thread_is_told_in_words(
     monkeypatch.setattr(console.bridge, "_take", break_down)
     console.start()
     console.until(console.phase(FAILED))
-    assert "the simulation failed at" in console.bridge.trouble
-    assert "KeyError: 'orders-7'" in console.bridge.trouble
+    assert "the simulation failed at" in console.bridge.failure
+    assert "KeyError: 'orders-7'" in console.bridge.failure
     assert "the flight has ended" in console.bridge.submit(Kill("billing-1"))
     assert console.drained()
     assert console.view.seq == 300
@@ -254,8 +254,8 @@ def test_bad_input_is_a_complaint(
 ) -> None:
     console = consoles(name, **options).start()
     console.until(console.phase(FAILED))
-    assert words in console.bridge.complaint
-    assert console.bridge.trouble == ""
+    assert words in console.bridge.input_error
+    assert console.bridge.failure == ""
 
 
 def test_a_recording_from_the_start_reruns_exactly(
@@ -332,11 +332,11 @@ def test_a_broken_invariant_stops_the_flight_says_which_and_saves_a_recording(
 ) -> None:
     console = consoles(scenario, speed=FLAT_OUT).start()
     console.until(console.phase(FAILED))
-    console.until(console.landed)
-    trouble = console.bridge.trouble
-    assert trouble.startswith("an invariant does not hold: A1 AckedIsCommitted at ")
-    assert SENTENCES["A1"].words in trouble
-    assert "`flightdeck rerun violation-two-3.flight` shows it again" in trouble
+    console.until(console.stopped)
+    failure = console.bridge.failure
+    assert failure.startswith("an invariant does not hold: A1 AckedIsCommitted at ")
+    assert SENTENCES["A1"].words in failure
+    assert "`flightdeck rerun violation-two-3.flight` shows it again" in failure
     assert console.drained()
     last = console.bridge.last_events
     assert [event.seq for event in last] == list(range(console.view.seq - 49, console.view.seq + 1))
@@ -362,9 +362,9 @@ def test_the_recording_under_way_has_the_event_that_broke_an_invariant(
             console.until(console.recording)
             console.bridge.set_speed(FLAT_OUT)
         console.until(console.phase(FAILED))
-        console.until(console.landed)
+        console.until(console.stopped)
         assert console.drained()
-        assert f"it is recorded in {name}" in console.bridge.trouble
+        assert f"it is recorded in {name}" in console.bridge.failure
         assert Recording(broken / name).survey().totals.events == console.view.seq
     assert not list(broken.glob("violation*"))
 
@@ -375,7 +375,7 @@ def test_a_second_violation_does_not_overwrite_the_first(
     for _ in range(2):
         console = consoles(scenario, speed=FLAT_OUT).start()
         console.until(console.phase(FAILED))
-        console.until(console.landed)
+        console.until(console.stopped)
     assert sorted(path.name for path in broken.glob("*.flight")) == [
         "violation-two-3-2.flight",
         "violation-two-3.flight",
@@ -391,8 +391,8 @@ def test_a_violation_that_cannot_be_recorded_is_told_all_the_same(
     monkeypatch.setattr("recordings.flights.runner.Recorder", full)
     console = consoles(scenario, speed=FLAT_OUT).start()
     console.until(console.phase(FAILED))
-    console.until(console.landed)
-    assert console.bridge.trouble.startswith("an invariant does not hold: A1")
+    console.until(console.stopped)
+    assert console.bridge.failure.startswith("an invariant does not hold: A1")
     assert "No space left on device" in console.bridge.notice
 
 
@@ -401,5 +401,5 @@ def test_without_invariants_a_broken_cluster_flies_on(
 ) -> None:
     console = consoles(scenario, speed=FLAT_OUT, invariants=False).start()
     console.until(console.phase(ENDED))
-    assert console.bridge.trouble == ""
+    assert console.bridge.failure == ""
     assert not list(broken.glob("*.flight"))

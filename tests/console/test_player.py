@@ -8,8 +8,8 @@ import pytest
 
 from cluster.commands import Kill
 from cluster.view import ClusterView, fold
-from console.flight import NO_INJURY, Flight, Past
-from console.flight_clock import ENDED, LIVE, PAUSED, Clock
+from console.flight import READ_ONLY, Flight, SeekableSource
+from console.flight_clock import ENDED, LIVE, PAUSED, FlightClock
 from console.player import THE_END, Player
 from console.presenters import chrome
 from console.presenters.event_log import EventLogListing
@@ -44,7 +44,7 @@ def drawn(view: ClusterView, now_us: int) -> list[Line]:
             RebalancesListing(view, group, now_us, WIDTH),
         ]
     rows = [tuple(row) for one in listings for key in one.row_keys() for row in one.rows(key)]
-    at = Clock(now_us, until_us=END_US)
+    at = FlightClock(now_us, until_us=END_US)
     bars = [chrome.header(view, at, "recorded", WIDTH, False), chrome.flight_strip(view, at, WIDTH)]
     return [*(one.header() for one in listings), *rows, *bars, *chrome.ticker(view, WIDTH, 3)]
 
@@ -66,9 +66,9 @@ def frames(one: Player) -> Flight:
 def test_a_seek_draws_what_live_draws_at_the_same_instant() -> None:
     instants = random.Random(1).sample(range(END_US), 25)
     flight = frames(player())
-    assert flight.past is not None
+    assert flight.seekable is not None
     for now_us in [0, *instants, END_US, *(event.at_us for event in recorded_events()[::997])]:
-        flight.past.seek(now_us)
+        flight.seekable.seek(now_us)
         flight.advance(0.02)
         assert flight.now_us == now_us
         assert drawn(flight.view, flight.now_us) == drawn(live(now_us), now_us)
@@ -101,7 +101,7 @@ def test_it_plays_at_its_speed_and_stands_at_the_end() -> None:
     wall.now += 2.0
     flight.advance(0.02)
     assert flight.clock.phase == ENDED
-    assert flight.cannot_steer() is None
+    assert flight.why_not_controllable() is None
     assert one.pause(False) == THE_END
     assert one.move(1) == THE_END
 
@@ -221,12 +221,12 @@ def test_a_search_is_given_up_by_pausing() -> None:
 
 def test_nothing_can_be_done_to_it() -> None:
     one = player()
-    assert isinstance(one, Past)
-    assert not isinstance(StillFlight(), Past)
-    assert one.submit(Kill("billing-1")) == NO_INJURY
+    assert isinstance(one, SeekableSource)
+    assert not isinstance(StillFlight(), SeekableSource)
+    assert one.submit(Kill("billing-1")) == READ_ONLY
     assert str(recording()) in one.record("x.flight")
     flight = frames(one)
-    assert flight.cannot_injure() == NO_INJURY
+    assert flight.why_read_only() == READ_ONLY
     assert one.seek(END_US + 1) == "the recording ends at 00:00:20.000"
     assert one.title == "recorded · seed 5"
     assert one.names.groups == {"billing": ("billing-1", "billing-2")}

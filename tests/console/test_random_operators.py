@@ -10,7 +10,7 @@ from cluster.commands import parse
 from cluster.view import ClusterView
 from console.bridge import Bridge
 from console.flight_clock import ENDED, FAILED
-from console.refused_commands import Traces
+from console.refused_commands import RefusedCommands
 from recordings.flights.rerun import rerun
 from recordings.journal.format import CommandLine
 from recordings.journal.reader import Recording
@@ -39,14 +39,14 @@ def random_command(luck: random.Random) -> str:
 
 def operate(bridge: Bridge, luck: random.Random) -> None:
     """Commands and controls at random moments, until the flight has ended."""
-    view, traces = ClusterView(), Traces()
+    view, refused_commands = ClusterView(), RefusedCommands()
     bridge.start(lambda: None)
     deadline = time.monotonic() + WALL_SECONDS
     while bridge.clock.phase != ENDED:
-        assert bridge.clock.phase != FAILED, bridge.trouble
+        assert bridge.clock.phase != FAILED, bridge.failure
         assert time.monotonic() < deadline, bridge.clock
-        bridge.drain(view, traces, 0.02)
-        bridge.ask()
+        bridge.drain(view, refused_commands, 0.02)
+        bridge.request_clock()
         action = luck.random()
         if action < 0.10:
             bridge.submit(parse(random_command(luck)))

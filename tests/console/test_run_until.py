@@ -3,12 +3,8 @@
 import pytest
 
 from cluster.view import ClusterView
-from console.run_until import LOOK_US, Watch
+from console.run_until import EVALUATION_INTERVAL_US, UntilCondition
 from recordings.cel.evaluation import Program
-
-
-class Clock:
-    now_us = 0
 
 
 def test_an_expression_beyond_its_budget_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,11 +18,13 @@ def test_an_expression_beyond_its_budget_is_asked_once(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(Program, "run", counted)
     expensive = "[1]" + ".map(x, [x, x, x, x, x, x, x, x, x, x])" * 12
-    clock = Clock()
-    watches = [Watch(text, ClusterView(), clock) for text in (f"{expensive} == {expensive}", "now_ms < 0")]
-    for watch, times in zip(watches, (1, 5), strict=True):
-        asked = clock.now_us = 0
+    now_us = 0
+    conditions = [
+        UntilCondition(text, ClusterView(), lambda: now_us) for text in (f"{expensive} == {expensive}", "now_ms < 0")
+    ]
+    for condition, times in zip(conditions, (1, 5), strict=True):
+        asked = now_us = 0
         for _ in range(5):
-            assert watch() is False
-            clock.now_us += LOOK_US
+            assert condition() is False
+            now_us += EVALUATION_INTERVAL_US
         assert asked == times

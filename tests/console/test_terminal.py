@@ -24,7 +24,7 @@ class Growing(StillFlight):
         super().__init__(seconds)
         self._coming = [event for event in synthetic.all_events() if event.at_us > synthetic.us(seconds)]
 
-    def ask(self) -> None:
+    def request_clock(self) -> None:
         now_us = self.clock.now_us + 500_000
         self.clock = self.clock._replace(now_us=now_us)
         while self._coming and self._coming[0].at_us <= now_us:

@@ -8,7 +8,7 @@ from cluster import events as e
 from cluster.simulation import Simulation
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, fold
-from console.flight_clock import Clock
+from console.flight_clock import FlightClock
 from console.presenters import chrome
 from console.presenters.active_faults import ActiveFaultsListing
 from console.presenters.event_log import EventLogListing
@@ -124,7 +124,7 @@ def _rows(rows: Sequence[Line]) -> list[str]:
 
 
 def _frame(view: ClusterView, books: Books, now_us: int, verdict: Verdict) -> None:
-    at = Clock(now_us, 1.0, 1.0, "paused", 0)
+    at = FlightClock(now_us, 1.0, 1.0, "paused", 0)
     judge_header(books, plain(chrome.health(view, 3)), now_us, verdict)
     judge_header(books, plain(chrome.time_words(at)), now_us, verdict)
     strip = plain(chrome.flight_strip(view, at, 122))

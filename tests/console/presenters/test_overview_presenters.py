@@ -8,7 +8,7 @@ from cluster.commands import parse
 from cluster.commands import text_of as text_of_command
 from cluster.config import UNBUILT
 from cluster.view import ClusterView
-from console.flight_clock import Clock, faster, slower
+from console.flight_clock import FlightClock, faster, slower
 from console.presenters import chrome, formatting
 from console.presenters.event_log import EventLogListing
 from console.presenters.fault_menu import Target, fault_menu_entries
@@ -27,8 +27,8 @@ def text_of(listing: Listing) -> str:
     return "\n".join([plain(listing.note()), plain(listing.header()), *rows])
 
 
-def at(seconds: float, phase: str = "live", speed: float = 1.0, reached: float = 1.0) -> Clock:
-    return Clock(us(seconds), speed, reached, phase, us(300))
+def at(seconds: float, phase: str = "live", speed: float = 1.0, reached: float = 1.0) -> FlightClock:
+    return FlightClock(us(seconds), speed, reached, phase, us(300))
 
 
 def test_groups_say_what_they_wait_for() -> None:
@@ -191,7 +191,7 @@ def test_the_header_says_what_is_wrong_in_signs_and_numbers() -> None:
         (at(0, "building"), "building the cluster …"),
     ],
 )
-def test_time_says_where_it_is_and_how_fast(clock: Clock, words: str) -> None:
+def test_time_says_where_it_is_and_how_fast(clock: FlightClock, words: str) -> None:
     assert words in plain(chrome.time_words(clock))
 
 
@@ -214,7 +214,7 @@ def test_a_view_before_anything_happened_can_be_shown() -> None:
     for listing in (GroupsListing(view, 0, 80), TopicsListing(view, 80), BrokersListing(view, 80)):
         assert list(listing.row_keys()) == []
         assert plain(listing.vacant)
-    assert length(chrome.header(view, Clock(), "x", 80, recording=False)) == 80
+    assert length(chrome.header(view, FlightClock(), "x", 80, recording=False)) == 80
 
 
 def test_speeds_go_up_and_down_in_steps() -> None:

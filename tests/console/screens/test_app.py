@@ -7,7 +7,7 @@ from cluster.commands import Kill
 from cluster.events import CommandRefused
 from console import command_line as command_text
 from console.app import FlightdeckApp
-from console.control_commands import carry_out
+from console.control_commands import execute
 from console.flight import Flight
 from console.presenters.help import help_lines
 from console.presenters.styled_text import plain
@@ -181,11 +181,11 @@ def test_after_the_end_time_is_not_steered_and_the_reason_is_said() -> None:
 def test_only_what_was_given_here_is_refused_aloud() -> None:
     """A nemesis tries much in vain: that stands in the log of events, and covers no screen."""
     flight = Flight(StillFlight())
-    assert carry_out(flight, Kill("billing-2")) == ""
+    assert execute(flight, Kill("billing-2")) == ""
     for text in ("kill billing-2", "kill billing-2", "fail over controller"):
-        flight.traces.observe(CommandRefused(text=text, reason="it is dead already"))
-    assert flight.traces.refusals() == ["kill billing-2: it is dead already"]
-    assert flight.traces.refusals() == []
+        flight.refused_commands.observe(CommandRefused(text=text, reason="it is dead already"))
+    assert flight.refused_commands.take_all() == ["kill billing-2: it is dead already"]
+    assert flight.refused_commands.take_all() == []
 
 
 def test_the_fault_menu_does_what_is_chosen() -> None:
@@ -478,8 +478,8 @@ def test_a_failure_is_shown_in_words_over_the_last_state() -> None:
         assert any("the simulation failed" in notice for notice in seat.notices())
         await seat.pilot.press("q")
 
-    trouble = "the simulation failed at 00:00:20.000000, turn 7: KeyError: 'orders-7'"
-    app = sit(script, app=FlightdeckApp(source=StillFlight(phase="failed", trouble=trouble)))
+    failure = "the simulation failed at 00:00:20.000000, turn 7: KeyError: 'orders-7'"
+    app = sit(script, app=FlightdeckApp(source=StillFlight(phase="failed", failure=failure)))
     assert app.return_code == 1
 
 
@@ -492,15 +492,15 @@ def test_a_broken_invariant_is_shown_with_the_last_events_and_where_they_are_rec
         assert "The flight is over: an invariant does not hold." in shown
         assert "G2 NoDoubleOwner" in shown
         assert "the last 3 events" in shown
-        source.trouble += "\nit is recorded in a.flight"
+        source.failure += "\nit is recorded in a.flight"
         screen.paint()
         assert "it is recorded in a.flight" in screen.panel.plain_text()
         await seat.press("escape", "space")
-        assert any("an invariant does not hold; what you see" in notice for notice in seat.notices())
+        assert any("an invariant does not hold; the screens show" in notice for notice in seat.notices())
         await seat.pilot.press("q")
 
-    trouble = "an invariant does not hold: G2 NoDoubleOwner at 20 s (event 7): billing-1 and billing-2 hold orders-0"
-    source = StillFlight(phase="failed", trouble=trouble)
+    failure = "an invariant does not hold: G2 NoDoubleOwner at 20 s (event 7): billing-1 and billing-2 hold orders-0"
+    source = StillFlight(phase="failed", failure=failure)
     source.last_events = list(synthetic.events(20.0))[-3:]
     assert sit(script, app=FlightdeckApp(source=source)).return_code == 1
 

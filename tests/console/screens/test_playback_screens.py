@@ -7,7 +7,7 @@ import pytest
 
 from console.actions import IN_PLAYBACK, find
 from console.app import FlightdeckApp
-from console.flight import NO_INJURY, ONLY_RECORDED
+from console.flight import ONLY_RECORDED, READ_ONLY
 from console.player import Player
 from console.presenters.chrome import flight_strip, instant_under
 from console.presenters.styled_text import plain
@@ -185,17 +185,17 @@ def test_injuries_stay_visible_with_the_reason() -> None:
         await go(seat, "go billing-1")
         await seat.press("f")
         assert isinstance(seat.app.screen, FaultMenu)
-        assert all(fault.reason == NO_INJURY for fault in seat.app.screen.faults.values())
+        assert all(fault.reason == READ_ONLY for fault in seat.app.screen.faults.values())
         await seat.press("enter")
-        assert any(notice.endswith(NO_INJURY) for notice in seat.notices())
+        assert any(notice.endswith(READ_ONLY) for notice in seat.notices())
         await seat.press("escape", "p")
-        assert seat.notices().count(NO_INJURY) == 1
+        assert seat.notices().count(READ_ONLY) == 1
         assert not seat.app.give("kill nobody")
         seat.app.give("kill broker-1")
         await seat.settle()
-        assert seat.notices().count(NO_INJURY) == 2
-        assert find("act.fault").reason(seat.app) == NO_INJURY
-        assert find("act.stall").reason(seat.app) == NO_INJURY
+        assert seat.notices().count(READ_ONLY) == 2
+        assert find("act.fault").reason(seat.app) == READ_ONLY
+        assert find("act.stall").reason(seat.app) == READ_ONLY
         assert find("time.back").reason(seat.app) is None
 
     sit(script, app=app())

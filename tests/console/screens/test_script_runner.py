@@ -126,7 +126,7 @@ def test_a_script_that_cannot_be_done_is_exit_code_2_with_its_lines(play: Play, 
     lines = ended.err.splitlines()
     assert [line.rpartition("tour.toml:")[2].partition(":")[0] for line in lines] == ["2", "4", "6", "8", "10"]
     assert "behind the end of the recording" in lines[0]
-    assert "a recording cannot be injured" in lines[1]
+    assert "a recording is read-only" in lines[1]
     assert "did you mean billing?" in lines[2]
     assert "did you mean groups" in lines[3]
 

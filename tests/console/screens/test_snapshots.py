@@ -108,6 +108,6 @@ def test_the_end(snap_compare: Compare) -> None:
 
 
 def test_a_failure(snap_compare: Compare) -> None:
-    trouble = "the simulation failed at 00:01:30.000000, turn 71234: KeyError: 'orders-7' (broker/broker.py, line 12)"
-    app = FlightdeckApp(source=StillFlight(90.0, phase="failed", trouble=trouble))
+    failure = "the simulation failed at 00:01:30.000000, turn 71234: KeyError: 'orders-7' (broker/broker.py, line 12)"
+    app = FlightdeckApp(source=StillFlight(90.0, phase="failed", failure=failure))
     assert snap_compare(app, terminal_size=(120, 40), run_before=looking(None))

@@ -18,7 +18,7 @@ from cluster.storage import batch_list
 from cluster.storage.batch_list import BatchList
 from cluster.storage.cleaner import Cleaner
 from cluster.view import ClusterView, fold, fold_groups, ledger, transactions
-from console.refused_commands import Traces
+from console.refused_commands import RefusedCommands
 from recordings.flights.runner import make_plan
 from recordings.journal.writer import Recorder, new_header
 from recordings.scenarios.loader import load, parse_scenario
@@ -96,7 +96,7 @@ class Flown:
         self.weights: list[int] = []
         self.batches: list[int] = []
         self.recorder = Recorder(path, new_header("small", text, plan.settings))
-        self.traces, self.view = Traces(), ClusterView()
+        self.refused_commands, self.view = RefusedCommands(), ClusterView()
         self.simulation = Simulation(plan.spec, 1, sinks=[self.recorder, self._see, *sinks])
         self.simulation.sinks.append(Invariants(plan.spec, self.simulation.view))
         self.recorder.watch(self.simulation.view)
@@ -106,7 +106,7 @@ class Flown:
         self.recorder.close(turns=timeline.turn, virtual_us=timeline.now_us)
 
     def _see(self, event: Event) -> None:
-        self.traces.observe(event)
+        self.refused_commands.observe(event)
         fold(self.view, event)
 
     async def _main(self) -> None:

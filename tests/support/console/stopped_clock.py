@@ -1,13 +1,13 @@
 """A source of events that stands still: the synthetic flight up to an instant, for pictures and key tests."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from cluster.commands import Command, Names, text_of
 from cluster.events import Event
 from cluster.view import ClusterView, fold
-from console.flight_clock import Clock
-from console.refused_commands import Traces
+from console.flight_clock import FlightClock
+from console.refused_commands import RefusedCommands
 from tests.support.console import synthetic
 
 NAMES = Names(
@@ -32,17 +32,18 @@ class StillFlight:
         *,
         phase: str = "live",
         speed: float = 1.0,
-        trouble: str = "",
+        failure: str = "",
         events: tuple[Event, ...] = (),
     ) -> None:
         self.title = "first-flight · seed 7"
         self.names = NAMES
         self.broker_session_us: int | None = None
-        self.clock = Clock(synthetic.us(seconds), speed, speed, phase, synthetic.us(300))
+        self.clock = FlightClock(synthetic.us(seconds), speed, speed, phase, synthetic.us(300))
         self.recording = ""
-        self.landed = True
-        self.trouble = trouble
-        self.last_events: list[Event] = []
+        self.stopped = True
+        self.failure = failure
+        self.notice = self.input_error = ""
+        self.last_events: Sequence[Event] = ()
         self.asked: list[str] = []
         self.refusal = ""
         self._waiting = list(events or _events(seconds))
@@ -51,14 +52,14 @@ class StillFlight:
         self.asked.append("start")
         wake()
 
-    def drain(self, view: ClusterView, traces: Traces, seconds: float) -> bool:
+    def drain(self, view: ClusterView, refused_commands: RefusedCommands, seconds: float) -> bool:
         for event in self._waiting:
             fold(view, event)
-            traces.observe(event)
+            refused_commands.observe(event)
         self._waiting = []
         return False
 
-    def ask(self) -> None:
+    def request_clock(self) -> None:
         pass
 
     def _note(self, text: str) -> str:
