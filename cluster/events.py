@@ -1003,11 +1003,17 @@ class HangingTransactionAborted(Event, frozen=True, kw_only=True):
 
 
 class FaultStarted(Event, frozen=True, kw_only=True):
-    """Something was injured by a command; `ends_at_us` is -1 when it lasts until somebody mends it."""
+    """A command started a fault; `ends_at_us` is -1 for a fault that lasts until a command ends it.
+
+    `fault_kind` is the kind of the command by `cluster.commands.kind_of`, e.g. `kill` or `cut_one_way`; `targets` are
+    the processes, groups, topics and partitions that the command names, in the order of its text.
+    """
 
     fault: int
     text: str
     ends_at_us: int
+    fault_kind: str = ""
+    targets: tuple[str, ...] = ()
 
 
 class FaultEnded(Event, frozen=True, kw_only=True):

@@ -36,6 +36,7 @@ from cluster.commands.catalogue import (
     text_of,
 )
 from cluster.commands.cluster_names import Names
+from cluster.commands.command_kinds import kind_of, targets_of
 from cluster.commands.grammar import CommandError, Form, Slot, match_form, tokens_of, wanted_after
 from cluster.commands.random_faults import FAULTS, Victims, victims
 
@@ -77,8 +78,10 @@ __all__ = [
     "check",
     "complete",
     "is_built",
+    "kind_of",
     "match_form",
     "parse",
+    "targets_of",
     "text_of",
     "tokens_of",
     "victims",

@@ -25,7 +25,8 @@ class WordKind(msgspec.Struct, frozen=True):
     """One kind of word: its `label` in a usage line, an `example`, and what can be done with it.
 
     `read(text)` raises ValueError with a reason; `write(value)` is its inverse; `known(names)` lists the right words,
-    None when any word of the right form will do. `quoted`: the word is written in quotation marks.
+    None when any word of the right form will do. `quoted`: the word is written in quotation marks. `target`: the word
+    names a process, group, topic, partition or scope that the command is about.
     """
 
     label: str
@@ -34,6 +35,7 @@ class WordKind(msgspec.Struct, frozen=True):
     known: Callable[[Names], tuple[str, ...]] | None = None
     what: str = ""
     quoted: bool = False
+    target: bool = False
 
 
 def _name(text: str) -> str:
@@ -78,16 +80,20 @@ def _api_names(_: Names) -> tuple[str, ...]:
 
 
 KINDS: dict[str, WordKind] = {
-    "process": WordKind("NAME", _name, known=Names.processes, what="broker, member or producer"),
-    "broker": WordKind("BROKER", _name, known=lambda names: names.brokers, what="broker"),
-    "member": WordKind("MEMBER", _name, known=Names.members, what="member"),
-    "producer": WordKind("PRODUCER", _name, known=lambda names: tuple(_producers(names)), what="producer"),
-    "client": WordKind("CLIENT", _name, known=Names.clients, what="member or producer"),
-    "group": WordKind("GROUP", _name, known=lambda names: tuple(names.groups), what="group"),
-    "topic": WordKind("TOPIC", _name, known=lambda names: tuple(names.topics), what="topic"),
-    "topics": WordKind("TOPIC,…", _topics, _comma_separated, known=lambda names: tuple(names.topics), what="topic"),
-    "partition": WordKind("TOPIC-P", _partition, known=Names.partitions, what="partition"),
-    "scope": WordKind("SCOPE", _name, known=Names.scopes, what="topic, group, producer, broker or cluster"),
+    "process": WordKind("NAME", _name, known=Names.processes, what="broker, member or producer", target=True),
+    "broker": WordKind("BROKER", _name, known=lambda names: names.brokers, what="broker", target=True),
+    "member": WordKind("MEMBER", _name, known=Names.members, what="member", target=True),
+    "producer": WordKind("PRODUCER", _name, known=lambda names: tuple(_producers(names)), what="producer", target=True),
+    "client": WordKind("CLIENT", _name, known=Names.clients, what="member or producer", target=True),
+    "group": WordKind("GROUP", _name, known=lambda names: tuple(names.groups), what="group", target=True),
+    "topic": WordKind("TOPIC", _name, known=lambda names: tuple(names.topics), what="topic", target=True),
+    "topics": WordKind(
+        "TOPIC,…", _topics, _comma_separated, known=lambda names: tuple(names.topics), what="topic", target=True
+    ),
+    "partition": WordKind("TOPIC-P", _partition, known=Names.partitions, what="partition", target=True),
+    "scope": WordKind(
+        "SCOPE", _name, known=Names.scopes, what="topic, group, producer, broker or cluster", target=True
+    ),
     "api": WordKind("API", _name, known=_api_names, what="API"),
     "key": WordKind("KEY", _name),
     "value": WordKind("VALUE", str),

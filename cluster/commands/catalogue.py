@@ -290,7 +290,9 @@ COMMANDS: tuple[Form, ...] = (
         "rolling restart <group:group> every <every_us:duration> [down <down_us:duration>]",
         "restart a group's members one by one",
     ),
-    Form(Cut, f"cut <a:process> -> <b:process> {_FOR}", "cut one direction of a link", {"one_way": True}),
+    Form(
+        Cut, f"cut <a:process> -> <b:process> {_FOR}", "cut one direction of a link", {"one_way": True}, "cut_one_way"
+    ),
     Form(Cut, f"cut <a:process> <b:process> {_FOR}", "cut a link both ways", {"one_way": False}),
     Form(Heal, "heal", "mend every link", {"a": None, "b": None}),
     Form(Heal, "heal <a:process> <b:process>", "mend a link"),
@@ -344,14 +346,18 @@ def parse(text: str, names: Names | None = None) -> Command:
 
 def text_of(command: Command) -> str:
     """The command's canonical text: `parse(text_of(command)) == command`, and journals hold it."""
-    values = {field: getattr(command, field) for field in command.__struct_fields__}
-    form = next(
+    defaults = {field.name: field.default for field in msgspec.structs.fields(command)}
+    return write(form_of(command), msgspec.structs.asdict(command), defaults)
+
+
+def form_of(command: Command) -> Form:
+    """The form in which a command is written."""
+    values = msgspec.structs.asdict(command)
+    return next(
         form
         for form in COMMANDS
         if form.command is type(command) and all(values[field] == value for field, value in form.fixed.items())
     )
-    defaults = {field.name: field.default for field in msgspec.structs.fields(command)}
-    return write(form, values, defaults)
 
 
 def check(command: Command, names: Names) -> None:

@@ -50,12 +50,16 @@ Part = str | Slot
 
 
 class Form(msgspec.Struct, frozen=True):
-    """One way to write one command: the struct it makes, the pattern, what the pattern fixes, and one line of help."""
+    """One way to write one command: the struct it makes, the pattern, what the pattern fixes, and one line of help.
+
+    `kind` tells forms of one struct apart in events; empty: the struct's tag.
+    """
 
     command: type[msgspec.Struct]
     pattern: str
     hint: str
     fixed: dict[str, object] = {}
+    kind: str = ""
 
     @property
     def required(self) -> list[Part]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cluster import events as e
 from cluster.commands import catalogue as c
+from cluster.commands import kind_of, targets_of
 from cluster.events import Event
 from cluster.virtual_time import Timeline
 
@@ -16,9 +17,10 @@ FaultKey = tuple[str, ...]
 
 
 class Fault(NamedTuple):
-    """An injury in force: its number, the command's text, and from when until when (UNTIL_MENDED) it lasts."""
+    """A fault in force: its number, the command that started it, and from when until when (UNTIL_MENDED) it lasts."""
 
     number: int
+    command: c.Command
     text: str
     since_us: int
     ends_us: int
@@ -39,9 +41,10 @@ class FaultBook:
         self.numbered += 1
         number, text, now_us = self.numbered, c.text_of(command), self._timeline.now_us
         ends_us = UNTIL_MENDED if for_us is None else now_us + for_us
-        self.faults[key] = Fault(number, text, now_us, ends_us)
+        self.faults[key] = Fault(number, command, text, now_us, ends_us)
         self._mends[number] = mend
-        self._tell(e.FaultStarted(fault=number, text=text, ends_at_us=ends_us))
+        kind, targets = kind_of(command), targets_of(command)
+        self._tell(e.FaultStarted(fault=number, text=text, ends_at_us=ends_us, fault_kind=kind, targets=targets))
         if for_us is not None:
             self._timeline.call_at(ends_us, self._time_is_up, key, number)
 

@@ -76,7 +76,7 @@ class Nemesis:
             raise Refused("the nemesis is not on")
         self._book.end(KEY)
         if command.for_us is not None:
-            again = c.parse(reigning.text)
+            again = reigning.command
             assert isinstance(again, c.Nemesis)
             self._fleet.timeline.call_later(command.for_us, self._again, again, reigning.ends_us)
 
@@ -150,7 +150,7 @@ class Nemesis:
         processes = [process for name in named if (process := self._fleet.process(name)) is not None]
         if not all(_is_well(process) for process in processes):
             return False
-        in_force = [c.parse(fault.text) for fault in self._book.faults.values()]
+        in_force = [fault.command for fault in self._book.faults.values()]
         if any(_place(command) == _place(other) for other in in_force):
             return False
         if isinstance(command, c.Kill | c.Crash | c.Pause | c.Restart | c.Isolate | c.FillDisk):

@@ -325,7 +325,7 @@ def send_refused(view: ClusterView, event: e.SendRefused) -> None:
 
 def fault_started(view: ClusterView, event: e.FaultStarted) -> None:
     ends = event.ends_at_us if event.ends_at_us >= 0 else NEVER
-    view.faults[event.fault] = FaultView(event.fault, event.text, event.at_us, ends)
+    view.faults[event.fault] = FaultView(event.fault, event.text, event.at_us, ends, event.fault_kind, event.targets)
     note(view, event.at_us, "fault", event.text, event.text)
 
 

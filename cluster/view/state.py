@@ -347,12 +347,17 @@ class TransactionView(msgspec.Struct, gc=False):
 
 
 class FaultView(msgspec.Struct, gc=False):
-    """An injury in force; `ends_at_us` is NEVER when it lasts until somebody mends it."""
+    """A fault in force; `ends_at_us` is NEVER for a fault that lasts until a command ends it.
+
+    `kind` and `targets` are those of `fault_started`: what was done, and to which processes, groups, topics.
+    """
 
     fault: int
     text: str
     since_us: int
     ends_at_us: int
+    kind: str
+    targets: tuple[str, ...]
 
 
 class Moment(msgspec.Struct, gc=False):

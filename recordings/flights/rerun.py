@@ -18,6 +18,7 @@ from recordings.flights.runner import FlightResult, Plan, Replay, Setting, fly, 
 from recordings.journal.comparison import Comparison, Divergence
 from recordings.journal.format import CommandLine
 from recordings.journal.reader import Recording
+from recordings.journal.upgrade import upgraded_lines
 from recordings.scenarios.custom_code import Leave
 from recordings.scenarios.loader import parse_scenario
 
@@ -75,7 +76,7 @@ def rerun(
     exact = not settings
     cut_off = not survey.totals.complete and until_us is None and exact
     replay = _replay(survey.commands, by_turn=exact, stop_at_seq=survey.totals.events if cut_off else None)
-    comparison = Comparison(recording.event_lines())
+    comparison = Comparison(upgraded_lines(recording.event_lines(), recording.header.format))
     flight = fly(plan, record=record, replay=replay, progress=progress, on_lines=comparison)
     comparison.finish(
         recorded_until_us=-1 if nothing else survey.totals.virtual_us,

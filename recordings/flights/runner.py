@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import trio
 
-from cluster.commands import Command, text_of
+from cluster.commands import Command, kind_of, targets_of, text_of
 from cluster.config import format_duration
 from cluster.events import CommandRefused, Event
 from cluster.invariants import Invariants, InvariantViolated
@@ -27,7 +27,7 @@ from cluster.virtual_time import Diverged
 from recordings.bounded_files import RecordingError
 from recordings.flights import interruption
 from recordings.flights.interruptible_run import first_of, run_flight
-from recordings.journal.format import Settings, clock
+from recordings.journal.format import CommandLine, Settings, clock
 from recordings.journal.writer import JournalHash, Recorder, new_header
 from recordings.scenarios.custom_code import Leave, run_own_code
 from recordings.scenarios.expectations import Expectations, Result
@@ -292,7 +292,17 @@ class _Flight:
 def journal_command(recorder: Recorder, note: CommandNote) -> None:
     """Write down a command that was executed."""
     command, source, turn, at_us, after_seq = note
-    recorder.command(text_of(command), source, turn, at_us, after_seq)
+    recorder.command(
+        CommandLine(
+            command=text_of(command),
+            source=source,
+            turn=turn,
+            at_us=at_us,
+            after_seq=after_seq,
+            kind=kind_of(command),
+            targets=targets_of(command),
+        )
+    )
 
 
 def given_by_operator(commands: Sequence[CommandNote]) -> list[tuple[int, int, Command]]:

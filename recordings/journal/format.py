@@ -1,10 +1,13 @@
-"""The files of a recording: their names, the header, the footer, the lines (recordings format 1).
+"""The files of a recording: their names, the header, the footer, the lines (recordings format 2).
 
 header.json               what was flown: scenario, settings, versions
 segment-000001.jsonl      events and commands in order, one JSON object a line; `.part` while it grows,
                           `.jsonl.zst` once compressed
 keyframes/                the view at some events, to seek from
 footer.json               totals and the journal's hash; absent after a crash
+
+Format 2 added `fault_kind` and `targets` to `fault_started`, and `kind` and `targets` to the line of a command.
+Format 1 is read as well (`recordings/journal/upgrade.py`).
 """
 
 import re
@@ -13,7 +16,7 @@ from typing import Annotated
 
 import msgspec
 
-FORMAT = 1
+FORMAT = 2
 
 HEADER = "header.json"
 FOOTER = "footer.json"
@@ -60,13 +63,19 @@ class Footer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A command as journaled: executed at `turn` and `at_us`, after event `after_seq` and before the next one."""
+    """A command as journaled: executed at `turn` and `at_us`, after event `after_seq` and before the next one.
+
+    `kind` is what the command does, e.g. `slow_disk`; `targets` are the processes, groups, topics and partitions that
+    it names.
+    """
 
     command: str
     source: Source
     turn: int
     at_us: int
     after_seq: int
+    kind: str = ""
+    targets: tuple[str, ...] = ()
 
 
 class Position(msgspec.Struct, frozen=True):

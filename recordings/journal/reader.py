@@ -34,6 +34,7 @@ from recordings.journal.format import (
     segment_name,
 )
 from recordings.journal.segments import line_chunks
+from recordings.journal.upgrade import upgraded_command, upgraded_events
 from recordings.version import VERSION
 
 Entry = Event | CommandLine
@@ -237,8 +238,8 @@ class _Reading:
         if COMMAND_START in lines:
             return self._one_by_one(lines)
         try:
-            events = EVENT_DECODER.decode_lines(lines)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            events = upgraded_events(EVENT_DECODER.decode_lines(lines), self.recording.header.format)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, RecordingError):
             return self._one_by_one(lines)
         seq, at_us = self.seq, self.at_us
         for event in events:
@@ -264,8 +265,7 @@ class _Reading:
 
     def _entry(self, line: bytes) -> Entry:
         try:
-            command = line.startswith(COMMAND_START)
-            entry: Entry = decoded(line, COMMAND_DECODER) if command else decoded(line, EVENT_DECODER)
+            entry = self._upgraded_entry(line)
         except RecordingError as error:
             raise self._damaged(str(error)) from error
         if entry.at_us < self.at_us:
@@ -281,7 +281,14 @@ class _Reading:
             self._account(line, [entry])
         return entry
 
-    def _account(self, lines: bytes, events: list[Event]) -> None:
+    def _upgraded_entry(self, line: bytes) -> Entry:
+        version = self.recording.header.format
+        if line.startswith(COMMAND_START):
+            return upgraded_command(decoded(line, COMMAND_DECODER), version)
+        (event,) = upgraded_events([decoded(line, EVENT_DECODER)], version)
+        return event
+
+    def _account(self, lines: bytes, events: Sequence[Event]) -> None:
         if events:
             self.last = events[-1]
             self.seq, self.at_us = self.last.seq, self.last.at_us

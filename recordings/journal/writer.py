@@ -136,10 +136,9 @@ class Recorder(JournalHash):
         self._view = view
         self._keyframe_seq = self._keyframes.next_after(view.seq)
 
-    def command(self, text: str, source: str, turn: int, at_us: int, after_seq: int) -> None:
+    def command(self, line: CommandLine) -> None:
         """Journal a command that is about to be executed, after the events so far."""
         self.flush()
-        line = CommandLine(command=text, source=source, turn=turn, at_us=at_us, after_seq=after_seq)
         with self._lock:
             self._write(self._encoder.encode_lines([line]))
         self._commands += 1

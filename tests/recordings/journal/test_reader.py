@@ -29,7 +29,10 @@ def flight(tmp_path: Path) -> Path:
     for event in watermarks(20):
         recorder(event)
         if event.seq in {5, 12}:
-            recorder.command(f"kill broker-{event.seq}", "operator", event.seq * 2, event.at_us, event.seq)
+            text, turn = f"kill broker-{event.seq}", event.seq * 2
+            recorder.command(
+                CommandLine(command=text, source="operator", turn=turn, at_us=event.at_us, after_seq=event.seq)
+            )
     recorder.close(turns=40, virtual_us=200)
     return path
 
@@ -178,8 +181,8 @@ def test_what_is_no_recording(tmp_path: Path, flight: Path) -> None:
     ]:
         (flight / "header.json").write_text(text)
         assert reason in refusal(flight)
-    (flight / "header.json").write_text('{"format": 2, "flightdeck": "0.9.0", "new": []}')
-    assert "recording format 2, and this version (0.1.0) reads up to 1: it needs flightdeck 0.9.0" in refusal(flight)
+    (flight / "header.json").write_text('{"format": 3, "flightdeck": "0.9.0", "new": []}')
+    assert "recording format 3, and this version (0.1.0) reads up to 2: it needs flightdeck 0.9.0" in refusal(flight)
 
 
 def test_a_damaged_footer_can_be_done_without(flight: Path) -> None:

@@ -1,0 +1,32 @@
+"""What a command does and to what, as data: its kind and its targets, which events and recordings carry."""
+
+from typing import Any
+
+import msgspec
+
+from cluster.commands.catalogue import Command, form_of
+from cluster.commands.grammar import Slot
+from cluster.protocol.names import TopicPartition
+
+
+def kind_of(command: Command) -> str:
+    """The kind of a command: its struct's tag, e.g. `slow_disk`; `cut_one_way` for a cut in one direction."""
+    tag = command.__struct_config__.tag
+    assert isinstance(tag, str)
+    return form_of(command).kind or tag
+
+
+def targets_of(command: Command) -> tuple[str, ...]:
+    """The processes, groups, topics, partitions and scopes that a command names, in the order of its text."""
+    form, values = form_of(command), msgspec.structs.asdict(command)
+    slots = [part for run in (form.required, *form.optional) for part in run if isinstance(part, Slot)]
+    return tuple(name for slot in slots if slot.kind.target for name in _names(slot.field, values))
+
+
+def _names(field: str, values: dict[str, Any]) -> tuple[str, ...]:
+    value = values[field]
+    if field == "partition":
+        return (str(TopicPartition(values["topic"], value)),)
+    if isinstance(value, tuple):
+        return value
+    return () if value is None else (value,)
