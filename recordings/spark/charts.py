@@ -9,8 +9,8 @@ from math import ceil, floor, log10, sqrt
 from typing import NamedTuple
 
 from recordings.spark.formatting import MINUTE_US, SECOND_US, clock, count, duration, exact_clock
-from recordings.spark.report_model import Attendance, Flight, Group, Heat, Rebalance, Series
-from recordings.spark.verdict import cause_in_words
+from recordings.spark.rebalance_causes import cause_in_words
+from recordings.spark.report_model import Attendance, FlightReport, Group, Heat, LagSeries, Rebalance
 
 WIDTH, LEFT, RIGHT = 1160, 132, 14
 PLOT = WIDTH - LEFT - RIGHT
@@ -60,7 +60,7 @@ class Curve(NamedTuple):
     area: str
 
 
-class Panel(NamedTuple):
+class ChartPanel(NamedTuple):
     """A group's part of the timeline: lag above, the age of the oldest unread record below, its rebalances across."""
 
     group: str
@@ -76,14 +76,14 @@ class Panel(NamedTuple):
     rebalances: list[Band]
 
 
-class Timeline(NamedTuple):
+class FlightTimeline(NamedTuple):
     """A whole flight from left to right."""
 
     height: float
     ticks: list[Tick]
     incidents: list[Band]
     labels_height: float
-    panels: list[Panel]
+    panels: list[ChartPanel]
 
 
 class HeatMap(NamedTuple):
@@ -132,7 +132,7 @@ def nice_top(value: float) -> float:
     return next(unit * step for step in (1, 2, 2.5, 5, 10) if unit * step >= value * (1 - 1e-9))
 
 
-def timeline(flight: Flight) -> Timeline:
+def timeline(flight: FlightReport) -> FlightTimeline:
     """The picture of a flight: what was done, and what became of each group's lag."""
     span = max(1, flight.virtual_us)
     incidents = _place_labels(_incidents(flight, span))
@@ -142,14 +142,14 @@ def timeline(flight: Flight) -> Timeline:
     for group in flight.groups:
         panels.append(_panel(group, flight, span, top))
         top = panels[-1].bottom + GAP
-    return Timeline(top + 12, time_ticks(0, flight.virtual_us, LEFT, PLOT), incidents, rows * ROW + 4, panels)
+    return FlightTimeline(top + 12, time_ticks(0, flight.virtual_us, LEFT, PLOT), incidents, rows * ROW + 4, panels)
 
 
 def _x(at_us: float, span: int) -> float:
     return round(LEFT + at_us / span * PLOT, 1)
 
 
-def _incidents(flight: Flight, span: int) -> Iterator[Band]:
+def _incidents(flight: FlightReport, span: int) -> Iterator[Band]:
     for incident in flight.incidents:
         ends = flight.virtual_us if incident.fault and incident.mended_us is None else incident.mended_us
         lasted = f", for {duration(ends - incident.at_us)}" if ends is not None else ""
@@ -174,7 +174,7 @@ def _place_labels(bands: Iterator[Band]) -> list[Band]:
     return placed
 
 
-def _panel(group: Group, flight: Flight, span: int, top: float) -> Panel:
+def _panel(group: Group, flight: FlightReport, span: int, top: float) -> ChartPanel:
     lag, series = group.lag, group.series
     most = nice_top(max(1, lag.lag_peak))
     floor_y, age_top = top + LAG_HEIGHT, top + LAG_HEIGHT + 6
@@ -183,7 +183,7 @@ def _panel(group: Group, flight: Flight, span: int, top: float) -> Panel:
     peak_y = round(floor_y - lag.lag_peak / most * LAG_HEIGHT, 1)
     words = f"{count(lag.lag_peak)} at {clock(lag.lag_peak_second * SECOND_US)}"
     anchor = "end" if peak_x > WIDTH - 130 else "start"
-    return Panel(
+    return ChartPanel(
         group=group.group,
         note=f"{count(group.partitions)} partitions",
         top=top,
@@ -207,7 +207,7 @@ def _rebalance_band(rebalance: Rebalance, span: int) -> Band:
     return Band(x, round(max(2.0, _x(ended, span) - x), 1), f"{title}, {duration(ended - rebalance.started_us)}")
 
 
-def _curve(series: Series, values: Sequence[int], span: int, most: float, floor_y: float, height: float) -> Curve:
+def _curve(series: LagSeries, values: Sequence[int], span: int, most: float, floor_y: float, height: float) -> Curve:
     """A stepped curve: a point stands for the highest value of its seconds."""
     if not values:
         return Curve("", "")

@@ -1,7 +1,10 @@
 """Numbers, instants and durations as people write them."""
 
+from collections.abc import Mapping
+
 SECOND_US = 1_000_000
 MINUTE_US = 60 * SECOND_US
+SHOWN = 3  # of a list: the rest is counted
 
 
 def count(number: float) -> str:
@@ -60,3 +63,20 @@ def partition_time(partitions: int, total_us: int) -> str:
     if partitions == 0:
         return "0 partitions"
     return f"{many(partitions, 'partition')} × {duration(total_us / partitions)}"
+
+
+def times(number: int) -> str:
+    """`once`, `twice`, `3 times`."""
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def first_few(names: list[str]) -> str:
+    """The first few of several names, each once, and how many more: `a, b, c and 2 more`."""
+    names = list(dict.fromkeys(names))
+    more = [f"{len(names) - SHOWN} more"] if len(names) > SHOWN else []
+    return listed([*names[:SHOWN], *more])
+
+
+def by_count(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Names with their counts, the highest first, then by name: a map of Spark's has no order."""
+    return sorted(counts.items(), key=lambda each: (-each[1], each[0]))

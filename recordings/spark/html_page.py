@@ -8,10 +8,12 @@ from markupsafe import Markup
 
 from recordings.spark import charts
 from recordings.spark import formatting as figures
-from recordings.spark.lag_causes import notable
-from recordings.spark.rebalance_narrative import story
-from recordings.spark.report_model import HEAT_ROWS, Flight, Rebalance, Report
-from recordings.spark.verdict import cause_in_words, loses_records, lost_from_logs
+from recordings.spark.analyses.log_losses import loses_records, lost_from_logs
+from recordings.spark.lag_causes import is_significant
+from recordings.spark.rebalance_causes import cause_in_words
+from recordings.spark.rebalance_narrative import narrative
+from recordings.spark.report_document import Report
+from recordings.spark.report_model import HEAT_ROWS, FlightReport, Rebalance
 
 TEMPLATES = Path(__file__).parent / "templates"
 DETAILED_FLIGHTS = 12
@@ -33,11 +35,11 @@ def page(report: Report) -> str:
         "partition_time": figures.partition_time,
         "clock": figures.clock,
         "cause": cause_in_words,
-        "notable": notable,
+        "is_significant": is_significant,
         "loses_records": loses_records,
         "lost_from_logs": lost_from_logs,
         "phases": charts.phases,
-        "story": story,
+        "narrative": narrative,
     }
     environment.globals |= {
         "report": report,
@@ -63,7 +65,7 @@ def page(report: Report) -> str:
     return environment.get_template("report.html.j2").render()
 
 
-def _followed(flight: Flight, place: int) -> list[Rebalance]:
+def _followed(flight: FlightReport, place: int) -> list[Rebalance]:
     """The rebalances that began after an incident and before the next."""
     incidents = flight.incidents
     until_us = incidents[place + 1].at_us if place + 1 < len(incidents) else flight.virtual_us
@@ -71,16 +73,15 @@ def _followed(flight: Flight, place: int) -> list[Rebalance]:
 
 
 def _errors(counts: dict[str, int]) -> str:
-    """`NOT_LEADER_OR_FOLLOWER 3, NETWORK_EXCEPTION 1`: a map of Spark's has no order."""
-    worst = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
-    return ", ".join(f"{error} {figures.count(number)}" for error, number in worst)
+    """`NOT_LEADER_OR_FOLLOWER 3, NETWORK_EXCEPTION 1`."""
+    return ", ".join(f"{error} {figures.count(number)}" for error, number in figures.by_count(counts))
 
 
 def _text(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
-def _series(flight: Flight) -> Markup:
+def _series(flight: FlightReport) -> Markup:
     """What the page's script reads under the cursor: JSON that cannot end its element."""
     data = {
         "width": charts.WIDTH,

@@ -10,11 +10,11 @@ import msgspec
 
 from cluster.commands import catalogue as c
 from recordings.spark.formatting import SECOND_US
-from recordings.spark.report_model import Effect, Flight, Group, Incident
+from recordings.spark.report_model import Effect, FlightReport, Group, Incident
 
 BEHIND_US = 15 * SECOND_US  # three times Kafka's auto.commit.interval.ms
-NOTABLE_FACTOR = 1.5  # of the lag before: less is the saw-tooth of a group that commits now and then
-NOTABLE_RECORDS = 10
+SIGNIFICANT_FACTOR = 1.5  # of the lag before: less is the saw-tooth of a group that commits now and then
+SIGNIFICANT_RECORDS = 10
 SHORTLY_US = 5 * SECOND_US  # a change may take until the next commit to show
 
 REPAIRS = (c.Start, c.Resume, c.Heal, c.Release, c.Elect, c.AbortHangingTransaction, c.Mark)
@@ -37,13 +37,13 @@ class Behind(msgspec.Struct, frozen=True, kw_only=True):
     caught_up_us: int | None
 
 
-def notable(effect: Effect) -> bool:
+def is_significant(effect: Effect) -> bool:
     """Whether an incident's lag is more than the usual up and down."""
-    higher = effect.peak - effect.baseline >= NOTABLE_RECORDS
-    return higher and effect.peak >= NOTABLE_FACTOR * effect.baseline
+    higher = effect.peak - effect.baseline >= SIGNIFICANT_RECORDS
+    return higher and effect.peak >= SIGNIFICANT_FACTOR * effect.baseline
 
 
-def worst_behind(flight: Flight) -> Behind | None:
+def worst_behind(flight: FlightReport) -> Behind | None:
     """The group that was furthest behind for longest (the area of its time lag), if any fell behind at all."""
     behind = [group for group in flight.groups if _fell_behind(flight, group)]
     if not behind:
@@ -51,19 +51,19 @@ def worst_behind(flight: Flight) -> Behind | None:
     return _stretch(flight, max(behind, key=lambda group: (_area(group), group.lag.time_lag_peak_us)))
 
 
-def still_behind(flight: Flight) -> list[Group]:
+def still_behind(flight: FlightReport) -> list[Group]:
     """The groups whose oldest uncommitted record is older than `BEHIND_US` when the flight ends."""
     return [group for group in flight.groups if group.series.time_lag_us and group.series.time_lag_us[-1] > BEHIND_US]
 
 
-def _fell_behind(flight: Flight, group: Group) -> bool:
+def _fell_behind(flight: FlightReport, group: Group) -> bool:
     lag = group.lag
-    peaked = lag.lag_peak >= NOTABLE_FACTOR * lag.lag_p95 and lag.lag_peak - lag.lag_p95 >= NOTABLE_RECORDS
+    peaked = lag.lag_peak >= SIGNIFICANT_FACTOR * lag.lag_p95 and lag.lag_peak - lag.lag_p95 >= SIGNIFICANT_RECORDS
     started_us = _first_join(flight, group) or 0  # what waited for the first join and the first commit is no trouble
     return lag.time_lag_peak_us > BEHIND_US or (peaked and lag.lag_peak_second * SECOND_US > started_us + BEHIND_US)
 
 
-def _first_join(flight: Flight, group: Group) -> int | None:
+def _first_join(flight: FlightReport, group: Group) -> int | None:
     joins = [each.started_us for each in flight.rebalances if each.group == group.group and each.initial]
     return min(joins, default=None)
 
@@ -74,7 +74,7 @@ def _area(group: Group) -> int:
     return sum(max(0, age - BEHIND_US) for age in series.time_lag_us) * series.seconds_per_point
 
 
-def _stretch(flight: Flight, group: Group) -> Behind:
+def _stretch(flight: FlightReport, group: Group) -> Behind:
     peak_us = min(group.lag.time_lag_peak_second * SECOND_US, flight.virtual_us)
     since_us = max(0, peak_us - group.lag.time_lag_peak_us)
     first = _first_join(flight, group)
@@ -112,7 +112,7 @@ def _overlap(incident: Incident, since_us: int, until_us: int) -> int:
     return ended_us - max(incident.at_us, since_us)
 
 
-def _of_another_group(incident: Incident, flight: Flight, group: Group) -> bool:
+def _of_another_group(incident: Incident, flight: FlightReport, group: Group) -> bool:
     """Whether a command is about members of other groups and of none of this one."""
     words = incident.text.split()
     members = {each.group: any(_is_member(word, each.group) for word in words) for each in flight.groups}

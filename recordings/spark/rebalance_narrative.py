@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from recordings.spark.charts import phases
 from recordings.spark.formatting import duration, exact_clock, many, partition_time
+from recordings.spark.rebalance_causes import cause_in_words
 from recordings.spark.report_model import Rebalance
-from recordings.spark.verdict import cause_in_words
 
 
-def story(rebalance: Rebalance) -> str:
+def narrative(rebalance: Rebalance) -> str:
     """Why it began, which member it waited for, what it changed and what it cost."""
     return " ".join(_sentences(rebalance))
 

@@ -21,9 +21,9 @@ from recordings.journal.format import HEADER
 from recordings.spark.errors import ReportError, ReportInterruptedError, cause_of
 from recordings.spark.html_page import page
 from recordings.spark.interrupts import temporary_directory, uninterrupted
-from recordings.spark.queries import ask
+from recordings.spark.queries import run_queries
 from recordings.spark.report_builder import assemble
-from recordings.spark.report_model import FORMAT, Report
+from recordings.spark.report_document import FORMAT, Report
 from recordings.spark.session import spark_session
 from recordings.spark.tables import Tables
 from recordings.tables.export import export
@@ -129,10 +129,10 @@ def _analyse(spark: SparkSession, places: Sequence[str], tell: Progress) -> Repo
 
     tell("analysing", STARTED)
     try:
-        answers = ask(Tables(spark, places), answered)
+        results = run_queries(Tables(spark, places), answered)
     except (PySparkException, Py4JError) as error:
         raise ReportError(f"Spark could not finish: {cause_of(error)}") from error
-    return Report(format=FORMAT, flightdeck=VERSION, spark=spark.version, flights=assemble(answers))
+    return Report(format=FORMAT, flightdeck=VERSION, spark=spark.version, flights=assemble(results))
 
 
 def _refuse(out: Path) -> None:

@@ -1,25 +1,18 @@
-"""What `report.json` holds: the structs are its documentation, and `docs/report.md` is written from them.
+"""What analyses, verdict and charts share of a flight's report: the structs of `report.json`, which document it.
 
 Instants and durations are whole microseconds of virtual time (`_us`), `second` a whole virtual second; lag is counted
-in records. Every number is derived from the events of the flight, none from what the simulator believes.
-
-    python -m recordings.spark.report_model docs/report.md     # writes the documentation
+in records. Every number is derived from the events of the flight, none from what the simulator believes. An analysis
+that no other part reads defines the struct of its rows itself (`analyses.analysis`).
 """
 
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_origin
-
 import msgspec
-
-FORMAT = 1
 
 FATES = (
     "acknowledged", "delivered", "lost", "unread", "skipped", "delivered_unacknowledged", "delivered_then_lost",
 )  # fmt: skip
 """What becomes of a group's records."""
+RECORDS = (*FATES, "duplicated", "out_of_order_keys")
+PRODUCED = ("produced", "acked", "appended")
 
 # What the file holds of things that may be many: lists say so where they are cut.
 POINTS = 600  # of a series
@@ -29,7 +22,7 @@ WORST = 10  # partitions of a group
 ATTENDED = 200  # rebalances of a flight with their members: those that took longest
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True):
+class LagSeries(msgspec.Struct, frozen=True, kw_only=True):
     """A group's lag over the flight: point n is the highest of the seconds from n × `seconds_per_point` on."""
 
     seconds_per_point: int
@@ -110,7 +103,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     stopped_member_us: int
     reread: int
     lag: LagMeasures
-    series: Series
+    series: LagSeries
     heat: Heat
     worst_partitions: list[PartitionLag]
 
@@ -209,7 +202,7 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     effects: list[Effect]
 
 
-class Producer(msgspec.Struct, frozen=True, kw_only=True):
+class ProducerReport(msgspec.Struct, frozen=True, kw_only=True):
     """A producer instance: records `acked` and `failed` (a send() that throws included), batches retried (`retries`).
 
     `failures`: error → records that failed with it; `retried`: error → batches retried after it; `fenced`: how often
@@ -304,7 +297,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     sentences: list[str]
 
 
-class Flight(msgspec.Struct, frozen=True, kw_only=True):
+class FlightReport(msgspec.Struct, frozen=True, kw_only=True):
     """One flight. `complete` is false after a crash, Ctrl-C or damage; `warnings` say what is missing then."""
 
     run_id: str
@@ -324,7 +317,7 @@ class Flight(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     totals: Totals
     groups: list[Group]
-    producers: list[Producer]
+    producers: list[ProducerReport]
     outages: list[Outage]
     availability: list[Availability]
     log_losses: list[LogLoss]
@@ -332,59 +325,3 @@ class Flight(msgspec.Struct, frozen=True, kw_only=True):
     rebalances: list[Rebalance]
     storms: list[Storm]
     reconciliation: Reconciliation
-
-
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole file. `format` grows with each change that readers must know of."""
-
-    format: int
-    flightdeck: str
-    spark: str
-    flights: list[Flight]
-
-
-DOCUMENTATION_HEAD = """# report.json
-
-Written by `python -m recordings.spark.report_model docs/report.md` from the structs of that module; a test holds the
-two equal. The file is one object, a **Report**; its `format` is {format}. What `delivered`, `lost`, `unread` and
-`skipped` mean is in [delivery.md](delivery.md).
-
-"""
-
-
-def documentation() -> str:
-    """The text of `docs/report.md`."""
-    groups = (Group, LagMeasures, PartitionLag, Series, Heat)
-    structs = (Report, Flight, Verdict, Totals, *groups, Producer, Outage, Availability, LogLoss, Incident, Effect)
-    return DOCUMENTATION_HEAD.format(format=FORMAT) + "\n".join(
-        line for struct in (*structs, Rebalance, Attendance, Storm, Reconciliation) for line in _section(struct)
-    )
-
-
-def _section(struct: type[msgspec.Struct]) -> Iterator[str]:
-    yield f"## {struct.__name__}\n"
-    yield "\n".join(line.strip() for line in (struct.__doc__ or "").strip().splitlines()) + "\n"
-    yield "| field | type |"
-    yield "|---|---|"
-    for field in msgspec.structs.fields(struct):
-        yield f"| `{field.encode_name}` | {_type(field.type)} |"
-    yield ""
-
-
-def _type(annotation: Any) -> str:  # noqa: ANN401 - whatever a field may be
-    """A field's type in JSON's words."""
-    names = {int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"}
-    if annotation in names:
-        return names[annotation]
-    parts = [_type(part) for part in get_args(annotation)]
-    if get_origin(annotation) is list:
-        return f"list of {parts[0]}"
-    if get_origin(annotation) is dict:
-        return f"object of {parts[1]}"
-    if isinstance(annotation, UnionType):
-        return " or ".join(parts)
-    return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
-
-
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(documentation(), encoding="utf-8")

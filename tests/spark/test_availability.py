@@ -8,8 +8,9 @@ import pytest
 
 from cluster import events as e
 from recordings.journal.reader import Recording
-from recordings.spark.availability import availability, outages
-from recordings.spark.producers import producer_totals
+from recordings.spark.analyses.availability import availability
+from recordings.spark.analyses.outages import outages
+from recordings.spark.analyses.producers import producer_totals
 from recordings.spark.tables import Tables
 
 pytestmark = pytest.mark.timeout(300)  # a Java virtual machine, and a machine that may be busy

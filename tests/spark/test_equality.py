@@ -6,12 +6,12 @@ from typing import TypeVar
 import pytest
 from pyspark.sql import Row
 
-from recordings.spark.group_generations import groups_by_second
-from recordings.spark.lag import lag_by_partition
-from recordings.spark.ownership import owners_by_second, unowned
-from recordings.spark.rebalances import rebalances
+from recordings.spark.facts.group_generations import groups_by_second
+from recordings.spark.facts.lag import lag_by_partition
+from recordings.spark.facts.ownership import owners_by_second, unowned
+from recordings.spark.facts.rebalances import rebalances
+from recordings.spark.facts.totals import group_totals, kinds, partition_totals, reader_totals
 from recordings.spark.tables import Tables
-from recordings.spark.totals import group_totals, kinds, partition_totals, reader_totals
 from tests.support.spark.folded_view import Folded, Lag, final
 
 pytestmark = pytest.mark.timeout(300)  # a Java virtual machine, and a machine that may be busy

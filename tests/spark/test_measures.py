@@ -9,12 +9,14 @@ import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from recordings.journal.reader import Recording
-from recordings.spark.lag import lag_by_partition
-from recordings.spark.lag_measures import BASELINE_SECONDS, incidents, lag_by_group, lag_measures, recoveries
-from recordings.spark.rebalance_costs import rereads
-from recordings.spark.rebalances import attendance, rebalances, storms
+from recordings.spark.analyses.incidents import BASELINE_SECONDS, incidents, recoveries
+from recordings.spark.analyses.storms import storms
+from recordings.spark.facts.lag import lag_by_partition
+from recordings.spark.facts.lag_measures import lag_by_group, lag_measures
+from recordings.spark.facts.rebalance_costs import rereads
+from recordings.spark.facts.rebalances import attendance, rebalances
+from recordings.spark.facts.time_windows import every_second, last_before
 from recordings.spark.tables import Tables
-from recordings.spark.time_windows import every_second, last_before
 from tests.support.spark.folded_view import SECOND_US, Folded
 
 pytestmark = pytest.mark.slow  # a Java virtual machine

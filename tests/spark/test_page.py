@@ -9,7 +9,8 @@ import pytest
 
 from recordings.spark import charts
 from recordings.spark.html_page import CASES, DETAILED_FLIGHTS, page
-from recordings.spark.report_model import FORMAT, Flight, Heat, Incident, LogLoss, Report, documentation
+from recordings.spark.report_document import FORMAT, Report, documentation
+from recordings.spark.report_model import FlightReport, Heat, Incident, LogLoss
 from recordings.spark.verdict import verdict
 from tests.support.spark.report_samples import CALM, INCIDENT, REBALANCE, SECOND_US, troubled
 
@@ -17,7 +18,7 @@ replace = msgspec.structs.replace
 DOCUMENTATION = Path(__file__).resolve().parents[2] / "docs" / "report.md"
 
 
-def made(*flights: Flight) -> str:
+def made(*flights: FlightReport) -> str:
     judged = [replace(flight, verdict=verdict(flight)) for flight in flights]
     return page(Report(format=FORMAT, flightdeck="0", spark="4", flights=judged))
 
@@ -47,7 +48,7 @@ class Elements(HTMLParser):
 
 
 @pytest.mark.parametrize("flights", [[], [CALM], [troubled()], [troubled(), replace(CALM, run_id="other")]], ids=len)
-def test_the_page_is_whole_and_fetches_nothing(flights: list[Flight]) -> None:
+def test_the_page_is_whole_and_fetches_nothing(flights: list[FlightReport]) -> None:
     text = made(*flights) if flights else page(Report(format=FORMAT, flightdeck="0", spark="4", flights=[]))
     elements = Elements(text)
     assert not elements.open
@@ -98,11 +99,11 @@ def test_the_page_shows_what_a_log_lost() -> None:
 
 def test_the_documentation_of_the_json_is_the_one_in_the_docs() -> None:
     assert DOCUMENTATION.read_text(encoding="utf-8") == documentation(), (
-        "run `python -m recordings.spark.report_model docs/report.md`"
+        "run `python -m recordings.spark.report_document docs/report.md`"
     )
 
 
-def crowd(count: int, every_us: int) -> Flight:
+def crowd(count: int, every_us: int) -> FlightReport:
     incidents: list[Incident] = [
         replace(INCIDENT, at_us=number * every_us, text=f"kill member-{number} of something long")
         for number in range(count)

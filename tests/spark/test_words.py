@@ -5,10 +5,11 @@ import pytest
 
 from recordings.spark import formatting as figures
 from recordings.spark import report_model as data
-from recordings.spark.lag_causes import notable
-from recordings.spark.rebalance_narrative import story
+from recordings.spark.lag_causes import is_significant
+from recordings.spark.rebalance_causes import cause_in_words
+from recordings.spark.rebalance_narrative import narrative
 from recordings.spark.report_model import Availability, Effect, LogLoss, Outage, Storm
-from recordings.spark.verdict import cause_in_words, verdict
+from recordings.spark.verdict import verdict
 from tests.support.spark.report_samples import (
     CALM,
     EFFECT,
@@ -287,7 +288,7 @@ def test_the_group_that_was_behind_for_longest_is_named_not_the_one_with_the_hig
         GROUP,
         group="steady",
         lag=replace(NO_LAG, lag_p95=480, lag_peak=500, lag_end=490, time_lag_peak_us=30 * SECOND_US),
-        series=data.Series(seconds_per_point=16, lag=[0, 480, 480, 490], time_lag_us=ages),
+        series=data.LagSeries(seconds_per_point=16, lag=[0, 480, 480, 490], time_lag_us=ages),
     )
     told = verdict(replace(troubled(), groups=[peak, steady], incidents=[], rebalances=[]))
     assert "steady up to 30 s behind" in told.headline
@@ -334,7 +335,7 @@ def test_no_sentence_uses_a_pronoun_as_subject() -> None:
 )
 def test_usual_ups_and_downs_are_not_notable(baseline: int, peak: int, is_notable: bool) -> None:
     effect: Effect = replace(EFFECT, baseline=baseline, peak=peak)
-    assert notable(effect) is is_notable
+    assert is_significant(effect) is is_notable
 
 
 def test_causes_name_who_set_them_off() -> None:
@@ -344,7 +345,7 @@ def test_causes_name_who_set_them_off() -> None:
 
 
 def test_the_story_of_a_rebalance() -> None:
-    told = story(REBALANCE)
+    told = narrative(REBALANCE)
     assert told.startswith("At 0:30.000 the session of billing-2 expired, and the group began to rebalance.")
     assert "Before the rebalance began, 3 partitions × 44 s had no owner." in told
     assert "Generation 2 has 3 members; billing-1 joined last, after 1 s." in told
@@ -360,11 +361,11 @@ def test_the_story_of_a_rebalance() -> None:
 )
 def test_rebalances_that_did_not_end_well_say_so(ends: str, words: str) -> None:
     stopped = replace(REBALANCE, ends=ends, ended_us=None, assigned_us=None, barriers=2)
-    assert words in story(stopped)
-    assert "it took 2 attempts" in story(stopped)
+    assert words in narrative(stopped)
+    assert "it took 2 attempts" in narrative(stopped)
 
 
 def test_the_first_rebalance_waits_for_the_delay_not_for_a_member() -> None:
-    first = story(replace(REBALANCE, initial=True, cause="member joined"))
+    first = narrative(replace(REBALANCE, initial=True, cause="member joined"))
     assert "stays open for group.initial.rebalance.delay.ms" in first
     assert "joined last" not in first

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from recordings.spark.report_model import Flight, Report
+from recordings.spark.report_document import Report
+from recordings.spark.report_model import FlightReport
 from recordings.tables.summary import summarize
 from tests.support.spark.progress import Watched
 from tests.support.spark.reader_facts import Facts, of_recording, of_report, of_simulator, of_summary
@@ -29,7 +30,7 @@ class FiveReaders(msgspec.Struct):
             "SQL": self.by_sql[flight.run_id],
         }
 
-    def reported(self, name: str) -> Flight:
+    def reported(self, name: str) -> FlightReport:
         """Spark's report of a flight."""
         [found] = [each for each in self.report.flights if each.run_id == self.flights[name].run_id]
         return found

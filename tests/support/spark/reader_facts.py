@@ -16,7 +16,7 @@ from cluster.storage.offset_ranges import IntervalSet
 from cluster.view import ClusterView, document, fold
 from cluster.view.document import group_lag, group_time_lag_us
 from recordings.journal.reader import Recording
-from recordings.spark.report_model import FATES, Flight
+from recordings.spark.report_model import FATES, FlightReport
 from recordings.tables.summary import Summary
 from tests.support.expected_document import INTERNAL
 from tests.support.spark.progress import Watched
@@ -115,7 +115,7 @@ def of_summary(found: Summary) -> Facts:
     return facts
 
 
-def of_report(flight: Flight) -> Facts:
+def of_report(flight: FlightReport) -> Facts:
     """Spark's report of a flight that is short enough for a point a second."""
     facts = {(name, "", -1): getattr(flight.totals, name) for name in (*MADE, *READ)}
     facts |= of_log_losses({each.topic: each.records for each in flight.log_losses})

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import msgspec
 
 from recordings.journal.reader import Recording
-from recordings.spark.report_model import Flight, Report
+from recordings.spark.report_document import Report
+from recordings.spark.report_model import FlightReport
 from tests.support.spark.java_homes import FLIGHTDECK, ROOT, left_over, without_java
 
 
@@ -21,7 +22,7 @@ class Made(NamedTuple):
     complained: str
     left_over: list[str]
 
-    def flight(self, recording: Path) -> Flight:
+    def flight(self, recording: Path) -> FlightReport:
         """What the report tells of a recording."""
         run_id = Recording(recording).header.run_id
         return next(each for each in self.report.flights if each.run_id == run_id)

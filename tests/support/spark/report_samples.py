@@ -25,8 +25,8 @@ LAG = msgspec.structs.replace(
     NO_LAG, lag_p95=20, lag_p99=400, lag_peak=500, time_lag_peak_us=41 * SECOND_US, time_lag_peak_second=32
 )
 
-NO_LAG_SERIES = data.Series(seconds_per_point=1, lag=[0, 10, 10, 0], time_lag_us=[0, 5, 400_000, 0])
-LAG_SERIES = data.Series(seconds_per_point=16, lag=[0, 10, 500, 0], time_lag_us=[0, 5, 41_000_000, 0])
+NO_LAG_SERIES = data.LagSeries(seconds_per_point=1, lag=[0, 10, 10, 0], time_lag_us=[0, 5, 400_000, 0])
+LAG_SERIES = data.LagSeries(seconds_per_point=16, lag=[0, 10, 500, 0], time_lag_us=[0, 5, 41_000_000, 0])
 
 COUNTS = dict.fromkeys(data.Totals.__struct_fields__, 0) | dict.fromkeys(
     ("produced", "acked", "appended", "acknowledged", "delivered"), 1_000
@@ -112,11 +112,13 @@ INCIDENT = data.Incident(
     effects=[EFFECT],
 )
 
-PRODUCER = data.Producer(producer="checkout-1", acked=1_000, failed=0, retries=0, fenced=0, failures={}, retried={})
+PRODUCER = data.ProducerReport(
+    producer="checkout-1", acked=1_000, failed=0, retries=0, fenced=0, failures={}, retried={}
+)
 
 TOTALS = data.Totals(**COUNTS)
 
-CALM = data.Flight(
+CALM = data.FlightReport(
     run_id="abc",
     scenario="made-up",
     title="Made up",
@@ -145,7 +147,7 @@ CALM = data.Flight(
 )
 
 
-def troubled() -> data.Flight:
+def troubled() -> data.FlightReport:
     """A member died, its group fell behind, rebalanced and read 13 records again."""
     group = msgspec.structs.replace(
         GROUP,

@@ -1,4 +1,4 @@
-"""Rebalances: one row for each, from its cause to what it cost, who took part, and the storms that they make.
+"""Rebalances: one row for each, from its cause to what it cost, and the members that took part.
 
 The phases follow the coordinator: members join until the barrier closes, the leader assigns, the assignment is handed
 out. What it cost is counted on the clients' side, from what each consumer held, read and did (`rebalance_costs`).
@@ -7,13 +7,9 @@ out. What it cost is counted on the clients' side, from what each consumer held,
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.group_generations import GROUP, UNFINISHED, rounds
-from recordings.spark.rebalance_costs import COSTS, END_OF_TIME, REBALANCE, costs, member_stops
+from recordings.spark.facts.group_generations import GROUP, UNFINISHED, rounds
+from recordings.spark.facts.rebalance_costs import COSTS, END_OF_TIME, REBALANCE, costs, member_stops
 from recordings.spark.tables import Tables
-
-STORM_GAP_US = 60_000_000
-STORM_REBALANCES = 3
-NEXT_ROUND = "partitions revoked"  # the second round of a cooperative rebalance, which is no trouble of its own
 
 
 def rebalances(tables: Tables) -> DataFrame:
@@ -121,31 +117,4 @@ def attendance(tables: Tables, found: DataFrame) -> DataFrame:
             sf.max(sf.when(during, sf.col("until_us"))).alias("ready_us"),
         )
         .fillna(False, ["newcomer"])
-    )
-
-
-def storms(found: DataFrame, gap_us: int = STORM_GAP_US, least: int = STORM_REBALANCES) -> DataFrame:
-    """Rebalances that follow one another within `gap_us`, at least so many, from `rebalances`.
-
-    `GROUP`, `from_us`, `until_us`, `rebalances`, `causes` (of each, in order), `stopped_partition_us`, `reread`. First
-    joins of an Empty group and second rounds of cooperative rebalances do not count.
-    """
-    order = Window.partitionBy(*GROUP).orderBy("rebalance")
-    begins = sf.coalesce(sf.col("started_us") - sf.lag("started_us").over(order) > gap_us, sf.lit(True))
-    causes = sf.transform(sf.sort_array(sf.collect_list(sf.struct("rebalance", "cause"))), lambda row: row["cause"])
-    return (
-        found.where((sf.col("cause") != NEXT_ROUND) & ~sf.col("initial"))
-        .withColumn("begins", begins)
-        .withColumn("storm", sf.count_if("begins").over(order))
-        .groupBy(*GROUP, "storm")
-        .agg(
-            sf.min("started_us").alias("from_us"),
-            sf.max(sf.coalesce("ended_us", "started_us")).alias("until_us"),
-            sf.count("*").alias("rebalances"),
-            causes.alias("causes"),
-            sf.sum("stopped_partition_us").alias("stopped_partition_us"),
-            sf.sum("reread").alias("reread"),
-        )
-        .where(sf.col("rebalances") >= least)
-        .drop("storm")
     )

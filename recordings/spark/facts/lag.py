@@ -10,9 +10,9 @@ on one timeline, partition by partition: one exchange, and then only running win
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.offsets import NEVER, commits, log_changes, read_partitions
+from recordings.spark.facts.offsets import NEVER, commits, log_changes, read_partitions
+from recordings.spark.facts.time_windows import SECOND_US, checkpoint, last_second
 from recordings.spark.tables import Tables
-from recordings.spark.time_windows import SECOND_US, checkpoint, last_second
 
 PARTITION = ("run_id", "partition")
 OFFSETS = ("high_watermark", "committed", "read_up_to", "log_start")

@@ -1,56 +1,26 @@
-"""What `lag_by_partition` adds up to: series of groups, percentiles, peaks, the area below, what an incident cost."""
+"""Which commands were given, what did each do to the groups' lag, and which explain the group furthest behind?"""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
+from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make, natural
+from recordings.spark.facts.lag_measures import group_lag
+from recordings.spark.facts.time_windows import SECOND_US
+from recordings.spark.formatting import clock, duration, first_few, many
+from recordings.spark.lag_causes import Behind, still_behind, worst_behind
+from recordings.spark.report_model import Effect, FlightReport, Incident
 from recordings.spark.tables import Tables
-from recordings.spark.time_windows import SECOND_US
 
-PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+if TYPE_CHECKING:
+    from recordings.spark.analyses.analysis import FlightRows
+
 BASELINE_SECONDS = 10
 END_OF_TIME = 2**62
 NO_INCIDENT = "mark "  # a command that only writes something down
-
-
-def lag_by_group(lag: DataFrame) -> DataFrame:
-    """Each group at each second: `run_id`, `group`, `second`, `lag` (the sum), `time_lag_us` (the worst one)."""
-    return lag.groupBy("run_id", "group", "second").agg(
-        sf.sum("lag").alias("lag"), sf.max("time_lag_us").alias("time_lag_us")
-    )
-
-
-def lag_measures(series: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """The measures of each key's series (`second`, `lag`, `time_lag_us`) over its seconds.
-
-    `lag_p50`, `lag_p95`, `lag_p99` (records, interpolated), `lag_peak`, `lag_peak_second` (the first), `lag_area`
-    (record seconds: the sum over the seconds), `lag_end`; `time_lag_p50_us`, … `time_lag_peak_us`,
-    `time_lag_peak_second`.
-    """
-    lags = sf.percentile("lag", list(PERCENTILES.values()))
-    ages = sf.percentile("time_lag_us", list(PERCENTILES.values()))
-
-    measured = series.groupBy("run_id", *keys).agg(
-        lags.alias("lags"),
-        ages.alias("ages"),
-        sf.max(sf.struct("lag", (-sf.col("second")).alias("second"))).alias("peak"),
-        sf.max(sf.struct("time_lag_us", (-sf.col("second")).alias("second"))).alias("oldest"),
-        sf.sum("lag").alias("lag_area"),
-        sf.max_by("lag", "second").alias("lag_end"),
-    )
-    return measured.select(
-        "run_id",
-        *keys,
-        *(sf.col("lags")[place].alias(f"lag_{name}") for place, name in enumerate(PERCENTILES)),
-        sf.col("peak.lag").alias("lag_peak"),
-        (-sf.col("peak.second")).alias("lag_peak_second"),
-        "lag_area",
-        "lag_end",
-        *(sf.col("ages")[place].alias(f"time_lag_{name}_us") for place, name in enumerate(PERCENTILES)),
-        sf.col("oldest.time_lag_us").alias("time_lag_peak_us"),
-        (-sf.col("oldest.second")).alias("time_lag_peak_second"),
-    )
 
 
 def incidents(tables: Tables) -> DataFrame:
@@ -128,3 +98,65 @@ def recoveries(by_group: DataFrame, happened: DataFrame) -> DataFrame:
             (sf.col("calm") * SECOND_US - sf.col("at_us")).alias("recovered_us"),
         )
     )
+
+
+def _build(rows: "FlightRows") -> list[Incident]:
+    effects: dict[int, list[Effect]] = defaultdict(list)
+    for row in sorted(rows["effects"], key=lambda row: natural(row["group"])):
+        effects[row["incident"]].append(make(Effect, row))
+    found = sorted(rows["incidents"], key=lambda row: int(row["incident"]))
+    return [make(Incident, row, effects=effects[row["incident"]]) for row in found]
+
+
+def _facts(flight: FlightReport) -> Iterator[Fact]:
+    behind = worst_behind(flight)
+    if behind is not None:
+        longest = duration(behind.group.lag.time_lag_peak_us)
+        yield Fact(Gravity.BEHIND, f"{behind.group.group} up to {longest} behind")
+
+
+def _sentences(flight: FlightReport) -> Iterator[str]:
+    behind = worst_behind(flight)
+    if behind is not None:
+        yield from _furthest_behind(behind)
+    for group in still_behind(flight):
+        if behind is None or group.group != behind.group.group or behind.caught_up_us is not None:
+            yield f"{group.group} is {many(group.lag.lag_end, 'record')} behind when the flight ends."
+
+
+def _furthest_behind(behind: Behind) -> Iterator[str]:
+    name, lag = behind.group.group, behind.group.lag
+    yield (
+        f"{name} was furthest behind at {clock(behind.peak_us)}: its oldest uncommitted record was"
+        f" {duration(lag.time_lag_peak_us)} old; its lag peaked at {many(lag.lag_peak, 'record')}."
+    )
+    yield _explained(behind)
+    if behind.caught_up_us is None:
+        yield f"{name} did not catch up: {many(lag.lag_end, 'record')} behind when the flight ends."
+    else:
+        yield f"{name} had caught up by {clock(behind.caught_up_us)}."
+
+
+def _explained(behind: Behind) -> str:
+    name = behind.group.group
+    if behind.faults:
+        return f"Faults in force meanwhile: {_commands(behind.faults)}."
+    if behind.started_us is not None:
+        return f"{name} had no members until {clock(behind.started_us)}; the records were older."
+    if behind.changes:
+        return f"No fault was in force; commands then: {_commands(behind.changes)}."
+    return "No fault was in force, and no command explains it."
+
+
+def _commands(incidents: list[Incident]) -> str:
+    return first_few([f"“{each.text}” at {clock(each.at_us)}" for each in incidents])
+
+
+INCIDENTS = Analysis(
+    key="incidents",
+    row=Incident,
+    queries={"incidents": incidents, "effects": lambda tables: recoveries(group_lag(tables), incidents(tables))},
+    build=_build,
+    facts=_facts,
+    sentences=_sentences,
+)

@@ -3,9 +3,9 @@
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.delivery import fates, finished
-from recordings.spark.offsets import topic_of
-from recordings.spark.passages import READER
+from recordings.spark.facts.delivery import fates, finished
+from recordings.spark.facts.offsets import topic_of
+from recordings.spark.facts.passages import READER
 from recordings.spark.report_model import FATES
 from recordings.spark.tables import Tables
 

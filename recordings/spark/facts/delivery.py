@@ -12,9 +12,9 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.log_entries import BATCH, PARTITION, batches
-from recordings.spark.odd_records import odd_fates
-from recordings.spark.passages import READER, passages
+from recordings.spark.facts.log_entries import BATCH, PARTITION, batches
+from recordings.spark.facts.odd_records import odd_fates
+from recordings.spark.facts.passages import READER, passages
 from recordings.spark.report_model import FATES
 from recordings.spark.tables import Tables
 

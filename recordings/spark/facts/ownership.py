@@ -8,8 +8,8 @@ and does not know it yet, that one owns it again.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
+from recordings.spark.facts.time_windows import every_second
 from recordings.spark.tables import Tables
-from recordings.spark.time_windows import every_second
 
 PARTITION = ("run_id", "group", "partition")
 NOBODY_YET = '{"holders": [], "owner": "", "changes": []}'

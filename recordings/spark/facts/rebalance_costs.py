@@ -7,8 +7,8 @@ had begun last, or, for records read again, of the one that was over last.
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.group_generations import EMPTY, GROUP, STABLE, rounds
-from recordings.spark.ownership import unowned
+from recordings.spark.facts.group_generations import EMPTY, GROUP, STABLE, rounds
+from recordings.spark.facts.ownership import unowned
 from recordings.spark.tables import Tables
 
 REBALANCE = (*GROUP, "rebalance")

@@ -4,35 +4,24 @@ A partition has no live leader while the controller has elected none, and from t
 leader ends (or freezes) until another one leads: producers and consumers wait through both.
 """
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.offsets import partitions, topic_of
+from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make
+from recordings.spark.analyses.outages import lasting, outages
+from recordings.spark.facts.offsets import partitions, topic_of
+from recordings.spark.formatting import duration, many, partition_time
+from recordings.spark.report_model import Availability, FlightReport
 from recordings.spark.tables import Tables
+
+if TYPE_CHECKING:
+    from recordings.spark.analyses.analysis import FlightRows
 
 PARTITION = ("run_id", "partition")
 MIN_ISR = "min.insync.replicas"
-
-
-def outages(tables: Tables) -> DataFrame:
-    """Each stretch in which a broker does not serve or is frozen: `run_id`, `broker`, `from_us`, `until_us`.
-
-    `how`: `stop`, `kill`, `crash`, `disk` or `pause`. One that is started serves when the controller has let it in. One
-    that is still down at the end is so until the flight's end.
-    """
-    key = ("run_id", "broker", "seq", "at_us")
-    nothing, back = sf.lit(None).cast("string"), sf.lit("")
-    serves = tables["broker_started"].where("coalesce(serves, true)").select(*key)  # null: recorded earlier
-    serves = serves.unionByName(tables["broker_state_changed"].where("state = 'Running'").select(*key))
-    paused, resumed = tables["broker_paused"].select(*key), tables["broker_resumed"].select(*key)
-    changes = tables["broker_stopped"].select(*key, sf.col("how").alias("down"), sf.lit(False).alias("frozen"))
-    for rows, down, frozen in ((serves, back, None), (paused, nothing, True), (resumed, nothing, False)):
-        changes = changes.unionByName(rows.withColumns({"down": down, "frozen": sf.lit(frozen).cast("boolean")}))
-    time = Window.partitionBy("run_id", "broker").orderBy("seq")
-    known = changes.withColumns({name: sf.last(name, ignorenulls=True).over(time) for name in ("down", "frozen")})
-    how = sf.when(sf.col("down") != "", sf.col("down")).when(sf.col("frozen"), "pause").otherwise("")
-    lasting = _lasting(tables, known.withColumn("how", how), "run_id", "broker")
-    return lasting.where("how != ''").select("run_id", "broker", "how", "from_us", "until_us")
 
 
 def availability(tables: Tables) -> DataFrame:
@@ -100,18 +89,41 @@ def _states(tables: Tables) -> DataFrame:
         rows = rows.unionByName(other, allowMissingColumns=True)
     time = Window.partitionBy(*PARTITION).orderBy("seq")
     filled = {name: sf.last(name, ignorenulls=True).over(time) for name in ("leader", "isr", "min_isr")}
-    lasting = _lasting(tables, rows.withColumns(filled), *PARTITION)
-    known = lasting.where("min_isr is not null and leader is not null")
+    stretches = lasting(tables, rows.withColumns(filled), *PARTITION)
+    known = stretches.where("min_isr is not null and leader is not null")
     return known.select(*PARTITION, "leader", "isr", "min_isr", "from_us", "until_us")
 
 
-def _lasting(tables: Tables, changes: DataFrame, *key: str) -> DataFrame:
-    """Each change with `from_us`, its instant, and `until_us`, that of the next of its key or the flight's end."""
-    time = Window.partitionBy(*key).orderBy("seq")
-    ends = tables.flights.select("run_id", sf.col("virtual_us").alias("end_us"))
-    return (
-        changes.withColumn("until_us", sf.lead("at_us").over(time))
-        .join(sf.broadcast(ends), "run_id")
-        .withColumn("until_us", sf.coalesce("until_us", "end_us"))
-        .withColumnRenamed("at_us", "from_us")
-    )
+def _build(rows: "FlightRows") -> list[Availability]:
+    return [make(Availability, row) for row in sorted(rows["availability"], key=lambda row: str(row["topic"]))]
+
+
+def _facts(flight: FlightReport) -> Iterator[Fact]:
+    without = [each for each in flight.availability if each.without_leader]
+    if without:
+        partitions = many(sum(each.without_leader for each in without), "partition")
+        longest_us = max(each.longest_without_leader_us for each in without)
+        yield Fact(Gravity.LEADERLESS, f"{partitions} without a live leader for up to {duration(longest_us)}")
+    below = sum(each.below_min_isr for each in flight.availability)
+    if below:
+        yield Fact(Gravity.BELOW_MIN_ISR, f"{many(below, 'partition')} below min.insync.replicas")
+
+
+def _sentences(flight: FlightReport) -> Iterator[str]:
+    for topic in flight.availability:
+        if topic.without_leader:
+            stretch = partition_time(topic.without_leader, topic.without_leader_us)
+            yield f"{topic.topic} had no live leader: {stretch}, at worst {duration(topic.longest_without_leader_us)}."
+        if topic.below_min_isr:
+            stretch = partition_time(topic.below_min_isr, topic.below_min_isr_us)
+            yield f"{topic.topic} was below min.insync.replicas: {stretch}; leaders refuse acks=all meanwhile."
+
+
+AVAILABILITY = Analysis(
+    key="availability",
+    row=Availability,
+    queries={"availability": availability},
+    build=_build,
+    facts=_facts,
+    sentences=_sentences,
+)

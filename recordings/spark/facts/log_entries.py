@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.offsets import only_data
+from recordings.spark.facts.offsets import only_data
 from recordings.spark.tables import Tables
 
 PARTITION = ("run_id", "partition")

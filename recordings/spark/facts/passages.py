@@ -3,10 +3,10 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.log_entries import PARTITION, last_reign, leaders, reigns
-from recordings.spark.offsets import commits, only_read
+from recordings.spark.facts.log_entries import PARTITION, last_reign, leaders, reigns
+from recordings.spark.facts.offsets import commits, only_read
+from recordings.spark.facts.time_windows import last_before
 from recordings.spark.tables import Tables
-from recordings.spark.time_windows import last_before
 
 READER = ("run_id", "group", "partition")
 

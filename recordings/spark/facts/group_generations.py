@@ -7,8 +7,8 @@ barriers in between are one rebalance, with the first one's cause. A coordinator
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
+from recordings.spark.facts.time_windows import every_second
 from recordings.spark.tables import Tables
-from recordings.spark.time_windows import every_second
 
 GROUP = ("run_id", "group")
 STABLE, EMPTY, ABANDONED, UNFINISHED = "Stable", "Empty", "coordinator moved", "unfinished"

@@ -3,8 +3,8 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from recordings.spark.log_entries import PARTITION
-from recordings.spark.passages import READER, committed_at
+from recordings.spark.facts.log_entries import PARTITION
+from recordings.spark.facts.passages import READER, committed_at
 from recordings.spark.report_model import FATES
 from recordings.spark.tables import Tables
 

@@ -1,0 +1,211 @@
+"""What became of each group's records, how far was it behind, and what did its rebalances cost?"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as sf
+
+from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make, natural
+from recordings.spark.analyses.rebalances import COMPLETED, build_rebalances
+from recordings.spark.facts.lag import lag_by_partition
+from recordings.spark.facts.lag_measures import group_lag, lag_measures
+from recordings.spark.facts.offsets import group_topics, read_partitions
+from recordings.spark.facts.ownership import unowned
+from recordings.spark.facts.time_windows import last_second
+from recordings.spark.facts.totals import group_totals, partition_totals, reader_totals
+from recordings.spark.formatting import SECOND_US, many
+from recordings.spark.report_model import (
+    CELLS,
+    HEAT_ROWS,
+    POINTS,
+    PRODUCED,
+    RECORDS,
+    WORST,
+    FlightReport,
+    Group,
+    Heat,
+    LagMeasures,
+    LagSeries,
+    PartitionLag,
+    Rebalance,
+)
+from recordings.spark.tables import Tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row
+
+    from recordings.spark.analyses.analysis import FlightRows
+
+COSTS = ("orphaned_partition_us", "stopped_member_us", "reread")
+SHORT_S = 10
+
+
+def _readers(tables: Tables) -> DataFrame:
+    ends = tables.flights.select("run_id", last_second().alias("second"))
+    end = lag_by_partition(tables).join(sf.broadcast(ends), ["run_id", "second"])
+    return group_totals(tables, reader_totals(tables, end))
+
+
+def _heat_rows(tables: Tables) -> DataFrame:
+    worst = _worst(tables).select("run_id", "group", "partition")
+    rows = lag_by_partition(tables).join(sf.broadcast(worst), ["run_id", "group", "partition"])
+    return _points(rows, tables, ["group", "partition"], CELLS)
+
+
+def _unowned(tables: Tables) -> DataFrame:
+    lasting = sf.sum(sf.col("until_us") - sf.col("from_us")).alias("unowned_us")
+    return unowned(tables).where("seq is null").groupBy("run_id", "group").agg(lasting)
+
+
+def _points(series: DataFrame, tables: Tables, keys: list[str], points: int) -> DataFrame:
+    """The highest values of a series in each of at most so many stretches: `point`, `seconds` (of a stretch)."""
+    widths = tables.flights.select("run_id", sf.expr(f"({_SECONDS}) div {points} + 1").alias("seconds"))
+    return (
+        series.join(sf.broadcast(widths), "run_id")
+        .groupBy("run_id", *keys, "seconds", sf.expr("second div seconds").alias("point"))
+        .agg(sf.max("lag").alias("lag"), sf.max("time_lag_us").alias("time_lag_us"))
+    )
+
+
+_SECONDS = "(virtual_us + 999999) div 1000000"
+
+
+def _worst(tables: Tables) -> DataFrame:
+    """The partitions in which a group was furthest behind, ranked."""
+    measures = lag_measures(lag_by_partition(tables), ["group", "partition"])
+    order = Window.partitionBy("run_id", "group").orderBy(sf.desc("lag_peak"), sf.desc("lag_area"), "partition")
+    return measures.withColumn("rank", sf.row_number().over(order)).where(sf.col("rank") <= HEAT_ROWS)
+
+
+def _topics(tables: Tables) -> DataFrame:
+    counted = ("produced", "acked", "appended", "bytes")
+    return (
+        partition_totals(tables)
+        .groupBy("run_id", "topic", "internal")
+        .agg(*(sf.sum(name).alias(name) for name in counted))
+    )
+
+
+def _declared(tables: Tables) -> DataFrame:
+    """Each group with the topics it ever read, how many partitions those have in the end, how many members it had.
+
+    `join_barriers`: how many join barriers were completed.
+    """
+    barriers = tables["join_barrier_completed"].groupBy("run_id", "group").agg(sf.count("*").alias("join_barriers"))
+    members = tables["member_declared"].groupBy("run_id", "group").agg(sf.countDistinct("member").alias("members"))
+    groups = tables["group_declared"].select("run_id", "group", "seq")
+    topics = sf.sort_array(sf.collect_list(sf.struct("seq", "topic")))
+    read = group_topics(tables).groupBy("run_id", "group").agg(topics.alias("topics"))
+    sizes = read_partitions(tables).groupBy("run_id", "group").agg(sf.count("*").alias("partitions"))
+    return (
+        groups.join(sf.broadcast(read), ["run_id", "group"], "left")
+        .join(sf.broadcast(sizes), ["run_id", "group"], "left")
+        .join(sf.broadcast(members), ["run_id", "group"], "left")
+        .join(sf.broadcast(barriers), ["run_id", "group"], "left")
+        .withColumn("topics", sf.transform("topics", lambda row: row["topic"]))
+        .fillna(0, ["members", "partitions", "join_barriers"])
+    )
+
+
+def _build(rows: "FlightRows") -> list[Group]:
+    rebalances = build_rebalances(rows)
+    declared = sorted(rows["declared"], key=lambda group: int(group["seq"]))
+    return [_group(group, rows, rebalances) for group in declared]
+
+
+def _group(declared: "Row", rows: "FlightRows", rebalances: list[Rebalance]) -> Group:
+    name = declared["group"]
+    mine = [each for each in rebalances if each.group == name]
+    over = [each for each in mine if each.ends in COMPLETED]
+    first = sum(1 for each in over if each.initial and each.rebalance == 1)
+    topics = [topic for topic in rows["topics"] if topic["topic"] in set(declared["topics"])]
+    [measures] = _of(rows["groups"], name)
+    [readers] = _of(rows["readers"], name)
+    unowned = _of(rows["unowned"], name)
+    worst = sorted(_of(rows["partitions"], name), key=lambda row: int(row["rank"]))[:WORST]
+    return Group(
+        group=name,
+        topics=list(declared["topics"]),
+        partitions=declared["partitions"],
+        members=declared["members"],
+        **{each: sum(topic[each] for topic in topics) for each in PRODUCED},
+        processed=readers["processed"],
+        **{each: readers[each] for each in RECORDS},
+        rebalances=max(0, declared["join_barriers"] - 1),
+        rebalances_ended=len(over) - first,
+        rebalancing_us=sum(each.ended_us - each.started_us for each in over if each.ended_us is not None),
+        stopped_partition_us=sum(each.stopped_partition_us + each.after_partition_us for each in mine),
+        **{cost: sum(getattr(each, cost) for each in mine) for cost in COSTS},
+        unowned_at_end_us=unowned[0]["unowned_us"] if unowned else 0,
+        lag=make(LagMeasures, measures),
+        series=_series(_of(rows["series"], name)),
+        heat=_heat(_of(rows["heat"], name)),
+        worst_partitions=[make(PartitionLag, row) for row in worst],
+    )
+
+
+def _of(rows: "list[Row]", group: str) -> "list[Row]":
+    return [row for row in rows if row["group"] == group]
+
+
+def _series(rows: "list[Row]") -> LagSeries:
+    points = {row["point"]: row for row in rows}
+    last = max(points, default=-1)
+    return LagSeries(
+        seconds_per_point=rows[0]["seconds"] if rows else 1,
+        lag=[points[n]["lag"] if n in points else 0 for n in range(last + 1)],
+        time_lag_us=[points[n]["time_lag_us"] if n in points else 0 for n in range(last + 1)],
+    )
+
+
+def _heat(rows: "list[Row]") -> Heat:
+    cells: dict[str, dict[int, int]] = defaultdict(dict)
+    for row in rows:
+        cells[row["partition"]][row["point"]] = row["lag"]
+    last = max((row["point"] for row in rows), default=-1)
+    names = sorted(cells, key=natural)
+    return Heat(
+        seconds_per_cell=rows[0]["seconds"] if rows else 1,
+        partitions=names,
+        rows=[[cells[name].get(n, 0) for n in range(last + 1)] for name in names],
+    )
+
+
+def _facts(flight: FlightReport) -> Iterator[Fact]:
+    if flight.totals.duplicated:
+        yield Fact(Gravity.PROCESSED_AGAIN, f"{many(flight.totals.duplicated, 'record')} processed again")
+
+
+def _sentences(flight: FlightReport) -> Iterator[str]:
+    for group in flight.groups:
+        if group.unowned_at_end_us:
+            unowned_for = _partition_seconds(group.unowned_at_end_us)
+            yield f"Partitions of {group.group} have no owner when the flight ends: {unowned_for}."
+
+
+def _partition_seconds(total_us: int) -> str:
+    """A sum over partitions whose number is not known."""
+    seconds = total_us / SECOND_US
+    return f"{seconds:,.0f} partition-seconds" if seconds >= SHORT_S else f"{seconds:.1f} partition-seconds"
+
+
+GROUPS = Analysis(
+    key="groups",
+    row=Group,
+    queries={
+        "groups": lambda tables: lag_measures(group_lag(tables), ["group"]),
+        "series": lambda tables: _points(group_lag(tables), tables, ["group"], POINTS),
+        "partitions": _worst,
+        "heat": _heat_rows,
+        "readers": _readers,
+        "unowned": _unowned,
+        "topics": _topics,
+        "declared": _declared,
+    },
+    build=_build,
+    facts=_facts,
+    sentences=_sentences,
+    eventful=lambda flight: any(group.unowned_at_end_us for group in flight.groups),
+)

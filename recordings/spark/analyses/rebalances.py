@@ -1,0 +1,103 @@
+"""Why did groups rebalance, how long did it take, and what did it cost?"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make, natural
+from recordings.spark.facts.rebalances import attendance, rebalances
+from recordings.spark.formatting import SECOND_US, clock, duration, listed, many, partition_time, times
+from recordings.spark.rebalance_causes import cause_in_words
+from recordings.spark.report_model import ATTENDED, Attendance, FlightReport, Group, Rebalance
+
+if TYPE_CHECKING:
+    from recordings.spark.analyses.analysis import FlightRows
+
+COMPLETED = ("Stable", "Empty")
+
+
+def _longest(found: DataFrame) -> DataFrame:
+    took: Column = sf.coalesce("ended_us", "closed_us", "started_us") - sf.col("started_us")
+    order = Window.partitionBy("run_id").orderBy(sf.desc(took), "started_us", "group")
+    return found.withColumn("_place", sf.row_number().over(order)).where(sf.col("_place") <= ATTENDED).drop("_place")
+
+
+def build_rebalances(rows: "FlightRows") -> list[Rebalance]:
+    """A flight's rebalances in order, each with its members."""
+    attended: dict[tuple[str, int], list[Attendance]] = defaultdict(list)
+    for row in sorted(rows["attendance"], key=lambda row: natural(row["member"])):
+        attended[row["group"], row["rebalance"]].append(make(Attendance, row))
+    found = sorted(rows["rebalances"], key=lambda row: (row["started_us"], row["group"], row["rebalance"]))
+    return [make(Rebalance, row, attendance=attended[row["group"], row["rebalance"]]) for row in found]
+
+
+def _facts(flight: FlightReport) -> Iterator[Fact]:
+    rebalancing = [group for group in flight.groups if group.rebalances]
+    if rebalancing:
+        groups = rebalancing[0].group if len(rebalancing) == 1 else f"{len(rebalancing)} groups"
+        number = times(sum(group.rebalances for group in rebalancing))
+        yield Fact(Gravity.REBALANCED, f"{groups} rebalanced {number}")
+    for stretch in _away(flight)[:1]:
+        yield Fact(Gravity.UNOWNED, stretch)
+
+
+def _sentences(flight: FlightReport) -> Iterator[str]:
+    for group in flight.groups:
+        if group.rebalances:
+            yield _rebalances(flight, group)
+    yield from (f"{stretch}: a static member was away." for stretch in _away(flight))
+    yield from _costliest(flight)
+
+
+def _rebalances(flight: FlightReport, group: Group) -> str:
+    mine = [each for each in flight.rebalances if each.group == group.group]
+    over = [each for each in mine if each.ends in COMPLETED and not (each.initial and each.rebalance == 1)]
+    causes = Counter(each.cause for each in over)
+    why = listed([f"{cause} {times(number)}" if number > 1 else cause for cause, number in causes.most_common()])
+    unowned_us = group.stopped_partition_us + group.orphaned_partition_us
+    stopped = partition_time(group.partitions, unowned_us)
+    cost = [f"{stopped} unowned in all"] if unowned_us else ["no partition unowned"]
+    if group.reread:
+        cost.append(f"{many(group.reread, 'record')} re-read")
+    return f"{group.group} rebalanced {times(group.rebalances)} after its start ({why}): {listed(cost)}."
+
+
+def _away(flight: FlightReport) -> list[str]:
+    """Partitions that waited for their owner although no rebalance was under way."""
+    found = [each for each in flight.rebalances if each.after_partition_us >= SECOND_US]
+    stretches = [partition_time(each.after_partitions, each.after_partition_us) for each in found]
+    return [
+        f"{each.group} left {stretch} unowned without a rebalance"
+        for each, stretch in zip(found, stretches, strict=True)
+    ]
+
+
+def _costliest(flight: FlightReport) -> Iterator[str]:
+    def cost(rebalance: Rebalance) -> int:
+        return rebalance.stopped_partition_us + rebalance.orphaned_partition_us
+
+    worst = max(flight.rebalances, key=cost, default=None)
+    if worst is None or cost(worst) < SECOND_US:
+        return
+    yield f"The costliest rebalance began at {clock(worst.started_us)}, because {cause_in_words(worst)}."
+    if worst.orphaned_partition_us > worst.stopped_partition_us:
+        stretch = partition_time(worst.orphaned_partitions, worst.orphaned_partition_us)
+        yield f"Before it began, {stretch} had no owner."
+    else:
+        stretch = partition_time(worst.stopped_partitions, worst.stopped_partition_us)
+        yield f"From its start until the new assignment, {stretch} had no owner."
+    if worst.waited_for and not worst.initial and worst.waited_us >= SECOND_US:
+        yield f"Its join barrier waited longest for {worst.waited_for} ({duration(worst.waited_us)})."
+
+
+REBALANCES = Analysis(
+    key="rebalances",
+    row=Rebalance,
+    queries={"rebalances": rebalances, "attendance": lambda tables: attendance(tables, _longest(rebalances(tables)))},
+    build=build_rebalances,
+    facts=_facts,
+    sentences=_sentences,
+)

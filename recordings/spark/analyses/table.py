@@ -1,0 +1,24 @@
+"""The analyses of the report, in the order of their sentences in the verdict."""
+
+from typing import Any
+
+from recordings.spark.analyses.analysis import Analysis
+from recordings.spark.analyses.availability import AVAILABILITY
+from recordings.spark.analyses.groups import GROUPS
+from recordings.spark.analyses.incidents import INCIDENTS
+from recordings.spark.analyses.log_losses import LOG_LOSSES
+from recordings.spark.analyses.outages import OUTAGES
+from recordings.spark.analyses.producers import PRODUCERS
+from recordings.spark.analyses.rebalances import REBALANCES
+from recordings.spark.analyses.storms import STORMS
+
+ANALYSES: tuple[Analysis[Any], ...] = (
+    LOG_LOSSES,
+    PRODUCERS,
+    OUTAGES,
+    AVAILABILITY,
+    INCIDENTS,
+    REBALANCES,
+    STORMS,
+    GROUPS,
+)
