@@ -7,6 +7,7 @@ its process stood still, not when a fault held requests up. `members` of the vie
 from cluster import events as e
 from cluster.invariants.handlers import Handlers
 from cluster.invariants.sentences import broken
+from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 from cluster.view.state import GroupView
@@ -16,7 +17,6 @@ TIMER_US = 5_000  # a timer's own grain
 WRITTEN_US = 5_500_000  # offsets.commit.timeout.ms and what comes with it
 LATE_US = 1_000_000
 SETTLED_US = 3_000_000  # what was held up has arrived by then
-SESSION_EXPIRED, POLL_INTERVAL_EXCEEDED, SYNC_TIMED_OUT = "session expired", "poll interval exceeded", "sync timed out"
 NOT_WRITTEN = "COORDINATOR_NOT_AVAILABLE"
 _OF_ONE_PROCESS = ("kill", "stop", "stall", "pause heartbeats", "fill", "slow disk", "abandon")
 
@@ -255,12 +255,16 @@ class DurationInvariants:
         watch.heard.pop(event.member_id, None)
         timeout_us, member = self._timeout_us(event.group), self._view.members.get(event.member)
         known = member is not None and event.member not in self._changed and sign_us > self._split_us
-        if event.reason == SESSION_EXPIRED and sign_us >= 0 and member is not None and known and not self._split():
+        expired = event.reason == RebalanceCause.SESSION_EXPIRED
+        if expired and sign_us >= 0 and member is not None and known and not self._split():
             lasted_us = event.at_us - sign_us
             if lasted_us < member.session_timeout_ms * MS - TIMER_US:
                 found = f"{event.member} expired {lasted_us / MS:g} ms after its last sign of life, not "
                 broken("S1", event, f"{event.group}: {found}{member.session_timeout_ms}")
-        clocks = {POLL_INTERVAL_EXCEEDED: watch.began_us, SYNC_TIMED_OUT: watch.joined_us}
+        clocks: dict[str, int] = {
+            RebalanceCause.POLL_INTERVAL_EXCEEDED: watch.began_us,
+            RebalanceCause.SYNC_TIMED_OUT: watch.joined_us,
+        }
         since_us = -1 if event.client_reason else clocks.get(event.reason, -1)  # else it left by itself
         if since_us >= 0 and timeout_us >= 0 and event.at_us - since_us < timeout_us - TIMER_US:
             lasted_us = event.at_us - since_us

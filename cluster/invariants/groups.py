@@ -5,6 +5,7 @@ from cluster.invariants.handlers import Handlers
 from cluster.invariants.log_state import LogState
 from cluster.invariants.sentences import broken
 from cluster.invariants.transactions import TransactionInvariants
+from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view import ClusterView
 from cluster.view.state import GroupView, MemberView
 
@@ -117,7 +118,7 @@ class GroupInvariants:
         """G9."""
         at_us, member = self._beats.pop(event.member_id, (None, ""))
         known = self._view.members.get(member)
-        if event.reason != "session expired" or at_us is None or known is None:
+        if event.reason != RebalanceCause.SESSION_EXPIRED or at_us is None or known is None:
             return
         lasted_ms = (event.at_us - at_us) // 1_000
         if lasted_ms < known.session_timeout_ms:

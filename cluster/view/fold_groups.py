@@ -1,11 +1,11 @@
 """How the group coordinator's facts change the view: states, members, barriers, rebalances and their cost."""
 
 from cluster import events as e
+from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.fold_cluster import note
 from cluster.view.state import LANE_US, NEVER, Barrier, Beat, ClusterView, GroupView, ReaderView, RebalanceView
 
 REBALANCES_KEPT = 500
-NEXT_ROUND = "partitions revoked"
 NAMES_KEPT = 12  # of those who joined last, of newcomers, of those who were dropped
 MOVES_KEPT = 24
 DATED_US = 180_000_000
@@ -42,8 +42,8 @@ def rebalance_started(view: ClusterView, event: e.RebalanceStarted) -> None:
     else:
         opened.halted = dict(group.unowned_since_us)
         opened.unowned_before_us = sum(event.at_us - since for since in group.unowned_since_us.values())
-        if event.cause == NEXT_ROUND and group.rebalances:  # what was given up for it stood still because of the last
-            last = group.rebalances[-1]
+        if event.cause == RebalanceCause.PARTITIONS_REVOKED and group.rebalances:
+            last = group.rebalances[-1]  # it made members revoke partitions: their time without an owner counts for it
             opened.follows = last.generation
             given_up = [since for since in group.unowned_since_us.values() if since >= last.stable_us]
             last.stopped_partition_us += sum(event.at_us - since for since in given_up)

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 
+from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.state import ClusterView, GroupView, Moment, RebalanceView
 from console.presenters.event_log import concerns
 from console.presenters.formatting import SECOND_US, clock
@@ -20,7 +21,7 @@ def causal_chain(view: ClusterView, group: GroupView, one: RebalanceView) -> lis
     """
     concerned = {group.group, *(member.member for member in view.members.values() if member.group == group.group)}
     causal = {one.trigger} if one.initial else {one.trigger, one.waited_for, *one.removed}
-    if one.cause == "coordinator moved":
+    if one.cause == RebalanceCause.COORDINATOR_MOVED:
         causal |= {f"broker-{broker}" for broker in view.brokers}
         concerned |= causal
     return [

@@ -1,6 +1,7 @@
 """What commands to processes would hit: kill, crash, stop, start, restart, pause, stall, slow."""
 
 from cluster.commands import catalogue as c
+from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.state import MemberView, ProducerView
 from console.presenters.impact_model import MS, NO_BROKER, ImpactModel, number_of
 
@@ -26,7 +27,7 @@ def process_dies(model: ImpactModel, name: str, for_us: int | None, *, crash: bo
         if static_is_back:
             model.note("a static member that is back within its session: no rebalance")
         else:
-            model.member_removed(member, session_us, "session expired")
+            model.member_removed(member, session_us, RebalanceCause.SESSION_EXPIRED)
         model.open_transactions_of(model.view.producers.get(name))
         return
     producer = model.view.producers[name]
@@ -76,9 +77,9 @@ def process_closes(model: ImpactModel, name: str, for_us: int | None) -> None:
         model.controller_lost(broker, at_once=True)
         model.broker_fenced(broker, 0)
     elif member is not None and not member.instance_id:
-        model.member_removed(member, 0, "member left")
+        model.member_removed(member, 0, RebalanceCause.MEMBER_LEFT)
     elif member is not None and model.lasts(for_us, model.session_left_us(member)):
-        model.member_removed(member, model.session_left_us(member), "session expired")
+        model.member_removed(member, model.session_left_us(member), RebalanceCause.SESSION_EXPIRED)
     elif member is not None:
         model.note("a static member that is back within its session: no rebalance")
     elif name in model.view.producers:
@@ -150,7 +151,7 @@ def heartbeats_stop(model: ImpactModel, member: MemberView, for_us: int | None) 
     """Nothing is heard of a member any more."""
     session_us = model.session_left_us(member)
     if model.lasts(for_us, session_us):
-        model.member_removed(member, session_us, "session expired")
+        model.member_removed(member, session_us, RebalanceCause.SESSION_EXPIRED)
     else:
         model.note(f"shorter than its session ({member.session_timeout_ms} ms): it stays in its group")
 
@@ -174,9 +175,9 @@ def stall(model: ImpactModel, command: c.Stall) -> None:
     if not model.lasts(command.for_us, limit_us):
         model.note(f"shorter than max.poll.interval.ms ({member.max_poll_interval_ms}): it stays")
     elif member.instance_id:
-        model.member_removed(member, limit_us + member.session_timeout_ms * MS, "session expired")
+        model.member_removed(member, limit_us + member.session_timeout_ms * MS, RebalanceCause.SESSION_EXPIRED)
     else:
-        model.member_removed(member, limit_us, "poll interval exceeded")
+        model.member_removed(member, limit_us, RebalanceCause.POLL_INTERVAL_EXCEEDED)
 
 
 def slow_member(model: ImpactModel, command: c.SlowMember) -> None:

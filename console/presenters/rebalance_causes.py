@@ -1,5 +1,6 @@
 """Why groups rebalance, in words: each cause with its rule, and what it did to this group."""
 
+from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.state import NEVER, ClusterView, GroupView, MemberView, RebalanceView
 from console.presenters.formatting import count, duration, partition_seconds, setting
 
@@ -7,32 +8,53 @@ COOPERATIVE = "cooperative-sticky"
 """Kafka's only assignor under which members keep what does not move (KIP-429)."""
 
 CAUSES: dict[str, str] = {
-    "member joined": "{who} sent JoinGroup: a member that the group did not have. Every other member has to rejoin "
-    "before partitions are assigned again.",
-    "member left": "{who} closed its consumer, which commits and sends LeaveGroup: the coordinator removed it at once, "
-    "without waiting for its session to expire.",
-    "session expired": "{static}No heartbeat of {who} reached the coordinator for session.timeout.ms{session}, so its "
-    "session expired.{before}",
-    "poll interval exceeded": "{who} did not call poll() for max.poll.interval.ms{interval}. Its heartbeat "
-    "thread, which had kept its session alive, left the group for it (LeaveGroup): other members read its partitions "
-    "while it still processes its records, and its next commit is refused.",
-    "subscription changed": "{who} sent JoinGroup with another subscription than before{topics}: the partitions of "
-    "the topics that it added or dropped have to be assigned again.",
-    "metadata changed": "{who} leads the group. When it refreshed its metadata it found another number of partitions "
-    "than it had assigned, and rejoined to assign all of them. Only the leader checks: a new partition is unowned "
-    "until then.",
-    "leader rejoined": "{who}, the group's leader, sent JoinGroup again. A leader may have news of any kind, so the "
-    "coordinator rebalances; another member that rejoins with nothing new only gets its generation again.",
-    "static member replaced": "a process came with {who}'s group.instance.id. It takes over the place of the old "
-    "member id, which is fenced (FENCED_INSTANCE_ID). A Stable group goes on without a rebalance then, unless the "
-    "newcomer changes what the members voted for; a group in CompletingRebalance has to begin again.",
-    "sync timed out": "{who} joined but did not send SyncGroup before the rebalance timed out (the longest "
-    "max.poll.interval.ms of its members): the coordinator removed it, and the others have to rejoin.",
-    "coordinator moved": "the group's coordinator{broker} moved while members were joining. Their JoinGroups were in "
-    "the old one's memory only: they find the new one (NOT_COORDINATOR, FindCoordinator) and rejoin. A Stable group "
-    "needs no rebalance for it.",
-    "partitions revoked": "the second round of a cooperative rebalance. In the first, {who} had to revoke partitions "
-    "that other members are to get; it did, and rejoined. Only what was revoked is assigned now.",
+    RebalanceCause.MEMBER_JOINED: (
+        "{who} sent JoinGroup: a member that the group did not have. Every other member has to rejoin before "
+        "partitions are assigned again."
+    ),
+    RebalanceCause.MEMBER_LEFT: (
+        "{who} closed its consumer, which commits and sends LeaveGroup: the coordinator removed it at once, without "
+        "waiting for its session to expire."
+    ),
+    RebalanceCause.SESSION_EXPIRED: (
+        "{static}No heartbeat of {who} reached the coordinator for session.timeout.ms{session}, so its session "
+        "expired.{before}"
+    ),
+    RebalanceCause.POLL_INTERVAL_EXCEEDED: (
+        "{who} did not call poll() for max.poll.interval.ms{interval}. Its heartbeat thread, which had kept its "
+        "session alive, left the group for it (LeaveGroup): other members read its partitions while it still "
+        "processes its records, and its next commit is refused."
+    ),
+    RebalanceCause.SUBSCRIPTION_CHANGED: (
+        "{who} sent JoinGroup with another subscription than before{topics}: the partitions of the topics that it "
+        "added or dropped have to be assigned again."
+    ),
+    RebalanceCause.METADATA_CHANGED: (
+        "{who} leads the group. When it refreshed its metadata it found another number of partitions than it had "
+        "assigned, and rejoined to assign all of them. Only the leader checks: a new partition is unowned until then."
+    ),
+    RebalanceCause.LEADER_REJOINED: (
+        "{who}, the group's leader, sent JoinGroup again. A leader may have news of any kind, so the coordinator "
+        "rebalances; another member that rejoins with nothing new only gets its generation again."
+    ),
+    RebalanceCause.STATIC_MEMBER_REPLACED: (
+        "a process came with {who}'s group.instance.id. It takes over the place of the old member id, which is fenced "
+        "(FENCED_INSTANCE_ID). A Stable group goes on without a rebalance then, unless the newcomer changes what the "
+        "members voted for; a group in CompletingRebalance has to begin again."
+    ),
+    RebalanceCause.SYNC_TIMED_OUT: (
+        "{who} joined but did not send SyncGroup before the rebalance timed out (the longest max.poll.interval.ms of "
+        "its members): the coordinator removed it, and the others have to rejoin."
+    ),
+    RebalanceCause.COORDINATOR_MOVED: (
+        "the group's coordinator{broker} moved while members were joining. Their JoinGroups were in the old one's "
+        "memory only: they find the new one (NOT_COORDINATOR, FindCoordinator) and rejoin. A Stable group needs no "
+        "rebalance for it."
+    ),
+    RebalanceCause.PARTITIONS_REVOKED: (
+        "the second round of a cooperative rebalance. In the first, {who} had to revoke partitions that other members "
+        "are to get; it did, and rejoined. Only what was revoked is assigned now."
+    ),
 }
 """What triggered a rebalance and which of Kafka's rules made it one.
 
@@ -49,7 +71,7 @@ def explanation(view: ClusterView, one: RebalanceView) -> str:
     text = CAUSES.get(one.cause)
     if text is None:
         return one.cause
-    if one.cause == "member joined" and one.initial:
+    if one.cause == RebalanceCause.MEMBER_JOINED and one.initial:
         text = FIRST_JOIN
     return text.format_map(_facts(one, view.members.get(one.trigger)))
 
@@ -79,7 +101,6 @@ def is_cooperative(assignors: tuple[str, ...]) -> bool:
     return bool(assignors) and all(name == COOPERATIVE for name in assignors)
 
 
-LEFT = "member left"
 EXTENSION_REASONS = {"newcomers": "new members were still arriving", "nobody rejoined": "no member had rejoined"}
 
 
@@ -136,7 +157,7 @@ def wait_words(one: RebalanceView) -> str:
 def departure(one: RebalanceView) -> str:
     """What became of the member that was waited for and did not join."""
     why = one.removed.get(one.waited_for)
-    return "did not join" if why is None else "left" if why == LEFT else "removed"
+    return "did not join" if why is None else "left" if why == RebalanceCause.MEMBER_LEFT else "removed"
 
 
 def joined_last(one: RebalanceView) -> bool:

@@ -2,6 +2,7 @@
 
 from itertools import groupby
 
+from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.state import ClusterView, GroupView, RebalanceView
 from console.presenters import rebalance_causes
 from console.presenters.causal_chain import causal_chain, rolling_restart
@@ -74,7 +75,7 @@ def _waiting(one: RebalanceView, width: int) -> list[Line]:
     for name, why in one.removed.items():
         how = (
             " left during the rebalance"
-            if why == rebalance_causes.LEFT
+            if why == RebalanceCause.MEMBER_LEFT
             else f" was removed during the rebalance: {why}"
         )
         rows += wrapped(line("  ", (name, WARN), how), width, indent=2)

@@ -4,6 +4,7 @@
 
 from cluster import events as e
 from cluster.protocol import reasons
+from cluster.protocol.rebalance_causes import RebalanceCause
 from recordings.kafka_log.state import GroupNotes, Line, Notes
 
 GROUPS = "org.apache.kafka.coordinator.group.GroupMetadataManager"
@@ -173,14 +174,14 @@ def member_removed(notes: Notes, event: e.MemberRemoved) -> list[Line]:
     pending = member_id in notes.pending
     notes.pending.pop(member_id, None)
     match event.reason:
-        case "session expired" if pending:
+        case RebalanceCause.SESSION_EXPIRED if pending:
             message = f"Pending member {member_id} in group {name} has been removed after session timeout expiration."
-        case "session expired":
+        case RebalanceCause.SESSION_EXPIRED:
             message = f"Member {member_id} in group {name} has failed, removing it from the group."
-        case "poll interval exceeded" if not event.client_reason:
+        case RebalanceCause.POLL_INTERVAL_EXCEEDED if not event.client_reason:
             group.absent.append(member_id)
             return []
-        case "member left" | "poll interval exceeded":
+        case RebalanceCause.MEMBER_LEFT | RebalanceCause.POLL_INTERVAL_EXCEEDED:
             who = "Pending member" if pending else "Member"
             said = event.client_reason or reasons.NOT_PROVIDED
             message = f"[Group {name}] {who} {member_id} has left group through explicit `LeaveGroup` request;"

@@ -1,19 +1,20 @@
 """The causes of rebalances in words."""
 
+from cluster.protocol.rebalance_causes import RebalanceCause
 from recordings.spark.report_model import Rebalance
 
-CAUSES = {
-    "member joined": "{} joined",
-    "member left": "{} left",
-    "session expired": "the session of {} expired",
-    "poll interval exceeded": "{} did not call poll() in time",
-    "subscription changed": "{} changed its subscription",
-    "metadata changed": "{} saw that its topics had changed",
-    "leader rejoined": "the leader, {}, rejoined",
-    "static member replaced": "{} came back under its group.instance.id",
-    "sync timed out": "{} did not send SyncGroup in time",
-    "coordinator moved": "the coordinator moved",
-    "partitions revoked": "{} revoked partitions for their next owner",
+CAUSES: dict[str, str] = {
+    RebalanceCause.MEMBER_JOINED: "{} joined",
+    RebalanceCause.MEMBER_LEFT: "{} left",
+    RebalanceCause.SESSION_EXPIRED: "the session of {} expired",
+    RebalanceCause.POLL_INTERVAL_EXCEEDED: "{} did not call poll() in time",
+    RebalanceCause.SUBSCRIPTION_CHANGED: "{} changed its subscription",
+    RebalanceCause.METADATA_CHANGED: "{} saw that its topics had changed",
+    RebalanceCause.LEADER_REJOINED: "the leader, {}, rejoined",
+    RebalanceCause.STATIC_MEMBER_REPLACED: "{} came back under its group.instance.id",
+    RebalanceCause.SYNC_TIMED_OUT: "{} did not send SyncGroup in time",
+    RebalanceCause.COORDINATOR_MOVED: "the coordinator moved",
+    RebalanceCause.PARTITIONS_REVOKED: "{} revoked partitions for their next owner",
 }
 
 

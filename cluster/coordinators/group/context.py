@@ -81,7 +81,7 @@ class GroupContext:
                 group=group.group_id,
                 member=name,
                 member_id=member_id,
-                reason=reason,
+                reason=str(reason),
                 leader=group.leader_name,
                 client_reason=client_reason,
             )

@@ -7,7 +7,7 @@ from cluster.coordinators.decision import Call, Decision, Draft, coordinator_err
 from cluster.coordinators.group.context import GroupContext, answer_parked, sender_of
 from cluster.coordinators.group.group import NOT_ARMED, ClassicGroup
 from cluster.coordinators.group.join_barrier import close_if_all_joined, rebalance_or_close
-from cluster.coordinators.group.rebalance_causes import SESSION_EXPIRED, cause_of_leaving, expired, left
+from cluster.coordinators.group.rebalance_causes import cause_of_leaving, expired, left
 from cluster.coordinators.group.states import GroupState
 from cluster.events import HeartbeatAnswered
 from cluster.protocol.errors import ErrorCode
@@ -20,6 +20,7 @@ from cluster.protocol.messages import (
     LeaveGroupResponse,
     LeavingMember,
 )
+from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.reach import reached
 
 
@@ -79,7 +80,7 @@ def leave(context: GroupContext, request: LeaveGroupRequest, call: Call, now_us:
         return draft.decision()
     answers = []
     gone: list[tuple[str, str]] = []  # client id, member id
-    causes: list[str] = []
+    causes: list[RebalanceCause] = []
     for leaving in request.members:
         member_id = leaving.member_id
         if group is None:
@@ -135,7 +136,7 @@ def session_deadline(context: GroupContext, group: ClassicGroup, member_id: str,
     if member_id not in group.members and member_id not in group.pending:
         return
     was_member = member_id in group.members
-    name = _remove(context, group, member_id, SESSION_EXPIRED, draft)
+    name = _remove(context, group, member_id, RebalanceCause.SESSION_EXPIRED, draft)
     if was_member and group.state in {GroupState.STABLE, GroupState.COMPLETING_REBALANCE}:
         rebalance_or_close(context, group, expired(name, member_id), draft)
     else:

@@ -7,13 +7,14 @@ from cluster.coordinators.decision import Call, Decision, Draft, coordinator_err
 from cluster.coordinators.group.context import ALREADY_ANSWERED, GroupContext
 from cluster.coordinators.group.group import SESSION, ClassicGroup, Member, same_protocols
 from cluster.coordinators.group.join_barrier import close_if_all_joined, join_answer, join_received, rebalance_or_close
-from cluster.coordinators.group.rebalance_causes import GROUP_FULL, lost_its_coordinator, newcomer, rejoin
+from cluster.coordinators.group.rebalance_causes import lost_its_coordinator, newcomer, rejoin
 from cluster.coordinators.group.states import GroupState
 from cluster.coordinators.group.static_membership import replace_static_member
 from cluster.coordinators.records import GroupMetadata
 from cluster.events import MemberIdAssigned
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import NO_MEMBER, JoinGroupRequest, JoinGroupResponse
+from cluster.protocol.rebalance_causes import GROUP_FULL
 from cluster.reach import reached
 
 FIRST_VERSION_WITH_KNOWN_ID = 4  # JoinGroupRequest.requiresKnownMemberId

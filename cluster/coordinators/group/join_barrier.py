@@ -11,11 +11,12 @@ completeClassicGroupJoin).
 from cluster.coordinators.decision import Draft
 from cluster.coordinators.group.context import GroupContext, answer_parked
 from cluster.coordinators.group.group import JOIN_BARRIER, SYNC, ClassicGroup, Member
-from cluster.coordinators.group.rebalance_causes import POLL_INTERVAL_EXCEEDED, Trigger
+from cluster.coordinators.group.rebalance_causes import Trigger
 from cluster.coordinators.group.states import GroupEvent, GroupState
 from cluster.events import Event, JoinBarrierCompleted, JoinBarrierExtended, JoinReceived, RebalanceStarted
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import JoinGroupResponse, SyncGroupResponse
+from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.reach import reached
 
 TIMER_TICK_US = 1_000  # Kafka's SystemTimer cannot wait for less than a millisecond
@@ -71,7 +72,7 @@ def prepare_rebalance(
         RebalanceStarted(
             group=group.group_id,
             generation=group.generation,
-            cause=trigger.cause,
+            cause=trigger.cause.value,
             trigger=trigger.member,
             member_id=trigger.member_id,
             detail=trigger.detail,
@@ -117,7 +118,7 @@ def close_barrier(context: GroupContext, group: ClassicGroup, draft: Draft, wait
     for member in absent:
         if member.instance_id is None:
             reached("barrier: a member is dropped")
-            context.remove_member(group, member.member_id, POLL_INTERVAL_EXCEEDED, draft)
+            context.remove_member(group, member.member_id, RebalanceCause.POLL_INTERVAL_EXCEEDED, draft)
     if group.members and not group.elect_joined_leader():
         reached("barrier: no member rejoined")
         _extend(context, group, max(group.rebalance_timeout_us, TIMER_TICK_US), "nobody rejoined", draft)

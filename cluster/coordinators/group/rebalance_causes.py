@@ -13,41 +13,15 @@ from cluster.coordinators.group.states import GroupState
 from cluster.protocol import reasons
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import JoinGroupRequest, MemberMetadata
+from cluster.protocol.rebalance_causes import RebalanceCause
 
-MEMBER_JOINED = "member joined"
-MEMBER_LEFT = "member left"
-SESSION_EXPIRED = "session expired"
-POLL_INTERVAL_EXCEEDED = "poll interval exceeded"
-SUBSCRIPTION_CHANGED = "subscription changed"
-METADATA_CHANGED = "metadata changed"
-LEADER_REJOINED = "leader rejoined"
-STATIC_MEMBER_REPLACED = "static member replaced"
-SYNC_TIMED_OUT = "sync timed out"
-COORDINATOR_MOVED = "coordinator moved"
-PARTITIONS_REVOKED = "partitions revoked"
-
-CAUSES = (
-    MEMBER_JOINED,
-    MEMBER_LEFT,
-    SESSION_EXPIRED,
-    POLL_INTERVAL_EXCEEDED,
-    SUBSCRIPTION_CHANGED,
-    METADATA_CHANGED,
-    LEADER_REJOINED,
-    STATIC_MEMBER_REPLACED,
-    SYNC_TIMED_OUT,
-    COORDINATOR_MOVED,
-    PARTITIONS_REVOKED,
-)
-
-GROUP_FULL = "group full"
-"""Not a cause of rebalances, only of a removal: the member came back to a group of `group.max.size` others."""
+_C = RebalanceCause
 
 SAID = {
-    reasons.METADATA_CHANGED: METADATA_CHANGED,
-    reasons.SUBSCRIPTION_CHANGED: SUBSCRIPTION_CHANGED,
-    reasons.ASSIGNMENT_DOES_NOT_MATCH: SUBSCRIPTION_CHANGED,
-    reasons.REVOKED: PARTITIONS_REVOKED,
+    reasons.METADATA_CHANGED: _C.METADATA_CHANGED,
+    reasons.SUBSCRIPTION_CHANGED: _C.SUBSCRIPTION_CHANGED,
+    reasons.ASSIGNMENT_DOES_NOT_MATCH: _C.SUBSCRIPTION_CHANGED,
+    reasons.REVOKED: _C.PARTITIONS_REVOKED,
 }
 """Reasons of a client that name the cause of the rebalance which its JoinGroup sets off."""
 
@@ -70,7 +44,7 @@ class Trigger(NamedTuple):
     `detail` is the reason in the words of Kafka's log.
     """
 
-    cause: str
+    cause: RebalanceCause
     member: str
     member_id: str
     detail: str
@@ -78,7 +52,7 @@ class Trigger(NamedTuple):
 
 def newcomer(group: ClassicGroup, member: Member, reason: str) -> Trigger:
     """A member that the coordinator did not know. After a move it may be an old one, whose id the log did not have."""
-    cause = COORDINATOR_MOVED if group.interrupted else MEMBER_JOINED
+    cause = _C.COORDINATOR_MOVED if group.interrupted else _C.MEMBER_JOINED
     instance = member.instance_id or "null"
     detail = f"Adding new member {member.member_id} with group instance id {instance}; {_client(reason)}"
     return Trigger(cause, member.client_id, member.member_id, detail)
@@ -94,7 +68,7 @@ def rejoin(group: ClassicGroup, member: Member, request: JoinGroupRequest) -> Tr
     reason = request.reason
     leads_stable = group.leader == member.member_id and group.state is GroupState.STABLE
     if group.interrupted:
-        cause = COORDINATOR_MOVED
+        cause = _C.COORDINATOR_MOVED
     else:
         cause = SAID.get(reason) or _compared(group, member.protocols, request.protocols, leads_stable=leads_stable)
     who = member.member_id
@@ -107,15 +81,15 @@ def rejoin(group: ClassicGroup, member: Member, request: JoinGroupRequest) -> Tr
 
 def _compared(
     group: ClassicGroup, before: Mapping[str, MemberMetadata], now: Mapping[str, MemberMetadata], *, leads_stable: bool
-) -> str:
+) -> RebalanceCause:
     old, new = next(iter(before.values()), None), now.get(next(iter(before), ""))
     if old is None or new is None or sorted(old.topics) != sorted(new.topics):
-        return SUBSCRIPTION_CHANGED
+        return _C.SUBSCRIPTION_CHANGED
     if list(before) != list(now):  # the log keeps the selected protocol only: after a move the list is news
-        return COORDINATOR_MOVED if group.loaded_again else SUBSCRIPTION_CHANGED
+        return _C.COORDINATOR_MOVED if group.loaded_again else _C.SUBSCRIPTION_CHANGED
     if frozenset(new.owned_partitions) < frozenset(old.owned_partitions):
-        return PARTITIONS_REVOKED
-    return LEADER_REJOINED if leads_stable else MEMBER_JOINED
+        return _C.PARTITIONS_REVOKED
+    return _C.LEADER_REJOINED if leads_stable else _C.MEMBER_JOINED
 
 
 def static_replaced(group: ClassicGroup, member: Member, reason: str) -> Trigger:
@@ -125,15 +99,15 @@ def static_replaced(group: ClassicGroup, member: Member, reason: str) -> Trigger
         detail = f"Group's selectedProtocol will change because {who} joined with change of protocol; {_client(reason)}"
     else:
         detail = f"Updating metadata for {who}; {_client(reason)}"
-    return Trigger(STATIC_MEMBER_REPLACED, member.client_id, member.member_id, detail)
+    return Trigger(_C.STATIC_MEMBER_REPLACED, member.client_id, member.member_id, detail)
 
 
-def cause_of_leaving(reason: str) -> str:
+def cause_of_leaving(reason: str) -> RebalanceCause:
     """Why a LeaveGroup was sent, from the reason in it."""
-    return POLL_INTERVAL_EXCEEDED if reason == reasons.POLL_TIMEOUT else MEMBER_LEFT
+    return _C.POLL_INTERVAL_EXCEEDED if reason == reasons.POLL_TIMEOUT else _C.MEMBER_LEFT
 
 
-def left(cause: str, gone: Sequence[tuple[str, str]]) -> Trigger:
+def left(cause: RebalanceCause, gone: Sequence[tuple[str, str]]) -> Trigger:
     """LeaveGroup of these (client id, member id): one rebalance for all, which the first is blamed for."""
     member, member_id = gone[0]
     ids = ", ".join(one for _, one in gone)
@@ -142,20 +116,20 @@ def left(cause: str, gone: Sequence[tuple[str, str]]) -> Trigger:
 
 def expired(member: str, member_id: str) -> Trigger:
     """A session ended."""
-    return Trigger(SESSION_EXPIRED, member, member_id, f"removing member {member_id} on heartbeat expiration.")
+    return Trigger(_C.SESSION_EXPIRED, member, member_id, f"removing member {member_id} on heartbeat expiration.")
 
 
 def never_synced(missing: Sequence[tuple[str, str]]) -> Trigger:
     """These (client id, member id) sent no SyncGroup in time."""
     member, member_id = missing[0]
     ids = ", ".join(one for _, one in missing)
-    return Trigger(SYNC_TIMED_OUT, member, member_id, f"Removing [{ids}] on pending sync request expiration")
+    return Trigger(_C.SYNC_TIMED_OUT, member, member_id, f"Removing [{ids}] on pending sync request expiration")
 
 
 def not_stored(leader: Member, error: ErrorCode) -> Trigger:
     """The leader's assignment could not be written. (The missing space is Kafka's.)"""
     detail = f"Error {error.name} when storing group assignmentduring SyncGroup (member: {leader.member_id})."
-    return Trigger(SYNC_TIMED_OUT, leader.client_id, leader.member_id, detail)
+    return Trigger(_C.SYNC_TIMED_OUT, leader.client_id, leader.member_id, detail)
 
 
 def over_capacity(group: ClassicGroup, max_size: int) -> Trigger:
@@ -164,7 +138,7 @@ def over_capacity(group: ClassicGroup, max_size: int) -> Trigger:
         f"Freshly-loaded group {group.group_id} (size {len(group.members)}) is over capacity {max_size}."
         " Rebalancing in order to give a chance for consumers to commit offsets"
     )
-    return Trigger(COORDINATOR_MOVED, "", "", detail)
+    return Trigger(_C.COORDINATOR_MOVED, "", "", detail)
 
 
 def lost_its_coordinator(reason: str) -> bool:

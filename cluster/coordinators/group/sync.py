@@ -7,11 +7,12 @@ from cluster.coordinators.decision import Call, Decision, Draft, coordinator_err
 from cluster.coordinators.group.context import GroupContext
 from cluster.coordinators.group.group import SYNC, ClassicGroup, Member
 from cluster.coordinators.group.join_barrier import close_if_all_joined, prepare_rebalance
-from cluster.coordinators.group.rebalance_causes import SYNC_TIMED_OUT, never_synced, not_stored
+from cluster.coordinators.group.rebalance_causes import never_synced, not_stored
 from cluster.coordinators.group.states import GroupEvent, GroupState
 from cluster.events import GroupStabilized, SyncReceived
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import SyncGroupRequest, SyncGroupResponse
+from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.reach import reached
 
 
@@ -134,6 +135,6 @@ def sync_deadline(context: GroupContext, group: ClassicGroup, draft: Draft) -> N
     gone = [(group.members[member_id].client_id, member_id) for member_id in missing]
     for member_id in missing:
         reached("sync: a member is dropped")
-        context.remove_member(group, member_id, SYNC_TIMED_OUT, draft)
+        context.remove_member(group, member_id, RebalanceCause.SYNC_TIMED_OUT, draft)
     prepare_rebalance(context, group, never_synced(gone), draft)
     close_if_all_joined(context, group, draft, gone[0][0])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
+from cluster.protocol.rebalance_causes import RebalanceCause
 from recordings.spark.analyses.analysis import Analysis, make
 from recordings.spark.facts.group_generations import GROUP
 from recordings.spark.facts.rebalances import rebalances
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 STORM_GAP_US = 60_000_000
 STORM_REBALANCES = 3
-NEXT_ROUND = "partitions revoked"  # the second round of a cooperative rebalance, which is no trouble of its own
+NEXT_ROUND = RebalanceCause.PARTITIONS_REVOKED.value  # the second round of a cooperative rebalance: no storm by itself
 
 
 def storms(found: DataFrame, gap_us: int = STORM_GAP_US, least: int = STORM_REBALANCES) -> DataFrame:

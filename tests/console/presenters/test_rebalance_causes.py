@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from cluster import events as e
-from cluster.coordinators.group.rebalance_causes import CAUSES
+from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view import ClusterView, fold
 from console.presenters import rebalance_causes
 from console.presenters.rebalance_details import details_lines
@@ -152,10 +152,10 @@ def phase(view: ClusterView, seconds: float) -> str:
 
 
 def test_every_cause_has_its_words() -> None:
-    assert set(CAUSES) == set(SAID) == set(rebalance_causes.CAUSES)
+    assert set(RebalanceCause) == set(SAID) == set(rebalance_causes.CAUSES)
 
 
-@pytest.mark.parametrize("cause", CAUSES)
+@pytest.mark.parametrize("cause", RebalanceCause)
 def test_a_case_file_explains_its_cause(cause: str) -> None:
     said = told(view_of(eager(cause)))
     assert said.startswith(f"{cause} (billing-3) generation 2 ")
@@ -163,13 +163,13 @@ def test_a_case_file_explains_its_cause(cause: str) -> None:
     assert "helped" not in said  # a remedy that was not measured would be a guess
 
 
-@pytest.mark.parametrize("cause", CAUSES)
+@pytest.mark.parametrize("cause", RebalanceCause)
 def test_the_group_screen_names_the_cause_while_it_lasts(cause: str) -> None:
     said = phase(view_of(eager(cause), 11.5), 11.5)
     assert f"PreparingRebalance  {cause} (billing-3) 1.5 s ago: members rejoin with nothing assigned (eager)" in said
 
 
-@pytest.mark.parametrize("cause", CAUSES)
+@pytest.mark.parametrize("cause", RebalanceCause)
 def test_on_a_narrow_terminal_the_cause_is_never_cut(cause: str) -> None:
     view = view_of(eager(cause), 11.5)
     listing = PhaseListing(view, view.groups[GROUP], us(11.5), 80)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from cluster import events as e
-from cluster.coordinators.group import rebalance_causes as causes
 from cluster.protocol import reasons
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import LeaveGroupRequest, LeavingMember
+from cluster.protocol.rebalance_causes import RebalanceCause as Cause
 from tests.support.coordinator_driver import MS, Desk
 from tests.support.group_client import GROUP, Client, complete, group_of, stable
 
@@ -156,35 +156,55 @@ STATIC = "static member {id} with instance id i-b"
 NOTHING_SAID = "client reason: not provided"
 FAILED = "rebalance failed due to "
 CASES = [
-    (newcomer, causes.MEMBER_JOINED, ADD + "null" + AFTER_ID),
-    (static_newcomer, causes.MEMBER_JOINED, ADD + "four; client reason: not provided"),
-    (leaves, causes.MEMBER_LEFT, "explicit `LeaveGroup` request for ({id}) members."),
-    (polls_too_slowly, causes.POLL_INTERVAL_EXCEEDED, "explicit `LeaveGroup` request for ({id}) members."),
-    (falls_silent, causes.SESSION_EXPIRED, "removing member {id} on heartbeat expiration."),
-    (sends_no_sync, causes.SYNC_TIMED_OUT, "Removing [{id}] on pending sync request expiration"),
-    (says(reasons.METADATA_CHANGED, leads=True), causes.METADATA_CHANGED, LEADER + "cached metadata has changed"),
-    (says("", leads=True), causes.LEADER_REJOINED, LEADER + "not provided"),
-    (says("rebalance enforced by user", leads=True), causes.LEADER_REJOINED, LEADER + "rebalance enforced by user"),
-    (says(reasons.REVOKED, leads=True), causes.PARTITIONS_REVOKED, LEADER + "need to revoke partitions and re-join"),
-    (says(reasons.SUBSCRIPTION_CHANGED, leads=True), causes.SUBSCRIPTION_CHANGED, LEADER + "subscription has changed"),
-    (says(reasons.SUBSCRIPTION_CHANGED), causes.SUBSCRIPTION_CHANGED, UPDATE + "subscription has changed"),
-    (says(reasons.ASSIGNMENT_DOES_NOT_MATCH), causes.SUBSCRIPTION_CHANGED, UPDATE + reasons.ASSIGNMENT_DOES_NOT_MATCH),
-    (subscribes_to_more, causes.SUBSCRIPTION_CHANGED, UPDATE + "not provided"),
-    (says(reasons.REVOKED), causes.PARTITIONS_REVOKED, UPDATE + "need to revoke partitions and re-join"),
-    (gives_partitions_up, causes.PARTITIONS_REVOKED, UPDATE + "not provided"),
-    (says(FAILED + "DisconnectException"), causes.MEMBER_JOINED, UPDATE + FAILED + "DisconnectException"),
+    (newcomer, Cause.MEMBER_JOINED, ADD + "null" + AFTER_ID),
+    (static_newcomer, Cause.MEMBER_JOINED, ADD + "four; client reason: not provided"),
+    (leaves, Cause.MEMBER_LEFT, "explicit `LeaveGroup` request for ({id}) members."),
+    (polls_too_slowly, Cause.POLL_INTERVAL_EXCEEDED, "explicit `LeaveGroup` request for ({id}) members."),
+    (falls_silent, Cause.SESSION_EXPIRED, "removing member {id} on heartbeat expiration."),
+    (sends_no_sync, Cause.SYNC_TIMED_OUT, "Removing [{id}] on pending sync request expiration"),
+    (
+        says(reasons.METADATA_CHANGED, leads=True),
+        Cause.METADATA_CHANGED,
+        LEADER + "cached metadata has changed",
+    ),
+    (says("", leads=True), Cause.LEADER_REJOINED, LEADER + "not provided"),
+    (
+        says("rebalance enforced by user", leads=True),
+        Cause.LEADER_REJOINED,
+        LEADER + "rebalance enforced by user",
+    ),
+    (
+        says(reasons.REVOKED, leads=True),
+        Cause.PARTITIONS_REVOKED,
+        LEADER + "need to revoke partitions and re-join",
+    ),
+    (
+        says(reasons.SUBSCRIPTION_CHANGED, leads=True),
+        Cause.SUBSCRIPTION_CHANGED,
+        LEADER + "subscription has changed",
+    ),
+    (says(reasons.SUBSCRIPTION_CHANGED), Cause.SUBSCRIPTION_CHANGED, UPDATE + "subscription has changed"),
+    (
+        says(reasons.ASSIGNMENT_DOES_NOT_MATCH),
+        Cause.SUBSCRIPTION_CHANGED,
+        UPDATE + reasons.ASSIGNMENT_DOES_NOT_MATCH,
+    ),
+    (subscribes_to_more, Cause.SUBSCRIPTION_CHANGED, UPDATE + "not provided"),
+    (says(reasons.REVOKED), Cause.PARTITIONS_REVOKED, UPDATE + "need to revoke partitions and re-join"),
+    (gives_partitions_up, Cause.PARTITIONS_REVOKED, UPDATE + "not provided"),
+    (says(FAILED + "DisconnectException"), Cause.MEMBER_JOINED, UPDATE + FAILED + "DisconnectException"),
     (
         static_back_with_another_vote,
-        causes.STATIC_MEMBER_REPLACED,
+        Cause.STATIC_MEMBER_REPLACED,
         f"Group's selectedProtocol will change because {STATIC} joined with change of protocol; {NOTHING_SAID}",
     ),
     (
         static_back_during_sync,
-        causes.STATIC_MEMBER_REPLACED,
+        Cause.STATIC_MEMBER_REPLACED,
         f"Updating metadata for {STATIC}; {NOTHING_SAID}",
     ),
-    (coordinator_dies_at_the_barrier, causes.COORDINATOR_MOVED, LEADER + FAILED + "NotCoordinatorException"),
-    (coordinator_dies_before_the_first_generation, causes.COORDINATOR_MOVED, ADD + "null" + AFTER_ID),
+    (coordinator_dies_at_the_barrier, Cause.COORDINATOR_MOVED, LEADER + FAILED + "NotCoordinatorException"),
+    (coordinator_dies_before_the_first_generation, Cause.COORDINATOR_MOVED, ADD + "null" + AFTER_ID),
 ]
 
 
@@ -201,12 +221,12 @@ def test_a_group_that_is_loaded_over_its_size_names_nobody(desk: Desk) -> None:
     desk.config["group.max.size"] = 2
     desk.fail_over()
     told = last(desk)
-    assert (told.cause, told.trigger, told.member_id) == (causes.COORDINATOR_MOVED, "", "")
+    assert (told.cause, told.trigger, told.member_id) == (Cause.COORDINATOR_MOVED, "", "")
     assert told.detail.startswith(f"Freshly-loaded group {GROUP} (size 3) is over capacity 2. Rebalancing in order to")
 
 
 def test_every_cause_of_the_scenario_format_can_be_reached() -> None:
-    assert {case[1] for case in CASES} == set(causes.CAUSES)
+    assert {case[1] for case in CASES} == set(Cause)
 
 
 def test_a_move_that_interrupted_nobody_is_no_cause(desk: Desk) -> None:
@@ -218,7 +238,7 @@ def test_a_move_that_interrupted_nobody_is_no_cause(desk: Desk) -> None:
     assert b.beat() is ErrorCode.NONE
     assert len(desk.told(e.RebalanceStarted)) == before
     assert a.ask(reasons.METADATA_CHANGED) is None
-    assert last(desk).cause == causes.METADATA_CHANGED
+    assert last(desk).cause == Cause.METADATA_CHANGED
 
 
 def test_a_move_is_the_cause_of_one_generation_only(desk: Desk) -> None:
@@ -227,14 +247,14 @@ def test_a_move_is_the_cause_of_one_generation_only(desk: Desk) -> None:
     assert a.joined.generation == 2
     a.sync({a.member_id: ("orders-0",)})
     a.ask(f"{reasons.REBALANCE_FAILED}NotCoordinatorException")
-    assert last(desk).cause == causes.LEADER_REJOINED
+    assert last(desk).cause == Cause.LEADER_REJOINED
 
 
 def test_after_a_move_a_list_of_protocols_is_news_to_the_coordinator_and_not_the_members_doing(desk: Desk) -> None:
     _, b, _ = three(desk, protocols=("range", "sticky"))
     desk.fail_over()
     assert b.ask() is None
-    assert last(desk).cause == causes.COORDINATOR_MOVED
+    assert last(desk).cause == Cause.COORDINATOR_MOVED
 
 
 def test_leaving_together_is_one_rebalance_and_the_first_is_named(desk: Desk) -> None:
@@ -242,7 +262,7 @@ def test_leaving_together_is_one_rebalance_and_the_first_is_named(desk: Desk) ->
     leaving = (LeavingMember(c.member_id, None, reasons.POLL_TIMEOUT), LeavingMember(b.member_id, None, ""))
     desk.send(LeaveGroupRequest(GROUP, leaving))
     told = last(desk)
-    assert (told.cause, told.trigger) == (causes.POLL_INTERVAL_EXCEEDED, "c")
+    assert (told.cause, told.trigger) == (Cause.POLL_INTERVAL_EXCEEDED, "c")
     assert told.detail == f"explicit `LeaveGroup` request for ({c.member_id}, {b.member_id}) members."
     assert [event.client_reason for event in desk.told(e.MemberRemoved)] == [reasons.POLL_TIMEOUT, ""]
     assert a.beat() is ErrorCode.REBALANCE_IN_PROGRESS
@@ -255,7 +275,7 @@ def test_an_assignment_that_cannot_be_stored(desk: Desk) -> None:
     a.sync({})
     desk.settle(ErrorCode.NOT_ENOUGH_REPLICAS)
     told = last(desk)
-    assert (told.cause, told.trigger) == (causes.SYNC_TIMED_OUT, "a")
+    assert (told.cause, told.trigger) == (Cause.SYNC_TIMED_OUT, "a")
     assert told.detail == (
         f"Error COORDINATOR_NOT_AVAILABLE when storing group assignmentduring SyncGroup (member: {a.member_id})."
     )

@@ -1,0 +1,26 @@
+"""Why a group rebalances: one cause each, shared by the coordinator, the view, the console, and the reports.
+
+The values stand in recordings, scenarios and reports (`RebalanceStarted.cause`, `MemberRemoved.reason`): they stay.
+"""
+
+from enum import StrEnum
+
+
+class RebalanceCause(StrEnum):
+    """The cause of a rebalance. The cause that removes a member is also the reason of the removal."""
+
+    MEMBER_JOINED = "member joined"
+    MEMBER_LEFT = "member left"
+    SESSION_EXPIRED = "session expired"
+    POLL_INTERVAL_EXCEEDED = "poll interval exceeded"
+    SUBSCRIPTION_CHANGED = "subscription changed"
+    METADATA_CHANGED = "metadata changed"
+    LEADER_REJOINED = "leader rejoined"
+    STATIC_MEMBER_REPLACED = "static member replaced"
+    SYNC_TIMED_OUT = "sync timed out"
+    COORDINATOR_MOVED = "coordinator moved"
+    PARTITIONS_REVOKED = "partitions revoked"
+
+
+GROUP_FULL = "group full"
+"""A reason only of removals: the member rejoined a group that already had `group.max.size` other members."""
