@@ -4,7 +4,10 @@ from cluster import events as e
 from cluster.config import parse_rate
 from cluster.view import ledger
 from cluster.view.fold_cluster import note
+from cluster.view.fold_table import FoldTable
 from cluster.view.state import LANE_US, NEVER, ClusterView, GroupView, LaneSpan, MemberView, ReaderView
+
+FOLD = FoldTable()
 
 BUSY_US = 1_000_000  # an application that works longer than this between two polls shows in its lane
 
@@ -22,6 +25,7 @@ def _lane(member: MemberView, at_us: int, phase: str) -> None:
         del lane[0]
 
 
+@FOLD.handles(e.MemberDeclared)
 def member_declared(view: ClusterView, event: e.MemberDeclared) -> None:
     known = view.members.get(event.member)
     view.members[event.member] = fresh = MemberView(
@@ -43,6 +47,7 @@ def member_declared(view: ClusterView, event: e.MemberDeclared) -> None:
         fresh.beats, fresh.crashes, fresh.last_crash = known.beats, known.crashes, known.last_crash
 
 
+@FOLD.handles(e.MemberStarted)
 def member_started(view: ClusterView, event: e.MemberStarted) -> None:
     member = view.members[event.member]
     member.alive, member.paused, member.state = True, False, "Joining"
@@ -53,6 +58,7 @@ def member_started(view: ClusterView, event: e.MemberStarted) -> None:
     note(view, event.at_us, "member", event.member, f"{event.member} started")
 
 
+@FOLD.handles(e.MemberStopped)
 def member_stopped(view: ClusterView, event: e.MemberStopped) -> None:
     member = view.members[event.member]
     member.alive = member.polling = member.paused = member.heartbeats_paused = False
@@ -68,11 +74,13 @@ def member_stopped(view: ClusterView, event: e.MemberStopped) -> None:
     note(view, event.at_us, "member" if event.how == "stop" else "fault", event.member, f"{event.member} {words}")
 
 
+@FOLD.handles(e.MemberPaused)
 def member_paused(view: ClusterView, event: e.MemberPaused) -> None:
     view.members[event.member].paused = True
     _lane(view.members[event.member], event.at_us, "paused")
 
 
+@FOLD.handles(e.MemberResumed)
 def member_resumed(view: ClusterView, event: e.MemberResumed) -> None:
     member = view.members[event.member]
     member.paused = False
@@ -83,6 +91,7 @@ def _phase_of(state: str) -> str:
     return {"Joining": "joining", "Syncing": "syncing", "Stable": "reading", "Revoking": "revoking"}.get(state, "dead")
 
 
+@FOLD.handles(e.MemberStateChanged)
 def member_state_changed(view: ClusterView, event: e.MemberStateChanged) -> None:
     member = view.members[event.member]
     member.state, member.reason = event.state, event.reason
@@ -95,15 +104,18 @@ def member_state_changed(view: ClusterView, event: e.MemberStateChanged) -> None
     _lane(member, event.at_us, _phase_of(event.state))
 
 
+@FOLD.handles(e.ConsumerFenced)
 def consumer_fenced(view: ClusterView, event: e.ConsumerFenced) -> None:
     words = f"{event.member} is fenced: another process joined as {event.instance_id}"
     note(view, event.at_us, "fault", event.member, words)
 
 
+@FOLD.handles(e.ApplicationFailed)
 def application_failed(view: ClusterView, event: e.ApplicationFailed) -> None:
     note(view, event.at_us, "fault", event.member, f"{event.member} failed: {event.reason}")
 
 
+@FOLD.handles(e.SubscriptionChanged)
 def subscription_changed(view: ClusterView, event: e.SubscriptionChanged) -> None:
     view.members[event.member].topics = event.topics
     group = view.groups[event.group]
@@ -114,14 +126,17 @@ def subscription_changed(view: ClusterView, event: e.SubscriptionChanged) -> Non
     note(view, event.at_us, "member", event.member, f"{event.member} subscribes to {', '.join(event.topics)}")
 
 
+@FOLD.handles(e.CoordinatorFound)
 def coordinator_found(view: ClusterView, event: e.CoordinatorFound) -> None:
     view.members[event.member].coordinator = event.broker
 
 
+@FOLD.handles(e.CoordinatorLost)
 def coordinator_lost(view: ClusterView, event: e.CoordinatorLost) -> None:
     view.members[event.member].coordinator = NEVER
 
 
+@FOLD.handles(e.PartitionsAssigned)
 def partitions_assigned(view: ClusterView, event: e.PartitionsAssigned) -> None:
     member = view.members[event.member]
     group = view.groups[event.group]
@@ -143,6 +158,7 @@ def partitions_assigned(view: ClusterView, event: e.PartitionsAssigned) -> None:
         last.assigned_us = event.at_us
 
 
+@FOLD.handles(e.PartitionsRevoked)
 def partitions_revoked(view: ClusterView, event: e.PartitionsRevoked) -> None:
     _release(view, view.members[event.member], event.at_us, event.partitions)
 
@@ -183,6 +199,7 @@ def _reader(group: GroupView, name: str) -> ReaderView:
     return reader
 
 
+@FOLD.handles(e.PositionsReset)
 def positions_reset(view: ClusterView, event: e.PositionsReset) -> None:
     member = view.members[event.member]
     group = view.groups[event.group]
@@ -207,6 +224,7 @@ def _blame(group: GroupView, generation: int, reread: int) -> None:
             return
 
 
+@FOLD.handles(e.PositionsGivenUp)
 def positions_given_up(view: ClusterView, event: e.PositionsGivenUp) -> None:
     positions = view.members[event.member].positions
     for name in event.partitions:
@@ -215,12 +233,14 @@ def positions_given_up(view: ClusterView, event: e.PositionsGivenUp) -> None:
     note(view, event.at_us, "member", event.member, f"{event.member} {words}")
 
 
+@FOLD.handles(e.PositionOutOfRange)
 def position_out_of_range(view: ClusterView, event: e.PositionOutOfRange) -> None:
     view.members[event.member].positions.pop(event.partition, None)
     words = f"position {event.position} of {event.partition} is not in the log: {event.reset} decides"
     note(view, event.at_us, "member", event.member, f"{event.member}: {words}")
 
 
+@FOLD.handles(e.PositionTruncated)
 def position_truncated(view: ClusterView, event: e.PositionTruncated) -> None:
     if event.reset != "none" and event.diverging < 0:
         view.members[event.member].positions.pop(event.partition, None)
@@ -229,6 +249,7 @@ def position_truncated(view: ClusterView, event: e.PositionTruncated) -> None:
     note(view, event.at_us, "member", event.member, f"{event.member}: {words}")
 
 
+@FOLD.handles(e.PollReturned)
 def poll_returned(view: ClusterView, event: e.PollReturned) -> None:
     member = view.members[event.member]
     member.polling = False
@@ -243,6 +264,7 @@ def poll_returned(view: ClusterView, event: e.PollReturned) -> None:
             reader.highest_position = offset
 
 
+@FOLD.handles(e.PositionsMovedOn)
 def positions_moved_on(view: ClusterView, event: e.PositionsMovedOn) -> None:
     positions, readers = view.members[event.member].positions, view.groups[event.group].readers
     for name, offset in event.positions.items():
@@ -250,6 +272,7 @@ def positions_moved_on(view: ClusterView, event: e.PositionsMovedOn) -> None:
         readers[name].highest_position = max(readers[name].highest_position, offset)
 
 
+@FOLD.handles(e.PollStarted)
 def poll_started(view: ClusterView, event: e.PollStarted) -> None:
     member = view.members[event.member]
     stalled = member.stalled_until_us is not None
@@ -261,6 +284,7 @@ def poll_started(view: ClusterView, event: e.PollStarted) -> None:
     member.polling = True
 
 
+@FOLD.handles(e.RecordsProcessed)
 def records_processed(view: ClusterView, event: e.RecordsProcessed) -> None:
     group = view.groups[event.group]
     count = event.next_offset - event.first_offset
@@ -270,19 +294,23 @@ def records_processed(view: ClusterView, event: e.RecordsProcessed) -> None:
     view.members[event.member].processed += count
 
 
+@FOLD.handles(e.TruncatedRecordsProcessed)
 def truncated_records_processed(view: ClusterView, event: e.TruncatedRecordsProcessed) -> None:
     ledger.truncated_since(view.groups[event.group].readers[event.partition], event)
 
 
+@FOLD.handles(e.RecordSkipped)
 def record_skipped(view: ClusterView, event: e.RecordSkipped) -> None:
     view.groups[event.group].skipped += 1
     note(view, event.at_us, "fault", event.member, f"{event.member} skips {event.partition} {event.offset}")
 
 
+@FOLD.handles(e.KeyOrderBroken)
 def key_order_broken(view: ClusterView, event: e.KeyOrderBroken) -> None:
     view.groups[event.group].out_of_order_keys += 1
 
 
+@FOLD.handles(e.ApplicationStalled)
 def application_stalled(view: ClusterView, event: e.ApplicationStalled) -> None:
     member = view.members[event.member]
     member.stalled_until_us = event.until_us
@@ -298,6 +326,7 @@ TIMEOUTS = {
 }
 
 
+@FOLD.handles(e.SettingChanged)
 def setting_changed(view: ClusterView, event: e.SettingChanged) -> None:
     note(view, event.at_us, "member", event.scope, f"set {event.scope} {event.key} {event.value}")
     if event.effect != "now":
@@ -315,5 +344,6 @@ def setting_changed(view: ClusterView, event: e.SettingChanged) -> None:
         topic.min_insync_replicas = min(int(event.value), topic.replication_factor)
 
 
+@FOLD.handles(e.HeartbeatsPaused)
 def heartbeats_paused(view: ClusterView, event: e.HeartbeatsPaused) -> None:
     view.members[event.member].heartbeats_paused = event.paused

@@ -4,6 +4,7 @@ from cluster import events as e
 from cluster.protocol.record_batch import COMMIT
 from cluster.view import ledger
 from cluster.view.brokers import BrokerView
+from cluster.view.fold_table import FoldTable
 from cluster.view.placements import note_run
 from cluster.view.state import (
     NEVER,
@@ -15,6 +16,8 @@ from cluster.view.state import (
     TopicView,
 )
 from cluster.view.transactions import PartitionTransactions
+
+FOLD = FoldTable()
 
 MOMENTS_KEPT = 4_000
 MOST_PARTITIONS = 100_000  # of all topics, also of the internal ones: a stranger's journal may claim more
@@ -36,6 +39,7 @@ def note(view: ClusterView, at_us: int, kind: str, subject: str, text: str) -> N
         del moments[: MOMENTS_KEPT // 2 : 2]
 
 
+@FOLD.handles(e.TopicCreated)
 def topic_created(view: ClusterView, event: e.TopicCreated) -> None:
     view.topics[event.topic] = TopicView(
         event.topic, event.partitions, event.replication_factor, event.min_insync_replicas, event.internal
@@ -55,12 +59,14 @@ def _add_partitions(view: ClusterView, topic: str, partitions: int) -> None:
         view.partitions[name] = PartitionView(name, topic, number)
 
 
+@FOLD.handles(e.PartitionsAdded)
 def partitions_added(view: ClusterView, event: e.PartitionsAdded) -> None:
     view.topics[event.topic].partitions = event.partitions
     _add_partitions(view, event.topic, event.partitions)
     note(view, event.at_us, "member", event.topic, f"{event.topic} has {event.partitions} partitions")
 
 
+@FOLD.handles(e.LogStartAdvanced)
 def log_start_advanced(view: ClusterView, event: e.LogStartAdvanced) -> None:
     partition = view.partitions[event.partition]
     if event.leader_epoch >= partition.taken_epoch:
@@ -68,6 +74,7 @@ def log_start_advanced(view: ClusterView, event: e.LogStartAdvanced) -> None:
         partition.log_start, partition.bytes = event.log_start, event.bytes
 
 
+@FOLD.handles(e.BrokerStarted)
 def broker_started(view: ClusterView, event: e.BrokerStarted) -> None:
     broker = view.brokers.setdefault(event.broker, BrokerView(event.broker))
     broker.up, broker.rack, broker.since_us, broker.paused = event.serves, event.rack, event.at_us, False
@@ -79,6 +86,7 @@ def broker_started(view: ClusterView, event: e.BrokerStarted) -> None:
 BROKER_BECAME = {"Running": ("recovery", "serves again"), "PendingControlledShutdown": ("fault", "is shutting down")}
 
 
+@FOLD.handles(e.BrokerStateChanged)
 def broker_state_changed(view: ClusterView, event: e.BrokerStateChanged) -> None:
     broker = view.brokers[event.broker]
     if not broker.up:
@@ -89,6 +97,7 @@ def broker_state_changed(view: ClusterView, event: e.BrokerStateChanged) -> None
         note(view, event.at_us, kind, f"broker-{event.broker}", f"broker-{event.broker} {words}")
 
 
+@FOLD.handles(e.BrokerStopped)
 def broker_stopped(view: ClusterView, event: e.BrokerStopped) -> None:
     broker = view.brokers[event.broker]
     broker.up, broker.since_us, broker.paused, broker.state = False, event.at_us, False, "NotRunning"
@@ -96,18 +105,22 @@ def broker_stopped(view: ClusterView, event: e.BrokerStopped) -> None:
     note(view, event.at_us, "fault", f"broker-{event.broker}", f"broker-{event.broker} {words}")
 
 
+@FOLD.handles(e.BrokerPaused)
 def broker_paused(view: ClusterView, event: e.BrokerPaused) -> None:
     view.brokers[event.broker].paused = True
 
 
+@FOLD.handles(e.BrokerResumed)
 def broker_resumed(view: ClusterView, event: e.BrokerResumed) -> None:
     view.brokers[event.broker].paused = False
 
 
+@FOLD.handles(e.BrokerUnfenced)
 def broker_unfenced(view: ClusterView, event: e.BrokerUnfenced) -> None:
     view.brokers[event.broker].fenced, view.brokers[event.broker].registered = False, True
 
 
+@FOLD.handles(e.BrokerFenced)
 def broker_fenced(view: ClusterView, event: e.BrokerFenced) -> None:
     view.brokers[event.broker].fenced = True
     note(
@@ -115,12 +128,14 @@ def broker_fenced(view: ClusterView, event: e.BrokerFenced) -> None:
     )
 
 
+@FOLD.handles(e.ControllerElected)
 def controller_elected(view: ClusterView, event: e.ControllerElected) -> None:
     if event.at_us:
         note(view, event.at_us, "election", f"broker-{event.broker}", f"controller is now broker-{event.broker}")
     view.controller = event.broker
 
 
+@FOLD.handles(e.LeaderElected)
 def leader_elected(view: ClusterView, event: e.LeaderElected) -> None:
     partition = view.partitions[event.partition]
     if event.at_us and event.leader != partition.leader:
@@ -139,6 +154,7 @@ def _in_sync(partition: PartitionView, isr: tuple[int, ...], at_us: int) -> None
         partition.transactions.endangered(at_us)
 
 
+@FOLD.handles(e.LeadershipTaken)
 def leadership_taken(view: ClusterView, event: e.LeadershipTaken) -> None:
     partition = view.partitions[event.partition]
     partition.led[event.broker] = event.leader_epoch
@@ -164,10 +180,12 @@ def _cut(view: ClusterView, partition: PartitionView, event: e.LeadershipTaken) 
         partition.append_times_us.pop()
 
 
+@FOLD.handles(e.IsrChanged)
 def isr_changed(view: ClusterView, event: e.IsrChanged) -> None:
     _in_sync(view.partitions[event.partition], event.isr, event.at_us)
 
 
+@FOLD.handles(e.RecordsAppended)
 def records_appended(view: ClusterView, event: e.RecordsAppended) -> None:
     partition = view.partitions[event.partition]
     count = event.count
@@ -204,6 +222,7 @@ def _in_transaction(partition: PartitionView, event: e.RecordsAppended) -> None:
         known.appended(event.producer_id, event.base_offset, event.base_offset + event.count)
 
 
+@FOLD.handles(e.RecordsLost)
 def records_lost(view: ClusterView, event: e.RecordsLost) -> None:
     partition = view.partitions[event.partition]
     note_run(partition.vanished, event.producer, event.first_serial, event.first_serial + event.records)
@@ -212,6 +231,7 @@ def records_lost(view: ClusterView, event: e.RecordsLost) -> None:
     note(view, event.at_us, "fault", event.partition, words)
 
 
+@FOLD.handles(e.RecordsSurvived)
 def records_survived(view: ClusterView, event: e.RecordsSurvived) -> None:
     partition = view.partitions[event.partition]
     partition.vanished[event.producer].remove(event.first_serial, event.first_serial + event.records)
@@ -220,6 +240,7 @@ def records_survived(view: ClusterView, event: e.RecordsSurvived) -> None:
     note(view, event.at_us, "recovery", event.partition, f"{words}: broker-{event.broker} has them")
 
 
+@FOLD.handles(e.HighWatermarkAdvanced)
 def high_watermark_advanced(view: ClusterView, event: e.HighWatermarkAdvanced) -> None:
     partition = view.partitions[event.partition]
     if event.leader_epoch >= partition.taken_epoch:  # else a deposed leader that does not know it yet
@@ -229,6 +250,7 @@ def high_watermark_advanced(view: ClusterView, event: e.HighWatermarkAdvanced) -
             partition.transactions.high_watermark_at(event.offset, event.at_us, all_in_sync=all_in_sync)
 
 
+@FOLD.handles(e.LogTruncated)
 def log_truncated(view: ClusterView, event: e.LogTruncated) -> None:
     partition = view.partitions[event.partition]
     ledger.truncated(view, partition, event.broker, event.offset)
@@ -246,10 +268,12 @@ def log_truncated(view: ClusterView, event: e.LogTruncated) -> None:
     )
 
 
+@FOLD.handles(e.ProducerDeclared)
 def producer_declared(view: ClusterView, event: e.ProducerDeclared) -> None:
     view.producers[event.producer] = ProducerView(event.producer, event.topics, event.rate_per_second)
 
 
+@FOLD.handles(e.ProducerStateChanged)
 def producer_state_changed(view: ClusterView, event: e.ProducerStateChanged) -> None:
     producer = view.producers[event.producer]
     if event.state == "Running" and producer.state != "Paused":  # a new process has no identity yet
@@ -261,23 +285,28 @@ def producer_state_changed(view: ClusterView, event: e.ProducerStateChanged) -> 
         note(view, event.at_us, "fault", event.producer, f"{event.producer} is {event.state}: {event.reason}")
 
 
+@FOLD.handles(e.ProducerIdAssigned)
 def producer_id_assigned(view: ClusterView, event: e.ProducerIdAssigned) -> None:
     producer = view.producers[event.producer]
     producer.producer_id, producer.epoch = event.producer_id, event.epoch
 
 
+@FOLD.handles(e.ProducerCoordinatorFound)
 def producer_coordinator_found(view: ClusterView, event: e.ProducerCoordinatorFound) -> None:
     """Where a transaction is coordinated is known from its partition's leader."""
 
 
+@FOLD.handles(e.SequenceInDoubt)
 def sequence_in_doubt(view: ClusterView, event: e.SequenceInDoubt) -> None:
     """The epoch is raised by an event of its own."""
 
 
+@FOLD.handles(e.BatchOpened)
 def batch_opened(view: ClusterView, event: e.BatchOpened) -> None:
     view.producers[event.producer].buffered_bytes += event.bytes
 
 
+@FOLD.handles(e.ProduceSent)
 def produce_sent(view: ClusterView, event: e.ProduceSent) -> None:
     producer = view.producers[event.producer]
     producer.requests += 1
@@ -288,6 +317,7 @@ def produce_sent(view: ClusterView, event: e.ProduceSent) -> None:
         view.partitions[name].produced += records
 
 
+@FOLD.handles(e.BatchAcknowledged)
 def batch_acknowledged(view: ClusterView, event: e.BatchAcknowledged) -> None:
     producer = view.producers[event.producer]
     partition = view.partitions[event.partition]
@@ -298,16 +328,19 @@ def batch_acknowledged(view: ClusterView, event: e.BatchAcknowledged) -> None:
     note_run(partition.acked_serials, event.producer, event.first_serial, event.first_serial + records)
 
 
+@FOLD.handles(e.BatchRetried)
 def batch_retried(view: ClusterView, event: e.BatchRetried) -> None:
     view.producers[event.producer].last_error = event.error
 
 
+@FOLD.handles(e.BatchSplit)
 def batch_split(view: ClusterView, event: e.BatchSplit) -> None:
     producer = view.producers[event.producer]
     producer.buffered_bytes -= event.freed_bytes
     producer.last_error = event.error
 
 
+@FOLD.handles(e.BatchFailed)
 def batch_failed(view: ClusterView, event: e.BatchFailed) -> None:
     producer = view.producers[event.producer]
     producer.failed += event.records
@@ -317,22 +350,26 @@ def batch_failed(view: ClusterView, event: e.BatchFailed) -> None:
         view.partitions[event.partition].produced += event.records
 
 
+@FOLD.handles(e.SendRefused)
 def send_refused(view: ClusterView, event: e.SendRefused) -> None:
     producer = view.producers[event.producer]
     producer.failed += event.records
     producer.last_error = event.error
 
 
+@FOLD.handles(e.FaultStarted)
 def fault_started(view: ClusterView, event: e.FaultStarted) -> None:
     ends = event.ends_at_us if event.ends_at_us >= 0 else NEVER
     view.faults[event.fault] = FaultView(event.fault, event.text, event.at_us, ends, event.fault_kind, event.targets)
     note(view, event.at_us, "fault", event.text, event.text)
 
 
+@FOLD.handles(e.FaultEnded)
 def fault_ended(view: ClusterView, event: e.FaultEnded) -> None:
     fault = view.faults.pop(event.fault)
     note(view, event.at_us, "recovery", fault.text, f"over: {fault.text}")
 
 
+@FOLD.handles(e.CommandRefused)
 def command_refused(view: ClusterView, event: e.CommandRefused) -> None:
     note(view, event.at_us, "member", event.text, f"refused: {event.text}: {event.reason}")

@@ -3,7 +3,10 @@
 from cluster import events as e
 from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.fold_cluster import note
+from cluster.view.fold_table import FoldTable
 from cluster.view.state import LANE_US, NEVER, Barrier, Beat, ClusterView, GroupView, ReaderView, RebalanceView
+
+FOLD = FoldTable()
 
 REBALANCES_KEPT = 500
 NAMES_KEPT = 12  # of those who joined last, of newcomers, of those who were dropped
@@ -11,6 +14,7 @@ MOVES_KEPT = 24
 DATED_US = 180_000_000
 
 
+@FOLD.handles(e.GroupDeclared)
 def group_declared(view: ClusterView, event: e.GroupDeclared) -> None:
     view.groups[event.group] = GroupView(
         event.group,
@@ -25,6 +29,7 @@ def group_declared(view: ClusterView, event: e.GroupDeclared) -> None:
         view.topic_readers.setdefault(topic, []).append(event.group)
 
 
+@FOLD.handles(e.MemberIdAssigned)
 def member_id_assigned(view: ClusterView, event: e.MemberIdAssigned) -> None:
     group = view.groups[event.group]
     group.pending[event.member_id] = event.member
@@ -32,6 +37,7 @@ def member_id_assigned(view: ClusterView, event: e.MemberIdAssigned) -> None:
         group.state = "Empty"
 
 
+@FOLD.handles(e.RebalanceStarted)
 def rebalance_started(view: ClusterView, event: e.RebalanceStarted) -> None:
     group = view.groups[event.group]
     group.coordinated_by = event.broker
@@ -62,6 +68,7 @@ def _continue(before: Barrier, now: Barrier) -> None:
     now.follows = before.follows
 
 
+@FOLD.handles(e.JoinBarrierExtended)
 def join_barrier_extended(view: ClusterView, event: e.JoinBarrierExtended) -> None:
     barrier = view.groups[event.group].barrier
     if barrier is not None:
@@ -70,6 +77,7 @@ def join_barrier_extended(view: ClusterView, event: e.JoinBarrierExtended) -> No
         barrier.extended = event.reason
 
 
+@FOLD.handles(e.JoinReceived)
 def join_received(view: ClusterView, event: e.JoinReceived) -> None:
     group = view.groups[event.group]
     group.pending.pop(event.member_id, None)
@@ -82,6 +90,7 @@ def join_received(view: ClusterView, event: e.JoinReceived) -> None:
             group.barrier.newcomers[event.member_id] = event.member
 
 
+@FOLD.handles(e.JoinBarrierCompleted)
 def join_barrier_completed(view: ClusterView, event: e.JoinBarrierCompleted) -> None:
     group = view.groups[event.group]
     group.generation = event.generation
@@ -103,10 +112,12 @@ def join_barrier_completed(view: ClusterView, event: e.JoinBarrierCompleted) -> 
         _close(view, group, event.at_us)
 
 
+@FOLD.handles(e.AssignmentMade)
 def assignment_made(view: ClusterView, event: e.AssignmentMade) -> None:
     """It counts when its SyncGroup is taken in."""
 
 
+@FOLD.handles(e.SyncReceived)
 def sync_received(view: ClusterView, event: e.SyncReceived) -> None:
     group = view.groups[event.group]
     group.session_deadlines_us[event.member_id] = event.session_deadline_us
@@ -114,6 +125,7 @@ def sync_received(view: ClusterView, event: e.SyncReceived) -> None:
         group.barrier.synced[event.member_id] = event.at_us
 
 
+@FOLD.handles(e.GroupStabilized)
 def group_stabilized(view: ClusterView, event: e.GroupStabilized) -> None:
     group = view.groups[event.group]
     group.state = "Stable"
@@ -169,6 +181,7 @@ def _describe(one: RebalanceView, group: GroupView, barrier: Barrier) -> None:
     one.kept = sum(1 for name in group.owners if name not in barrier.halted)
 
 
+@FOLD.handles(e.MemberRemoved)
 def member_removed(view: ClusterView, event: e.MemberRemoved) -> None:
     group = view.groups[event.group]
     group.members.pop(event.member_id, None)
@@ -183,6 +196,7 @@ def member_removed(view: ClusterView, event: e.MemberRemoved) -> None:
     note(view, event.at_us, "member", event.member, f"{event.member} left {event.group}: {event.reason}")
 
 
+@FOLD.handles(e.StaticMemberReplaced)
 def static_member_replaced(view: ClusterView, event: e.StaticMemberReplaced) -> None:
     group = view.groups[event.group]
     group.members = {
@@ -203,6 +217,7 @@ def static_member_replaced(view: ClusterView, event: e.StaticMemberReplaced) -> 
     note(view, event.at_us, "member", event.member, f"{event.member} is back in {event.group} under its instance id")
 
 
+@FOLD.handles(e.HeartbeatAnswered)
 def heartbeat_answered(view: ClusterView, event: e.HeartbeatAnswered) -> None:
     member = view.members.get(event.member)
     if member is not None:
@@ -216,10 +231,12 @@ def heartbeat_answered(view: ClusterView, event: e.HeartbeatAnswered) -> None:
         view.groups[event.group].session_deadlines_us[event.member_id] = event.session_deadline_us
 
 
+@FOLD.handles(e.SessionRenewed)
 def session_renewed(view: ClusterView, event: e.SessionRenewed) -> None:
     view.groups[event.group].session_deadlines_us[event.member_id] = event.session_deadline_us
 
 
+@FOLD.handles(e.OffsetsCommitted)
 def offsets_committed(view: ClusterView, event: e.OffsetsCommitted) -> None:
     group = view.groups[event.group]
     if event.session_deadline_us >= 0:
@@ -252,16 +269,19 @@ def _forget_append_times(view: ClusterView, name: str, before_us: int) -> None:
         del times_us[:done]
 
 
+@FOLD.handles(e.AutoCommitFailed)
 def auto_commit_failed(view: ClusterView, event: e.AutoCommitFailed) -> None:
     """What is committed is what it was."""
 
 
+@FOLD.handles(e.OffsetCommitRefused)
 def offset_commit_refused(view: ClusterView, event: e.OffsetCommitRefused) -> None:
     if event.session_deadline_us >= 0:
         view.groups[event.group].session_deadlines_us[event.member_id] = event.session_deadline_us
     note(view, event.at_us, "member", event.member, f"{event.member}: commit refused, {event.error}")
 
 
+@FOLD.handles(e.GroupLoaded)
 def group_loaded(view: ClusterView, event: e.GroupLoaded) -> None:
     group = view.groups[event.group]
     group.coordinated_by = event.broker
@@ -281,6 +301,7 @@ def group_loaded(view: ClusterView, event: e.GroupLoaded) -> None:
     note(view, event.at_us, "election", event.group, f"{event.group} is coordinated by broker-{event.broker}")
 
 
+@FOLD.handles(e.GroupUnloaded)
 def group_unloaded(view: ClusterView, event: e.GroupUnloaded) -> None:
     group = view.groups[event.group]
     if group.coordinated_by not in {NEVER, event.broker}:
@@ -289,6 +310,7 @@ def group_unloaded(view: ClusterView, event: e.GroupUnloaded) -> None:
     group.barrier = None
 
 
+@FOLD.handles(e.OffsetsExpired)
 def offsets_expired(view: ClusterView, event: e.OffsetsExpired) -> None:
     group = view.groups[event.group]
     for name in event.partitions:
@@ -303,6 +325,7 @@ def offsets_expired(view: ClusterView, event: e.OffsetsExpired) -> None:
     )
 
 
+@FOLD.handles(e.GroupDeleted)
 def group_deleted(view: ClusterView, event: e.GroupDeleted) -> None:
     group = view.groups[event.group]
     group.state, group.generation, group.assignor, group.leader = "Dead", 0, "", ""

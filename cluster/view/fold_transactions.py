@@ -2,7 +2,10 @@
 
 from cluster import events as e
 from cluster.view.fold_cluster import note
+from cluster.view.fold_table import FoldTable
 from cluster.view.state import ClusterView, TransactionView
+
+FOLD = FoldTable()
 
 _UNDER_WAY = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort"})
 
@@ -14,6 +17,7 @@ def _transaction(view: ClusterView, transactional_id: str) -> TransactionView:
     return transaction
 
 
+@FOLD.handles(e.TransactionStateChanged)
 def transaction_state_changed(view: ClusterView, event: e.TransactionStateChanged) -> None:
     transaction = _transaction(view, event.transactional_id)
     before, now = transaction.state, event.state
@@ -51,6 +55,7 @@ _FENCED_BECAUSE = {
 }
 
 
+@FOLD.handles(e.TransactionFenced)
 def transaction_fenced(view: ClusterView, event: e.TransactionFenced) -> None:
     transaction = _transaction(view, event.transactional_id)
     transaction.fencing = True
@@ -59,11 +64,13 @@ def transaction_fenced(view: ClusterView, event: e.TransactionFenced) -> None:
     note(view, event.at_us, "fault", event.transactional_id, words)
 
 
+@FOLD.handles(e.TransactionOffsetsRefused)
 def transaction_offsets_refused(view: ClusterView, event: e.TransactionOffsetsRefused) -> None:
     words = f"{event.group}'s coordinator refused offsets of {event.transactional_id}: {event.error}"
     note(view, event.at_us, "fault", event.transactional_id, words)
 
 
+@FOLD.handles(e.TransactionMarkerRefused)
 def transaction_marker_refused(view: ClusterView, event: e.TransactionMarkerRefused) -> None:
     known = (one.transactional_id for one in view.transactions.values() if one.producer_id == event.producer_id)
     subject = next(known, event.partition)
@@ -71,11 +78,13 @@ def transaction_marker_refused(view: ClusterView, event: e.TransactionMarkerRefu
     note(view, event.at_us, "fault", subject, f"{event.partition}'s leader refused a marker {whose}: {event.error}")
 
 
+@FOLD.handles(e.HangingTransactionAborted)
 def hanging_transaction_aborted(view: ClusterView, event: e.HangingTransactionAborted) -> None:
     words = f"the open transaction of producer id {event.producer_id} in {event.partition} is aborted by hand"
     note(view, event.at_us, "transaction", event.partition, words)
 
 
+@FOLD.handles(e.ProducerEpochRefused)
 def producer_epoch_refused(view: ClusterView, event: e.ProducerEpochRefused) -> None:
     _transaction(view, event.transactional_id).fenced += 1
     where = f"{event.partition}'s leader" if event.partition else "its coordinator"

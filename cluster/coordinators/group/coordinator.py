@@ -12,7 +12,7 @@ Source: Kafka's `GroupCoordinatorService`, `GroupCoordinatorShard`, `GroupMetada
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, assert_never
+from typing import Any, TypeVar, assert_never
 
 from cluster.coordinators.decision import Call, Decision, Draft
 from cluster.coordinators.group.admin import delete_groups, describe, list_groups
@@ -58,19 +58,28 @@ from cluster.protocol.messages import (
 
 __all__ = ["GroupCoordinator", "answer_while_loading", "refusal"]
 
-Handler = Callable[[GroupContext, Any, Call, int], Decision]
+RequestT = TypeVar("RequestT", bound=Request)
+Handler = Callable[[GroupContext, RequestT, Call, int], Decision]
 
-HANDLERS: dict[type[Request], Handler] = {
-    OffsetCommitRequest: commit,
-    OffsetFetchRequest: fetch,
-    JoinGroupRequest: join,
-    HeartbeatRequest: heartbeat,
-    LeaveGroupRequest: leave,
-    SyncGroupRequest: sync,
-    DescribeGroupRequest: describe,
-    ListGroupsRequest: list_groups,
-    DeleteGroupsRequest: delete_groups,
-}
+
+def _serves(kind: type[RequestT], handler: Handler[RequestT]) -> tuple[type[Request], Handler[Any]]:
+    """A row of the table below; mypy checks that the handler takes such a request."""
+    return kind, handler
+
+
+HANDLERS: dict[type[Request], Handler[Any]] = dict(
+    (
+        _serves(OffsetCommitRequest, commit),
+        _serves(OffsetFetchRequest, fetch),
+        _serves(JoinGroupRequest, join),
+        _serves(HeartbeatRequest, heartbeat),
+        _serves(LeaveGroupRequest, leave),
+        _serves(SyncGroupRequest, sync),
+        _serves(DescribeGroupRequest, describe),
+        _serves(ListGroupsRequest, list_groups),
+        _serves(DeleteGroupsRequest, delete_groups),
+    )
+)
 
 
 class GroupCoordinator:

@@ -10,7 +10,7 @@ Source: `TransactionCoordinator`, `TransactionStateManager`, `TransactionMarkerC
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -32,13 +32,16 @@ from cluster.coordinators.transaction.init_producer_id import init_producer_id
 from cluster.coordinators.transaction.transaction import Transaction
 from cluster.events import ProducerEpochRefused
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.messages import InitProducerIdRequest, Request
+from cluster.protocol.messages import InitProducerIdRequest, InitProducerIdResponse, Request, Response
 from cluster.protocol.record_batch import NO_EPOCH
 from cluster.protocol.transaction_messages import (
     AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
     AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
     DescribeTransactionRequest,
     EndTxnRequest,
+    EndTxnResponse,
 )
 from cluster.protocol.transaction_states import TransactionState
 from cluster.reach import reached
@@ -47,15 +50,24 @@ __all__ = ["TransactionCoordinator", "refusal"]
 
 _ALL = ""
 
-Handler = Callable[[TransactionContext, Any, Call, Draft], None]
+RequestT = TypeVar("RequestT", bound=Request)
+Handler = Callable[[TransactionContext, RequestT, Call, Draft], None]
 
-HANDLERS: dict[type[Request], Handler] = {
-    InitProducerIdRequest: init_producer_id,
-    AddPartitionsToTxnRequest: add_partitions,
-    AddOffsetsToTxnRequest: add_offsets,
-    EndTxnRequest: end,
-    DescribeTransactionRequest: describe,
-}
+
+def _serves(kind: type[RequestT], handler: Handler[RequestT]) -> tuple[type[Request], Handler[Any]]:
+    """A row of the table below; mypy checks that the handler takes such a request."""
+    return kind, handler
+
+
+HANDLERS: dict[type[Request], Handler[Any]] = dict(
+    (
+        _serves(InitProducerIdRequest, init_producer_id),
+        _serves(AddPartitionsToTxnRequest, add_partitions),
+        _serves(AddOffsetsToTxnRequest, add_offsets),
+        _serves(EndTxnRequest, end),
+        _serves(DescribeTransactionRequest, describe),
+    )
+)
 
 
 class TransactionCoordinator:
@@ -90,13 +102,8 @@ class TransactionCoordinator:
         draft = Draft(now_us)
         handler(self._context, request, call, draft)
         if draft.replies and _fenced(draft.replies[0][1]):
-            self._tell_fenced(request, draft)
+            _note_refused_epoch(request, draft)
         return draft.decision()
-
-    def _tell_fenced(self, request: Any, draft: Draft) -> None:  # noqa: ANN401 - any of the requests
-        if not getattr(request, "from_broker", False):
-            transactional_id, producer_id, epoch = request.transactional_id, request.producer_id, request.epoch
-            draft.tell(ProducerEpochRefused(transactional_id=transactional_id, producer_id=producer_id, epoch=epoch))
 
     def marked(self, transactional_id: str, producer_id: int, epoch: int, partition: str, now_us: int) -> Decision:
         """A partition has the marker of an end (or is gone); the last one completes the transaction."""
@@ -213,6 +220,29 @@ class TransactionCoordinator:
         return Decision()
 
 
-def _fenced(response: Any) -> bool:  # noqa: ANN401 - any response
-    errors = getattr(response, "errors", None)
-    return ErrorCode.PRODUCER_FENCED in (errors.values() if errors else (response.error,))
+def _fenced(response: Response) -> bool:
+    """Whether an answer refuses the epoch of its producer."""
+    match response:
+        case AddPartitionsToTxnResponse():
+            return ErrorCode.PRODUCER_FENCED in response.errors.values()
+        case InitProducerIdResponse() | AddOffsetsToTxnResponse() | EndTxnResponse():
+            return response.error is ErrorCode.PRODUCER_FENCED
+        case _:
+            return False
+
+
+def _note_refused_epoch(request: Request, draft: Draft) -> None:
+    """Emit which epoch was refused, unless the leader of a partition asked for its producer."""
+    match request:
+        case AddPartitionsToTxnRequest(from_broker=True):
+            pass
+        case (
+            AddPartitionsToTxnRequest(transactional_id=str(transactional_id))
+            | InitProducerIdRequest(transactional_id=str(transactional_id))
+            | AddOffsetsToTxnRequest(transactional_id=str(transactional_id))
+            | EndTxnRequest(transactional_id=str(transactional_id))
+        ):
+            producer_id, epoch = request.producer_id, request.epoch
+            draft.tell(ProducerEpochRefused(transactional_id=transactional_id, producer_id=producer_id, epoch=epoch))
+        case _:
+            raise TypeError(f"{type(request).__name__} cannot be answered PRODUCER_FENCED")
