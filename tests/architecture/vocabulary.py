@@ -1,0 +1,94 @@
+"""The house speaks Kafka's language and the field's: no private words in names, messages, docstrings and comments."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator, Mapping
+
+from tests.architecture.source import Breach, Module, Project
+
+# The private word, as a pattern of one whole word, and the standard word.
+EVERYWHERE: Mapping[str, str] = {
+    "hangar": "library",
+    "blast": "impact",
+    "deck": "application, screen",
+    "cockpit": "application interface",
+    "luck(y|ily)?": "random stream, jitter, chance",
+    "injur(y|ies|e|es|ed|ing)": "fault",
+    "mend(s|ed|ing)?": "clear, revert, repair",
+    "bury|buries|buried|graveyards?": "cancel, cancelled entries",
+    "knock(s|ed|ing)?": "connection attempt",
+}
+# Words that are plain English in a sentence, and a riddle as a name.
+IN_NAMES: Mapping[str, str] = {
+    "tell|tells|told|telling": "emit, emitted",
+    "nobody|somebody|whoever|whom": "the actor's noun",
+    "trouble": "failure, fault",
+    "wish(es|ed)?": "request, size hint",
+    "habit": "loop, policy",
+}
+# Pronouns that stand where an actor's name belongs.
+IN_PROSE: Mapping[str, str] = {"nobody|somebody|whoever|whom|anybody": "the actor's noun"}
+
+# Where a private word stands for a reason: path → (word, reason).
+ALLOWED: Mapping[str, tuple[str, str]] = {}
+
+_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_WORD = re.compile(r"[A-Za-z]+")
+
+
+def check_vocabulary(project: Project, allowed: Mapping[str, tuple[str, str]] = ALLOWED) -> Iterator[Breach]:
+    """No private word in a file's name, an identifier, a message, a docstring or a comment."""
+    names, prose = _pattern({**EVERYWHERE, **IN_NAMES}), _pattern({**EVERYWHERE, **IN_PROSE})
+    for module in project.modules:
+        excepted, _ = allowed.get(module.path, ("", ""))
+        for line, word, standard in (*_in_names(module, names), *_in_prose(module, prose)):
+            if word != excepted:
+                yield Breach(module.path, line, f"the private word {word!r}: say {standard}")
+
+
+_Pattern = tuple[re.Pattern[str], Mapping[str, str]]
+
+
+def _pattern(words: Mapping[str, str]) -> _Pattern:
+    return re.compile("|".join(f"(?:{word})" for word in words)), words
+
+
+def _standard(word: str, pattern: _Pattern) -> str | None:
+    known, words = pattern
+    if known.fullmatch(word) is None:
+        return None
+    return next(standard for each, standard in words.items() if re.fullmatch(each, word))
+
+
+def _in_names(module: Module, pattern: _Pattern) -> Iterator[tuple[int, str, str]]:
+    """Visit the words of the file's name and of all names that the module binds or uses, once a line."""
+    tokens = [(token.start[0], token.string) for token in _tokens(module) if token.type == tokenize.NAME]
+    for line, name in dict.fromkeys([(1, module.name.replace(".", "_")), *tokens]):
+        for part in _NAME.findall(name):
+            if (standard := _standard(part.lower(), pattern)) is not None:
+                yield line, part.lower(), standard
+
+
+def _in_prose(module: Module, pattern: _Pattern) -> Iterator[tuple[int, str, str]]:
+    """Visit the words of all strings (docstrings and messages) and comments."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            for offset, text in enumerate(node.value.splitlines()):
+                yield from ((node.lineno + offset, *found) for found in _words(text, pattern))
+    for token in _tokens(module):
+        if token.type == tokenize.COMMENT:
+            yield from ((token.start[0], *found) for found in _words(token.string, pattern))
+
+
+def _words(text: str, pattern: _Pattern) -> Iterator[tuple[str, str]]:
+    for word in _WORD.findall(text):
+        if (standard := _standard(word.lower(), pattern)) is not None:
+            yield word.lower(), standard
+
+
+def _tokens(module: Module) -> Iterator[tokenize.TokenInfo]:
+    return tokenize.generate_tokens(io.StringIO(module.text).readline)
