@@ -16,8 +16,8 @@ from cluster.protocol.release_rules import CHANGED_BY, ReleaseRules
 from tests.oracles.outcome import Skip
 from tests.oracles.rules import under
 from tests.oracles.schemas import DEFAULT_DIRECTORY, Vector, VectorsError, read_directory, runner_for
+from tests.support.repository import ROOT
 
-ROOT = Path(__file__).parent.parent
 MURMUR2 = {"id": "foobar", "key_utf8": "foobar", "hash": -790332482, "partition_for": {"6": 0}}
 
 

@@ -1,4 +1,6 @@
-"""The suite itself: a process of tests that dies is one failed test, and a leaked signal handler is noticed."""
+"""The suite itself: where its files lie, that a process of tests that dies is one failed test, and that a leaked signal
+handler is noticed.
+"""
 
 import os
 import re
@@ -6,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+import pytest
+
+from tests.support.repository import ROOT
+from tests.support.suite_rules import MIRRORING, folders_without_a_package, helpers_outside_support, imports_from_tests
 
 ONE_DIES = """
 import os, pytest
@@ -65,3 +70,51 @@ def test_a_test_that_leaves_another_signal_handler_fails_and_no_other(tmp_path: 
     printed = run_pytest(tmp_path, LEAKS, "-p", "tests.support.signal_handlers")
     assert "2 passed, 1 error" in printed
     assert "leaves other handlers of ['SIGINT', 'SIGTERM', 'SIGHUP']" in printed
+
+
+# --- where files lie --------------------------------------------------------------------------------------------------
+
+SOURCES = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("tests/**/*.py"))
+}
+PACKAGES = {
+    path.parent.relative_to(ROOT).as_posix() for name in MIRRORING for path in sorted(ROOT.glob(f"{name}/**/*.py"))
+}
+
+
+def test_tests_mirror_the_packages_and_share_only_what_lies_in_support() -> None:
+    assert len(SOURCES) > 300
+    assert imports_from_tests(SOURCES) == []
+    assert folders_without_a_package(SOURCES.keys(), PACKAGES) == []
+    assert helpers_outside_support(SOURCES.keys()) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from tests.cluster.network.test_network import run_scene",
+        "from tests.cluster.network import test_network",
+        "import tests.cluster.network.test_network",
+        "def f():\n    from tests.recordings.conftest import TINY",
+    ],
+)
+def test_an_import_from_a_module_of_tests_is_caught(source: str) -> None:
+    (breach,) = imports_from_tests({"tests/test_it.py": source})
+    assert breach.startswith("tests/test_it.py: imports tests.")
+
+
+def test_imports_that_only_look_like_one_are_none() -> None:
+    harmless = "from tests.support.library import LIBRARY\nfrom cluster.test_network import x\nimport pytest"
+    assert imports_from_tests({"tests/test_it.py": harmless}) == []
+
+
+@pytest.mark.parametrize("path", ["tests/cluster/sockets/test_network.py", "tests/console/cli/deep/test_cli.py"])
+def test_a_folder_without_a_package_is_caught(path: str) -> None:
+    (breach,) = folders_without_a_package({path, "tests/cluster/test_reach.py", "tests/spark/test_page.py"}, PACKAGES)
+    assert breach.startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize("path", ["tests/cluster/flights.py", "tests/helpers.py", "tests/spark/samples.py"])
+def test_a_helper_beside_tests_is_caught(path: str) -> None:
+    (breach,) = helpers_outside_support({path, "tests/conftest.py", "tests/support/library.py", "tests/test_suite.py"})
+    assert breach.startswith(f"{path}: ")

@@ -19,10 +19,11 @@ from cluster.view import ClusterView, fold
 from console.app import FlightdeckApp
 from console.refused_commands import RefusedCommands
 from console.terminal_output import TightUpdate
-from tests.console.cli.test_live import ROOT, Process
 from tests.support.console import synthetic
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.stopped_clock import StillFlight
+from tests.support.console.terminal_process import Process
+from tests.support.repository import ROOT
 
 FRAMES = 120
 TERMINAL = Console(width=200, height=60, force_terminal=True, color_system="truecolor")

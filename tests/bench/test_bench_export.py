@@ -16,8 +16,8 @@ import pytest
 
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import load
+from tests.support.repository import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PROMISED = 200_000  # events a second
 EVENTS_A_SECOND = 1_461  # that a virtual second of reference-m tells, about
 MILLION = 1_000_000

@@ -14,7 +14,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import load
-from tests.support.spark.java_homes import FLIGHTDECK, ROOT, without_java
+from tests.support.repository import ROOT
+from tests.support.spark.java_homes import FLIGHTDECK, without_java
 
 PROMISED_SECONDS = 40
 

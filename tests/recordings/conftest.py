@@ -7,6 +7,7 @@ import pytest
 from cluster.commands import Command, parse
 from recordings.flights.runner import FlightResult, Plan, Replay, fly, make_plan
 from recordings.scenarios.loader import Scenario, parse_scenario
+from tests.support.operator_commands import OPERATOR
 
 TINY = """
 title = "Small"
@@ -95,9 +96,6 @@ do = "restart audit-1"
 time = "215s"
 do = "scale billing to 4"
 """
-
-OPERATOR = ((7_300_000, "stall billing-1 for 2s"), (9_000_001, "kill broker-2"), (15_000_000, "start billing-2"))
-"""What an operator does in a flight of the small scenario: (µs, command)."""
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,8 @@ from cluster.simulation import Simulation
 from cluster.spec import ScenarioSpec
 from recordings.scenarios.loader import load, parse_scenario
 from recordings.swarm.generator import draw
-from tests.scenarios.test_library import LIBRARY
 from tests.support.edge_coverage import Mark, Marks, every_mark, watching_marks
+from tests.support.library import LIBRARY
 
 SECOND_US = 1_000_000
 MINUTE_US = 60 * SECOND_US

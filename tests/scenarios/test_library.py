@@ -18,11 +18,10 @@ from recordings.scenarios.expectations import Expectations
 from recordings.scenarios.loader import load
 from tests.support.expected_document import Truth, differences
 from tests.support.independent_recorder import watching
+from tests.support.library import GOLDEN, LIBRARY
 from tests.support.scheduler_instruments import OneActorAtATime
 
 SECOND_US = 1_000_000
-LIBRARY = sorted(path.stem for path in (Path(__file__).parents[2] / "recordings" / "library").glob("*.toml"))
-GOLDEN = Path(__file__).with_name("golden.json")
 SHORTER_S = {  # of those that cost most; in the slow run they are flown to their end
     "add-partitions": 90, "broker-down": 50, "deploy-storm": 60, "first-flight": 70, "hot-key": 60, "idle-consumer": 62,
     "poll-too-slow": 60, "read-process-write": 60, "reference-l": 5, "reference-m": 12, "reference-s": 30,

@@ -11,7 +11,8 @@ import pytest
 from recordings.spark import java
 from recordings.spark.errors import NoJavaError
 from recordings.spark.java import Java, find_java, java_version, major, stop_java, write_wrapper
-from tests.support.spark.java_homes import ROOT, without_java
+from tests.support.repository import ROOT
+from tests.support.spark.java_homes import without_java
 
 MakeJava = Callable[..., Path]
 

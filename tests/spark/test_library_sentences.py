@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-import recordings
+from tests.support.library import LIBRARY
 from tests.support.spark.five_readers import FiveReaders
 
 HERE = Path(__file__).parent
 SENTENCES: dict[str, dict[str, list[str]]] = tomllib.loads((HERE / "library_sentences.toml").read_text("utf-8"))
-LIBRARY = sorted(path.stem for path in (Path(recordings.__file__).parent / "library").glob("*.toml"))
 
 pytestmark = pytest.mark.timeout(1200)  # a Java virtual machine, and the whole library
 

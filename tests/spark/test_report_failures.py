@@ -20,7 +20,8 @@ from recordings.spark.errors import ReportError
 from recordings.spark.interrupts import temporary_directory
 from recordings.spark.report import HTML, JSON, report
 from recordings.tables.export import export
-from tests.support.spark.java_homes import FLIGHTDECK, ROOT, left_over, without_java
+from tests.support.repository import ROOT
+from tests.support.spark.java_homes import FLIGHTDECK, left_over, without_java
 
 pytestmark = pytest.mark.timeout(300)  # a machine that may be busy
 

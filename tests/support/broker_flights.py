@@ -5,24 +5,22 @@ from typing import Any
 import trio
 
 from cluster import events as e
-from cluster.commands import parse, text_of
 from cluster.config import Value
 from cluster.simulation import Simulation
 from cluster.spec import (
     ApplicationSpec,
-    BrokerSpec,
     GroupSpec,
     KeysSpec,
     NetworkSpec,
     ProducerSpec,
     ScenarioSpec,
-    StepSpec,
     TopicSpec,
 )
 from cluster.view import document
-from tests.cluster.simulation.test_timing_facts import Flown
+from tests.support.completed_flight import Flown
 from tests.support.expected_document import Truth, differences
 from tests.support.independent_recorder import watching
+from tests.support.scenario_builders import THREE_BROKERS, steps_at
 
 MS, SECOND_US = 1_000, 1_000_000
 
@@ -41,7 +39,6 @@ def cluster(
     reads: bool = True,
 ) -> ScenarioSpec:
     """Three brokers, a topic `orders` (broker-1 leads orders-0), a producer p-1, a reader g-1."""
-    done = [StepSpec(int(at * SECOND_US), parse(text), text_of(parse(text))) for at, text in steps]
     groups = (
         GroupSpec(
             "g",
@@ -59,7 +56,7 @@ def cluster(
     return ScenarioSpec(
         title="a fact about brokers",
         until_us=int(until_s * SECOND_US),
-        brokers=tuple(BrokerSpec(number) for number in (1, 2, 3)),
+        brokers=THREE_BROKERS,
         config={
             "offsets.topic.num.partitions": 1,
             "transaction.state.log.num.partitions": 1,
@@ -78,7 +75,7 @@ def cluster(
             ),
         ),
         groups=groups if reads else (),
-        steps=tuple(done),
+        steps=steps_at(*steps),
     )
 
 
@@ -119,3 +116,13 @@ def log_of(flight: Flown, broker: int, name: str = "orders-0") -> list[tuple[str
     """The identities in a broker's log, in order: (producer, first serial, count)."""
     batches = flight.simulation.brokers[broker].replicas[name].log.batches
     return [(batch.producer, batch.first_serial, batch.count) for batch in batches]
+
+
+STOPPING = "PendingControlledShutdown"
+
+
+def stop_lasts_us(flight: Flown, broker: int) -> int:
+    """From the signal to the end of the process."""
+    (asked,) = flight.all(e.BrokerStateChanged, broker=broker, state=STOPPING)
+    (ended,) = flight.all(e.BrokerStopped, broker=broker, how="stop")
+    return ended.at_us - asked.at_us

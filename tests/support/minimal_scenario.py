@@ -15,3 +15,12 @@ members = 2
 """Ends within the group, so that more of its keys may follow."""
 
 MINIMAL = f'title = "t"\n{DECLARED}'
+
+SMALL = f"""
+title = "Small"
+until = "8s"
+{DECLARED}[[expect]]
+that = "groups.billing.members == 2"
+by = "5s"
+"""
+"""A flight of 8 s with an expectation that holds."""

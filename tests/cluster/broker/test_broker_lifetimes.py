@@ -9,10 +9,9 @@ from cluster import events as e
 from cluster.broker.broker_lifecycle import Lifecycle
 from cluster.controller.controller import Controller
 from cluster.spec import BrokerSpec, ScenarioSpec
-from tests.cluster.simulation.test_timing_facts import Flown
-from tests.support.broker_flights import MS, SECOND_US, cluster, flown, refusals
+from tests.support.broker_flights import MS, SECOND_US, STOPPING, cluster, flown, refusals, stop_lasts_us
+from tests.support.completed_flight import Flown
 
-STOPPING = "PendingControlledShutdown"
 BEAT_US = 2 * SECOND_US  # broker.heartbeat.interval.ms
 
 
@@ -25,13 +24,6 @@ def one_broker(*steps: tuple[float, str], until_s: float) -> ScenarioSpec:
     """A cluster of one broker."""
     spec = cluster(*steps, until_s=until_s, replication=1)
     return msgspec.structs.replace(spec, brokers=(BrokerSpec(1),))
-
-
-def stop_lasts_us(flight: Flown, broker: int) -> int:
-    """From the signal to the end of the process."""
-    (asked,) = flight.all(e.BrokerStateChanged, broker=broker, state=STOPPING)
-    (ended,) = flight.all(e.BrokerStopped, broker=broker, how="stop")
-    return ended.at_us - asked.at_us
 
 
 def start_lasts_us(flight: Flown, broker: int) -> int:

@@ -9,11 +9,11 @@ import pytest
 
 from cluster import events as e
 from cluster.broker.request_handlers import Requests
-from cluster.commands import parse, text_of
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import ListOffsetsRequest
-from cluster.spec import BrokerSpec, GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec, TransactionsSpec
-from tests.cluster.simulation.test_timing_facts import flown
+from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec, TransactionsSpec
+from tests.support.completed_flight import flown
+from tests.support.scenario_builders import THREE_BROKERS, steps_at
 
 SECOND_US = 1_000_000
 NOT_AVAILABLE = ErrorCode.OFFSET_NOT_AVAILABLE, -1
@@ -56,7 +56,7 @@ def test_a_consumer_without_a_position_begins_at_the_end_of_what_it_may_read(iso
         ScenarioSpec(
             title="late",
             until_us=25 * SECOND_US,
-            brokers=tuple(BrokerSpec(number) for number in (1, 2, 3)),
+            brokers=THREE_BROKERS,
             config={"transaction.state.log.num.partitions": 1},
             topics=(TopicSpec("orders", partitions=1),),
             producers=(
@@ -65,7 +65,7 @@ def test_a_consumer_without_a_position_begins_at_the_end_of_what_it_may_read(iso
                 ),
             ),
             groups=(GroupSpec("late", ("orders",), members=0, config={"isolation.level": isolation}),),
-            steps=tuple(StepSpec(int(at * SECOND_US), parse(text), text_of(parse(text))) for at, text in steps),
+            steps=steps_at(*steps),
         )
     )
     partition = flight.simulation.view.partitions["orders-0"]

@@ -11,8 +11,7 @@ from cluster.network import Connection, ConnectionAttempts, InFlightRequest, Lin
 from cluster.protocol.messages import FetchRequest, FetchResponse, MetadataRequest, MetadataResponse, ProduceRequest
 from cluster.spec import NetworkSpec
 from cluster.virtual_time import Timeline
-from tests.cluster.network.test_connection import Client
-from tests.cluster.network.test_network import MS, flown
+from tests.support.network_scene import MS, Client, run_scene
 
 TIMEOUT_US = 30_000 * MS
 ANSWER = MetadataResponse((), {})
@@ -101,7 +100,7 @@ def test_the_next_request_is_read_when_the_last_one_was_answered() -> None:
         await scene.until(400)
         assert scene.answers == [101, 201, 301]
 
-    flown(play)
+    run_scene(play)
 
 
 def test_connections_do_not_hold_each_other_up_and_one_without_order_holds_up_nothing() -> None:
@@ -112,7 +111,7 @@ def test_connections_do_not_hold_each_other_up_and_one_without_order_holds_up_no
         await scene.until(100)
         assert scene.host.handled == [a, b, *others]
 
-    flown(play)
+    run_scene(play)
 
 
 def test_a_parked_fetch_hurries_when_something_waits_behind_it() -> None:
@@ -129,7 +128,7 @@ def test_a_parked_fetch_hurries_when_something_waits_behind_it() -> None:
         await scene.until(300)
         assert scene.host.handled == [fetch, behind]
 
-    flown(play)
+    run_scene(play)
 
 
 def test_a_fetch_that_is_read_with_something_behind_it_hurries_too() -> None:
@@ -144,7 +143,7 @@ def test_a_fetch_that_is_read_with_something_behind_it_hurries_too() -> None:
         await scene.until(200)
         assert scene.host.expiring == [fetch]
 
-    flown(play)
+    run_scene(play)
 
 
 def test_what_a_dead_process_had_not_read_reaches_nobody() -> None:
@@ -158,7 +157,7 @@ def test_what_a_dead_process_had_not_read_reaches_nobody() -> None:
         await scene.until(200)
         assert scene.host.handled == [parked]
 
-    flown(play)
+    run_scene(play)
 
 
 def test_a_host_s_refusal_behind_a_cut_outlives_the_next_process() -> None:
@@ -178,7 +177,7 @@ def test_a_host_s_refusal_behind_a_cut_outlives_the_next_process() -> None:
         await timeline.fly(7 * MS)
         assert connection.broken
 
-    flown(scene)
+    run_scene(scene)
 
 
 def test_an_answer_and_the_end_at_the_same_instant_serve_nothing_more() -> None:
@@ -192,7 +191,7 @@ def test_an_answer_and_the_end_at_the_same_instant_serve_nothing_more() -> None:
         assert scene.host.handled == [first]
         assert scene.host.lost == [second]
 
-    flown(play)
+    run_scene(play)
 
 
 @pytest.mark.parametrize("answered_first", [False, True])
@@ -215,7 +214,7 @@ def test_a_frozen_process_keeps_the_order(answered_first: bool) -> None:
                 scene.host.handled[-1].reply(ANSWER)
         assert scene.host.handled == calls
 
-    flown(play)
+    run_scene(play)
 
 
 def test_a_request_without_an_answer_ends_its_turn_when_it_is_handled() -> None:
@@ -229,7 +228,7 @@ def test_a_request_without_an_answer_ends_its_turn_when_it_is_handled() -> None:
         await scene.until(200)
         assert scene.host.handled == [first, second]
 
-    flown(play)
+    run_scene(play)
 
 
 @pytest.mark.parametrize(("acks", "served"), [(1, 2), (0, 3)])
@@ -253,7 +252,7 @@ def test_of_a_client_that_is_gone_one_more_request_is_served_and_the_failing_ans
         assert not connection.accepted
         assert not scene.answers
 
-    flown(play)
+    run_scene(play)
 
 
 def test_a_connection_that_the_broker_closes_takes_what_it_had_not_read_along() -> None:
@@ -269,4 +268,4 @@ def test_a_connection_that_the_broker_closes_takes_what_it_had_not_read_along() 
         assert scene.host.lost == [second, late]
         assert connection.broken
 
-    flown(play)
+    run_scene(play)

@@ -5,19 +5,17 @@ import pytest
 
 from cluster import events as e
 from cluster.invariants import SENTENCES
-from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import ProducerSpec, TransactionsSpec
-from cluster.storage.partition_log import PartitionLog
-from tests.cluster.invariants.test_invariants import (
-    BREAKS,
+from tests.support.invariant_breaches import BREAKS
+from tests.support.invariant_world import (
     SPEC,
     World,
-    _again,
     acknowledged,
     appended,
     barrier,
     beat,
     committed,
+    copied,
     elected,
     given,
     loaded,
@@ -27,7 +25,9 @@ from tests.cluster.invariants.test_invariants import (
     transaction,
     truncated,
     watermark,
+    world_of,
 )
+from tests.support.partition_logs import log_of
 
 P = "orders-0"
 MS = 1_000
@@ -352,12 +352,12 @@ LEGAL: list[list[e.Event]] = [
 
 @pytest.mark.parametrize(("invariant", "events"), MORE, ids=[f"{each[0]}-{n}" for n, each in enumerate(MORE)])
 def test_an_invariant_is_broken_by_what_breaks_it(invariant: str, events: list[e.Event]) -> None:
-    World().breaks(invariant, *(_again(event) for event in events))
+    World().breaks(invariant, *(copied(event) for event in events))
 
 
 @pytest.mark.parametrize("events", LEGAL)
 def test_what_kafka_allows_breaks_nothing(events: list[e.Event]) -> None:
-    World().tell(*(_again(event) for event in events))
+    World().tell(*(copied(event) for event in events))
 
 
 @pytest.mark.parametrize("timeouts_ms", [(10_000, 60_000), (60_000, 10_000)])
@@ -372,24 +372,10 @@ def test_a_transactional_id_of_several_producers_may_time_out_by_each_ones_timeo
     )
     twins = msgspec.structs.replace(SPEC, producers=producers)
     World(twins).tell(transaction("Empty"), fenced(10_000))
-    World(twins).breaks("S5", _again(transaction("Empty")), fenced(9_000))
+    World(twins).breaks("S5", copied(transaction("Empty")), fenced(9_000))
 
 
 # --- with the replicas' logs ------------------------------------------------------------------------------------------
-
-
-def log_of(*sizes: int, first_serial: int = 0) -> PartitionLog:
-    """A log with batches of so many records."""
-    log = PartitionLog(P)
-    for size in sizes:
-        serial = first_serial + log.log_end
-        log.append(RecordBatch(P, "p-1", -1, -1, -1, serial, size, 1, 0, base_offset=log.log_end, leader_epoch=0))
-    return log
-
-
-def world_of(**logs: PartitionLog) -> World:
-    known = {int(name[1:]): log for name, log in logs.items()}
-    return World(look=lambda broker, partition: known.get(broker) if partition == P else None)
 
 
 def test_a_high_watermark_above_what_an_in_sync_replica_has_is_noticed() -> None:
@@ -400,7 +386,7 @@ def test_a_high_watermark_above_what_an_in_sync_replica_has_is_noticed() -> None
 def test_a_follower_that_comes_in_without_what_is_committed_is_noticed() -> None:
     shrunk, grown = (e.IsrChanged(partition=P, isr=isr, reason="") for isr in ((1, 2), (1, 2, 3)))
     world_of(b1=log_of(10), b2=log_of(10), b3=log_of(10)).tell(appended(0), shrunk, watermark(10), grown)
-    again = (_again(event) for event in (appended(0), shrunk, watermark(10), grown))
+    again = (copied(event) for event in (appended(0), shrunk, watermark(10), grown))
     world_of(b1=log_of(10), b2=log_of(10), b3=log_of(5)).breaks("R6", *again)
 
 
@@ -418,35 +404,35 @@ OUT, IN = (e.IsrChanged(partition=P, isr=isr, reason="") for isr in ((1, 2), (1,
 def test_a_replica_whose_host_took_its_end_may_be_in_sync_until_it_is_registered_again() -> None:
     """Its leader hears of what its former life had fetched: seed 421, a leader that was frozen meanwhile."""
     before = [OUT, appended(0), watermark(5), *crashed(3, 0, 10), watermark(10)]
-    world_of(b1=log_of(10), b2=log_of(10), b3=log_of()).tell(*(_again(event) for event in (*before, IN)))
+    world_of(b1=log_of(10), b2=log_of(10), b3=log_of()).tell(*(copied(event) for event in (*before, IN)))
     registered = [*before, *let_in(3, 4), IN]
-    world_of(b1=log_of(10), b2=log_of(10), b3=log_of()).breaks("R6", *(_again(event) for event in registered))
+    world_of(b1=log_of(10), b2=log_of(10), b3=log_of()).breaks("R6", *(copied(event) for event in registered))
 
 
 def test_a_replica_whose_host_took_its_end_while_in_sync_owes_nothing_and_the_others_all() -> None:
     events = [appended(0), watermark(5), *crashed(3, 5, 10), watermark(10)]
-    world_of(b1=log_of(10), b2=log_of(10), b3=log_of(5)).tell(*(_again(event) for event in events))
-    world_of(b1=log_of(10), b2=log_of(5), b3=log_of(5)).breaks("R6", *(_again(event) for event in events))
+    world_of(b1=log_of(10), b2=log_of(10), b3=log_of(5)).tell(*(copied(event) for event in events))
+    world_of(b1=log_of(10), b2=log_of(5), b3=log_of(5)).breaks("R6", *(copied(event) for event in events))
 
 
 def test_a_replica_that_leads_without_what_its_host_took_before_it_was_committed_breaks_nothing() -> None:
     """Its leader had it in memory, and is gone (seed 5912): KIP-966 is not built."""
     led = [elected(3, 1, (3,)), taken(3, 1, 0)]
-    World().tell(*(_again(event) for event in (appended(0), *crashed(3, 0, 10), watermark(10), *led)))
-    World().breaks("R5", *(_again(event) for event in (appended(0), watermark(10), *led)))
+    World().tell(*(copied(event) for event in (appended(0), *crashed(3, 0, 10), watermark(10), *led)))
+    World().breaks("R5", *(copied(event) for event in (appended(0), watermark(10), *led)))
 
 
 def test_a_replica_that_came_in_after_a_crash_owes_everything_again() -> None:
     events = [appended(0), watermark(10), *crashed(3, 0, 10), OUT, *let_in(3, 4), IN, appended(10), watermark(20)]
-    world_of(b1=log_of(20), b2=log_of(20), b3=log_of(20)).tell(*(_again(event) for event in events))
-    world_of(b1=log_of(20), b2=log_of(20), b3=log_of(15)).breaks("R6", *(_again(event) for event in events))
+    world_of(b1=log_of(20), b2=log_of(20), b3=log_of(20)).tell(*(copied(event) for event in events))
+    world_of(b1=log_of(20), b2=log_of(20), b3=log_of(15)).breaks("R6", *(copied(event) for event in events))
 
 
 def test_replicas_that_differ_below_what_is_committed_are_noticed() -> None:
     events = [appended(0), watermark(10), elected(2, 1), taken(2, 1, 10)]
     world_of(b1=log_of(5, 5), b2=log_of(5, 5), b3=log_of(5, 5)).tell(*events)
     other = log_of(5, 5, first_serial=3)
-    world_of(b1=log_of(5, 5), b2=log_of(5, 5), b3=other).breaks("R8", *(_again(event) for event in events))
+    world_of(b1=log_of(5, 5), b2=log_of(5, 5), b3=other).breaks("R8", *(copied(event) for event in events))
 
 
 def test_a_reader_that_passes_records_is_noticed() -> None:

@@ -1,12 +1,8 @@
 """Connections are made before they carry anything, end each call exactly once, and are made again with backoff."""
 
-from collections.abc import Callable
-from typing import Any
-
 from cluster.broker.inter_broker import CONNECTING
 from cluster.config import resolve
 from cluster.network import (
-    NEVER_FROZEN,
     Connection,
     ConnectionAttempts,
     InFlightRequest,
@@ -20,7 +16,7 @@ from cluster.protocol.messages import FetchRequest, FetchResponse, InitProducerI
 from cluster.simulation.link_commands import both_ways
 from cluster.spec import NetworkSpec
 from cluster.virtual_time import Timeline
-from tests.cluster.network.test_network import MS, flown
+from tests.support.network_scene import MS, Client, run_scene
 
 TIMEOUT_US = 100 * MS
 SETUP_US = 40 * MS
@@ -63,34 +59,6 @@ class Broker:
         raise AssertionError(f"it parks nothing: {call}")
 
 
-class Client:
-    """Watches its connection as a process does; `heard` has what it was told of its connections, with the ms."""
-
-    name, running, frozen_us = "client-1", True, NEVER_FROZEN
-
-    def __init__(self, timeline: Timeline) -> None:
-        self._timeline = timeline
-        self.kept: list[tuple[Callable[[Any], object], Any]] = []
-        self.heard: list[tuple[str, int]] = []
-
-    def watch(self, connection: Connection, at_us: int) -> None:
-        self._timeline.call_at(at_us, self._look, connection)
-
-    def _look(self, connection: Connection) -> None:
-        at_us = connection.check_timeouts()
-        if at_us is not None:
-            self.watch(connection, at_us)
-
-    def later(self, action: Callable[[Any], object], argument: object) -> None:
-        self.kept.append((action, argument))
-
-    def connected(self, _: Connection) -> None:
-        self.heard.append(("connected", self._timeline.now_us // MS))
-
-    def disconnected(self, _: Connection) -> None:
-        self.heard.append(("disconnected", self._timeline.now_us // MS))
-
-
 class Scene:
     """A client, a broker and the network between them."""
 
@@ -128,7 +96,7 @@ def test_a_connection_is_made_before_it_carries_anything() -> None:
         assert scene.client.heard == [("connected", 2)]
         assert scene.answers == [(ANSWER, 4)]
 
-    flown(play)
+    run_scene(play)
 
 
 def test_a_ready_connection_answers_after_two_latencies() -> None:
@@ -140,7 +108,7 @@ def test_a_ready_connection_answers_after_two_latencies() -> None:
         await scene.until(1_000)
         assert scene.answers == [(ANSWER, 12)]
 
-    flown(play)
+    run_scene(play)
 
 
 def test_the_host_of_a_dead_process_refuses_at_once_and_what_waited_fails() -> None:
@@ -158,7 +126,7 @@ def test_the_host_of_a_dead_process_refuses_at_once_and_what_waited_fails() -> N
         await scene.until(101)
         assert scene.answers[1:] == [(None, 100)]
 
-    flown(play)
+    run_scene(play)
 
 
 def test_a_host_that_does_not_answer_costs_the_setup_timeout() -> None:
@@ -169,7 +137,7 @@ def test_a_host_that_does_not_answer_costs_the_setup_timeout() -> None:
         await scene.until(100)
         assert scene.client.heard == [("disconnected", SETUP_US // MS)]
 
-    flown(play)
+    run_scene(play)
 
 
 def test_attempts_back_off_and_a_connection_that_was_made_begins_anew() -> None:
@@ -212,7 +180,7 @@ def test_a_request_without_an_answer_breaks_the_connection_and_a_late_answer_is_
         await scene.until(300)
         assert len(scene.answers) == 2
 
-    flown(play)
+    run_scene(play)
 
 
 def test_a_parked_fetch_is_timed_only_while_something_hides_its_broker() -> None:
@@ -231,7 +199,7 @@ def test_a_parked_fetch_is_timed_only_while_something_hides_its_broker() -> None
         await scene.until(3_000)
         assert scene.answers == [(None, 2_000 + TIMEOUT_US // MS)]
 
-    flown(play)
+    run_scene(play)
 
 
 def test_a_fetch_sent_over_a_cut_link_is_timed_from_then_on() -> None:
@@ -245,7 +213,7 @@ def test_a_fetch_sent_over_a_cut_link_is_timed_from_then_on() -> None:
         await scene.until(1_000)
         assert scene.answers == [(None, 30 + TIMEOUT_US // MS)]
 
-    flown(play)
+    run_scene(play)
 
 
 def test_what_a_connection_had_not_got_onto_the_wire_ends_with_it() -> None:
@@ -264,7 +232,7 @@ def test_what_a_connection_had_not_got_onto_the_wire_ends_with_it() -> None:
             assert len(scene.broker.calls) == arrives
         assert len(scene.broker.lost) == 1  # the one behind the cut
 
-    flown(play)
+    run_scene(play)
 
 
 def test_nobody_hears_of_a_call_that_was_given_up_or_closed() -> None:
@@ -283,7 +251,7 @@ def test_nobody_hears_of_a_call_that_was_given_up_or_closed() -> None:
         assert given_up.completed
         assert closed.completed
 
-    flown(play)
+    run_scene(play)
 
 
 def test_a_frozen_process_hears_its_answer_when_it_thaws() -> None:
@@ -300,7 +268,7 @@ def test_a_frozen_process_hears_its_answer_when_it_thaws() -> None:
             action(argument)
         assert scene.answers == [(ANSWER, 50)]
 
-    flown(play)
+    run_scene(play)
 
 
 def test_a_broker_tries_another_broker_every_50_ms() -> None:

@@ -1,25 +1,11 @@
 """Links keep the order and lose nothing, and each injury of a link is undone by itself."""
 
-from collections.abc import Awaitable, Callable
-
-import trio
-
 from cluster.network import Link, LinkCut, LinkDelay, LinkFault, LinkHold, LinkSelector, Network
 from cluster.spec import LinkSpec, NetworkSpec
 from cluster.virtual_time import Timeline
+from tests.support.network_scene import MS, run_scene
 
-MS = 1_000
 HERE = (LinkSelector("a", "b"),)
-
-
-def flown(scene: Callable[[Timeline], Awaitable[None]]) -> None:
-    timeline = Timeline(lambda _: None)
-
-    async def main() -> None:
-        await scene(timeline)
-        timeline.close()
-
-    trio.run(main, clock=timeline)
 
 
 class Wire:
@@ -47,7 +33,7 @@ def test_a_link_delivers_in_order_whatever_its_jitter() -> None:
         await timeline.fly(30 * MS)
         assert [word for word, _ in wire.arrived] == [str(number) for number in range(50)]
 
-    flown(scene)
+    run_scene(scene)
 
 
 def test_what_is_sent_over_a_cut_link_goes_on_when_it_is_mended() -> None:
@@ -63,7 +49,7 @@ def test_what_is_sent_over_a_cut_link_goes_on_when_it_is_mended() -> None:
         await timeline.fly(10 * MS)
         assert wire.arrived == [("first", 6), ("second", 6)]
 
-    flown(scene)
+    run_scene(scene)
 
 
 def test_a_sender_that_dies_takes_what_is_behind_a_cut_but_not_what_is_held_on_the_wire() -> None:
@@ -84,7 +70,7 @@ def test_a_sender_that_dies_takes_what_is_behind_a_cut_but_not_what_is_held_on_t
         await timeline.fly(9 * MS)
         assert [word for word, _ in wire.arrived[1:]] == ["held", "of its next life"]
 
-    flown(scene)
+    run_scene(scene)
 
 
 def test_injuries_of_one_link_are_undone_one_by_one() -> None:
@@ -111,7 +97,7 @@ def test_injuries_of_one_link_are_undone_one_by_one() -> None:
         await timeline.fly(100 * MS)
         assert wire.arrived == [("kept", 4 + 50)]  # sent on while it was slow
 
-    flown(scene)
+    run_scene(scene)
 
 
 def test_an_injury_at_every_link_of_a_process_reaches_links_made_later_but_not_its_own() -> None:
@@ -127,7 +113,7 @@ def test_an_injury_at_every_link_of_a_process_reaches_links_made_later_but_not_i
         network.clear("isolated")
         assert [network.link(*one).cut_since_us for one in ends] == [None] * 5
 
-    flown(scene)
+    run_scene(scene)
 
 
 def test_links_have_the_latencies_of_the_scenario_until_they_are_slowed() -> None:
@@ -140,4 +126,4 @@ def test_links_have_the_latencies_of_the_scenario_until_they_are_slowed() -> Non
         network.clear("slow")
         assert network.link("far", "a").latency_us == 20 * MS
 
-    flown(scene)
+    run_scene(scene)

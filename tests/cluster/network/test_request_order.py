@@ -11,8 +11,9 @@ from cluster.broker.socket_server import SocketServer
 from cluster.config import Value
 from cluster.network import Connection, InFlightRequest
 from cluster.spec import BrokerSpec, ScenarioSpec
-from tests.cluster.simulation.test_timing_facts import MS, SECOND_US, Flown, flown, spec
 from tests.support.broker_flights import cluster
+from tests.support.completed_flight import Flown, flown
+from tests.support.scenario_builders import MS, SECOND_US, spec
 
 FETCH_WAIT_US = 500 * MS
 CLOSE_TIMEOUT_US = 30 * SECOND_US

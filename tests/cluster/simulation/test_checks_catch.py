@@ -13,7 +13,6 @@ from cluster.broker.replica import Replica
 from cluster.clients.consumer.consumer import Consumer
 from cluster.clients.consumer.fetcher import Fetcher
 from cluster.clients.consumer.offset_commits import OffsetCommits
-from cluster.commands import parse, text_of
 from cluster.config import Value
 from cluster.coordinators.decision import Call, Decision
 from cluster.coordinators.group import coordinator as group_coordinator
@@ -23,17 +22,16 @@ from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest, HeartbeatResponse
 from cluster.spec import (
     ApplicationSpec,
-    BrokerSpec,
     CommitPolicy,
     GroupSpec,
     ProducerSpec,
     ScenarioSpec,
-    StepSpec,
     TopicSpec,
 )
 from cluster.storage.producer_state import ProducerStates
 from cluster.view import fold
 from tests.support.random_flights import fly
+from tests.support.scenario_builders import THREE_BROKERS, steps_at
 
 SECOND_US = 1_000_000
 DEPOSED = (  # broker-1 leads on alone for two seconds, dies, and comes back when others have gone on without it
@@ -49,11 +47,11 @@ def spec(
     *steps: tuple[float, str], until_s: int = 60, partitions: int = 1, commit: CommitPolicy = "auto"
 ) -> ScenarioSpec:
     """Three brokers, a producer until 40 s, two members; broker-1 leads orders-0."""
-    done = [StepSpec(int(at * SECOND_US), parse(text), text_of(parse(text))) for at, text in (*steps, (40, "stop p-1"))]
+    done = steps_at(*steps, (40, "stop p-1"))
     return ScenarioSpec(
         title="broken on purpose",
         until_us=until_s * SECOND_US,
-        brokers=tuple(BrokerSpec(number) for number in (1, 2, 3)),
+        brokers=THREE_BROKERS,
         config={"offsets.topic.num.partitions": 1},
         topics=(TopicSpec("orders", partitions=partitions),),
         producers=(

@@ -12,7 +12,8 @@ from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatResponse, OffsetCommitResponse
 from cluster.simulation import Simulation
 from cluster.spec import BrokerSpec
-from tests.cluster.simulation.test_timing_facts import MS, SECOND_US, Flown, flown, spec
+from tests.support.completed_flight import Flown, flown
+from tests.support.scenario_builders import MS, SECOND_US, spec
 
 
 def states(flight: Flown) -> list[tuple[str, int, int]]:

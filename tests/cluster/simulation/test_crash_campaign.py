@@ -22,7 +22,6 @@ from cluster.config import Value
 from cluster.simulation import Simulation
 from cluster.spec import (
     ApplicationSpec,
-    BrokerSpec,
     CommitPolicy,
     GroupSpec,
     KeysSpec,
@@ -37,6 +36,7 @@ from tests.support.expected_document import Truth, differences
 from tests.support.expected_transactions import log_facts
 from tests.support.independent_recorder import Identity, Witness, identity_of, watching
 from tests.support.random_flights import never_whole
+from tests.support.scenario_builders import THREE_BROKERS
 from tests.support.slow_cases import mostly_slow
 
 MS, SECOND_US = 1_000, 1_000_000
@@ -77,7 +77,7 @@ def crashing(seed: int, commit: CommitPolicy) -> ScenarioSpec:
     return ScenarioSpec(
         title=f"random crashes {seed}",
         until_us=END_S * SECOND_US,
-        brokers=tuple(BrokerSpec(number) for number in (1, 2, 3)),
+        brokers=THREE_BROKERS,
         config={
             "offsets.topic.num.partitions": 1,
             "transaction.state.log.num.partitions": 1,

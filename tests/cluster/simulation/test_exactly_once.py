@@ -2,48 +2,19 @@
 
 from typing import Any
 
-import msgspec
 import pytest
 
 from cluster import events as e
 from cluster.config import Value
-from cluster.spec import ApplicationSpec, GroupSpec, KeysSpec, ProducerSpec, ScenarioSpec, TopicSpec
-from tests.cluster.simulation.test_timing_facts import MS, flown, spec
+from tests.support.completed_flight import flown
 from tests.support.random_flights import fly, lies
-
-RECORDS = 200
-
-
-def moving(
-    *steps: tuple[float, str],
-    until_s: float = 60,
-    version: int = 2,
-    members: int = 1,
-    writes: str | None = "invoices",
-    per_record_us: int = 20 * MS,
-    consumer: dict[str, Value] | None = None,
-) -> ScenarioSpec:
-    """200 records, 20 a second, into orders; g moves them to invoices in transactions, audit reads what committed."""
-    earliest: dict[str, Value] = {"auto.offset.reset": "earliest"}
-    made = spec(*steps, until_s=until_s, members=members, consumer={**earliest, **(consumer or {})}, initial_delay_ms=0)
-    (group,) = made.groups
-    application = ApplicationSpec(per_record_us=per_record_us, commit="transaction", writes=writes)
-    audit = GroupSpec("audit", ("invoices",), config={"isolation.level": "read_committed", **earliest})
-    return msgspec.structs.replace(
-        made,
-        config={**made.config, "transaction.version": version, "transaction.state.log.num.partitions": 3},
-        topics=(*made.topics, TopicSpec("invoices", partitions=2)),
-        producers=(
-            ProducerSpec("p", ("orders",), rate_per_second=20.0, limit=RECORDS, keys=KeysSpec("uniform", distinct=10)),
-        ),
-        groups=(msgspec.structs.replace(group, application=application), audit),
-    )
+from tests.support.scenario_builders import MOVED_RECORDS, MS, moving
 
 
 def once(flight: Any) -> dict[str, Any]:  # noqa: ANN401 - a flight of either kind
     """Every input is in the output once, as its readers see it, and committed."""
     audit = flight.document["delivery"]["by_group"]["audit"]
-    assert (audit["delivered"], audit["duplicated"], audit["lost"]) == (RECORDS, 0, 0)
+    assert (audit["delivered"], audit["duplicated"], audit["lost"]) == (MOVED_RECORDS, 0, 0)
     assert flight.document["groups"]["g"]["lag"] == 0
     found: dict[str, Any] = flight.document["transactions"]
     return found

@@ -9,8 +9,9 @@ from cluster import events as e
 from cluster.config import Value
 from cluster.protocol.messages import FetchRequest
 from cluster.spec import KeysSpec, ScenarioSpec
-from tests.cluster.simulation.test_process_commands import refusals
-from tests.cluster.simulation.test_timing_facts import MS, SECOND_US, Flown, flown, spec
+from tests.support.broker_flights import refusals
+from tests.support.completed_flight import Flown, flown
+from tests.support.scenario_builders import MS, SECOND_US, spec
 
 
 def keyed(

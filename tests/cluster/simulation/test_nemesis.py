@@ -13,9 +13,9 @@ from recordings.flights.rerun import rerun
 from recordings.flights.runner import Plan, Replay, fly, make_plan
 from recordings.journal.reader import Recording
 from recordings.scenarios.loader import parse_scenario
-from tests.cluster.simulation.test_timing_facts import SECOND_US, Flown, flown, spec
-from tests.cluster.simulation.test_transactions import spec as transactional
+from tests.support.completed_flight import Flown, flown
 from tests.support.random_flights import lies
+from tests.support.scenario_builders import SECOND_US, spec, transactional
 from tests.support.slow_cases import mostly_slow
 
 SCENARIO = """

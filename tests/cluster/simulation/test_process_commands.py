@@ -6,15 +6,13 @@ import pytest
 from cluster import events as e
 from cluster.simulation import Simulation
 from cluster.spec import ApplicationSpec, KeysSpec, PoisonSpec
-from tests.cluster.simulation.test_timing_facts import SECOND_US, Flown, flown, spec
+from tests.support.broker_flights import refusals
+from tests.support.completed_flight import Flown, flown
+from tests.support.scenario_builders import SECOND_US, spec
 
 
 def fly(*steps: tuple[float, str], until_s: float = 30) -> Flown:
     return flown(spec(*steps, until_s=until_s, members=2, initial_delay_ms=500))
-
-
-def refusals(flight: Flown) -> list[str]:
-    return [refused.reason for refused in flight.all(e.CommandRefused)]
 
 
 def alive(simulation: Simulation, name: str) -> bool:

@@ -12,8 +12,9 @@ from cluster.config import CONFIG_KEYS, SET_IN_FLIGHT, Scope, Value, in_flight_k
 from cluster.simulation import Simulation
 from cluster.simulation.set_command import BROKER_SETTERS, TOPIC_SETTERS
 from cluster.spec import ScenarioSpec, TopicSpec
-from tests.cluster.simulation.test_timing_facts import MS, SECOND_US, Flown, flown, last_heartbeat_us, spec
+from tests.support.completed_flight import Flown, flown, last_heartbeat_us
 from tests.support.random_flights import lies
+from tests.support.scenario_builders import MS, SECOND_US, spec
 
 
 def refused(flight: Flown) -> list[str]:

@@ -3,102 +3,13 @@
 Latency is one millisecond without jitter, so that every instant can be told from the rules.
 """
 
-from typing import TypeVar
-
 import pytest
-import trio
 
 from cluster import events as e
-from cluster.commands import parse, text_of
-from cluster.config import Value
-from cluster.simulation import Simulation
-from cluster.spec import (
-    ApplicationSpec,
-    BrokerSpec,
-    CommitPolicy,
-    GroupSpec,
-    NetworkSpec,
-    ProducerSpec,
-    ScenarioSpec,
-    StepSpec,
-    TopicSpec,
-)
-from cluster.view import document
+from tests.support.completed_flight import flown, last_heartbeat_us
+from tests.support.scenario_builders import MS, SECOND_US, spec
 
-MS, SECOND_US = 1_000, 1_000_000
 SESSION_US = 6 * SECOND_US
-Fact = TypeVar("Fact", bound=e.Event)
-
-
-class Flown:
-    """What was told in a flight, and the simulation as it ended."""
-
-    def __init__(self, simulation: Simulation, told: list[e.Event]) -> None:
-        self.simulation, self._told = simulation, told
-        self.document = document(simulation.view, simulation.timeline.now_us)
-
-    def all(self, kind: type[Fact], after_us: int = 0, **fields: object) -> list[Fact]:
-        """Facts of one kind with these fields, from an instant on."""
-        return [
-            event
-            for event in self._told
-            if isinstance(event, kind)
-            and event.at_us >= after_us
-            and all(getattr(event, key) == value for key, value in fields.items())
-        ]
-
-
-def spec(
-    *steps: tuple[float, str],
-    until_s: float,
-    members: int = 1,
-    stagger_us: int = 0,
-    consumer: dict[str, Value] | None = None,
-    min_insync: int = 1,
-    rate: float = 10.0,
-    initial_delay_ms: int = 3_000,
-    commit: CommitPolicy = "never",  # a commit renews the session too
-) -> ScenarioSpec:
-    """Three brokers; broker-1 leads orders-0 and broker-2 coordinates the group g."""
-    done = [StepSpec(int(at * SECOND_US), parse(text), text_of(parse(text))) for at, text in steps]
-    return ScenarioSpec(
-        title="a timing fact",
-        until_us=int(until_s * SECOND_US),
-        brokers=tuple(BrokerSpec(number) for number in (1, 2, 3)),
-        config={"offsets.topic.num.partitions": 1, "group.initial.rebalance.delay.ms": initial_delay_ms},
-        network=NetworkSpec(latency_us=MS, jitter=0.0),
-        topics=(TopicSpec("orders", partitions=2, config={"min.insync.replicas": min_insync}),),
-        producers=(ProducerSpec("p", ("orders",), rate_per_second=rate),),
-        groups=(
-            GroupSpec(
-                "g",
-                ("orders",),
-                members=members,
-                stagger_us=stagger_us,
-                config={"session.timeout.ms": 6_000, "heartbeat.interval.ms": 1_000, **(consumer or {})},
-                application=ApplicationSpec(commit=commit),
-            ),
-        ),
-        steps=tuple(done),
-    )
-
-
-def flown(scenario: ScenarioSpec) -> Flown:
-    """Fly it."""
-    told: list[e.Event] = []
-    simulation = Simulation(scenario, 1, sinks=[told.append])
-
-    async def main() -> None:
-        async with simulation.running():
-            await simulation.timeline.fly(scenario.until_us)
-
-    trio.run(main, clock=simulation.timeline)
-    return Flown(simulation, told)
-
-
-def last_heartbeat_us(flight: Flown, member: str, before_us: int) -> int:
-    """When the coordinator last heard a member before an instant."""
-    return max(beat.at_us for beat in flight.all(e.HeartbeatAnswered, member=member) if beat.at_us < before_us)
 
 
 # --- the join barrier -------------------------------------------------------------------------------------------------

@@ -8,75 +8,32 @@ import trio
 
 from cluster import events as e
 from cluster.clients.producer.transaction_manager import CoordinatorClient
-from cluster.commands import parse, text_of
 from cluster.config import Value
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 from cluster.spec import (
     ArrivalsSpec,
-    BrokerSpec,
-    GroupSpec,
-    ProducerSpec,
-    ScenarioSpec,
-    StepSpec,
-    TopicSpec,
     TransactionsSpec,
 )
 from cluster.view.transactions import SETTLED_US, PartitionTransactions
-from tests.cluster.simulation.test_timing_facts import flown
 from tests.support.broker_flights import cluster
 from tests.support.broker_flights import flown as watched
+from tests.support.completed_flight import flown
 from tests.support.random_flights import fly, lies
+from tests.support.scenario_builders import TRANSACTION_RECORDS, transactional
 
 SECOND_US = 1_000_000
-RECORDS = 20
-
-
-def spec(
-    *steps: tuple[float, str],
-    version: int = 2,
-    abort: float = 0.0,
-    until_s: int = 60,
-    limit: int = 400,
-    count: int = 1,
-    on_abort: str = "drop",
-) -> ScenarioSpec:
-    """Producers with transactions of 20 records, 20 a second; a reader of committed data and one of everything."""
-    done = [StepSpec(int(at * SECOND_US), parse(text), text_of(parse(text))) for at, text in steps]
-    earliest = {"auto.offset.reset": "earliest"}
-    return ScenarioSpec(
-        title="transactions",
-        until_us=until_s * SECOND_US,
-        brokers=tuple(BrokerSpec(number) for number in (1, 2, 3)),
-        config={"transaction.version": version, "transaction.state.log.num.partitions": 3},
-        topics=(TopicSpec("orders", partitions=2, config={"min.insync.replicas": 2}),),
-        producers=(
-            ProducerSpec(
-                "pay",
-                ("orders",),
-                count=count,
-                rate_per_second=20.0,
-                limit=limit,
-                transactions=TransactionsSpec("pay-{n}", RECORDS, abort, on_abort),  # type: ignore[arg-type]
-            ),
-        ),
-        groups=(
-            GroupSpec("committed", ("orders",), config={"isolation.level": "read_committed", **earliest}),
-            GroupSpec("everything", ("orders",), config=dict(earliest)),
-        ),
-        steps=tuple(done),
-    )
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_readers_of_committed_data_see_committed_transactions_and_nothing_else(version: int) -> None:
-    flight = fly(spec(version=version, abort=0.4), 1)
+    flight = fly(transactional(version=version, abort=0.4), 1)
     flight.check()
     transaction = flight.document["transactions"]["pay-1"]
     by_group = flight.document["delivery"]["by_group"]
     assert transaction["committed"] > 0 < transaction["aborted"]
     assert transaction["begun"] == transaction["committed"] + transaction["aborted"]
-    assert by_group["committed"]["delivered"] == RECORDS * transaction["committed"]
+    assert by_group["committed"]["delivered"] == TRANSACTION_RECORDS * transaction["committed"]
     assert by_group["everything"]["delivered"] == by_group["everything"]["appended"]
     assert by_group["everything"]["aborted"] > 0 == by_group["committed"]["unread"] == by_group["committed"]["lost"]
     epochs = transaction["begun"] if version == 2 else 0
@@ -85,10 +42,10 @@ def test_readers_of_committed_data_see_committed_transactions_and_nothing_else(v
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_the_last_stable_offset_stands_while_a_transaction_is_open_and_its_timeout_frees_it(version: int) -> None:
-    stopped = spec((5.5, "pause pay-1"), version=version, until_s=20)
+    stopped = transactional((5.5, "pause pay-1"), version=version, until_s=20)
     held = fly(stopped, 1).document["partitions"]
     assert any(one["last_stable_offset"] < one["high_watermark"] for one in held.values())
-    freed = fly(spec((5.5, "pause pay-1"), version=version, until_s=90), 1)
+    freed = fly(transactional((5.5, "pause pay-1"), version=version, until_s=90), 1)
     freed.check()
     partitions = freed.document["partitions"].values()
     assert all(one["last_stable_offset"] == one["high_watermark"] for one in partitions)
@@ -99,23 +56,25 @@ def test_the_last_stable_offset_stands_while_a_transaction_is_open_and_its_timeo
 @pytest.mark.parametrize(("version", "state"), [(1, "Fenced"), (2, "Running")])
 def test_a_producer_that_wakes_after_its_timeout_is_fenced(version: int, state: str) -> None:
     """Under version 2 the abort has raised the epoch once: the producer's own abort repeats it, and it goes on."""
-    flight = fly(spec((5.5, "pause pay-1 for 80s"), version=version, until_s=120), 1)
+    flight = fly(transactional((5.5, "pause pay-1 for 80s"), version=version, until_s=120), 1)
     flight.check()
     assert flight.document["producers"]["pay-1"]["state"] == state
     assert flight.document["transactions"]["pay-1"]["fenced"] >= 1
     delivered = flight.document["delivery"]["by_group"]["committed"]["delivered"]
-    assert delivered == RECORDS * flight.document["transactions"]["pay-1"]["committed"]
+    assert delivered == TRANSACTION_RECORDS * flight.document["transactions"]["pay-1"]["committed"]
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_restarted_producer_fences_its_former_self(version: int) -> None:
-    flight = fly(spec((5.3, "kill pay-1 for 5s"), version=version), 1)
+    flight = fly(transactional((5.3, "kill pay-1 for 5s"), version=version), 1)
     flight.check()
     transaction = flight.document["transactions"]["pay-1"]
     assert transaction["aborted"] == 1
     delivered = flight.document["delivery"]["by_group"]["committed"]["delivered"]
     assert (
-        RECORDS * (transaction["committed"] - 1) < delivered <= RECORDS * transaction["committed"]
+        TRANSACTION_RECORDS * (transaction["committed"] - 1)
+        < delivered
+        <= TRANSACTION_RECORDS * transaction["committed"]
     )  # the last is short
 
 
@@ -124,7 +83,7 @@ def test_an_application_meets_an_old_epoch_when_it_commits() -> None:
 
     An application that aborted at once would take its abort for the successor's, and go on with the fencing epoch.
     """
-    base = spec(until_s=30)
+    base = transactional(until_s=30)
     pay = msgspec.structs.replace(base.producers[0], transactions=TransactionsSpec("pay", 40, 0.0, "drop"))
     second = msgspec.structs.replace(pay, name="second", limit=80, start_us=9_300_000)
     flight = watched(msgspec.structs.replace(base, producers=(pay, second)))
@@ -142,18 +101,18 @@ def test_an_application_meets_an_old_epoch_when_it_commits() -> None:
 @pytest.mark.parametrize("version", [1, 2])
 def test_transactions_survive_the_death_of_any_broker(version: int, broker: int) -> None:
     steps = ((4.7, f"kill broker-{broker} for 20s"),)
-    trouble = spec(*steps, version=version, abort=0.2, until_s=120, count=2)
+    trouble = transactional(*steps, version=version, abort=0.2, until_s=120, count=2)
     assert not lies(trouble)
     flight = fly(trouble, 1)
     flight.check()
     transactions = flight.document["transactions"].values()
     delivered = flight.document["delivery"]["by_group"]["committed"]["delivered"]
-    assert delivered == RECORDS * sum(one["committed"] for one in transactions)
+    assert delivered == TRANSACTION_RECORDS * sum(one["committed"] for one in transactions)
     assert {one["state"] for one in transactions} <= {"CompleteCommit", "CompleteAbort", "Empty"}
 
 
 def test_aborted_records_are_sent_again_if_the_application_wants_it() -> None:
-    flight = fly(spec(abort=0.4, on_abort="retry", limit=200), 1)
+    flight = fly(transactional(abort=0.4, on_abort="retry", limit=200), 1)
     flight.check()
     counts = flight.document["delivery"]["by_group"]["committed"]
     assert counts["delivered"] == 200
@@ -161,10 +120,10 @@ def test_aborted_records_are_sent_again_if_the_application_wants_it() -> None:
 
 
 def test_an_abandoned_transaction_holds_readers_back_until_its_timeout() -> None:
-    held = fly(spec((4.5, "abandon transaction of pay-1"), until_s=30), 1).document
+    held = fly(transactional((4.5, "abandon transaction of pay-1"), until_s=30), 1).document
     assert [fault["text"] for fault in held["faults"]] == ["abandon transaction of pay-1"]
     assert held["transactions"]["pay-1"]["state"] == "Ongoing"
-    flight = fly(spec((4.5, "abandon transaction of pay-1"), (90, "restart pay-1"), until_s=120), 1)
+    flight = fly(transactional((4.5, "abandon transaction of pay-1"), (90, "restart pay-1"), until_s=120), 1)
     flight.check()
     assert flight.document["transactions"]["pay-1"]["aborted"] >= 1
     assert not flight.document["faults"]
@@ -172,7 +131,7 @@ def test_an_abandoned_transaction_holds_readers_back_until_its_timeout() -> None
 
 
 def test_a_producer_that_closes_aborts_what_it_had_abandoned() -> None:
-    flight = fly(spec((4.5, "abandon transaction of pay-1"), (10, "stop pay-1"), until_s=20), 1)
+    flight = fly(transactional((4.5, "abandon transaction of pay-1"), (10, "stop pay-1"), until_s=20), 1)
     flight.check()
     transaction = flight.document["transactions"]["pay-1"]
     assert (transaction["state"], transaction["aborted"]) == ("CompleteAbort", 1)
@@ -182,13 +141,13 @@ def test_a_producer_that_closes_aborts_what_it_had_abandoned() -> None:
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_hanging_transaction_is_ended_by_hand_in_its_partition(version: int) -> None:
     steps = [(4.5, "abandon transaction of pay-1"), (20, "abort hanging transaction orders-0")]
-    flight = fly(spec(*steps, version=version, until_s=30), 1)
+    flight = fly(transactional(*steps, version=version, until_s=30), 1)
     flight.check()
     partitions = flight.document["partitions"]
     assert partitions["orders-0"]["last_stable_offset"] == partitions["orders-0"]["high_watermark"]
     assert partitions["orders-1"]["last_stable_offset"] < partitions["orders-1"]["high_watermark"]
     assert flight.document["transactions"]["pay-1"]["state"] == "Ongoing"
-    assert not lies(spec(*steps, (25, "stop pay-1"), version=version, until_s=60))
+    assert not lies(transactional(*steps, (25, "stop pay-1"), version=version, until_s=60))
 
 
 @pytest.mark.parametrize(
@@ -199,7 +158,7 @@ def test_a_hanging_transaction_is_ended_by_hand_in_its_partition(version: int) -
     ],
 )
 def test_what_is_not_there_cannot_be_abandoned_or_ended(text: str, reason: str) -> None:
-    flight = flown(spec((25.5, text), until_s=26))
+    flight = flown(transactional((25.5, text), until_s=26))
     assert [one.reason for one in flight.all(e.CommandRefused)] == [reason]
 
 
@@ -209,7 +168,7 @@ def test_a_lost_answer_of_a_transactions_request_is_asked_for_again(api: str, ve
     steps = [
         (0.0 if api == "InitProducerId" else 5.0, f"lose next 1 responses of {api} from broker-{n}") for n in (1, 2, 3)
     ]
-    flight = flown(spec(*steps, version=version, until_s=60))
+    flight = flown(transactional(*steps, version=version, until_s=60))
     assert len(flight.all(e.FaultEnded)) == 1  # under version 2 the partition's leader adds it (KIP-890)
     assert not flight.all(e.CommandRefused)
     transaction = flight.document["transactions"]["pay-1"]

@@ -11,18 +11,9 @@ from cluster.protocol.record_batch import RecordBatch
 from cluster.storage.partition_log import PartitionLog
 from cluster.storage.retention import Retention, first_kept, segments
 from tests.support.broker_flights import SECOND_US, cluster, flown, log_of, partition, refusals
+from tests.support.partition_logs import log_of_tens
 
 KEEP = 1 << 60
-
-
-def log_of_tens(count: int) -> PartitionLog:
-    """A log of batches with ten records and 100 bytes each, one a second."""
-    log = PartitionLog("orders-0")
-    for number in range(count):
-        log.append(
-            RecordBatch("orders-0", "p-1", -1, -1, -1, number * 10, 10, 100, number * SECOND_US, (), number * 10, 0)
-        )
-    return log
 
 
 def retention(ms: int = -1, size: int = -1, segment: int = 250, segment_ms: int = 1_000_000) -> Retention:

@@ -25,7 +25,7 @@ from cluster.storage.partition_log import PartitionLog
 from cluster.storage.retention import Retention, Segment, segments
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import load
-from tests.scenarios.test_library import GOLDEN
+from tests.support.library import GOLDEN
 
 ALL_BATCHES = 1 << 40
 INSTANTS = st.integers(0, 1 << 50)

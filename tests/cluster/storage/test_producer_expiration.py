@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.commands import parse, text_of
-from cluster.spec import BrokerSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec, TransactionsSpec
-from tests.cluster.simulation.test_timing_facts import Flown, flown
+from cluster.spec import ProducerSpec, ScenarioSpec, TopicSpec, TransactionsSpec
+from tests.support.completed_flight import Flown, flown
+from tests.support.scenario_builders import THREE_BROKERS, steps_at
 
 SECOND_US = 1_000_000
 EXPIRES_MS = 5_000
@@ -19,7 +19,7 @@ def flight(*steps: tuple[float, str], expiration_ms: int = EXPIRES_MS, transacti
         ScenarioSpec(
             title="expiration",
             until_us=30 * SECOND_US,
-            brokers=tuple(BrokerSpec(number) for number in (1, 2, 3)),
+            brokers=THREE_BROKERS,
             config={
                 "producer.id.expiration.ms": expiration_ms,
                 "producer.id.expiration.check.interval.ms": 1_000,
@@ -35,7 +35,7 @@ def flight(*steps: tuple[float, str], expiration_ms: int = EXPIRES_MS, transacti
                     transactions=transactions,
                 ),
             ),
-            steps=tuple(StepSpec(int(at * SECOND_US), parse(text), text_of(parse(text))) for at, text in steps),
+            steps=steps_at(*steps),
         )
     )
 

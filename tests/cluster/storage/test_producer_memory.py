@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from cluster.commands import parse, text_of
 from cluster.config import Value
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import ABORT, RecordBatch
-from cluster.spec import BrokerSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
+from cluster.spec import ProducerSpec, ScenarioSpec, TopicSpec
 from cluster.storage.partition_log import PartitionLog
 from cluster.storage.retention import Retention, segment_starts
-from tests.cluster.simulation.test_timing_facts import flown
+from tests.support.completed_flight import flown
+from tests.support.scenario_builders import THREE_BROKERS, steps_at
 
 SECOND_US = 1_000_000
 NEW = (ErrorCode.NONE, -1)
@@ -178,7 +178,7 @@ def retried_by_the_next_leader(topic: dict[str, Value], *more: tuple[float, str]
         title="deleted, then retried",
         seed=25,
         until_us=90 * SECOND_US,
-        brokers=tuple(BrokerSpec(number) for number in (1, 2, 3)),
+        brokers=THREE_BROKERS,
         config={"log.retention.check.interval.ms": 1_000},
         topics=(TopicSpec("orders", partitions=1, replication=3, config=topic),),
         producers=(
@@ -190,7 +190,7 @@ def retried_by_the_next_leader(topic: dict[str, Value], *more: tuple[float, str]
                 config={"linger.ms": 0, "request.timeout.ms": 20_000},
             ),
         ),
-        steps=tuple(StepSpec(int(at * SECOND_US), parse(text), text_of(parse(text))) for at, text in steps),
+        steps=steps_at(*steps),
     )
 
 

@@ -6,7 +6,7 @@ from cluster import events as e
 from cluster.view import ledger
 from cluster.view.placements import Run, note_run
 from cluster.view.state import ClusterView, PartitionView
-from tests.cluster.view.test_delivery import appended, crashed, folded, taken
+from tests.support.log_events import appended, crashed, folded, taken
 
 FIRST = (taken(1, 0, 0), appended(0, 20, 0, 0))
 """Broker-1 leads; its followers copy 20 records."""

@@ -1,6 +1,6 @@
 """What became of every record: acknowledged = delivered + lost + unread + skipped, at every moment, by identity."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -8,7 +8,6 @@ import pytest
 
 from cluster import events as e
 from cluster.commands import parse, text_of
-from cluster.simulation import Simulation
 from cluster.spec import (
     ApplicationSpec,
     BrokerSpec,
@@ -20,16 +19,14 @@ from cluster.spec import (
     TransactionsSpec,
 )
 from cluster.view import delivery, ledger
-from cluster.view.delivery import FATES
-from cluster.view.document import document
 from cluster.view.fold import HANDLERS
 from cluster.view.placements import note_run
 from cluster.view.state import NEVER, ClusterView, PartitionView, ReaderView
 from recordings.scenarios.loader import load
-from tests.cluster.simulation.test_timing_facts import flown
-from tests.support.expected_document import Truth, differences
+from tests.support.checks_delivery import delivery_errors, law_broken
+from tests.support.completed_flight import flown
+from tests.support.log_events import appended, crashed, folded, taken
 from tests.support.random_delivery_flights import ahead, fateful
-from tests.support.random_flights import at_each_second
 
 SECOND_US = 1_000_000
 FLOWN = (
@@ -38,33 +35,9 @@ FLOWN = (
 )  # fmt: skip
 
 
-def broken(counts: dict[str, Any]) -> bool:
-    """Whether the law does not hold of these counts, or one of them cannot be."""
-    terms = [counts[key] for key in ("delivered", "lost", "unread", "skipped")]
-    return bool(counts["acknowledged"] != sum(terms) or min(counts[key] for key in FATES) < 0)
-
-
-def false(spec: ScenarioSpec, seed: int = 1, *, stop: bool = False) -> list[str]:
-    """Where the law is broken, or a count of delivery is another than the truth's, at each whole second."""
-    return at_each_second(spec, _wrong_counts, seed, stop=stop)
-
-
-def _wrong_counts(simulation: Simulation, truth: Truth, now_us: int) -> Iterator[str]:
-    seen = document(simulation.view, now_us, ("delivery",))["delivery"]
-    for name, counts in {"all groups": seen, **seen["by_group"]}.items():
-        if broken(counts):
-            yield f"the law is broken for {name}: {counts}"
-    yield from differences(_fates(seen), _fates(truth.delivery()))
-
-
-def _fates(delivery: dict[str, Any]) -> dict[str, Any]:
-    """The counts that this is about."""
-    return {name: {key: counts[key] for key in FATES} for name, counts in delivery["by_group"].items()}
-
-
 @pytest.mark.parametrize("name", FLOWN)
 def test_the_law_holds_at_every_second_of_a_library_flight(name: str) -> None:
-    assert false(load(name).spec) == []
+    assert delivery_errors(load(name).spec) == []
 
 
 def with_steps(spec: ScenarioSpec, *steps: tuple[float, str]) -> ScenarioSpec:
@@ -76,7 +49,7 @@ def with_steps(spec: ScenarioSpec, *steps: tuple[float, str]) -> ScenarioSpec:
 @pytest.mark.parametrize("seed", [2003, 2004, 2005, 2007, 2008, 2010, 2011])
 def test_the_law_holds_in_random_flights_with_every_trouble(seed: int) -> None:
     """Transactions, crashes, unclean elections, deleted records, new partitions, other subscriptions, seeks."""
-    assert false(fateful(seed), seed) == []
+    assert delivery_errors(fateful(seed), seed) == []
 
 
 def test_a_successor_has_what_a_crash_took_below_the_record_that_survived_with_it() -> None:
@@ -89,32 +62,6 @@ def test_a_successor_has_what_a_crash_took_below_the_record_that_survived_with_i
     ledger.survived(view, partition, survivor)
     ledger.taken_over(view, partition, 2, 0, 114)
     assert list(partition.placements.between(0, 114)) == [(0, 114, "p-1", 0)]
-
-
-def taken(broker: int, epoch: int, log_end: int, log_start: int = 0) -> e.LeadershipTaken:
-    """This broker leads the log of orders-0, which ends there."""
-    return e.LeadershipTaken(
-        partition="orders-0", broker=broker, leader_epoch=epoch, log_start=log_start,
-        high_watermark=log_start, log_end=log_end, bytes=0,
-    )  # fmt: skip
-
-
-def appended(first: int, count: int, epoch: int, serial: int) -> e.RecordsAppended:
-    """A leader's log has these."""
-    return e.RecordsAppended(
-        partition="orders-0", base_offset=first, count=count, bytes=0, producer="p-1", producer_id=-1, epoch=-1,
-        base_sequence=-1, first_serial=serial, leader_epoch=epoch,
-    )  # fmt: skip
-
-
-def folded(*events: e.Event) -> list[tuple[int, int, str, int]]:
-    """Whose records stand where after these."""
-    view = ClusterView()
-    view.partitions["orders-0"] = PartitionView("orders-0", "orders", 0)
-    for event in events:
-        HANDLERS[type(event)](view, event)
-    placements = view.partitions["orders-0"].placements
-    return list(placements.between(placements.first, placements.end))
 
 
 @pytest.mark.parametrize(
@@ -142,11 +89,6 @@ def test_what_a_deposed_leader_appends_stands_where_it_leads_again() -> None:
     truncated = e.LogTruncated(partition="orders-0", broker=2, offset=6, log_end=14, reason="diverged")
     following = (truncated, appended(6, 8, 1, 100), taken(2, 2, 14))
     assert folded(*deposed, *following) == [(0, 6, "p-1", 0), (6, 14, "p-1", 100)]
-
-
-def crashed(broker: int, offset: int, log_end: int) -> e.LogTruncated:
-    """The host of this broker lost the end of its log."""
-    return e.LogTruncated(partition="orders-0", broker=broker, offset=offset, log_end=log_end, reason="crash")
 
 
 def test_a_follower_keeps_what_its_leader_lost_also_when_that_leads_again() -> None:
@@ -202,13 +144,13 @@ def test_a_broken_ledger_is_caught(
     name: str, broken_so: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken_so(monkeypatch)
-    assert false(load(name).spec, stop=True)
+    assert delivery_errors(load(name).spec, stop=True)
 
 
 def test_a_count_that_takes_a_record_twice_breaks_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     """Overlapping terms leave less than nothing unread."""
     monkeypatch.setattr(delivery, "_count", _twice(delivery._count))
-    assert any("the law is broken" in words for words in false(load("unclean-election").spec))
+    assert any("the law is law_broken" in words for words in delivery_errors(load("unclean-election").spec))
 
 
 def _twice(count: Callable[..., None]) -> Callable[..., None]:
@@ -249,7 +191,7 @@ def twins(victim: str) -> ScenarioSpec:
 @pytest.mark.parametrize("victim", ["g-1", "g-2"])
 def test_of_twins_every_record_is_in_one_count(victim: str) -> None:
     """What stood before the group's first position (auto.offset.reset is latest) was in none."""
-    assert false(twins(victim)) == []
+    assert delivery_errors(twins(victim)) == []
     counts = flown(twins(victim)).document["delivery"]["by_group"]["g"]
     assert counts["skipped"] > 0
     assert counts["acknowledged"] == counts["acked"] > 200
@@ -285,7 +227,7 @@ def test_what_a_full_disk_takes_from_a_producer_that_waits_for_no_answer_is_lost
     """The broker halts with the request in its hands: seed 515 once left such a record unread for ever."""
     flight = flown(careless((8, "fill disk of broker-1 for 3s"), (12, "start broker-1")))
     counts = flight.document["delivery"]["by_group"]["g"]
-    assert (counts["unread"], counts["lost"] > 0, broken(counts)) == (0, True, False)
+    assert (counts["unread"], counts["lost"] > 0, law_broken(counts)) == (0, True, False)
 
 
 @pytest.mark.parametrize("way", ["kill", "crash"])
@@ -293,15 +235,15 @@ def test_what_a_frozen_broker_takes_from_a_producer_that_waits_for_no_answer_is_
     """Requests wait in its sockets when its process dies: in seeds 249, 2996 and 4595 their records stayed unread."""
     spec = careless((5, "pause broker-1"), (7, f"{way} broker-1"), (12, "start broker-1"))
     counts = flown(spec).document["delivery"]["by_group"]["g"]
-    assert (counts["unread"], counts["lost"] > 0, broken(counts)) == (0, True, False)
-    assert false(spec) == []
+    assert (counts["unread"], counts["lost"] > 0, law_broken(counts)) == (0, True, False)
+    assert delivery_errors(spec) == []
 
 
 # --- a first position that is not in the log --------------------------------------------------------------------------
 
 
 def test_a_first_position_beyond_the_end_counts_when_the_log_reaches_it() -> None:
-    assert false(ahead()) == []
+    assert delivery_errors(ahead()) == []
 
 
 def test_what_is_read_of_a_first_position_beyond_the_end() -> None:
@@ -324,7 +266,7 @@ def test_what_is_read_of_a_first_position_beyond_the_end() -> None:
 @pytest.mark.parametrize("what", ["_appended_before", "_passed"])
 def test_a_ledger_that_takes_such_a_position_at_its_word_is_caught(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delivery, what, _empty)
-    assert false(ahead(), stop=True)
+    assert delivery_errors(ahead(), stop=True)
 
 
 def test_a_ledger_that_begins_once_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,4 +278,4 @@ def test_a_ledger_that_begins_once_is_caught(monkeypatch: pytest.MonkeyPatch) ->
             begins(partition, reader, offset)
 
     monkeypatch.setattr(ledger, "begins", once)
-    assert false(ahead(), stop=True)
+    assert delivery_errors(ahead(), stop=True)

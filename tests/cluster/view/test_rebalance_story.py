@@ -8,8 +8,8 @@ from cluster import events as e
 from cluster.protocol import reasons
 from cluster.view import ClusterView, fold
 from cluster.view.state import GroupView
-from tests.cluster.clients.consumer.test_cooperative import group_of
-from tests.cluster.simulation.test_timing_facts import SECOND_US, Flown, flown
+from tests.support.completed_flight import Flown, flown
+from tests.support.scenario_builders import SECOND_US, group_of
 
 EAGER = ("range",)
 

@@ -7,42 +7,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from console.cli import main as cli
 from recordings.journal.reader import Recording
 from recordings.version import VERSION
-from tests.support.minimal_scenario import DECLARED
-
-ROOT = Path(__file__).parents[3]
-
-SMALL = f"""
-title = "Small"
-until = "8s"
-{DECLARED}[[expect]]
-that = "groups.billing.members == 2"
-by = "5s"
-"""
-
-
-class Ended(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Flightdeck = Callable[..., Ended]
-
-
-@pytest.fixture
-def small(tmp_path: Path) -> str:
-    path = tmp_path / "small.toml"
-    path.write_text(SMALL)
-    return str(path)
+from tests.support.console.command_processes import Ended, Flightdeck, command, in_a_process
+from tests.support.repository import ROOT
 
 
 @pytest.fixture
@@ -51,38 +24,6 @@ def accidental(small: str) -> str:
     with Path(small).open("a") as file:
         file.write('[[expect]]\nthat = "groups.billing.lag < 1000"\nby = "5s"\n')
     return small
-
-
-@pytest.fixture
-def flightdeck(capsys: pytest.CaptureFixture[str]) -> Flightdeck:
-    """The command line in this process."""
-
-    def run(*words: object) -> Ended:
-        try:
-            code = cli._run([str(word) for word in words])
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else 1
-        captured = capsys.readouterr()
-        return Ended(code, captured.out, captured.err)
-
-    return run
-
-
-def command(*words: object) -> list[str]:
-    return [sys.executable, "-m", "console.cli", *(str(word) for word in words)]
-
-
-def in_a_process(*words: object, **environment: str) -> Ended:
-    done = subprocess.run(
-        command(*words),
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return Ended(done.returncode, done.stdout, done.stderr)
 
 
 # --- run -------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ import pytest
 
 from console.cli import main as cli
 from recordings.journal.reader import Recording
-from tests.console.cli.test_cli import ROOT, command
+from tests.support.console.command_processes import command
+from tests.support.repository import ROOT
 
 BUSY = """
 title = "Much to write"

@@ -12,9 +12,8 @@ import pytest
 from recordings.journal.format import FOOTER, HEADER, write_json
 from recordings.journal.keyframes import Keyframes
 from recordings.journal.reader import Recording
-from tests.console.cli.test_cli import ROOT, Ended, Flightdeck, command, flightdeck, in_a_process, small
-
-__all__ = ["flightdeck", "small"]  # fixtures
+from tests.support.console.command_processes import Ended, Flightdeck, command, in_a_process
+from tests.support.repository import ROOT
 
 UNPRIVILEGED = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
 """Root may write anywhere, unless this capability is taken from it."""

@@ -12,8 +12,8 @@ import pytest
 
 from recordings.journal.reader import Recording
 from tests.support.minimal_scenario import DECLARED
+from tests.support.repository import ROOT
 
-ROOT = Path(__file__).parents[3]
 FLIGHTDECK = [sys.executable, "-m", "console.cli"]
 ENDLESS = """
 class Assignor:

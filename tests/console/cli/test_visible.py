@@ -19,7 +19,7 @@ from console.terminal_output import leaving
 from console.visible import in_cells, visible, visible_line
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import load
-from tests.console.cli.test_live import Process
+from tests.support.console.terminal_process import Process
 
 TITLE = "\x1b]0;PWN\x07"
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"

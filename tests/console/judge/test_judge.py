@@ -5,15 +5,14 @@ How many random flights the slow test judges is given by FLIGHTDECK_JUDGED (100 
 """
 
 import os
-from pathlib import Path
 
 import pytest
 
 from cluster.spec import ScenarioSpec
 from recordings.scenarios.loader import load
 from tests.console.judge.bench import RANDOM_S, SECOND_US, false_claims, flown, random_flight
+from tests.support.library import LIBRARY
 
-LIBRARY = sorted(path.stem for path in (Path(__file__).parents[3] / "recordings" / "library").glob("*.toml"))
 AT_MOST_S = {"reference-m": 12, "reference-l": 4, "reference-s": 60, "scale-out": 100}
 LONGEST_S = 240
 QUICK = {"first-flight": 90, "eager-vs-cooperative": 45, "coordinator-failover": 125, "static-restart": 60}

@@ -18,8 +18,8 @@ from cluster.view import ClusterView, fold
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import plain
 from console.presenters.transactions import StatesListing, TransactionEventsListing, TransactionsListing
-from tests.cluster.simulation import test_exactly_once, test_transactions
-from tests.cluster.simulation.test_timing_facts import flown
+from tests.support.completed_flight import flown
+from tests.support.scenario_builders import moving, transactional
 
 WIDTH = 160
 IMPATIENT: dict[str, Value] = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 1000}
@@ -31,7 +31,7 @@ EXPIRES: dict[str, Value] = {
 
 def paying(*steps: tuple[float, str], version: int = 2, until_s: int = 60, abort: float = 0.0) -> ScenarioSpec:
     """One producer of transactions whose timeout is 10 s; a transactional id that nobody uses for 10 s expires."""
-    made = test_transactions.spec(*steps, version=version, until_s=until_s, abort=abort, limit=200)
+    made = transactional(*steps, version=version, until_s=until_s, abort=abort, limit=200)
     (producer,) = made.producers
     producer = replace(producer, config={"transaction.timeout.ms": 10_000})
     return replace(made, config={**made.config, **EXPIRES}, producers=(producer,), groups=())
@@ -110,7 +110,7 @@ KINDS = {
         "pay-1 is Fenced: INVALID_PRODUCER_ID_MAPPING",
     ),
     "the group that has given its member up": (
-        test_exactly_once.moving((4.05, "pause g-1 for 12s"), (4.1, "scale g to 2"), until_s=30, consumer=IMPATIENT),
+        moving((4.05, "pause g-1 for 12s"), (4.1, "scale g to 2"), until_s=30, consumer=IMPATIENT),
         "g's coordinator refused offsets of g-1: UNKNOWN_MEMBER_ID",
     ),
     "expiration": (paying(until_s=40), "pay-1 is Dead: unused for transactional.id.expiration.ms"),

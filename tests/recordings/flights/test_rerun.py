@@ -8,22 +8,12 @@ from cluster.commands import parse
 from recordings.flights.rerun import rerun
 from recordings.flights.runner import FlightResult, Plan, Replay, fly, make_plan
 from recordings.journal.reader import DamagedError, Recording
-from recordings.journal.segments import line_chunks
 from recordings.scenarios.loader import Scenario, ScenarioErrors, parse_scenario
-from tests.recordings.conftest import OPERATOR
 from tests.support.minimal_scenario import MINIMAL
+from tests.support.operator_commands import OPERATOR
+from tests.support.recording_files import SEGMENT, uncompressed
 
 Recorded = tuple[Path, FlightResult]
-SEGMENT = "segment-000001.jsonl"
-
-
-def uncompressed(path: Path) -> bytes:
-    """The text of a recording's only segment, which is then there as a growing one: what a crash leaves."""
-    text = b"".join(chunk for segment in Recording(path).segments.values() for chunk in line_chunks(segment))
-    for file in [*path.glob("segment-*"), path / "footer.json"]:
-        file.unlink()
-    (path / f"{SEGMENT}.part").write_bytes(text)
-    return text
 
 
 def test_the_operators_commands_make_the_same_flight_again(recorded: Recorded, tmp_path: Path) -> None:

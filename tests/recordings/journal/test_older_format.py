@@ -16,7 +16,7 @@ from recordings.journal.playback import Playback
 from recordings.journal.reader import DamagedError, Recording
 from recordings.tables.export import export
 from recordings.tables.summary import summarize
-from tests.recordings.journal.older_format import as_format_1
+from tests.support.older_format import as_format_1
 
 OLD = Path(__file__).with_name("format_1")
 NAMES = ("every-fault", "first-flight")
@@ -87,7 +87,7 @@ def test_it_is_played(old: Path) -> None:
 @pytest.mark.parametrize("old", ["every-fault", pytest.param("first-flight", marks=pytest.mark.slow)], indirect=True)
 def test_it_is_rerun_as_equal_and_the_new_recording_holds_the_same(old: Path, tmp_path: Path) -> None:
     result = rerun(old, record=tmp_path / "again.flight")
-    assert result.matches, "flights are others now: see tests/recordings/journal/older_format.py"
+    assert result.matches, "flights are others now: see tests.support.older_format.py"
     assert result.compared_events == Recording(old).survey().totals.events
     again = Recording(tmp_path / "again.flight")
     assert again.header.format == FORMAT

@@ -11,7 +11,7 @@ from recordings.kafka_log.assignments import before_holding_back
 from recordings.kafka_log.renderer import RENDERERS
 from recordings.kafka_log.state import Notes
 from recordings.scenarios.loader import load
-from tests.recordings.kafka_log.test_lines import CLIENT, ID, OTHER, lines_of, rebalance, state
+from tests.support.kafka_log_lines import CLIENT, ID, OTHER, lines_of, rebalance, state
 
 SCENARIOS = (
     "recordings/library/cooperative-join.toml",

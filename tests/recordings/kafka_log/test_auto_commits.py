@@ -10,7 +10,7 @@ from cluster.protocol import reasons
 from recordings.flights.runner import fly, make_plan
 from recordings.kafka_log.renderer import KafkaLog
 from recordings.scenarios.loader import load
-from tests.recordings.kafka_log.test_lines import CLIENT, ID, OTHER, lines_of, rebalance, state
+from tests.support.kafka_log_lines import CLIENT, ID, OTHER, lines_of, rebalance, state
 
 FAILING = f"{CLIENT}Failing OffsetCommit request since the consumer is not part of an active group"
 IN_NO_GROUP = (

@@ -4,7 +4,7 @@ import re
 
 from cluster import events as e
 from cluster.events import Event
-from tests.recordings.kafka_log.test_lines import lines_of
+from tests.support.kafka_log_lines import lines_of
 
 
 def elected(name: str, leader: int, at_us: int, epoch: int = 1) -> Event:

@@ -8,15 +8,7 @@ import pytest
 from cluster import events as e
 from cluster.events import Event
 from cluster.protocol import reasons
-from tests.recordings.kafka_log.test_lines import (
-    AT,
-    CLIENT,
-    ID,
-    OTHER,
-    lines_of,
-    rebalance,
-    state,
-)
+from tests.support.kafka_log_lines import AT, CLIENT, ID, OTHER, lines_of, rebalance, state
 
 
 def beat(error: str, member_id: str = ID) -> Event:

@@ -6,7 +6,7 @@ from cluster import events as e
 from cluster.broker.broker_lifecycle import SHUTDOWN_TIMEOUT_US
 from cluster.events import Event
 from recordings.kafka_log import brokers as kafka_log_servers
-from tests.recordings.kafka_log.test_lines import lines_of
+from tests.support.kafka_log_lines import lines_of
 
 CONTROLLER, SERVER = "[QuorumController id=-1] ", "[BrokerServer id=2] "
 BEGINS = [f"{SERVER}Transition from STARTED to SHUTTING_DOWN", f"{SERVER}shutting down"]

@@ -1,15 +1,14 @@
 """What docs/scenario-format.md and the README show of a scenario is what happens."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from console.cli.output import of_flight
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import ScenarioErrors, parse_scenario
+from tests.support.repository import ROOT
 
-ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "scenario-format.md").read_text()
 (EXAMPLE,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 PRINTED, MISTAKE = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)

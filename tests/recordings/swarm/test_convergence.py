@@ -26,6 +26,7 @@ from cluster.view.fold import HANDLERS
 from cluster.view.state import ClusterView
 from recordings.swarm.convergence import converged
 from recordings.swarm.seeds import CONVERGED, fly_once
+from tests.support.scenario_builders import steps_at
 
 EARLIEST: dict[str, Value] = {"auto.offset.reset": "earliest"}
 LOSSLESS = 'delivery.by_group["g"].lost == 0'
@@ -186,7 +187,7 @@ def test_a_static_member_that_comes_back_with_another_subscription_makes_its_gro
         config={"group.initial.rebalance.delay.ms": 500},
         topics=(TopicSpec("read", partitions=2, replication=1), TopicSpec("late", partitions=2, replication=1)),
         groups=(group,),
-        steps=tuple(StepSpec(int(at * 1_000_000), parse(text), text_of(parse(text))) for at, text in steps),
+        steps=steps_at(*steps),
         expectations=(ExpectationSpec(that=f"{STABLE} && members['g-2'].owned.size() == 2", at_us=59_000_000),),
     )
     assert becomes_stable(scenario)

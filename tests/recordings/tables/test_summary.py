@@ -9,7 +9,7 @@ from cluster.view.document import group_lag
 from recordings.flights.runner import FlightResult, Plan, fly
 from recordings.journal.reader import Recording
 from recordings.tables.summary import summarize
-from tests.recordings.flights.test_rerun import uncompressed
+from tests.support.recording_files import uncompressed
 
 
 def test_the_tables_agree_with_the_flight(recorded: tuple[Path, FlightResult]) -> None:

@@ -11,9 +11,9 @@ import recordings
 from cluster.spec import ScenarioSpec
 from recordings.scenarios.loader import load
 from recordings.swarm.generator import draw
-from tests.cluster.clients.consumer.test_replaced_records import buffered, deposed
 from tests.mutants import MUTANTS
 from tests.support.random_delivery_flights import ahead
+from tests.support.truncation_scenarios import buffered, deposed
 
 SECOND_US = 1_000_000
 SHORT_S, SWARM_US = 25, 60 * SECOND_US

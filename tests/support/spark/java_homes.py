@@ -4,7 +4,8 @@ import shutil
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
+from tests.support.repository import ROOT
+
 FLIGHTDECK = (sys.executable, "-m", "console.cli")
 SHELL_TOOLS = ("bash", "env", "dirname", "ps", "grep", "cat", "sh", "head")  # what Spark's own scripts call
 

@@ -10,7 +10,8 @@ import msgspec
 from recordings.journal.reader import Recording
 from recordings.spark.report_document import Report
 from recordings.spark.report_model import FlightReport
-from tests.support.spark.java_homes import FLIGHTDECK, ROOT, left_over, without_java
+from tests.support.repository import ROOT
+from tests.support.spark.java_homes import FLIGHTDECK, left_over, without_java
 
 
 class Made(NamedTuple):

@@ -9,8 +9,9 @@ from cluster.clients.key_order import ONE_MOVE, KeyOrder
 from cluster.config import Value
 from cluster.protocol.record_batch import RecordBatch, Slice
 from cluster.spec import ApplicationSpec, KeysSpec, PoisonSpec, ProducerSpec, ScenarioSpec
-from tests.cluster.simulation.test_timing_facts import MS, SECOND_US, flown, spec
+from tests.support.completed_flight import flown
 from tests.support.random_flights import lies
+from tests.support.scenario_builders import MS, SECOND_US, spec
 
 
 def applied(

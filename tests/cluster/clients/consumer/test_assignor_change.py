@@ -1,8 +1,8 @@
 """Another assignor, member by member: the vote, the two bounces of KIP-429, and who skips one is refused."""
 
 from cluster import events as e
-from tests.cluster.clients.consumer.test_cooperative import group_of, holders
-from tests.cluster.simulation.test_timing_facts import SECOND_US, Flown, flown
+from tests.support.completed_flight import Flown, flown, holders
+from tests.support.scenario_builders import SECOND_US, group_of
 
 
 def assignors(flight: Flown) -> list[str]:

@@ -2,7 +2,6 @@
 
 from itertools import pairwise
 
-import msgspec
 import pytest
 
 from cluster import events as e
@@ -10,49 +9,12 @@ from cluster.assignors.cooperative_sticky import CooperativeStickyAssignor
 from cluster.assignors.sticky import assign_sticky
 from cluster.clients.consumer.rejoin import Rejoin
 from cluster.config import Value
-from cluster.spec import GroupSpec, KeysSpec, ScenarioSpec, TopicSpec
-from tests.cluster.simulation.test_timing_facts import SECOND_US, Flown, flown, spec
+from cluster.spec import GroupSpec
+from tests.support.completed_flight import flown, holders
 from tests.support.random_flights import fly
+from tests.support.scenario_builders import SECOND_US, group_of
 
-COOPERATIVE = ("cooperative-sticky",)
 KAFKAS_DEFAULT = GroupSpec("default").assignors
-
-
-def group_of(
-    *steps: tuple[float, str],
-    until_s: float = 40,
-    members: int = 2,
-    partitions: int = 6,
-    assignors: tuple[str, ...] = COOPERATIVE,
-    topics: tuple[str, ...] = ("orders",),
-    consumer: dict[str, Value] | None = None,
-    **changes: object,
-) -> ScenarioSpec:
-    """A group on topics of six partitions each; broker-1 leads orders-0."""
-    scenario = spec(*steps, until_s=until_s, members=members, rate=60.0, commit="auto")
-    (group,) = scenario.groups
-    config: dict[str, Value] = {**group.config, "auto.offset.reset": "earliest", **(consumer or {})}
-    group = msgspec.structs.replace(group, topics=topics, assignors=assignors, config=config, **changes)
-    (producer,) = scenario.producers
-    keyed = msgspec.structs.replace(producer, keys=KeysSpec("uniform"))  # so that every partition gets some
-    declared = tuple(TopicSpec(topic, partitions=partitions) for topic in ("orders", "payments"))
-    return msgspec.structs.replace(scenario, groups=(group,), topics=declared, producers=(keyed,))
-
-
-def holders(flight: Flown) -> dict[str, list[tuple[int, int, str]]]:
-    """Who held each partition from when to when (-1: still), from what clients told."""
-    held: dict[str, list[tuple[int, int, str]]] = {}
-    open_: dict[tuple[str, str], int] = {}
-    for event in flight.all(e.Event):
-        if isinstance(event, e.PartitionsAssigned):
-            open_ |= {(name, event.member): event.at_us for name in event.partitions}
-        elif isinstance(event, e.PartitionsRevoked):
-            for name in event.partitions:
-                since_us = open_.pop((name, event.member))
-                held.setdefault(name, []).append((since_us, event.at_us, event.member))
-    for (name, member), since_us in open_.items():
-        held.setdefault(name, []).append((since_us, -1, member))
-    return held
 
 
 def test_the_default_list_is_kafkas_and_behaves_eager() -> None:

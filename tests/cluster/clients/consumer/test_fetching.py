@@ -16,7 +16,8 @@ from cluster.protocol.messages import (
     PartitionMetadata,
 )
 from cluster.protocol.record_batch import RecordBatch
-from tests.cluster.simulation.test_timing_facts import SECOND_US, flown, spec
+from tests.support.completed_flight import flown
+from tests.support.scenario_builders import SECOND_US, spec
 
 
 class Reader:

@@ -5,9 +5,8 @@ import pytest
 from cluster import events as e
 from cluster.broker.broker import Broker
 from cluster.clients.process import Process
-from tests.cluster.broker.test_broker_lifetimes import STOPPING, stop_lasts_us
-from tests.cluster.simulation.test_timing_facts import Flown
-from tests.support.broker_flights import MS, SECOND_US, cluster, flown, refusals
+from tests.support.broker_flights import MS, SECOND_US, STOPPING, cluster, flown, refusals, stop_lasts_us
+from tests.support.completed_flight import Flown
 
 PAUSED = (10.0, "pause broker-2"), (12.0, "stop broker-2")
 

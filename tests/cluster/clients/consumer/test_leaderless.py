@@ -8,8 +8,8 @@ import pytest
 from cluster import events as e
 from cluster.clients.consumer.consumer import Consumer
 from cluster.spec import ScenarioSpec, TopicSpec
-from tests.cluster.clients.consumer.test_cooperative import group_of
-from tests.cluster.simulation.test_timing_facts import MS, SECOND_US, flown
+from tests.support.completed_flight import flown
+from tests.support.scenario_builders import MS, SECOND_US, group_of
 
 ALONE = "kill broker-3"
 """broker-3 leads orders-2 and orders-5, of which it has the only replica."""

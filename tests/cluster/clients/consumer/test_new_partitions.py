@@ -2,8 +2,8 @@
 
 from cluster import events as e
 from cluster.config import Value
-from tests.cluster.clients.consumer.test_cooperative import group_of
-from tests.cluster.simulation.test_timing_facts import SECOND_US, Flown, flown
+from tests.support.completed_flight import Flown, flown
+from tests.support.scenario_builders import SECOND_US, group_of
 
 OFTEN: dict[str, Value] = {"metadata.max.age.ms": 10_000}
 MORE = (15.0, "add partitions orders to 8")

@@ -5,8 +5,9 @@ import pytest
 
 from cluster import events as e
 from cluster.spec import ApplicationSpec, CommitPolicy, GroupSpec, KeysSpec, ProducerSpec, ScenarioSpec, TopicSpec
-from tests.cluster.simulation.test_timing_facts import MS, SECOND_US, flown, spec
+from tests.support.completed_flight import flown
 from tests.support.random_flights import fly, lies
+from tests.support.scenario_builders import MS, SECOND_US, spec
 
 
 def writing(

@@ -9,8 +9,9 @@ from cluster.config import ConfigError, Value, coerce, parse_iso_duration
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 from cluster.spec import CommitPolicy
-from tests.cluster.simulation.test_timing_facts import SECOND_US, flown, spec
+from tests.support.completed_flight import flown
 from tests.support.random_flights import lies
+from tests.support.scenario_builders import SECOND_US, spec
 
 EARLIEST: dict[str, Value] = {"auto.offset.reset": "earliest"}
 NONE: dict[str, Value] = {"auto.offset.reset": "none"}

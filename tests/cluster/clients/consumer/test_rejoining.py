@@ -11,7 +11,8 @@ from cluster.config import Value
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest, HeartbeatResponse
 from cluster.spec import TopicSpec
-from tests.cluster.simulation.test_timing_facts import MS, SECOND_US, flown, spec
+from tests.support.completed_flight import flown
+from tests.support.scenario_builders import MS, SECOND_US, spec
 
 
 @pytest.mark.parametrize("error", [ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION])

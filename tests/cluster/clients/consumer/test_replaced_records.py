@@ -7,61 +7,21 @@ import pytest
 
 from cluster import events as e
 from cluster.commands import parse, text_of
-from cluster.config import Value
 from cluster.simulation.simulation import Simulation
-from cluster.spec import ApplicationSpec, BrokerSpec, GroupSpec, ProducerSpec, ScenarioSpec, StepSpec, TopicSpec
+from cluster.spec import StepSpec
 from cluster.storage.lost_records import truncated
 from cluster.storage.partition_log import PartitionLog
 from cluster.view import ledger
 from cluster.view.fold import HANDLERS
 from cluster.view.placements import note_run
 from cluster.view.state import PartitionView, ReaderView
-from tests.cluster.simulation.test_timing_facts import Flown, flown
-from tests.cluster.storage.test_log_start import log_of_tens
-from tests.cluster.view.test_delivery import false
+from tests.support.checks_delivery import delivery_errors
+from tests.support.completed_flight import Flown, flown
+from tests.support.partition_logs import log_of_tens
 from tests.support.random_delivery_flights import fateful
+from tests.support.truncation_scenarios import CRASH_S, buffered, deposed
 
 SECOND_US = 1_000_000
-CRASH_S = 12
-
-
-def buffered(*, crash: bool = True) -> ScenarioSpec:
-    """A reader has ten seconds' work in its buffer; the host of the only replica crashes, another producer writes."""
-    command = parse("crash broker-1 for 1s")
-    before = ProducerSpec("p", ("t",), rate_per_second=50.0, limit=30, config={"acks": "1"})
-    config: dict[str, Value] = {"auto.offset.reset": "earliest", "max.poll.records": 1, "session.timeout.ms": 30_000}
-    return ScenarioSpec(
-        title="buffered",
-        until_us=60 * SECOND_US,
-        brokers=(BrokerSpec(1),),
-        topics=(TopicSpec("t", replication=1),),
-        producers=(before, msgspec.structs.replace(before, name="q", start_us=(CRASH_S + 4) * SECOND_US)),
-        groups=(
-            GroupSpec(
-                "g", ("t",), start_us=2 * SECOND_US, config=config, application=ApplicationSpec(per_record_us=SECOND_US)
-            ),
-        ),
-        steps=(StepSpec(CRASH_S * SECOND_US, command, text_of(command)),) if crash else (),
-    )
-
-
-def deposed() -> ScenarioSpec:
-    """A leader that no broker reaches is deposed, does not hear of it, and goes on serving clients for six seconds.
-
-    It is in sync alone by then, so that it moves its high watermark by itself; its successor was not in sync.
-    """
-    steps = ((8, "cut broker-1 broker-2"), (20, "cut broker-1 broker-3"), (34, "elect unclean t-0"), (40, "heal"))
-    config: dict[str, Value] = {"auto.offset.reset": "earliest", "max.poll.records": 1, "session.timeout.ms": 30_000}
-    work = ApplicationSpec(per_record_us=50_000)  # half the time between two records: it reads what was just written
-    return ScenarioSpec(
-        title="deposed",
-        until_us=60 * SECOND_US,
-        config={"replica.lag.time.max.ms": 5_000},
-        topics=(TopicSpec("t", replication=2),),
-        producers=(ProducerSpec("p", ("t",), rate_per_second=10.0, limit=500, config={"acks": "1"}),),
-        groups=(GroupSpec("g", ("t",), config=config, application=work),),
-        steps=tuple(StepSpec(at_s * SECOND_US, parse(words), words) for at_s, words in steps),
-    )
 
 
 def fates(flight: Flown) -> dict[str, Any]:
@@ -77,7 +37,7 @@ def test_what_was_fetched_before_a_truncation_is_finished_as_what_it_was() -> No
     assert [event.first_offset for event in told] == [event.first_serial for event in told]
     assert {event.leader_epoch for event in told} == {0}
     assert fates(flight)["delivered_then_lost"] > 0
-    assert false(buffered()) == []
+    assert delivery_errors(buffered()) == []
 
 
 def test_each_of_them_is_told_just_before_it_is_finished() -> None:
@@ -95,7 +55,7 @@ def test_they_are_told_also_where_nothing_stands_at_their_offsets() -> None:
     told = flown(alone).all(e.TruncatedRecordsProcessed)
     assert [(event.producer, event.first_serial) for event in told] == [("p-1", event.first_offset) for event in told]
     assert told
-    assert false(alone) == []
+    assert delivery_errors(alone) == []
 
 
 def test_they_are_told_also_where_a_deposed_leader_appended_them() -> None:
@@ -110,7 +70,7 @@ def test_they_are_told_also_where_a_deposed_leader_appended_them() -> None:
         assert written.at_us > successor.at_us
         assert event.first_offset >= successor.log_end
     assert fates(flight)["delivered_then_lost"] > len(told)
-    assert false(deposed()) == []
+    assert delivery_errors(deposed()) == []
 
 
 def test_nothing_is_told_where_no_log_was_truncated() -> None:
@@ -128,7 +88,7 @@ def test_what_was_deleted_on_purpose_was_not_truncated() -> None:
 
 @pytest.mark.parametrize("seed", [51, 78, 176, 348])
 def test_the_law_holds_where_readers_worked_on_truncated_records(seed: int) -> None:
-    assert false(fateful(seed), seed) == []
+    assert delivery_errors(fateful(seed), seed) == []
 
 
 def _nothing(*_: object) -> None:
@@ -138,12 +98,12 @@ def _nothing(*_: object) -> None:
 def test_a_ledger_that_does_not_hear_of_them_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     handlers: dict[Any, Any] = HANDLERS
     monkeypatch.setitem(handlers, e.TruncatedRecordsProcessed, _nothing)
-    assert any("delivered" in words for words in false(buffered(), stop=True))
+    assert any("delivered" in words for words in delivery_errors(buffered(), stop=True))
 
 
 def test_a_simulator_that_does_not_tell_of_them_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Simulation, "_truncated", lambda *_: False)
-    assert any("delivered" in words for words in false(buffered(), stop=True))
+    assert any("delivered" in words for words in delivery_errors(buffered(), stop=True))
 
 
 # --- the logs alone ---------------------------------------------------------------------------------------------------

@@ -4,8 +4,9 @@ import msgspec
 
 from cluster import events as e
 from cluster.spec import START_JITTER_US
-from tests.cluster.simulation.test_timing_facts import Flown, spec
 from tests.support.broker_flights import MS, SECOND_US, flown
+from tests.support.completed_flight import Flown
+from tests.support.scenario_builders import spec
 
 
 def started_at_once(jitter_us: int, *, seed: int = 1, until_s: float = 15) -> Flown:

@@ -4,8 +4,8 @@ import pytest
 
 from cluster import events as e
 from cluster.config import Value
-from tests.cluster.clients.consumer.test_cooperative import group_of
-from tests.cluster.simulation.test_timing_facts import SECOND_US, Flown, flown
+from tests.support.completed_flight import Flown, flown
+from tests.support.scenario_builders import SECOND_US, group_of
 
 TWINS: dict[str, Value] = {"group.instance.id": "x"}
 

@@ -5,8 +5,8 @@ import pytest
 from cluster import events as e
 from cluster.clients.producer.sender import Sender
 from cluster.config import ConfigError, Value, resolve
-from tests.cluster.simulation.test_timing_facts import Flown
 from tests.support.broker_flights import MS, SECOND_US, cluster, flown, log_of
+from tests.support.completed_flight import Flown
 
 ALONE = [(10.5, "cut broker-1 broker-2"), (10.5, "cut broker-1 broker-3")]  # broker-1 leads on, but nobody follows
 

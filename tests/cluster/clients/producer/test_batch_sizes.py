@@ -13,8 +13,8 @@ from cluster.clients.producer.compression import RATIOS, Compression, capacity
 from cluster.config import Value
 from cluster.protocol.record_batch import LAST_SEQUENCE, Origin
 from cluster.spec import TransactionsSpec
-from tests.cluster.simulation.test_timing_facts import Flown
 from tests.support.broker_flights import SECOND_US, cluster, flown, log_of
+from tests.support.completed_flight import Flown
 
 HEADER, RECORD = 61, 1_032
 

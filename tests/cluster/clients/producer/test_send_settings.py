@@ -8,8 +8,8 @@ import pytest
 from cluster import events as e
 from cluster.clients.producer.partitioners import StickyPartitioner
 from cluster.config import Value
-from tests.cluster.simulation.test_timing_facts import Flown
 from tests.support.broker_flights import MS, SECOND_US, cluster, flown
+from tests.support.completed_flight import Flown
 
 SMALL: dict[str, Value] = {"batch.size": 2_000, "buffer.memory": 4_000}
 

@@ -1,6 +1,6 @@
 """Recordings as format 1 had them, made from recordings of today.
 
-    python -m tests.recordings.journal.older_format a.flight b.flight    # writes b.flight, in format 1
+    python -m tests.support.older_format a.flight b.flight    # writes b.flight, in format 1
 
 `format_1/` holds two recordings that format 1 wrote itself. When the library's flights become others, and a rerun of
 these two no longer compares as equal, they are made anew from today's flights with this program.
