@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 from cluster.commands import Command, Names
 from cluster.events import Event
 from cluster.view import ClusterView
-from cluster.view.state import Moment
+from cluster.view.state import LogEntry
 from console.flight_clock import BUILDING, ENDED, FAILED, PAUSED, FlightClock
 from console.refused_commands import RefusedCommands
 
@@ -110,7 +110,7 @@ class SeekableSource(Protocol):
         """The view at the cursor; a seek replaces the object."""
 
     @property
-    def landmarks(self) -> Sequence[Moment]:
+    def landmarks(self) -> Sequence[LogEntry]:
         """The flight's rebalances and faults; empty until the recording has been scanned."""
 
     @property

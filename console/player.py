@@ -17,7 +17,7 @@ from cluster.commands import Command, Names
 from cluster.events import EVENT_KINDS, Event
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
-from cluster.view.state import Moment
+from cluster.view.state import LogEntry
 from console.flight import READ_ONLY
 from console.flight_clock import ENDED, LIVE, PAUSED, FlightClock
 from console.presenters.formatting import clock
@@ -76,7 +76,7 @@ class Player:
         self._hunt: Callable[[], bool] | None = None
         self._last: Event | None = None
         self._refused_commands = RefusedCommands()
-        self._landmarks: list[Moment] | None = None
+        self._landmarks: list[LogEntry] | None = None
         self._thread: threading.Thread | None = None
         self._stopping = False
 
@@ -106,7 +106,7 @@ class Player:
         return self._hunt is not None or self._goal_us is not None or self._steps != 0
 
     @property
-    def landmarks(self) -> Sequence[Moment]:
+    def landmarks(self) -> Sequence[LogEntry]:
         """The rebalances and faults of the whole recording, as soon as they are known."""
         return self._landmarks or ()
 
@@ -306,5 +306,5 @@ def _spec(header: Header) -> tuple[ScenarioSpec | None, str]:
         return None, f"this version does not understand the recording's scenario: {error}"
 
 
-def _instant(moment: Moment) -> int:
+def _instant(moment: LogEntry) -> int:
     return moment.at_us

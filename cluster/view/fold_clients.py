@@ -5,7 +5,7 @@ from cluster.config import parse_rate
 from cluster.view import ledger
 from cluster.view.fold_cluster import note
 from cluster.view.fold_table import FoldTable
-from cluster.view.state import LANE_US, NEVER, ClusterView, GroupView, LaneSpan, MemberView, ReaderView
+from cluster.view.state import ACTIVITY_US, NEVER, ActivitySpan, ClusterView, GroupView, MemberView, ReaderView
 
 FOLD = FoldTable()
 
@@ -13,15 +13,15 @@ BUSY_US = 1_000_000  # an application that works longer than this between two po
 
 
 def _lane(member: MemberView, at_us: int, phase: str) -> None:
-    """The member's lane changes its phase; what lies further back than `LANE_US` is forgotten."""
-    lane = member.lane
+    """The member's lane changes its phase; what lies further back than `ACTIVITY_US` is forgotten."""
+    lane = member.activity
     if lane and lane[-1].phase == phase:
         return
     if lane and lane[-1].from_us >= at_us:
         lane[-1].phase = phase
         return
-    lane.append(LaneSpan(at_us, phase))
-    while len(lane) > 2 and lane[1].from_us < at_us - LANE_US:
+    lane.append(ActivitySpan(at_us, phase))
+    while len(lane) > 2 and lane[1].from_us < at_us - ACTIVITY_US:
         del lane[0]
 
 
@@ -38,13 +38,13 @@ def member_declared(view: ClusterView, event: e.MemberDeclared) -> None:
         event.max_poll_interval_ms,
     )
     if known is not None:
-        fresh.processed, fresh.lane, fresh.fenced = known.processed, known.lane, known.fenced
+        fresh.processed, fresh.activity, fresh.fenced = known.processed, known.activity, known.fenced
         fresh.polls, fresh.last_poll_us, fresh.last_heartbeat_us = (
             known.polls,
             known.last_poll_us,
             known.last_heartbeat_us,
         )
-        fresh.beats, fresh.crashes, fresh.last_crash = known.beats, known.crashes, known.last_crash
+        fresh.heartbeats, fresh.crashes, fresh.last_crash = known.heartbeats, known.crashes, known.last_crash
 
 
 @FOLD.handles(e.MemberStarted)
@@ -53,7 +53,7 @@ def member_started(view: ClusterView, event: e.MemberStarted) -> None:
     member.alive, member.paused, member.state = True, False, "Joining"
     member.member_id, member.generation, member.coordinator = "", -1, -1
     member.polling, member.last_poll_us = True, event.at_us
-    member.heartbeats_paused, member.stalled_until_us, member.beats_from_us = False, None, NEVER
+    member.heartbeats_paused, member.stalled_until_us, member.heartbeats_from_us = False, None, NEVER
     _lane(member, event.at_us, "joining")
     note(view, event.at_us, "member", event.member, f"{event.member} started")
 
@@ -97,7 +97,7 @@ def member_state_changed(view: ClusterView, event: e.MemberStateChanged) -> None
     member.state, member.reason = event.state, event.reason
     member.member_id, member.generation = event.member_id, event.generation
     if event.state == "Syncing":  # the answer to its JoinGroup
-        member.beats_from_us = event.at_us
+        member.heartbeats_from_us = event.at_us
     if event.state == "Fenced":
         member.fenced += 1
         _let_go(view, member, event.at_us, tuple(member.owned))  # it has them until close(), and reads them no more
@@ -154,7 +154,7 @@ def partitions_assigned(view: ClusterView, event: e.PartitionsAssigned) -> None:
     group.last_given[event.member] = event.generation
     group.given_in.update(dict.fromkeys(event.partitions, event.generation))
     last = group.rebalances[-1] if group.rebalances else None
-    if last is not None and last.generation == event.generation and group.barrier is None:
+    if last is not None and last.generation == event.generation and group.open_rebalance is None:
         last.assigned_us = event.at_us
 
 
@@ -188,8 +188,8 @@ def _let_go(view: ClusterView, member: MemberView, at_us: int, partitions: tuple
         else:
             del group.owners[name]
             group.unowned_since_us[name] = at_us
-            if group.barrier is not None:
-                group.barrier.halted[name] = at_us
+            if group.open_rebalance is not None:
+                group.open_rebalance.unowned_since_us[name] = at_us
 
 
 def _reader(group: GroupView, name: str) -> ReaderView:

@@ -10,7 +10,7 @@ from cluster.view.state import (
     NEVER,
     ClusterView,
     FaultView,
-    Moment,
+    LogEntry,
     PartitionView,
     ProducerView,
     TopicView,
@@ -19,7 +19,7 @@ from cluster.view.transactions import PartitionTransactions
 
 FOLD = FoldTable()
 
-MOMENTS_KEPT = 4_000
+LOG_ENTRIES_KEPT = 4_000
 MOST_PARTITIONS = 100_000  # of all topics, also of the internal ones: a stranger's journal may claim more
 MOST_UNREAD_DATES = 100_000  # of a partition: nobody may ever read it
 
@@ -33,10 +33,10 @@ BROKER_ENDED = {
 
 def note(view: ClusterView, at_us: int, kind: str, subject: str, text: str) -> None:
     """Mark something on the flight strip; of a very long flight every second early mark is dropped."""
-    moments = view.moments
-    moments.append(Moment(at_us, kind, subject, text))
-    if len(moments) > MOMENTS_KEPT:
-        del moments[: MOMENTS_KEPT // 2 : 2]
+    moments = view.log_entries
+    moments.append(LogEntry(at_us, kind, subject, text))
+    if len(moments) > LOG_ENTRIES_KEPT:
+        del moments[: LOG_ENTRIES_KEPT // 2 : 2]
 
 
 @FOLD.handles(e.TopicCreated)

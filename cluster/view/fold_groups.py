@@ -4,7 +4,16 @@ from cluster import events as e
 from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.fold_cluster import note
 from cluster.view.fold_table import FoldTable
-from cluster.view.state import LANE_US, NEVER, Barrier, Beat, ClusterView, GroupView, ReaderView, RebalanceView
+from cluster.view.state import (
+    ACTIVITY_US,
+    NEVER,
+    ClusterView,
+    GroupView,
+    Heartbeat,
+    OpenRebalance,
+    ReaderView,
+    RebalanceView,
+)
 
 FOLD = FoldTable()
 
@@ -41,12 +50,12 @@ def member_id_assigned(view: ClusterView, event: e.MemberIdAssigned) -> None:
 def rebalance_started(view: ClusterView, event: e.RebalanceStarted) -> None:
     group = view.groups[event.group]
     group.coordinated_by = event.broker
-    opened = Barrier(event.at_us, event.cause, event.trigger, event.initial, event.closes_at_us)
+    opened = OpenRebalance(event.at_us, event.cause, event.trigger, event.initial, event.closes_at_us)
     opened.detail, opened.generation = event.detail, event.generation
-    if group.barrier is not None:  # the round before never became Stable: its first cause stays the cause
-        _continue(group.barrier, opened)
+    if group.open_rebalance is not None:  # the round before never became Stable: its first cause stays the cause
+        _continue(group.open_rebalance, opened)
     else:
-        opened.halted = dict(group.unowned_since_us)
+        opened.unowned_since_us = dict(group.unowned_since_us)
         opened.unowned_before_us = sum(event.at_us - since for since in group.unowned_since_us.values())
         if event.cause == RebalanceCause.PARTITIONS_REVOKED and group.rebalances:
             last = group.rebalances[-1]  # it made members revoke partitions: their time without an owner counts for it
@@ -55,22 +64,23 @@ def rebalance_started(view: ClusterView, event: e.RebalanceStarted) -> None:
             last.stopped_partition_us += sum(event.at_us - since for since in given_up)
     group.state = "PreparingRebalance"
     group.session_deadlines_us.update(event.session_deadlines_us)
-    group.barrier = opened
+    group.open_rebalance = opened
     who = f" ({event.trigger})" if event.trigger else ""
     note(view, event.at_us, "rebalance", event.group, f"{event.group} rebalances: {event.cause}{who}")
 
 
-def _continue(before: Barrier, now: Barrier) -> None:
+def _continue(before: OpenRebalance, now: OpenRebalance) -> None:
     """The barrier opens once more for the same rebalance."""
     now.started_us, now.cause, now.trigger, now.detail = before.started_us, before.cause, before.trigger, before.detail
-    now.generation, now.begun = before.generation, before.begun + 1
-    now.removed, now.halted, now.unowned_before_us = before.removed, before.halted, before.unowned_before_us
+    now.generation, now.attempts = before.generation, before.attempts + 1
+    now.removed, now.unowned_since_us = before.removed, before.unowned_since_us
+    now.unowned_before_us = before.unowned_before_us
     now.follows = before.follows
 
 
 @FOLD.handles(e.JoinBarrierExtended)
 def join_barrier_extended(view: ClusterView, event: e.JoinBarrierExtended) -> None:
-    barrier = view.groups[event.group].barrier
+    barrier = view.groups[event.group].open_rebalance
     if barrier is not None:
         barrier.closes_at_us = event.closes_at_us
         barrier.extensions += 1
@@ -84,10 +94,10 @@ def join_received(view: ClusterView, event: e.JoinReceived) -> None:
     group.members[event.member_id] = event.member
     group.session_deadlines_us[event.member_id] = event.session_deadline_us
     group.leader = event.leader
-    if group.barrier is not None:
-        group.barrier.joined[event.member_id] = event.at_us
+    if group.open_rebalance is not None:
+        group.open_rebalance.joined[event.member_id] = event.at_us
         if event.newcomer:
-            group.barrier.newcomers[event.member_id] = event.member
+            group.open_rebalance.newcomers[event.member_id] = event.member
 
 
 @FOLD.handles(e.JoinBarrierCompleted)
@@ -101,14 +111,14 @@ def join_barrier_completed(view: ClusterView, event: e.JoinBarrierCompleted) -> 
     group.barriers_completed += 1
     if event.members:
         group.state = "CompletingRebalance"
-        if group.barrier is not None:
-            group.barrier.completed_us = event.at_us
-            group.barrier.last_joined = event.last_joined
-            group.barrier.waited_us = event.waited_us
+        if group.open_rebalance is not None:
+            group.open_rebalance.completed_us = event.at_us
+            group.open_rebalance.last_joined = event.last_joined
+            group.open_rebalance.waited_us = event.waited_us
         return
     group.state = "Empty"
     group.assignment = {}
-    if group.barrier is not None:
+    if group.open_rebalance is not None:
         _close(view, group, event.at_us)
 
 
@@ -121,8 +131,8 @@ def assignment_made(view: ClusterView, event: e.AssignmentMade) -> None:
 def sync_received(view: ClusterView, event: e.SyncReceived) -> None:
     group = view.groups[event.group]
     group.session_deadlines_us[event.member_id] = event.session_deadline_us
-    if group.barrier is not None:
-        group.barrier.synced[event.member_id] = event.at_us
+    if group.open_rebalance is not None:
+        group.open_rebalance.synced[event.member_id] = event.at_us
 
 
 @FOLD.handles(e.GroupStabilized)
@@ -136,10 +146,10 @@ def group_stabilized(view: ClusterView, event: e.GroupStabilized) -> None:
 
 
 def _close(view: ClusterView, group: GroupView, now_us: int) -> None:
-    barrier = group.barrier
+    barrier = group.open_rebalance
     if barrier is None:
         return
-    group.barrier = None
+    group.open_rebalance = None
     moves = [
         (name, group.previous_owners[name], owner)
         for member_id, partitions in group.assignment.items()
@@ -166,19 +176,19 @@ def _close(view: ClusterView, group: GroupView, now_us: int) -> None:
     del group.rebalances[:-REBALANCES_KEPT]
 
 
-def _describe(one: RebalanceView, group: GroupView, barrier: Barrier) -> None:
+def _describe(one: RebalanceView, group: GroupView, barrier: OpenRebalance) -> None:
     """What the case file tells besides."""
     one.detail, one.initial, one.before = barrier.detail, barrier.initial, barrier.generation
     one.assigned_us, one.follows = one.stable_us, barrier.follows
     one.coordinator, one.assignor, one.leader = group.coordinated_by, group.assignor, group.leader
-    one.completed_us, one.begun = barrier.completed_us, barrier.begun
+    one.completed_us, one.attempts = barrier.completed_us, barrier.attempts
     one.extensions, one.extended = barrier.extensions, barrier.extended
     joined = sorted(barrier.joined.items(), key=lambda join: join[1])[-NAMES_KEPT:]
     one.arrivals = {group.members.get(member_id, member_id): at_us for member_id, at_us in joined}
     one.newcomers = tuple(list(barrier.newcomers.values())[:NAMES_KEPT])
     one.removed = dict(list(barrier.removed.items())[:NAMES_KEPT])
-    one.halted, one.unowned_before_us = len(barrier.halted), barrier.unowned_before_us
-    one.kept = sum(1 for name in group.owners if name not in barrier.halted)
+    one.unowned, one.unowned_before_us = len(barrier.unowned_since_us), barrier.unowned_before_us
+    one.kept = sum(1 for name in group.owners if name not in barrier.unowned_since_us)
 
 
 @FOLD.handles(e.MemberRemoved)
@@ -188,11 +198,11 @@ def member_removed(view: ClusterView, event: e.MemberRemoved) -> None:
     group.pending.pop(event.member_id, None)
     group.session_deadlines_us.pop(event.member_id, None)
     group.leader = event.leader
-    if group.barrier is not None:
-        group.barrier.joined.pop(event.member_id, None)
-        group.barrier.newcomers.pop(event.member_id, None)
-        group.barrier.synced.pop(event.member_id, None)
-        group.barrier.removed[event.member] = event.reason
+    if group.open_rebalance is not None:
+        group.open_rebalance.joined.pop(event.member_id, None)
+        group.open_rebalance.newcomers.pop(event.member_id, None)
+        group.open_rebalance.synced.pop(event.member_id, None)
+        group.open_rebalance.removed[event.member] = event.reason
     note(view, event.at_us, "member", event.member, f"{event.member} left {event.group}: {event.reason}")
 
 
@@ -212,8 +222,8 @@ def static_member_replaced(view: ClusterView, event: e.StaticMemberReplaced) -> 
         group.last_given[event.member] = group.generation
     if event.old_member_id in group.assignment:
         group.assignment[event.member_id] = group.assignment.pop(event.old_member_id)
-    if group.barrier is not None:
-        group.barrier.joined.pop(event.old_member_id, None)
+    if group.open_rebalance is not None:
+        group.open_rebalance.joined.pop(event.old_member_id, None)
     note(view, event.at_us, "member", event.member, f"{event.member} is back in {event.group} under its instance id")
 
 
@@ -223,9 +233,9 @@ def heartbeat_answered(view: ClusterView, event: e.HeartbeatAnswered) -> None:
     if member is not None:
         member.last_heartbeat_us = event.at_us
         member.last_heartbeat_error = event.error
-        beats = member.beats
-        beats.append(Beat(event.at_us, event.error))
-        while beats[0].at_us < event.at_us - LANE_US:
+        beats = member.heartbeats
+        beats.append(Heartbeat(event.at_us, event.error))
+        while beats[0].at_us < event.at_us - ACTIVITY_US:
             del beats[0]
     if event.session_deadline_us >= 0:
         view.groups[event.group].session_deadlines_us[event.member_id] = event.session_deadline_us
@@ -293,7 +303,7 @@ def group_loaded(view: ClusterView, event: e.GroupLoaded) -> None:
     group.assignment = dict(event.assignment)
     group.session_deadlines_us = dict(event.session_deadlines_us)
     group.pending = {}
-    group.barrier = None
+    group.open_rebalance = None
     for reader in group.readers.values():
         reader.committed = NEVER
     for name, offset in event.offsets.items():
@@ -307,7 +317,7 @@ def group_unloaded(view: ClusterView, event: e.GroupUnloaded) -> None:
     if group.coordinated_by not in {NEVER, event.broker}:
         return  # a deposed coordinator heard of its successor, which is at work already
     group.pending = {}
-    group.barrier = None
+    group.open_rebalance = None
 
 
 @FOLD.handles(e.OffsetsExpired)
@@ -330,7 +340,7 @@ def group_deleted(view: ClusterView, event: e.GroupDeleted) -> None:
     group = view.groups[event.group]
     group.state, group.generation, group.assignor, group.leader = "Dead", 0, "", ""
     group.members, group.assignment, group.session_deadlines_us, group.pending = {}, {}, {}, {}
-    group.barrier = None
+    group.open_rebalance = None
     for reader in group.readers.values():
         reader.committed = NEVER
 

@@ -12,7 +12,7 @@ from cluster.view.placements import Placements, Run, Serials
 from cluster.view.transactions import PartitionTransactions
 
 NEVER = -1
-LANE_US = 120_000_000  # how far back a member's lanes are kept
+ACTIVITY_US = 120_000_000  # how far back a member's lanes are kept
 
 
 class Series(msgspec.Struct, gc=False):
@@ -120,14 +120,14 @@ class ProducerView(msgspec.Struct, gc=False):
     acked_series: Series = msgspec.field(default_factory=Series)
 
 
-class LaneSpan(msgspec.Struct, gc=False):
+class ActivitySpan(msgspec.Struct, gc=False):
     """From `from_us` on a member's poll loop (or heartbeat thread) was in this phase."""
 
     from_us: int
     phase: str
 
 
-class Beat(msgspec.Struct, gc=False):
+class Heartbeat(msgspec.Struct, gc=False):
     """A heartbeat that was answered, with the error code of the answer (`NONE`: all is well)."""
 
     at_us: int
@@ -137,7 +137,7 @@ class Beat(msgspec.Struct, gc=False):
 class MemberView(msgspec.Struct, gc=False):
     """A consumer as its own process sees itself, beside what the coordinator knows of its session.
 
-    `beats_from_us`: its heartbeat thread was started anew last, by the answer to a JoinGroup.
+    `heartbeats_from_us`: its heartbeat thread was started anew last, by the answer to a JoinGroup.
     `polling`: poll() (or an idle stretch of polls) is under way, the application works on nothing; `last_poll_us`: when
     it last returned records, or the process started.
     """
@@ -160,7 +160,7 @@ class MemberView(msgspec.Struct, gc=False):
     last_crash: str = ""
     stalled_until_us: int | None = None
     heartbeats_paused: bool = False
-    beats_from_us: int = NEVER
+    heartbeats_from_us: int = NEVER
     coordinator: int = -1
     owned: dict[str, int] = {}  # partition → when it was assigned
     positions: dict[str, int] = {}
@@ -170,11 +170,11 @@ class MemberView(msgspec.Struct, gc=False):
     polls: int = 0
     last_heartbeat_us: int = NEVER
     last_heartbeat_error: str = ""
-    lane: list[LaneSpan] = []
-    beats: list[Beat] = []
+    activity: list[ActivitySpan] = []
+    heartbeats: list[Heartbeat] = []
 
 
-class Barrier(msgspec.Struct, gc=False):
+class OpenRebalance(msgspec.Struct, gc=False):
     """An open rebalance: who has joined (member id → when), who has synced, when it closes at the latest.
 
     `detail` is the coordinator's reason in Kafka's words; `begun` how often the barrier was opened before the group was
@@ -196,11 +196,11 @@ class Barrier(msgspec.Struct, gc=False):
     waited_us: int = 0
     detail: str = ""
     generation: int = 0
-    begun: int = 1
+    attempts: int = 1
     extensions: int = 0
     extended: str = ""
     removed: dict[str, str] = {}
-    halted: dict[str, int] = {}
+    unowned_since_us: dict[str, int] = {}
     unowned_before_us: int = 0
     follows: int = 0
 
@@ -211,7 +211,7 @@ class RebalanceView(msgspec.Struct, gc=False):
     `arrivals`: the last members to join, with their instants, in order; `moves`: some of the partitions that changed
     hands, each with the owner before and after; `halted` and `kept` count partitions that stood still for a while and
     those that were owned throughout. `stable_us`: the coordinator had its assignment; `assigned_us`: the last member
-    that has it by now took it over. The others: as in `Barrier`.
+    that has it by now took it over. The others: as in `OpenRebalance`.
     """
 
     generation: int
@@ -234,14 +234,14 @@ class RebalanceView(msgspec.Struct, gc=False):
     assignor: str = ""
     leader: str = ""
     completed_us: int = NEVER
-    begun: int = 1
+    attempts: int = 1
     extensions: int = 0
     extended: str = ""
     arrivals: dict[str, int] = {}
     newcomers: tuple[str, ...] = ()
     removed: dict[str, str] = {}
     moves: list[tuple[str, str, str]] = []
-    halted: int = 0
+    unowned: int = 0
     kept: int = 0
     unowned_before_us: int = 0
 
@@ -302,7 +302,7 @@ class GroupView(msgspec.Struct, gc=False):
     session_deadlines_us: dict[str, int] = {}
     pending: dict[str, str] = {}
     assignment: dict[str, tuple[str, ...]] = {}
-    barrier: Barrier | None = None
+    open_rebalance: OpenRebalance | None = None
     rebalances: list[RebalanceView] = []
     barriers_completed: int = 0
     owners: dict[str, str] = {}
@@ -360,7 +360,7 @@ class FaultView(msgspec.Struct, gc=False):
     targets: tuple[str, ...]
 
 
-class Moment(msgspec.Struct, gc=False):
+class LogEntry(msgspec.Struct, gc=False):
     """Something worth a mark on the flight strip; `kind`: rebalance, stable, fault, recovery, election, member."""
 
     at_us: int
@@ -383,7 +383,7 @@ class ClusterView(msgspec.Struct):
     producers: dict[str, ProducerView] = {}
     faults: dict[int, FaultView] = {}
     transactions: dict[str, TransactionView] = {}
-    moments: list[Moment] = []
+    log_entries: list[LogEntry] = []
     next_sample_us: int = 0
     partitions_by_topic: dict[str, list[str]] = {}
     topic_readers: dict[str, list[str]] = {}  # topic → groups that read it

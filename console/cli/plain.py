@@ -123,9 +123,9 @@ class Lines:
         while self._typed and self.flight.clock.phase != BUILDING:
             self.obey(self._typed.popleft())
         view = self.flight.view
-        for noted in merged_entries(view.moments[self._moments :]):
+        for noted in merged_entries(view.log_entries[self._moments :]):
             self.tell(f"{clock(noted.at_us, 3)}  {noted.kind}: {noted.text}")
-        self._moments = len(view.moments)
+        self._moments = len(view.log_entries)
         for refused in self.flight.refused_commands.take_all():
             self.tell(f"refused: {refused}")
         second = self.flight.now_us // SECOND_US

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cluster.view.state import NEVER, Beat, MemberView
+from cluster.view.state import NEVER, Heartbeat, MemberView
 from console.presenters.formatting import SECOND_US
 from console.presenters.styled_text import ERROR, FAINT, MOVING, MUTED, OK, WARN, Line, Span, merged
 
@@ -46,7 +46,7 @@ def poll_lane(member: MemberView, now_us: int, width: int) -> Line:
 
 
 def _spans(member: MemberView, now_us: int) -> list[tuple[int, int, str]]:
-    lane = member.lane
+    lane = member.activity
     result = [
         (span.from_us, lane[index + 1].from_us if index + 1 < len(lane) else now_us + 1, span.phase)
         for index, span in enumerate(lane)
@@ -75,7 +75,7 @@ def _runs(cells: list[str]) -> Line:
     return tuple(result)
 
 
-def heartbeat_lane(member: MemberView, beats: Sequence[Beat], now_us: int, width: int) -> Line:
+def heartbeat_lane(member: MemberView, beats: Sequence[Heartbeat], now_us: int, width: int) -> Line:
     """The heartbeat thread: a mark in each cell with an answered beat, `↻` when the answer called to a rebalance."""
     first_us, cell_us = window(now_us, width)
     silent = max(0, min(width, (_silent_from(member, now_us) - first_us) // cell_us))
@@ -96,7 +96,7 @@ def _silent_from(member: MemberView, now_us: int) -> int:
     return now_us + SECOND_US * LANE_SECONDS
 
 
-def _beat(beat: Beat) -> Span:
+def _beat(beat: Heartbeat) -> Span:
     if beat.error == "NONE":
         return "•", OK
     if beat.error == "REBALANCE_IN_PROGRESS":

@@ -28,7 +28,7 @@ def awaited_joins(view: ClusterView, group: GroupView, now_us: int) -> list[Awai
 
     No member is waited for while no coordinator answers, and an initial barrier waits for its delay only.
     """
-    barrier = group.barrier
+    barrier = group.open_rebalance
     if barrier is None or barrier.completed_us != NEVER or barrier.initial or not is_up(view, group):
         return []
     held_up: list[Awaited] = []
@@ -46,7 +46,7 @@ def awaited_joins(view: ClusterView, group: GroupView, now_us: int) -> list[Awai
 
 def awaited_syncs(view: ClusterView, group: GroupView, now_us: int) -> list[Awaited]:
     """The leader while the generation has no assignment yet: no other member can end the wait."""
-    barrier = group.barrier
+    barrier = group.open_rebalance
     if group.state != "CompletingRebalance" or barrier is None or not is_up(view, group):
         return []
     for member_id, name in group.members.items():
@@ -76,7 +76,7 @@ def heartbeat_due_us(member: MemberView) -> int:
     """
     if member.state not in HEARTBEATING_STATES:
         return NEVER
-    last_us = max(member.last_heartbeat_us, member.beats_from_us)
+    last_us = max(member.last_heartbeat_us, member.heartbeats_from_us)
     return last_us + member.heartbeat_interval_ms * 1_000 if last_us != NEVER else NEVER
 
 
@@ -104,7 +104,7 @@ def _why_not_joined(member: MemberView, now_us: int) -> str:
     if member.state == "Joining":
         return "its JoinGroup is under way"
     age_us = poll_age_us(member, now_us)
-    heard = member.last_heartbeat_us > member.beats_from_us
+    heard = member.last_heartbeat_us > member.heartbeats_from_us
     if member.last_heartbeat_error == "REBALANCE_IN_PROGRESS" and heard:
         return (
             f"last poll {duration(age_us)} ago: it knows, and joins in its next poll()"

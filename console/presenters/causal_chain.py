@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 
 from cluster.protocol.rebalance_causes import RebalanceCause
-from cluster.view.state import ClusterView, GroupView, Moment, RebalanceView
+from cluster.view.state import ClusterView, GroupView, LogEntry, RebalanceView
 from console.presenters.event_log import concerns
 from console.presenters.formatting import SECOND_US, clock
 
@@ -13,7 +13,7 @@ CLOSED = " closed cleanly"
 NAMED = 4
 
 
-def causal_chain(view: ClusterView, group: GroupView, one: RebalanceView) -> list[Moment]:
+def causal_chain(view: ClusterView, group: GroupView, one: RebalanceView) -> list[LogEntry]:
     """What is known of this rebalance, and what happened before to its trigger, to the member it waited for, to those
     that were removed.
 
@@ -53,13 +53,13 @@ def rolling_restart(view: ClusterView, group: GroupView, one: RebalanceView) -> 
     return f"rolling restart: {', '.join(names[:NAMED])}{more} closed one after another, {since} to {until}"
 
 
-def _around(view: ClusterView, one: RebalanceView) -> list[Moment]:
+def _around(view: ClusterView, one: RebalanceView) -> list[LogEntry]:
     """Moments from two sessions before it began until it was over."""
     session_us = max((member.session_timeout_ms for member in view.members.values()), default=0) * 1_000
-    first = bisect_left(view.moments, one.started_us - max(2 * session_us, ROLLING_RESTART_US), key=_instant)
-    last = bisect_right(view.moments, one.started_us + one.took_us, key=_instant)
-    return view.moments[first:last]
+    first = bisect_left(view.log_entries, one.started_us - max(2 * session_us, ROLLING_RESTART_US), key=_instant)
+    last = bisect_right(view.log_entries, one.started_us + one.took_us, key=_instant)
+    return view.log_entries[first:last]
 
 
-def _instant(noted: Moment) -> int:
+def _instant(noted: LogEntry) -> int:
     return noted.at_us

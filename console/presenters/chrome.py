@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from cluster.view.document import group_lag
-from cluster.view.state import ClusterView, Moment
+from cluster.view.state import ClusterView, LogEntry
 from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, FlightClock
 from console.presenters.event_log import MARKS, entry_line, merged_entries
 from console.presenters.formatting import SECOND_US, clock, count, speed
@@ -167,7 +167,7 @@ def instant_under(x: int, at: FlightClock, width: int) -> int:
     return -(-cell * strip_span(at.now_us, at.until_us) // inner)
 
 
-def flight_strip(view: ClusterView, at: FlightClock, width: int, ahead: Sequence[Moment] = ()) -> Line:
+def flight_strip(view: ClusterView, at: FlightClock, width: int, ahead: Sequence[LogEntry] = ()) -> Line:
     """The flight so far, one glyph for a stretch of it: faults, elections, rebalances; `┃` is now.
 
     `ahead`: moments of the whole flight, if they are known; those after now are drawn faintly.
@@ -179,7 +179,7 @@ def flight_strip(view: ClusterView, at: FlightClock, width: int, ahead: Sequence
     for index in range(here):
         cells[index] = ("─", MUTED)
     weights = [-1] * inner
-    for noted in view.moments:
+    for noted in view.log_entries:
         index = min(inner - 1, noted.at_us * inner // total_us)
         glyph, tone, weight = MARKS.get(noted.kind, ("·", MUTED, 0))
         if weight > weights[index]:
@@ -225,6 +225,6 @@ def _round_step(total_us: int, most: int) -> int:
 
 def ticker(view: ClusterView, width: int, rows: int) -> list[Line]:
     """The last moments worth a line, newest at the bottom."""
-    shown = [entry_line(noted) for noted in merged_entries(view.moments[-TICKER_ENTRIES:])[-rows:]]
+    shown = [entry_line(noted) for noted in merged_entries(view.log_entries[-TICKER_ENTRIES:])[-rows:]]
     blank: list[Line] = [()] * (rows - len(shown))
     return [fit(row, width) for row in (*blank, *shown)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Sequence
 
-from cluster.view.state import ClusterView, Moment
+from cluster.view.state import ClusterView, LogEntry
 from console.presenters.formatting import clock
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import ERROR, MOVING, MUTED, OK, WARN, Line, fit, line
@@ -21,26 +21,26 @@ MARKS: dict[str, tuple[str, str, int]] = {
 }
 
 
-def entry_line(noted: Moment) -> Line:
+def entry_line(noted: LogEntry) -> Line:
     """An instant, its glyph and its words."""
     glyph, tone, _ = MARKS.get(noted.kind, ("·", MUTED, 0))
     return line((f" {clock(noted.at_us, 3)} ", MUTED), (f" {glyph} ", tone), noted.text)
 
 
-def concerns(noted: Moment, subjects: Container[str]) -> bool:
+def concerns(noted: LogEntry, subjects: Container[str]) -> bool:
     """Whether a moment is about one of these: its subject is, or a fault's text names it."""
     if noted.subject in subjects:
         return True
     return noted.kind in {"fault", "recovery"} and any(word in subjects for word in noted.text.split(" "))
 
 
-def merged_entries(moments: Sequence[Moment]) -> list[Moment]:
+def merged_entries(moments: Sequence[LogEntry]) -> list[LogEntry]:
     """The moments, those that say the same of several subjects at about the same time as one.
 
     `orders-1 leader 2 → 3`, `orders-4 leader 2 → 3` and 37 more are one line; internal topics are named last.
     """
-    result: list[Moment] = []
-    run: list[Moment] = []
+    result: list[LogEntry] = []
+    run: list[LogEntry] = []
     for noted in moments:
         if run and not (noted.at_us - run[0].at_us <= MERGE_WINDOW_US and _statement(noted) == _statement(run[0])):
             result.append(_merged(run))
@@ -51,12 +51,12 @@ def merged_entries(moments: Sequence[Moment]) -> list[Moment]:
     return result
 
 
-def _statement(noted: Moment) -> tuple[str, str]:
+def _statement(noted: LogEntry) -> tuple[str, str]:
     """What a moment says of its subject; of one that does not begin with it, or says no more (a fault), the whole."""
     return noted.kind, noted.text.removeprefix(noted.subject) or noted.text
 
 
-def _merged(run: list[Moment]) -> Moment:
+def _merged(run: list[LogEntry]) -> LogEntry:
     first = run[0]
     if len(run) == 1 or not first.text.startswith(first.subject):
         return first
@@ -65,7 +65,7 @@ def _merged(run: list[Moment]) -> Moment:
         return first
     shown = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
     said = _statement(first)[1]
-    return Moment(first.at_us, first.kind, names[0], f"{shown}{'' if said.startswith(':') else ':'}{said}")
+    return LogEntry(first.at_us, first.kind, names[0], f"{shown}{'' if said.startswith(':') else ':'}{said}")
 
 
 class EventLogListing(Listing):
@@ -76,7 +76,7 @@ class EventLogListing(Listing):
 
     def __init__(self, view: ClusterView, width: int, subjects: Container[str] | None = None) -> None:
         super().__init__(width)
-        moments = view.moments[-SHOWN:]
+        moments = view.log_entries[-SHOWN:]
         self.moments = merged_entries(
             moments if subjects is None else [one for one in moments if concerns(one, subjects)]
         )

@@ -105,7 +105,7 @@ class MembersListing(Listing):
             return (self.layout.row(top),)
         under: list[Line | Span | str] = [
             state,
-            heartbeat_lane(member, member.beats, self.now_us, width),
+            heartbeat_lane(member, member.heartbeats, self.now_us, width),
             heartbeat[1],
             session[1],
             poll[1],
@@ -118,7 +118,7 @@ class MembersListing(Listing):
         if member.member in self.awaited:
             return line(("◀ awaited", WARN))
         state = states.member(member.state)
-        if not member.lane:
+        if not member.activity:
             return line(("○ not up", MUTED))
         if not member.alive and member.instance_id and member.member in self.ids:
             return line(("○ away", WARN))
@@ -126,7 +126,7 @@ class MembersListing(Listing):
             return line((f"{state.glyph} {member.state}", state.tone))
         if member.paused:
             return line(("‖ frozen", WARN))
-        barrier = self.group.barrier
+        barrier = self.group.open_rebalance
         if barrier is not None and member.member_id in barrier.joined and barrier.completed_us == NEVER:
             return line(("✓ joined", states.GROUP["PreparingRebalance"].tone))
         trouble = fault_label(self.view, member.member) if self.view.faults and member.state == "Stable" else ""
@@ -171,7 +171,7 @@ class MembersListing(Listing):
         if deadline_us == NEVER:
             return line(("suspended", MUTED)), line(("during join", FAINT))
         left_us = max(0, deadline_us - self.now_us)
-        if self.group.barrier is not None and member_id in self.group.barrier.newcomers:
+        if self.group.open_rebalance is not None and member_id in self.group.open_rebalance.newcomers:
             return line((countdown(left_us), PLAIN)), line(("join limit", FAINT))  # no session before its answer
         return _drain(left_us, limit_us), under
 

@@ -130,17 +130,17 @@ class GroupsListing(Listing):
 
     def _rebalance(self, group: GroupView) -> Line:
         state = coordinator_status(self.view, group).state
-        if state != UP and (group.barrier is not None or state in {DOWN, FROZEN}):
+        if state != UP and (group.open_rebalance is not None or state in {DOWN, FROZEN}):
             return line(("✖ ", ERROR), unavailable_reason(self.view, group, self.now_us, None).partition(":")[0])
-        if group.barrier is not None:
+        if group.open_rebalance is not None:
             missing = awaited_joins(self.view, group, self.now_us) or awaited_syncs(self.view, group, self.now_us)
-            if group.barrier.initial and group.barrier.completed_us == NEVER:
-                left = countdown(group.barrier.closes_at_us - self.now_us)
+            if group.open_rebalance.initial and group.open_rebalance.completed_us == NEVER:
+                left = countdown(group.open_rebalance.closes_at_us - self.now_us)
                 return line(("↻ ", MOVING), f"first members gather: {left}")
             if missing:
                 more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
                 return line(("↻ ", MOVING), (missing[0].member, WARN), f"{more}: {missing[0].reason}")
-            return line(("↻ ", MOVING), group.barrier.cause)
+            return line(("↻ ", MOVING), group.open_rebalance.cause)
         if not group.rebalances:
             return line(("none yet", FAINT))
         return rebalance_words(group.rebalances[-1], self.now_us, self.layout.width_of(7))
@@ -164,7 +164,7 @@ def rebalance_words(last: RebalanceView, now_us: int, width: int) -> Line:
 
 def _joined(view: ClusterView, group: GroupView) -> Line:
     """`5`, `5 (1 silent)`; at the barrier `3/4`."""
-    barrier = group.barrier
+    barrier = group.open_rebalance
     if barrier is not None and barrier.completed_us == NEVER:
         return line((f"{len(barrier.joined)}/{len(group.members) + len(group.pending)}", MOVING))
     silent = len(silent_ids(view, group))

@@ -130,7 +130,7 @@ def generation_words(one: RebalanceView) -> str:
 
 def ownership_words(group: GroupView, one: RebalanceView) -> str:
     """Which partitions were unowned meanwhile: all under eager rebalancing, only what moved under cooperative."""
-    halted, kept = one.halted, one.kept
+    halted, kept = one.unowned, one.kept
     cooperative = is_cooperative(group.assignors) or (one.assignor == COOPERATIVE and kept > 0)
     if not halted and not kept:
         return "nothing was owned before"
@@ -171,6 +171,6 @@ def summary(one: RebalanceView) -> str:
     wait = f", waited {wait_words(one)}" if wait_words(one) else ""
     if one.initial:
         wait = ", closed by group.initial.rebalance.delay.ms"
-    still = f"{one.halted} paused, {one.kept} kept" if one.halted or one.kept else "nothing was owned before"
+    still = f"{one.unowned} paused, {one.kept} kept" if one.unowned or one.kept else "nothing was owned before"
     reread = f", {count(one.reread)} re-read" if one.reread else ""
     return f"{one.cause}{who}: {duration(one.took_us)}{wait}; {one.moved} moved, {still}{reread}"

@@ -83,15 +83,15 @@ def _waiting(one: RebalanceView, width: int) -> list[Line]:
         rows += wrapped(
             line(("  ", PLAIN), rebalance_causes.extension_words(one.extensions, one.extended)), width, indent=2
         )
-    if one.begun > 1:
-        words = f"  restarted {rebalance_causes.times_words(one.begun - 1)}: something changed before it was Stable"
+    if one.attempts > 1:
+        words = f"  restarted {rebalance_causes.times_words(one.attempts - 1)}: something changed before it was Stable"
         rows += wrapped(line(words), width, indent=2)
     return rows
 
 
 def _ended_by(one: RebalanceView) -> Line:
     """What closed the barrier: the delay of an initial one, the last member's JoinGroup, or that it went."""
-    opened = duration(one.waited_us) + (" after it was opened last" if one.begun > 1 else " after it was opened")
+    opened = duration(one.waited_us) + (" after it was opened last" if one.attempts > 1 else " after it was opened")
     if one.initial:
         return line(f"  for no member: group.initial.rebalance.delay.ms closed the barrier, {opened}")
     if not one.waited_for:

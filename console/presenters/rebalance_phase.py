@@ -1,6 +1,6 @@
 """The phase bar: what a group does at this moment, which member is waited for, why, and which timer ends it."""
 
-from cluster.view.state import NEVER, Barrier, ClusterView, GroupView
+from cluster.view.state import NEVER, ClusterView, GroupView, OpenRebalance
 from console.presenters import rebalance_causes, states
 from console.presenters.awaited_members import (
     Awaited,
@@ -82,7 +82,7 @@ def group_facts(view: ClusterView, group: GroupView, width: int) -> Line:
     """What stands beside the group's name; the least important is left out first."""
     broker, state = coordinator_status(view, group)
     generation = str(group.generation)
-    if group.barrier is not None and group.barrier.completed_us == NEVER and state == UP:
+    if group.open_rebalance is not None and group.open_rebalance.completed_us == NEVER and state == UP:
         generation += f" → {group.generation + 1}"
     where: Line = line((f"coordinator broker-{broker}", MUTED))
     if state == NO_LEADER:
@@ -114,10 +114,10 @@ def phase_lines(
     first = next((one for one in choices if length(one) < width), choices[-1])
     if not answers:
         second, third = _without_coordinator(view, group, now_us, session_us)
-    elif group.state == "PreparingRebalance" and group.barrier is not None:
-        second, third = _preparing(view, group, group.barrier, now_us, width)
-    elif group.state == "CompletingRebalance" and group.barrier is not None:
-        second, third = _completing(view, group, group.barrier, now_us)
+    elif group.state == "PreparingRebalance" and group.open_rebalance is not None:
+        second, third = _preparing(view, group, group.open_rebalance, now_us, width)
+    elif group.state == "CompletingRebalance" and group.open_rebalance is not None:
+        second, third = _completing(view, group, group.open_rebalance, now_us)
     elif group.state == "Stable":
         second, third = _stable(view, group, now_us)
     else:
@@ -127,7 +127,7 @@ def phase_lines(
 
 def _summaries(group: GroupView, now_us: int) -> list[Line]:
     """What triggered the rebalance that is under way and what it asks of the members, longest first; or nothing."""
-    barrier = group.barrier
+    barrier = group.open_rebalance
     if barrier is None or group.state not in {"PreparingRebalance", "CompletingRebalance"}:
         return []
     cause: Span = (f"{barrier.cause} ({barrier.trigger})" if barrier.trigger else barrier.cause, STRONG)
@@ -142,7 +142,7 @@ def _summaries(group: GroupView, now_us: int) -> list[Line]:
 
 def _asked(group: GroupView) -> str:
     """What members do on hearing of it, under the rebalance protocol that all of them can follow."""
-    if group.barrier is not None and group.barrier.initial:
+    if group.open_rebalance is not None and group.open_rebalance.initial:
         return "no partition is assigned yet"
     if rebalance_causes.is_cooperative(group.assignors):
         return "members rejoin and keep consuming (cooperative)"
@@ -161,7 +161,9 @@ def _gauge(share: float, tone: str) -> tuple[Span, Span, Span]:
     return ("  ▐", tone), (bar(share, BAR_WIDTH), tone), ("▏ ", FAINT)
 
 
-def _preparing(view: ClusterView, group: GroupView, barrier: Barrier, now_us: int, width: int) -> tuple[Line, Line]:
+def _preparing(
+    view: ClusterView, group: GroupView, barrier: OpenRebalance, now_us: int, width: int
+) -> tuple[Line, Line]:
     left = countdown(barrier.closes_at_us - now_us)
     if barrier.initial:
         whole_us = max(1, barrier.closes_at_us - barrier.started_us)
@@ -201,7 +203,7 @@ def _waiting(missing: list[Awaited]) -> tuple[Span, ...]:
     )
 
 
-def _completing(view: ClusterView, group: GroupView, barrier: Barrier, now_us: int) -> tuple[Line, Line]:
+def _completing(view: ClusterView, group: GroupView, barrier: OpenRebalance, now_us: int) -> tuple[Line, Line]:
     members, synced = len(group.members), len(barrier.synced)
     missing = awaited_syncs(view, group, now_us)
     since = duration(now_us - barrier.completed_us) if barrier.completed_us != NEVER else ""

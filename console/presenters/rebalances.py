@@ -33,7 +33,8 @@ class RebalancesListing(Listing):
         super().__init__(width)
         self.view, self.group, self.now_us = view, group, now_us
         self.layout = layout(COLUMNS, width)
-        self.barrier = group.barrier  # as it was: a panel that changes its size draws again while the flight goes on
+        # The one that was open then: a panel that changes its size draws again while the flight goes on.
+        self.open_rebalance = group.open_rebalance
         self.by_key = {str(one.started_us): one for one in reversed(group.rebalances)}
 
     def note(self) -> Line:
@@ -46,7 +47,7 @@ class RebalancesListing(Listing):
 
     def row_keys(self) -> list[str]:
         """`now`, if one is under way, then the instants at which they began."""
-        return [*([NOW] if self.barrier is not None else []), *self.by_key]
+        return [*([NOW] if self.open_rebalance is not None else []), *self.by_key]
 
     def rows(self, key: str) -> tuple[Line]:
         """One rebalance."""
@@ -67,7 +68,7 @@ class RebalancesListing(Listing):
         return (self.layout.row(cells),)
 
     def _under_way(self) -> Line:
-        barrier = self.barrier
+        barrier = self.open_rebalance
         assert barrier is not None
         missing = awaited_joins(self.view, self.group, self.now_us) or awaited_syncs(self.view, self.group, self.now_us)
         after = self.group.generation + (1 if barrier.completed_us == NEVER else 0)

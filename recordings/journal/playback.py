@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from cluster.commands import CommandError, Mark, parse
 from cluster.events import Event, kind_of
 from cluster.view import ClusterView, fold
-from cluster.view.state import Moment
+from cluster.view.state import LogEntry
 from recordings.bounded_files import RecordingError
 from recordings.journal.format import Position
 from recordings.journal.keyframes import Keyframes
@@ -49,7 +49,7 @@ class Playback:
         self._speed = 1.0
         self._keyframes = keyframes or Keyframes(recording.path)
         self._keyframes.forget_after(self.events)
-        self._landmarks: list[Moment] | None = None
+        self._landmarks: list[LogEntry] | None = None
         self.view, self.at_us = ClusterView(), 0
         self._origin: Position | None = None
         self._ahead = self._read(None)
@@ -132,22 +132,22 @@ class Playback:
         """Go on to just after the next event of a kind; False, and the end, when there is none."""
         return self.seek_when(lambda _, event: kind_of(event) == kind)
 
-    def next_moment(self) -> Moment | None:
+    def next_moment(self) -> LogEntry | None:
         """Go to the next rebalance or fault after the cursor; None, and no move, when there is none."""
         moments = self.landmarks()
         return self._go_to(moments, bisect_right(moments, self.at_us, key=_instant))
 
-    def previous_moment(self) -> Moment | None:
+    def previous_moment(self) -> LogEntry | None:
         """Go to the last rebalance or fault before the cursor; None, and no move, when there is none."""
         moments = self.landmarks()
         return self._go_to(moments, bisect_left(moments, self.at_us, key=_instant) - 1)
 
-    def landmarks(self) -> list[Moment]:
+    def landmarks(self) -> list[LogEntry]:
         """Every rebalance and fault of the recording, in order (of a very long one, not every early one)."""
         if self._landmarks is None:
             end = Playback(self.recording, self._keyframes)
             end.seek_seq(self.events)
-            self._landmarks = [moment for moment in end.view.moments if moment.kind in LANDMARKS]
+            self._landmarks = [moment for moment in end.view.log_entries if moment.kind in LANDMARKS]
         return self._landmarks
 
     def marks(self) -> list[tuple[int, str]]:
@@ -162,7 +162,7 @@ class Playback:
                 marks.append((line.at_us, command.text))
         return marks
 
-    def _go_to(self, moments: list[Moment], place: int) -> Moment | None:
+    def _go_to(self, moments: list[LogEntry], place: int) -> LogEntry | None:
         if not 0 <= place < len(moments):
             return None
         self.seek_us(moments[place].at_us)
@@ -263,5 +263,5 @@ class Playback:
             self._keyframes.put(place, self.view, keep=True)
 
 
-def _instant(moment: Moment) -> int:
+def _instant(moment: LogEntry) -> int:
     return moment.at_us

@@ -162,9 +162,9 @@ def test_time_is_paced_paused_stepped_and_let_go(scenario: Path, consoles: Calla
     time.sleep(0.05)
     assert console.bridge.clock.now_us == stood
     assert console.bridge.step("heartbeat_answered") == ""
-    console.until(lambda: any(member.beats for member in console.view.members.values()))
+    console.until(lambda: any(member.heartbeats for member in console.view.members.values()))
     console.until(console.phase(PAUSED))
-    assert sum(len(member.beats) for member in console.view.members.values()) == 1
+    assert sum(len(member.heartbeats) for member in console.view.members.values()) == 1
     assert console.bridge.step(None) == ""
     assert console.bridge.set_speed(FLAT_OUT) == ""
     assert console.bridge.pause(False) == ""

@@ -10,8 +10,8 @@ from cluster.view.state import (
     NEVER,
     ClusterView,
     GroupView,
+    LogEntry,
     MemberView,
-    Moment,
     ProducerView,
     RebalanceView,
 )
@@ -42,7 +42,7 @@ def heartbeats_count_through_a_join(patch: Patch) -> None:
     """W1: the next heartbeat is due an interval after the last answered one, whatever happened since."""
 
     def due_us(member: MemberView) -> int:
-        return member.last_heartbeat_us + member.heartbeat_interval_ms * 1_000 if member.beats else NEVER
+        return member.last_heartbeat_us + member.heartbeat_interval_ms * 1_000 if member.heartbeats else NEVER
 
     patch.setattr(awaited_members, "heartbeat_due_us", due_us)
     patch.setattr(members, "heartbeat_due_us", due_us)
@@ -69,7 +69,7 @@ def an_initial_barrier_waits_for_its_last_member(patch: Patch) -> None:
     def sentence(one: RebalanceView) -> str:
         who = f" ({one.trigger})" if one.trigger else ""
         wait = f", waited {formatting.duration(one.completed_us - one.started_us)} for {last_name(one)}"
-        still = f"{one.halted} paused, {one.kept} kept" if one.halted or one.kept else "nothing was owned before"
+        still = f"{one.unowned} paused, {one.kept} kept" if one.unowned or one.kept else "nothing was owned before"
         return f"{one.cause}{who}: {formatting.duration(one.took_us)}{wait}; {one.moved} moved, {still}"
 
     patch.setattr(rebalance_causes, "summary", sentence)
@@ -126,7 +126,7 @@ def the_first_cause_is_left_out(patch: Patch) -> None:
     """W5: what was done to the awaited member before the rebalance began is not in the chain."""
     original = causal_chain.causal_chain
 
-    def shortened(view: ClusterView, group: GroupView, one: RebalanceView) -> list[Moment]:
+    def shortened(view: ClusterView, group: GroupView, one: RebalanceView) -> list[LogEntry]:
         return [noted for noted in original(view, group, one) if noted.at_us >= one.started_us]
 
     patch.setattr(rebalance_details, "causal_chain", shortened)
@@ -260,7 +260,7 @@ def events_name_another_generation(patch: Patch) -> None:
     """`is Stable in generation 3` of the second one."""
     original = event_log.entry_line
 
-    def told(noted: Moment) -> Line:
+    def told(noted: LogEntry) -> Line:
         return tuple((text.replace("generation 1", "generation 2"), tone) for text, tone in original(noted))
 
     patch.setattr(event_log, "entry_line", told)

@@ -90,7 +90,7 @@ def stopped_is_the_time_it_took(patch: Patch) -> None:
 
     def rows(self: rebalances.RebalancesListing, key: str) -> tuple[Line]:
         one = self.by_key.get(key)
-        longer = one.took_us * one.halted if one is not None else 0
+        longer = one.took_us * one.unowned if one is not None else 0
         patch.setattr(rebalances, "partition_seconds", lambda us: costs(longer or us))
         return original(self, key)
 
@@ -114,7 +114,7 @@ def a_rebalance_stops_what_it_keeps(patch: Patch) -> None:
     original = overview.rebalance_words
 
     def words(last: RebalanceView, now_us: int, width: int) -> Line:
-        all_us = last.took_us * (last.halted + last.kept)
+        all_us = last.took_us * (last.unowned + last.kept)
         return original(msgspec.structs.replace(last, stopped_partition_us=all_us), now_us, width)
 
     patch.setattr(overview, "rebalance_words", words)

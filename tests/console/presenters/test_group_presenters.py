@@ -5,7 +5,7 @@ from functools import lru_cache
 import pytest
 
 from cluster.view import ClusterView
-from cluster.view.state import Beat
+from cluster.view.state import Heartbeat
 from console.presenters.activity_lanes import heartbeat_lane, poll_lane, window
 from console.presenters.awaited_members import awaited_ids, awaited_joins
 from console.presenters.list_view import Listing
@@ -149,10 +149,10 @@ def test_processing_shows_before_it_is_over() -> None:
 
 def test_the_heartbeat_lane_marks_answers() -> None:
     view = flown(20.0)
-    lane = plain(heartbeat_lane(view.members["billing-1"], view.members["billing-1"].beats, us(20.0), 60))
+    lane = plain(heartbeat_lane(view.members["billing-1"], view.members["billing-1"].heartbeats, us(20.0), 60))
     assert lane.count("•") == 2
     assert lane.count("↻") == 2
-    errors = [Beat(us(10.0), "UNKNOWN_MEMBER_ID")]
+    errors = [Heartbeat(us(10.0), "UNKNOWN_MEMBER_ID")]
     assert "✖" in plain(heartbeat_lane(view.members["billing-1"], errors, us(20.0), 60))
 
 
@@ -160,7 +160,7 @@ def test_a_held_heartbeat_thread_shows_in_its_lane_and_clock() -> None:
     view = flown(40.0)
     held = synthetic.view_at(40.0)
     held.members["billing-1"].heartbeats_paused = True
-    lane = plain(heartbeat_lane(held.members["billing-1"], view.members["billing-1"].beats, us(60.0), 60))
+    lane = plain(heartbeat_lane(held.members["billing-1"], view.members["billing-1"].heartbeats, us(60.0), 60))
     assert "‖‖‖" in lane
     row = MembersListing(held, held.groups["billing"], us(60.0), 120).rows("billing-1")[0]
     assert "‖ paused" in plain(row)
@@ -221,7 +221,7 @@ def test_a_rebalance_that_ends_between_two_draws_can_still_be_drawn(monkeypatch:
     group = view.groups["billing"]
     listing = RebalancesListing(view, group, us(20.0), 120)
     assert listing.row_keys()[0] == NOW
-    monkeypatch.setattr(group, "barrier", None)
+    monkeypatch.setattr(group, "open_rebalance", None)
     assert "↻ member joined" in plain(listing.rows(NOW)[0])
 
 
