@@ -1,70 +1,94 @@
-"""A broker: its process, the requests it serves, the replicas and coordinators it hosts, its bond to the controller.
+"""A broker: its process, the requests that it serves, its replicas and coordinators, its link to the controller.
 
-Theory of operation. A request arrives as a `Call` over a link and is answered now, or later from purgatory. A broker
-is *alive* while its process exists and *running* while it is not frozen; what reaches a frozen broker waits, a dead one
-resets connections. Metadata comes from the controller over a link, so brokers may disagree for a moment, as in Kafka.
+Theory of operation. A request arrives as an `InFlightRequest` over a link. The broker answers it at once, or later
+from purgatory.
+A broker is *alive* while its process exists and *running* while the process is not frozen. A frozen broker queues what
+it receives; the host of a dead one resets connections. Metadata comes from the controller over a link, so brokers may
+disagree for a moment, as in Kafka.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
-from cluster.broker.broker_lifecycle import Lifecycle
-from cluster.broker.controller_channel import ControlPlane, LiveBrokers, Metadata
+from cluster.broker.broker_config import BrokerConfig
+from cluster.broker.broker_lifecycle import BrokerLifecycle
+from cluster.broker.controller_channel import ControllerChannel
 from cluster.broker.disk import Disk
-from cluster.broker.follower_state import Follower
-from cluster.broker.hosted_coordinators import HostedCoordinators
-from cluster.broker.log_cleanup import LogUpkeep
-from cluster.broker.metadata_cache import MetadataCache
+from cluster.broker.group_coordinator_service import OFFSETS_TOPIC, GroupCoordinatorService
+from cluster.broker.host import BrokerHost, MetadataUpdate, RegistrationResponse
+from cluster.broker.inter_broker import InterBrokerConnections
+from cluster.broker.log_cleanup import LogCleanup
+from cluster.broker.metadata_cache import LiveBrokers, Metadata, MetadataCache
 from cluster.broker.purgatory import Timeouts
 from cluster.broker.replica import Replica
-from cluster.broker.request_handlers import Requests
+from cluster.broker.request_handlers import BrokerRequests
 from cluster.broker.socket_server import SocketServer
+from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC, TransactionCoordinatorService
+from cluster.broker.transactional_requests import TransactionalRequests
 from cluster.events import BrokerPaused, BrokerResumed, BrokerStarted, BrokerStopped, Event
-from cluster.network import Link
+from cluster.network import Connection, Link
 from cluster.protocol.messages import PartitionMetadata
+from cluster.protocol.names import topic_of
 from cluster.spec import BrokerSpec
 
 
-class Broker:
-    """One broker of the cluster. `config` has every broker key of Kafka; `new_uuid` mints member ids."""
+class Broker(BrokerHost[Replica]):
+    """One broker of the cluster. `config` has every broker key of Kafka; `new_uuid` mints member ids.
+
+    `halted`: the process ended because its disk was full. `on_stopped` is called once after the next stop.
+    """
+
+    sockets: SocketServer
 
     def __init__(
         self,
         spec: BrokerSpec,
-        control: ControlPlane,
+        control: ControllerChannel,
         config: Mapping[str, object],
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
         new_uuid: Callable[[], str],
         startup_us: int = 0,
     ) -> None:
         self.id, self.rack, self.name = spec.id, spec.rack or "", spec.name
-        self.control, self.tell = control, tell
+        self.control, self.emit = control, emit
         self.timeline, self.network, self.buggify = control.timeline, control.network, control.buggify
-        self.config = config
-        self.alive = self.running = self.frozen = False
-        self.life = 0
+        self.config, self._fixed = config, BrokerConfig.of(config)
+        self.alive = self.running = self.frozen = self.halted = False
+        self.incarnation, self.epoch = 0, -1
         self.stopped_us = self.died_us = 0
         self.on_stopped: Callable[[], object] | None = None
-        self.epoch = -1
-        self.replicas: dict[str, Replica] = {}
-        self.metadata = MetadataCache()
+        self.replicas, self.metadata = {}, MetadataCache()
         self._links: dict[int, Link] = {}
-        self._backlog: list[tuple[Callable[[Any], object], Any]] = []
+        self._deferred: list[tuple[Callable[[Any], object], Any]] = []
         self.timeouts = Timeouts(self.timeline)
-        self._heartbeat_us = cast(int, config["broker.heartbeat.interval.ms"]) * 1000
-        self.lifecycle = Lifecycle(self, self._heartbeat_us, startup_us)
-        self.lag_us = cast(int, config["replica.lag.time.max.ms"]) * 1000
-        self.fetch_wait_us = cast(int, config["replica.fetch.wait.max.ms"]) * 1000
-        self.producer_expiration_us = cast(int, config["producer.id.expiration.ms"]) * 1000
-        self._upkeep = LogUpkeep(self, config)
-        self._requests = Requests(self)
-        self._coordinators = HostedCoordinators(self, config, new_uuid, self._requests.new_producer_id)
-        self.coordination, self.transactions = self._coordinators.groups, self._coordinators.transactions
-        self.transactional = self._coordinators.requests
+        self.lag_us = self._fixed.replica_lag_time_max_us
+        self.fetch_wait_us = self._fixed.replica_fetch_wait_max_us
+        self.producer_expiration_us = self._fixed.producer_id_expiration_us
         self.disk = Disk(self.timeline, self._disk_failed)
-        handlers = {**self._requests.handlers, **self._coordinators.handlers()}
+        self.lifecycle = BrokerLifecycle(self, control, self._fixed.heartbeat_interval_us, startup_us)
+        self._log_cleanup = LogCleanup(self, self._fixed)
+        self._build_request_handlers(new_uuid)
+
+    def _build_request_handlers(self, new_uuid: Callable[[], str]) -> None:
+        control, fixed = self.control, self._fixed
+        peers = self._peers = InterBrokerConnections(self, control)
+        self.group_coordinators = GroupCoordinatorService(self, fixed, self.config, new_uuid, control.groups_held)
+        self.transaction_coordinators = TransactionCoordinatorService(
+            self, fixed, self.config, control.controller.producer_ids, peers
+        )
+        self.transactional_requests = TransactionalRequests(
+            self, fixed, peers, self.group_coordinators, self.transaction_coordinators
+        )
+        self._requests = BrokerRequests(
+            self, self.group_coordinators, self.transaction_coordinators, self.transactional_requests
+        )
+        handlers = {
+            **self._requests.handlers(),
+            **self.group_coordinators.handlers(),
+            **self.transaction_coordinators.handlers(),
+            **self.transactional_requests.handlers(),
+        }
         self.sockets = SocketServer(self, handlers, self._requests.never_received, self._requests.expire)
-        self.halted = False  # for want of room on its disk
 
     # --- the process --------------------------------------------------------------------------------------------------
 
@@ -73,23 +97,24 @@ class Broker:
         """Virtual time."""
         return self.timeline.now_us
 
-    def later(self, action: Callable[[Any], object], argument: object) -> None:
-        """Something reached a broker that does not run: a frozen one handles it when it thaws, others never."""
+    def defer(self, action: Callable[[Any], object], argument: object) -> None:
+        """Queue an action until a frozen process resumes; drop it when the process is dead."""
         if self.frozen:
-            self._backlog.append((action, argument))
+            self._deferred.append((action, argument))
 
     def after(self, delay_us: int, action: Callable[[Any], object], argument: object) -> None:
-        """Do something in a while, unless this life of the process is over by then."""
-        self.timeline.post(self.timeline.now_us + delay_us, self._alarm, (self.life, action, argument))
+        """Run an action after a delay, in the present incarnation only."""
+        due_us = self.timeline.now_us + delay_us
+        self.timeline.post(due_us, self._run_if_same_incarnation, (self.incarnation, action, argument))
 
-    def _alarm(self, alarm: tuple[int, Callable[[Any], object], Any]) -> None:
-        life, action, argument = alarm
-        if life != self.life:
+    def _run_if_same_incarnation(self, scheduled: tuple[int, Callable[[Any], object], Any]) -> None:
+        incarnation, action, argument = scheduled
+        if incarnation != self.incarnation:
             return
         if self.running:
             action(argument)
         else:
-            self.later(self._alarm, alarm)
+            self.defer(self._run_if_same_incarnation, scheduled)
 
     def link_to(self, broker: int) -> Link:
         """The link to another broker."""
@@ -104,7 +129,7 @@ class Broker:
 
     @property
     def starting(self) -> bool:
-        """Whether it takes no connections yet."""
+        """Whether the broker accepts no connections yet."""
         return self.lifecycle.starting
 
     @property
@@ -113,64 +138,70 @@ class Broker:
         return self.lifecycle.stopping
 
     def is_live(self, broker: int) -> bool:
-        """Whether a broker may join an ISR, as far as this one has heard: registered and not fenced."""
+        """Whether a broker is registered and unfenced in this broker's metadata."""
         return broker in self.metadata.live
 
     def replica_on(self, broker: int, partition: str) -> Replica:
-        """The other end of replication: a partition on another broker."""
+        """The replica of a partition on another broker."""
         return self.control.brokers[broker].replicas[partition]
 
-    def boot(self, *, serves: bool = True) -> None:
-        """The process starts; the cluster's first start (`open`) and a restart go on differently."""
-        self.alive = self.running = True
-        self.life, self.epoch = self.life + 1, -1  # not registered: it leads nothing (Kafka's port is closed)
-        self.sockets.host_is_up, self.halted = True, False
-        self.disk.fill(full=False)  # whoever starts it has seen to that
-        self.tell(BrokerStarted(broker=self.id, rack=self.rack, serves=serves))
+    def close_connection(self, connection: Connection) -> None:
+        """Close a client's connection; unread requests are lost."""
+        self.sockets.close(connection)
 
-    def open(self, epoch: int, live: LiveBrokers, image: Metadata) -> None:
-        """The cluster is up at t = 0: registered, metadata known, leaderships taken."""
+    def start_process(self, *, serves: bool = True) -> None:
+        """Start the process. `activate` follows at the cluster's start, `lifecycle.start` at a restart."""
+        self.alive = self.running = True
+        self.incarnation, self.epoch = self.incarnation + 1, -1  # not registered: it leads nothing, its port is closed
+        self.sockets.host_is_up, self.halted = True, False
+        self.disk.fill(full=False)  # an operator makes room before starting a broker that halted
+        self.emit(BrokerStarted(broker=self.id, rack=self.rack, serves=serves))
+
+    def activate(self, epoch: int, live: LiveBrokers, image: Metadata) -> None:
+        """Take part in a new cluster at t = 0: registered, with all metadata and its leaderships."""
         self.epoch, self.stopped_us = epoch, -1
         self.metadata.open(live, image)
         for replica in self.replicas.values():
             replica.apply(image[replica.partition])
-        self._start_ticking()
-        self._upkeep.write_back()
+        self._start_periodic_work()
+        self._log_cleanup.write_back()
 
     def start(self) -> None:
-        """Start the process again; it loads its logs, registers, then takes its place."""
-        self.boot(serves=False)
+        """Start the process again: it loads its logs, registers, then serves."""
+        self.start_process(serves=False)
         self.running = False
         self.lifecycle.start()
 
-    def loaded(self) -> None:
-        """Its logs are loaded: it may host the controller, and registers next."""
+    def on_logs_loaded(self) -> None:
+        """The process has loaded its logs: it may host the controller, and registers next."""
         self.running, self.stopped_us = True, -1
-        self._upkeep.load()
+        self._log_cleanup.load()
         self.control.elect()
 
-    def _start_ticking(self) -> None:
-        places = max(1, len(self.control.brokers))
-        self.after(self._heartbeat_us * self.id // places, self.lifecycle.beat, None)
+    def _start_periodic_work(self) -> None:
+        brokers = max(1, len(self.control.brokers))
+        self.after(self._fixed.heartbeat_interval_us * self.id // brokers, self.lifecycle.send_heartbeat, None)
         self.after(self.lag_us // 2, self._check_isr, None)
-        self._upkeep.start()
+        self._log_cleanup.start()
 
     def end(self, how: str) -> None:
-        """The process is gone (`how`: stop, kill, crash): memory is lost, sockets reset.
+        """End the process (`how`: stop, kill, crash, disk): memory is lost, connections are reset.
 
-        What was appended survives, unless the host crashed with it: then only what was on disk.
+        Appended records survive, unless the host crashed too: then only those that were on disk survive.
         """
         self.alive = self.running = self.frozen = False
-        self.life += 1
-        self.lifecycle.ended()
+        self.incarnation += 1
+        self.lifecycle.on_process_ended()
         self.stopped_us = self.died_us = self.now_us
         self.timeouts.clear()
-        connections = self.sockets.died(self._backlog, self.disk.host_process_died(self.sockets.serve))
-        self._backlog.clear()
-        self._coordinators.died()
+        connections = self.sockets.died(self._deferred, self.disk.on_process_ended(self.sockets.serve))
+        self._deferred.clear()
+        self.group_coordinators.on_shutdown()
+        self.transaction_coordinators.on_shutdown()
+        self._peers.on_process_ended()
         for replica in self.replicas.values():
-            replica.host_died()
-        self.tell(BrokerStopped(broker=self.id, how=how))
+            replica.on_process_ended()
+        self.emit(BrokerStopped(broker=self.id, how=how))
         for replica in self.replicas.values():
             if how == "crash":
                 replica.lose_unflushed()
@@ -180,93 +211,97 @@ class Broker:
         self.sockets.reset(connections, host_is_up=how != "crash")
         self.control.elect()
         on_stopped, self.on_stopped = self.on_stopped, None
-        if on_stopped is not None and how == "stop":  # one that was killed meanwhile stays down
+        if on_stopped is not None and how == "stop":  # a broker that was killed meanwhile stays down
             on_stopped()
 
-    def stop(self, _: None = None) -> None:
-        """SIGTERM: a controlled shutdown. It asks the controller with every heartbeat, and stops when it says so.
+    def _disk_failed(self) -> None:
+        self.halted = True
+        self.end("disk")
 
-        One that is starting ends. So does one without `controlled.shutdown.enable`, which is missed after its session.
-        For a frozen process the signal is pending until SIGCONT; SIGKILL may come before it.
+    def stop(self, _: None = None) -> None:
+        """SIGTERM: a controlled shutdown. The broker asks with every heartbeat, and ends when the controller agrees.
+
+        A starting broker ends at once. One without `controlled.shutdown.enable` too; it is fenced after its session.
+        For a frozen process the signal is pending until SIGCONT; SIGKILL may come first.
         """
         if self.frozen:
-            self.later(self.stop, None)
-        elif not self.alive:  # it had two pending, and the first was enough
+            self.defer(self.stop, None)
+        elif not self.alive:  # two signals were pending, and the first ended the process
             return
-        elif self.lifecycle.starting or not self.config["controlled.shutdown.enable"]:
+        elif self.lifecycle.starting or not self._fixed.controlled_shutdown_enable:
             self.end("stop")
         else:
             self.lifecycle.stop()
 
-    def shutdown_answered(self, answer: tuple[int, bool]) -> None:
-        """The controller moves everything away; or the others know of it already, and this life may end."""
-        life, done = answer
+    def on_shutdown_response(self, response: tuple[int, bool]) -> None:
+        """The controller answered a controlled shutdown: the process may end, or its leaderships still move."""
+        incarnation, may_end = response
         if not self.running:
-            self.later(self.shutdown_answered, answer)
-        elif life == self.life and self.stopping and done:  # else its former life had asked
+            self.defer(self.on_shutdown_response, response)
+        elif incarnation == self.incarnation and self.stopping and may_end:  # else a former incarnation had asked
             self.end("stop")
-        elif life == self.life and self.stopping:
-            self.lifecycle.not_yet()
+        elif incarnation == self.incarnation and self.stopping:
+            self.lifecycle.on_shutdown_delayed()
 
     def pause(self) -> None:
-        """Freeze the process."""
+        """SIGSTOP: freeze the process."""
         self.running, self.frozen = False, True
         self.lifecycle.freeze()
-        self.tell(BrokerPaused(broker=self.id))
-        self.sockets.look()
+        self.emit(BrokerPaused(broker=self.id))
+        self.sockets.refresh_reachability()
         self.control.elect()
 
     def resume(self) -> None:
-        """Thaw: handle what has come in meanwhile, in order."""
+        """SIGCONT: resume the process, which handles what it received meanwhile, in order."""
         self.running, self.frozen = not self.lifecycle.loading, False
         self.lifecycle.thaw()
-        self.tell(BrokerResumed(broker=self.id))
-        self.sockets.look()
+        self.emit(BrokerResumed(broker=self.id))
+        self.sockets.refresh_reachability()
         self.control.elect()
-        backlog, self._backlog = self._backlog, []
-        for action, argument in backlog:
+        deferred, self._deferred = self._deferred, []
+        for action, argument in deferred:
             action(argument)
 
-    # --- the bond to the controller -----------------------------------------------------------------------------------
+    # --- responses of the controller ----------------------------------------------------------------------------------
 
-    def registration_refused(self, life: int) -> None:
-        """The session of this broker's former life is still valid: try again."""
-        if life == self.life:
-            self.lifecycle.refused()
+    def on_registration_refused(self, incarnation: int) -> None:
+        """The session of the former incarnation is still valid: retry later."""
+        if incarnation == self.incarnation:
+            self.lifecycle.on_registration_refused()
 
-    def registered(self, welcome: tuple[int, int, int, LiveBrokers, Metadata]) -> None:
-        """Let in: (life, broker epoch, version of the metadata, live brokers, all metadata)."""
+    def on_registered(self, response: RegistrationResponse) -> None:
+        """BrokerRegistration was accepted: apply all metadata, and serve."""
         if not self.running:
-            self.later(self.registered, welcome)
+            self.defer(self.on_registered, response)
             return
-        life, epoch, version, live, image = welcome
-        if life != self.life:
+        incarnation, epoch, version, live, image = response
+        if incarnation != self.incarnation:
             return
-        self.lifecycle.registered()
+        self.lifecycle.on_registered()
         restarted = self.epoch != epoch
         self.epoch = epoch
         self.metadata.replace(version, live, image)
         for replica in self.replicas.values():
-            if replica.partition in self.metadata.image:  # else it was added since, and is on its way
+            if replica.partition in self.metadata.image:  # else the partition is newer, and its metadata under way
                 replica.apply(self.metadata.image[replica.partition], restarted=restarted)
         if restarted:
-            self._start_ticking()
+            self._start_periodic_work()
 
-    def must_register(self, life: int) -> None:
-        """The controller does not know this life of the broker (it was fenced): register again."""
-        if life == self.life and self.alive and not (self.lifecycle.stopping or self.lifecycle.starting):
-            self.life += 1  # heartbeats and checks of the fenced life end
-            self.lifecycle.register(self.life)
+    def on_registration_required(self, incarnation: int) -> None:
+        """The controller fenced this incarnation: register again."""
+        if incarnation == self.incarnation and self.alive and not (self.stopping or self.starting):
+            self.incarnation += 1  # heartbeats and checks of the fenced incarnation end
+            self.lifecycle.register(self.incarnation)
 
-    def apply_metadata(self, news: tuple[int, LiveBrokers, Metadata]) -> None:
-        """Changed partitions from the controller: (version, live brokers, partitions).
+    def on_metadata_update(self, update: MetadataUpdate) -> None:
+        """Apply changed partitions from the controller.
 
-        The last controller's words may arrive after its successor's: each partition keeps the newest it has heard.
+        An update of the former controller may arrive after one of its successor: each partition keeps its newest.
         """
         if not self.running:
-            self.later(self.apply_metadata, news)
+            self.defer(self.on_metadata_update, update)
             return
-        changed, came_back = self.metadata.apply(*news)
+        changed, came_back = self.metadata.apply(*update)
         for name, metadata in changed.items():
             replica = self.replicas.get(name)
             if replica is not None and self.epoch >= 0:
@@ -275,10 +310,16 @@ class Broker:
             for replica in self.replicas.values():
                 replica.admit_followers()
 
-    def _check_isr(self, _: None) -> None:
-        """Take followers that have not caught up for `replica.lag.time.max.ms` out of their ISRs, and let others in.
+    def newest_leader_epoch(self, partition: str) -> int:
+        """The leader epoch that the controller has for a partition."""
+        return self.control.controller.partitions[partition].leader_epoch
 
-        Also asks again for what a former controller took with it unanswered.
+    # --- in-sync replicas ---------------------------------------------------------------------------------------------
+
+    def _check_isr(self, _: None) -> None:
+        """Remove followers that were not caught up for `replica.lag.time.max.ms` from the ISRs, and admit others.
+
+        Also repeats an AlterPartition that a former controller left unanswered.
         """
         now_us = self.now_us
         for replica in self.replicas.values():
@@ -294,12 +335,12 @@ class Broker:
             replica.admit_followers()
         self.after(self.lag_us // 2, self._check_isr, None)
 
-    def caught_up(self, replica: Replica, follower: Follower) -> bool:
-        """A follower outside the ISR has everything below the high watermark: ask to let it in. False: it cannot be."""
-        if follower.broker not in self.metadata.live:
+    def expand_isr(self, replica: Replica, follower: int) -> bool:
+        """Ask the controller to add a caught-up follower to the ISR. False when it cannot be asked, or not for it."""
+        if follower not in self.metadata.live:
             return False
-        isr = tuple(one for one in replica.metadata.replicas if one in replica.isr or one == follower.broker)
-        return self._alter_isr(replica, isr, f"expand: broker-{follower.broker} caught up")
+        isr = tuple(one for one in replica.metadata.replicas if one in replica.isr or one == follower)
+        return self._alter_isr(replica, isr, f"expand: broker-{follower} caught up")
 
     def _alter_isr(self, replica: Replica, isr: tuple[int, ...], reason: str) -> bool:
         link = self.control.link_from(self)
@@ -310,46 +351,46 @@ class Broker:
         link.send(self.control.alter_isr, (self, replica, replica.metadata, isr, reason))
         return True
 
-    def isr_altered(self, answer: tuple[Replica, PartitionMetadata]) -> None:
-        """AlterPartition was answered with the controller's metadata, the new one or why it stays.
+    def on_isr_altered(self, response: tuple[Replica, PartitionMetadata]) -> None:
+        """AlterPartition was answered with the controller's metadata: changed, or unchanged when it was refused.
 
-        A former controller's answer may be older than what its successor has said meanwhile: it is ignored.
+        A former controller's response may be older than its successor's metadata: it is ignored.
         Source: `Partition.handleAlterPartitionUpdate`.
         """
         if not self.running:
-            self.later(self.isr_altered, answer)
+            self.defer(self.on_isr_altered, response)
             return
-        replica, metadata = answer
+        replica, metadata = response
         if metadata.epochs < replica.metadata.epochs:
             return
-        pending, replica.alter_pending = replica.alter_pending, False  # else it was given up meanwhile
+        pending, replica.alter_pending = replica.alter_pending, False  # else `_check_isr` gave it up meanwhile
         if pending and replica.is_leader and metadata.leader_epoch == replica.metadata.leader_epoch:
-            let_in = any(broker not in replica.metadata.isr for broker in metadata.isr)
+            expanded = any(broker not in replica.metadata.isr for broker in metadata.isr)
             replica.metadata = metadata
             replica.set_isr(metadata.isr)
             replica.advance()
-            if let_in:
+            if expanded:
                 replica.admit_followers()  # the next one; after a refusal `_check_isr` asks again
 
-    def new_producer_ids(self) -> int:
-        """A fresh block of producer ids from the controller."""
-        return self.control.controller.producer_ids()
+    # --- changes of a replica -----------------------------------------------------------------------------------------
 
-    def newest_leader_epoch(self, partition: str) -> int:
-        """The leader epoch of a partition as the controller has it."""
-        return self.control.controller.partitions[partition].leader_epoch
-
-    def high_watermark_moved(self, replica: Replica) -> None:
-        """Parked fetches of this partition can be answered."""
+    def high_watermark_advanced(self, replica: Replica) -> None:
+        """Parked fetches of the replica's partition can be answered."""
         self._requests.resume_fetches(replica)
 
     def leadership_changed(self, replica: Replica, was_leader: bool) -> None:
-        """A replica took over or stepped down: coordinators come and go with their partitions."""
+        """A replica became leader or stopped being it: the coordinator of an internal topic's partition follows it."""
         if not replica.is_leader:
             self._requests.refuse_fetches(replica)
-        at_creation = self.timeline.now_us == 0
-        self._coordinators.leadership_changed(replica, was_leader=was_leader, at_creation=at_creation)
-
-    def _disk_failed(self) -> None:
-        self.halted = True
-        self.end("disk")
+        service: GroupCoordinatorService | TransactionCoordinatorService
+        topic = topic_of(replica.partition)
+        if topic == OFFSETS_TOPIC:
+            service = self.group_coordinators
+        elif topic == TRANSACTIONS_TOPIC:
+            service = self.transaction_coordinators
+        else:
+            return
+        if was_leader:
+            service.on_resigned(replica)
+        if replica.is_leader:
+            service.on_elected(replica, at_creation=self.timeline.now_us == 0)

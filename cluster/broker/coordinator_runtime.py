@@ -1,17 +1,16 @@
-"""The coordinators of one kind that one broker hosts: one for each partition of their internal topic that it leads.
+"""The coordinators of one kind on one broker: one for each partition of their internal topic that the broker leads.
 
-The driver of `GroupCoordinator` and `TransactionCoordinator`: it appends what a decision records to the real partition,
-replays it, answers, tells, and goes on with the decision's `then` once the records are committed. All rules are the
-coordinator's.
+Drives `GroupCoordinator` and `TransactionCoordinator`. It appends a decision's records to the partition, replays them,
+sends the responses, emits the events, and runs the decision's `then` once the records are committed. All rules belong
+to the coordinators. Source: Kafka's `CoordinatorRuntime`.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar, cast
 
-from cluster.broker.metadata_cache import MetadataCache
-from cluster.broker.purgatory import Timeouts
-from cluster.broker.replica import Host, Replica
+from cluster.broker.host import BrokerHost
+from cluster.broker.replica import Replica
 from cluster.coordinators.decision import Decision, Markers, Record
 from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
@@ -25,25 +24,14 @@ from cluster.protocol.record_batch import (
     RecordBatch,
 )
 from cluster.reach import reached
-from cluster.virtual_time import Timeline, Timer
+from cluster.virtual_time import Timer
 
 LOAD_US = 20_000  # a new leader reads its partition before it coordinates
 LOAD_US_FOR_EACH_RECORD = 1
 
 
-class CoordinatorHost(Host, Protocol):
-    """The broker that coordinators live on."""
-
-    timeline: Timeline
-    timeouts: Timeouts
-    metadata: MetadataCache
-
-    def newest_leader_epoch(self, partition: str) -> int:
-        """The leader epoch of a partition as the controller has it, whether or not this broker has heard of it."""
-
-
-class Coordinator(Protocol):
-    """What the driver needs of a coordinator, whatever it coordinates; `loading` until `loaded`."""
+class CoordinatorRules(Protocol):
+    """A coordinator as the runtime drives it, of groups or of transactions; `loading` until `loaded` is called."""
 
     loading: bool
 
@@ -51,61 +39,61 @@ class Coordinator(Protocol):
         """Answer, park or refuse a request."""
 
     def next_deadline_us(self) -> int | None:
-        """When it wants to be woken."""
+        """When `on_deadline` is due; None for never."""
 
     def on_deadline(self, now_us: int) -> Decision:
-        """Do what is due."""
+        """Decide everything that is due."""
 
     def loaded(self, now_us: int) -> Decision:
         """The partition is replayed."""
 
     def unload(self, now_us: int) -> Decision:
-        """The broker leads the partition no more."""
+        """The broker no longer leads the partition."""
 
 
-Kind = TypeVar("Kind", bound=Coordinator)
+CoordinatorT = TypeVar("CoordinatorT", bound=CoordinatorRules)
 
 
-class Hosted(Generic[Kind]):
-    """A coordinator on this broker, elected in `epoch`; `over`: it leads no more, or its process ended."""
+class HostedCoordinator(Generic[CoordinatorT]):
+    """A coordinator on this broker, elected in `epoch`; `closed`: its broker resigned, or the process ended."""
 
-    __slots__ = ("coordinator", "epoch", "over", "replica", "timer")
+    __slots__ = ("closed", "coordinator", "epoch", "replica", "timer")
 
-    def __init__(self, coordinator: Kind, replica: Replica) -> None:
+    def __init__(self, coordinator: CoordinatorT, replica: Replica) -> None:
         self.coordinator, self.replica = coordinator, replica
         self.epoch = replica.metadata.leader_epoch
-        self.over = False
+        self.closed = False
         self.timer: Timer | None = None
 
 
 class DelayedDecision:
-    """The rest of a decision, which waits for its records: goes on once, with their fate."""
+    """A decision's `then`, which waits for the records to be committed; runs once, with their error code."""
 
-    __slots__ = ("_go_on", "over")
+    __slots__ = ("_run_then", "completed")
 
-    def __init__(self, go_on: Callable[[ErrorCode], None]) -> None:
-        self._go_on, self.over = go_on, False
+    def __init__(self, run_then: Callable[[ErrorCode], None]) -> None:
+        self._run_then, self.completed = run_then, False
 
-    def settle(self, error: ErrorCode) -> None:
-        """The fate of the records is known."""
-        if not self.over:
-            self.over = True
-            self._go_on(error)
+    def complete(self, error: ErrorCode) -> None:
+        """The records were committed (NONE) or not."""
+        if not self.completed:
+            self.completed = True
+            self._run_then(error)
 
     def expire(self) -> None:
-        """They were not committed in time."""
-        self.settle(ErrorCode.REQUEST_TIMED_OUT)
+        """The records were not committed in time."""
+        self.complete(ErrorCode.REQUEST_TIMED_OUT)
 
 
-class Coordination(ABC, Generic[Kind]):
+class CoordinatorRuntime(ABC, Generic[CoordinatorT]):
     """Every coordinator of one kind on one broker. `hosted` maps a partition of `topic` to its coordinator here."""
 
     topic: str
     record_bytes = 120
 
-    def __init__(self, broker: CoordinatorHost, partitions: int) -> None:
+    def __init__(self, broker: BrokerHost[Replica], partitions: int) -> None:
         self._broker, self.partitions = broker, partitions
-        self.hosted: dict[str, Hosted[Kind]] = {}
+        self.hosted: dict[str, HostedCoordinator[CoordinatorT]] = {}
         self._names: dict[str, str] = {}
 
     def partition_of(self, key: str) -> str:
@@ -115,15 +103,15 @@ class Coordination(ABC, Generic[Kind]):
             name = self._names[key] = f"{self.topic}-{coordinator_partition(key, self.partitions)}"
         return name
 
-    # --- what a kind of coordinator has of its own ------------------------------------------------------------------
+    # --- defined by each kind of coordinator ------------------------------------------------------------------------
 
     @abstractmethod
-    def _new(self) -> Kind:
+    def _new(self) -> CoordinatorT:
         """A coordinator that has loaded nothing yet."""
 
     @abstractmethod
-    def _replay(self, coordinator: Kind, batch: RecordBatch) -> None:
-        """A batch of the partition, as it stands in the log, is done."""
+    def _replay(self, coordinator: CoordinatorT, batch: RecordBatch) -> None:
+        """Replay a batch of the partition's log into the coordinator."""
 
     def _batch(self, partition: str, records: tuple[Record, ...], now_us: int) -> RecordBatch:
         """The batch that holds a decision's records."""
@@ -133,42 +121,42 @@ class Coordination(ABC, Generic[Kind]):
         )
 
     def _append_error(self, error: ErrorCode) -> ErrorCode:
-        """How the coordinator is told that its records could not be written."""
+        """The error that the coordinator gets when its records were not appended."""
         return error
 
     @abstractmethod
     def _append_timeout_us(self, records: tuple[Record, ...]) -> int:
         """How long a decision waits for its records to be committed."""
 
-    def _send_markers(self, hosted: "Hosted[Kind]", markers: list[Markers]) -> None:
-        """Bring transaction markers to their partitions."""
+    def _send_markers(self, hosted: HostedCoordinator[CoordinatorT], markers: list[Markers]) -> None:
+        """Send transaction markers to the leaders of their partitions."""
         raise AssertionError(f"the coordinator of {hosted.replica.partition} ends no transactions: {markers}")
 
     # --- requests -------------------------------------------------------------------------------------------------
 
     def find(self, key: str) -> m.FindCoordinatorResponse:
-        """FindCoordinator (API 10): the leader of the key's partition, as this broker's metadata has it."""
+        """FindCoordinator (API 10): the leader of the key's partition in this broker's metadata."""
         leader = self._broker.metadata.image[self.partition_of(key)].leader
         error = ErrorCode.NONE if leader >= 0 else ErrorCode.COORDINATOR_NOT_AVAILABLE
         return m.FindCoordinatorResponse(error, leader)
 
     def for_key(self, key: str, call: InFlightRequest, refused: m.Response) -> None:
-        """A request for the coordinator of this key, which is here, or refused."""
+        """Pass a request to the coordinator of this key; answer `refused` when it is not here."""
         hosted = self.hosted.get(self.partition_of(key))
         if hosted is None:
             call.reply(refused)
-        else:  # also while it loads: then it says so
+        else:  # also while it loads: then it answers so
             self._run(hosted, hosted.coordinator.handle(call.request, call, self._broker.now_us))
 
     # --- decisions ------------------------------------------------------------------------------------------------
 
-    def _run(self, hosted: Hosted[Kind], decision: Decision) -> None:
-        """Append, replay, reply, tell; then wait for the records to be committed."""
+    def _run(self, hosted: HostedCoordinator[CoordinatorT], decision: Decision) -> None:
+        """Append, replay, respond, emit; then wait for the records to be committed."""
         placed = self._append(hosted, decision.records) if decision.records else ErrorCode.NONE
         for call, response in decision.replies:
             cast(InFlightRequest, call).reply(response)
-        if decision.events and not self._deposed(hosted):
-            self._tell(decision)
+        if decision.events and not self._superseded(hosted):
+            self._emit(decision)
         if decision.markers:
             self._send_markers(hosted, decision.markers)
         if decision.then is not None:
@@ -180,20 +168,20 @@ class Coordination(ABC, Generic[Kind]):
                 self._wait(hosted, decision.then, placed, decision)
         self._arm(hosted)
 
-    def _tell(self, decision: Decision) -> None:
-        tell = self._broker.tell
+    def _emit(self, decision: Decision) -> None:
+        emit = self._broker.emit
         for event in decision.events:
-            tell(event)
+            emit(event)
 
-    def _deposed(self, hosted: Hosted[Kind]) -> bool:
-        """Whether the partition has been given to another leader, which this broker need not have heard yet.
+    def _superseded(self, hosted: HostedCoordinator[CoordinatorT]) -> bool:
+        """Whether the controller elected a newer leader of the partition; this broker may not know it yet.
 
-        What it goes on deciding is answered to whoever still asks it, but it is not the group's story any more.
+        The decisions of a superseded coordinator are answered but not emitted: the newer leader owns the group.
         """
         return self._broker.newest_leader_epoch(hosted.replica.partition) > hosted.epoch
 
-    def _append(self, hosted: Hosted[Kind], records: tuple[Record, ...]) -> RecordBatch | ErrorCode:
-        """Append a decision's records; a producer's old epoch is refused by the log, whoever verified it before."""
+    def _append(self, hosted: HostedCoordinator[CoordinatorT], records: tuple[Record, ...]) -> RecordBatch | ErrorCode:
+        """Append a decision's records; the log refuses a producer's old epoch, also a verified one."""
         replica = hosted.replica
         if len(replica.metadata.isr) < replica.min_insync_replicas or self._broker.buggify.refuses_append():
             return ErrorCode.NOT_ENOUGH_REPLICAS
@@ -208,33 +196,35 @@ class Coordination(ABC, Generic[Kind]):
 
     def _wait(
         self,
-        hosted: Hosted[Kind],
+        hosted: HostedCoordinator[CoordinatorT],
         then: Callable[[ErrorCode, int], Decision],
         placed: RecordBatch,
         decision: Decision,
     ) -> None:
         wait = DelayedDecision(lambda error: self._then(hosted, then, error))
 
-        def known(error: ErrorCode) -> None:
-            if wait.over and decision.late is not None and error is ErrorCode.NONE:
+        def on_committed(error: ErrorCode) -> None:
+            if wait.completed and decision.late is not None and error is ErrorCode.NONE:
                 self._run(hosted, decision.late())
-            wait.settle(error)
+            wait.complete(error)
 
-        hosted.replica.when_committed(placed.next_offset, known)
-        if not wait.over:
+        hosted.replica.when_committed(placed.next_offset, on_committed)
+        if not wait.completed:
             deadline_us = self._broker.now_us + self._broker.buggify.append_timeout_us(
                 self._append_timeout_us(decision.records)
             )
-            self._broker.timeouts.give_up_at(deadline_us, wait)
+            self._broker.timeouts.expire_at(deadline_us, wait)
 
-    def _then(self, hosted: Hosted[Kind], then: Callable[[ErrorCode, int], Decision], error: ErrorCode) -> None:
+    def _then(
+        self, hosted: HostedCoordinator[CoordinatorT], then: Callable[[ErrorCode, int], Decision], error: ErrorCode
+    ) -> None:
         self._run(hosted, then(self._append_error(error), self._broker.now_us))
 
     # --- deadlines ------------------------------------------------------------------------------------------------
 
-    def _arm(self, hosted: Hosted[Kind]) -> None:
-        """One timer for each coordinator, at its next deadline or before it (a heartbeat only moves it later)."""
-        if hosted.over:
+    def _arm(self, hosted: HostedCoordinator[CoordinatorT]) -> None:
+        """Keep one timer for each coordinator, at its next deadline or earlier (a heartbeat only moves it later)."""
+        if hosted.closed:
             return
         next_us = hosted.coordinator.next_deadline_us()
         timer = hosted.timer
@@ -242,13 +232,13 @@ class Coordination(ABC, Generic[Kind]):
             return
         if timer is not None:
             timer.cancel()
-        hosted.timer = self._broker.timeline.call_at(next_us, self._due, hosted)
+        hosted.timer = self._broker.timeline.call_at(next_us, self._on_timer, hosted)
 
-    def _due(self, hosted: Hosted[Kind]) -> None:
-        if hosted.over:
+    def _on_timer(self, hosted: HostedCoordinator[CoordinatorT]) -> None:
+        if hosted.closed:
             return
         if not self._broker.running:
-            self._broker.later(self._due, hosted)
+            self._broker.defer(self._on_timer, hosted)
             return
         next_us = hosted.coordinator.next_deadline_us()
         if next_us is not None and next_us <= self._broker.now_us:
@@ -258,9 +248,9 @@ class Coordination(ABC, Generic[Kind]):
 
     # --- leadership of the internal topic ---------------------------------------------------------------------------
 
-    def elected(self, replica: Replica, *, at_creation: bool) -> None:
-        """This broker leads a partition of the topic now: load it. A new cluster has nothing to load."""
-        hosted = self.hosted[replica.partition] = Hosted(self._new(), replica)
+    def on_elected(self, replica: Replica, *, at_creation: bool) -> None:
+        """This broker became leader of a partition of the topic: load it. A new cluster has nothing to load."""
+        hosted = self.hosted[replica.partition] = HostedCoordinator(self._new(), replica)
         if at_creation:
             self._load(hosted)
             return
@@ -269,32 +259,32 @@ class Coordination(ABC, Generic[Kind]):
             self._broker.buggify.load_us(LOAD_US + LOAD_US_FOR_EACH_RECORD * records), self._load, hosted
         )
 
-    def _load(self, hosted: Hosted[Kind]) -> None:
-        if hosted.over:
+    def _load(self, hosted: HostedCoordinator[CoordinatorT]) -> None:
+        if hosted.closed:
             return
         for batch in hosted.replica.log.batches:
             self._replay(hosted.coordinator, batch)
         self._run(hosted, hosted.coordinator.loaded(self._broker.now_us))
 
-    def resigned(self, replica: Replica) -> None:
-        """This broker leads the partition no more: parked joins and syncs learn it, memory is dropped."""
+    def on_resigned(self, replica: Replica) -> None:
+        """This broker no longer leads the partition: answer parked joins and syncs, and drop the coordinator."""
         hosted = self.hosted.pop(replica.partition, None)
         if hosted is not None:
-            self._end(hosted)
+            self._close(hosted)
             if not hosted.coordinator.loading:
                 decision = hosted.coordinator.unload(self._broker.now_us)
-                self._tell(decision)
+                self._emit(decision)
                 decision.events.clear()
                 self._run(hosted, decision)
 
-    def died(self) -> None:
-        """The broker's process ended: all of this was memory."""
+    def on_shutdown(self) -> None:
+        """The broker's process ended: every coordinator is lost."""
         for hosted in self.hosted.values():
-            self._end(hosted)
+            self._close(hosted)
         self.hosted = {}
 
-    def _end(self, hosted: Hosted[Kind]) -> None:
-        hosted.over = True
+    def _close(self, hosted: HostedCoordinator[CoordinatorT]) -> None:
+        hosted.closed = True
         if hosted.timer is not None:
             hosted.timer.cancel()
-            hosted.timer = None  # it knows its coordinator: a circle
+            hosted.timer = None  # the timer refers to its coordinator: a reference cycle

@@ -1,8 +1,8 @@
-"""A broker's disk: a queue of writes. It may be slow, and it may be full.
+"""A broker's disk: a queue of writes. It may be slow or full.
 
-A healthy disk takes what is appended in no time (the page cache does), and nobody asks it. While it is slow each append
-takes its time, one after the other, and whoever appends waits: a request is handled, a fetched batch is kept, when its
-turn is over. A full disk fails the first append, and with its only log directory the broker halts.
+A healthy disk takes an append in no time (the page cache does), and no part asks it. On a slow disk each append takes
+its time, one after the other: a request is handled, a fetched batch is appended, after its writes. A full disk fails
+the first append, and with its only log directory the broker halts.
 Source: `LogManager.handleLogDirFailure`; reading is from the page cache and waits for nothing.
 """
 
@@ -44,7 +44,7 @@ def appends_of(request: Request) -> int:
         case WriteTxnMarkersRequest():
             return len(request.partitions)
         case InitProducerIdRequest():
-            return int(request.transactional_id is not None)  # a plain producer's id comes out of a block
+            return int(request.transactional_id is not None)  # a non-transactional producer id comes from a block
         case AddPartitionsToTxnRequest():
             return int(not request.verify_only)
         case _:
@@ -52,7 +52,7 @@ def appends_of(request: Request) -> int:
 
 
 class Write(NamedTuple):
-    """Something that waits for the disk: how many appends it is, and what is done after them."""
+    """A queued write: the number of its appends, and the action after them."""
 
     appends: int
     action: Action
@@ -60,35 +60,35 @@ class Write(NamedTuple):
 
 
 class Disk:
-    """One broker's disk. `bad`: it is slow, or full, or still has a queue; `failed` is called when a write fails."""
+    """One broker's disk. `bad`: slow, full, or with a queue left; `failed` is called when a write fails."""
 
     def __init__(self, timeline: Timeline, failed: Callable[[], object]) -> None:
         self._timeline, self._failed = timeline, failed
         self._append_us = 0
         self._free_us = 0
         self._queue: deque[Write] = deque()
-        self._life = 0  # what was posted in an earlier one is void
+        self._schedule = 0  # writes that were posted under an earlier schedule are void
         self.bad = self.full = False
 
     def slow_down(self, append_us: int) -> None:
-        """Each append takes this long from now on, also those that wait; 0: none takes any."""
+        """Let each append take this long from now on, queued ones too; 0: no time."""
         self._append_us = append_us
-        self._life += 1
+        self._schedule += 1
         self._free_us = self._timeline.now_us
         for write in self._queue:
             self._post(write)
-        self._judge()
+        self._update_bad()
 
     def fill(self, *, full: bool) -> None:
-        """Whether there is no room for another append."""
+        """Set whether the disk has no room for another append."""
         self.full = full
-        self._judge()
+        self._update_bad()
 
-    def _judge(self) -> None:
+    def _update_bad(self) -> None:
         self.bad = self.full or self._append_us > 0 or bool(self._queue)
 
     def append(self, appends: int, action: Action, argument: object) -> None:
-        """Do this when so many appends are done, after everything that waits already."""
+        """Run an action after so many appends, behind the queued writes; a full disk fails instead."""
         if self.full and appends:
             self._failed()
             return
@@ -99,22 +99,22 @@ class Disk:
 
     def _post(self, write: Write) -> None:
         self._free_us += write.appends * self._append_us
-        self._timeline.post(self._free_us, self._done, (self._life, write))
+        self._timeline.post(self._free_us, self._done, (self._schedule, write))
 
     def _done(self, posted: tuple[int, Write]) -> None:
-        life, write = posted
-        if life != self._life:
+        schedule, write = posted
+        if schedule != self._schedule:
             return
         self._queue.popleft()
         if not self._queue:
-            self._judge()
+            self._update_bad()
         write.action(write.argument)
 
-    def host_process_died(self, action: Action) -> list[Any]:
-        """The process is gone, with everything it waited for; returns what this action was to be done with."""
-        self._life += 1
+    def on_process_ended(self, action: Action) -> list[Any]:
+        """The process ended: drop the queue; returns the arguments of its writes with this action."""
+        self._schedule += 1
         waiting = [write.argument for write in self._queue if write.action == action]
         self._queue.clear()
         self._free_us = 0
-        self._judge()
+        self._update_bad()
         return waiting

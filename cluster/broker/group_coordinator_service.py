@@ -1,12 +1,13 @@
-"""The group coordinators that one broker hosts, and their partitions of `__consumer_offsets`."""
+"""The group coordinators on one broker, and their partitions of `__consumer_offsets` (`GroupCoordinatorService`)."""
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, cast
+from typing import cast
 
 from msgspec.structs import replace
 
-from cluster.broker.controller_channel import ControlPlane
-from cluster.broker.coordinator_runtime import Coordination, CoordinatorHost, Hosted
+from cluster.broker.broker_config import BrokerConfig
+from cluster.broker.coordinator_runtime import CoordinatorRuntime, HostedCoordinator
+from cluster.broker.host import BrokerHost, RequestHandlers
 from cluster.broker.replica import Replica
 from cluster.coordinators.decision import Record
 from cluster.coordinators.group.coordinator import GroupCoordinator, refusal
@@ -22,25 +23,28 @@ from cluster.protocol.record_batch import COMMIT, NO_PRODUCER_ID, RecordBatch
 OFFSETS_TOPIC = "__consumer_offsets"
 
 
-class GroupHost(CoordinatorHost, Protocol):
-    """The broker that group coordinators live on."""
+class GroupCoordinatorService(CoordinatorRuntime[GroupCoordinator]):
+    """Every group coordinator of one broker. `new_uuid` mints member ids.
 
-    control: ControlPlane
-
-
-class GroupCoordination(Coordination[GroupCoordinator]):
-    """Every group coordinator of one broker. `new_uuid` mints member ids."""
+    `groups_held` (ground truth) maps a partition to the groups of its last coordinator, on whichever broker.
+    """
 
     topic = OFFSETS_TOPIC
 
-    def __init__(self, broker: GroupHost, config: Mapping[str, object], new_uuid: Callable[[], str]) -> None:
-        super().__init__(broker, cast(int, config["offsets.topic.num.partitions"]))
-        self._commit_timeout_us = cast(int, config["offsets.commit.timeout.ms"]) * 1000
-        self._config, self._new_uuid = config, new_uuid
-        self._held = broker.control.groups_held
+    def __init__(
+        self,
+        broker: BrokerHost[Replica],
+        fixed: BrokerConfig,
+        config: Mapping[str, object],
+        new_uuid: Callable[[], str],
+        groups_held: dict[str, Mapping[str, object]],
+    ) -> None:
+        super().__init__(broker, fixed.offsets_topic_partitions)
+        self._commit_timeout_us = fixed.offsets_commit_timeout_us
+        self._config, self._new_uuid, self._groups_held = config, new_uuid, groups_held
 
-    def handlers(self) -> dict[type[m.Request], Callable[[InFlightRequest], None]]:
-        """Which requests are for a group coordinator."""
+    def handlers(self) -> RequestHandlers:
+        """The requests that a group coordinator serves."""
         of_a_group: tuple[type[m.Request], ...] = (
             m.OffsetCommitRequest,
             m.OffsetFetchRequest,
@@ -53,7 +57,7 @@ class GroupCoordination(Coordination[GroupCoordinator]):
         return dict.fromkeys(of_a_group, self.handle)
 
     def handle(self, call: InFlightRequest) -> None:
-        """A group's request: for its coordinator here, or NOT_COORDINATOR."""
+        """Pass a group's request to its coordinator here, or answer NOT_COORDINATOR."""
         request = call.request
         self.for_key(request.group, call, refusal(request, ErrorCode.NOT_COORDINATOR))
 
@@ -71,29 +75,29 @@ class GroupCoordination(Coordination[GroupCoordinator]):
         producer = Producer(request.producer_id, request.epoch, request.transactional_id)
         self._run(hosted, hosted.coordinator.commit_in_transaction(commit, producer, call, self._broker.now_us))
 
-    def transaction_ended(self, partition: str, producer_id: int, *, committed: bool) -> None:
-        """A marker was appended to a partition of the topic: pending offsets count now, or are dropped."""
+    def on_transaction_ended(self, partition: str, producer_id: int, *, committed: bool) -> None:
+        """A marker was appended to a partition of the topic: its pending offsets count now, or are dropped."""
         hosted = self.hosted.get(partition)
         if hosted is not None:
             self._run(hosted, hosted.coordinator.end_transaction(producer_id, committed, self._broker.now_us))
 
-    def _load(self, hosted: Hosted[GroupCoordinator]) -> None:
-        """Also tell of groups that nothing is left of: no disk had their records."""
+    def _load(self, hosted: HostedCoordinator[GroupCoordinator]) -> None:
+        """Also emit GroupDeleted for groups that are lost: no disk held their records."""
         super()._load(hosted)
-        if hosted.over or self._deposed(hosted):
+        if hosted.closed or self._superseded(hosted):
             return
         partition, groups = hosted.replica.partition, hosted.coordinator.groups
-        for name in self._held.get(partition, {}):
+        for name in self._groups_held.get(partition, {}):
             if name not in groups:
-                self._broker.tell(GroupDeleted(group=name, broker=self._broker.id))
-        self._held[partition] = groups
+                self._broker.emit(GroupDeleted(group=name, broker=self._broker.id))
+        self._groups_held[partition] = groups
 
-    def resigned(self, replica: Replica) -> None:
-        """What it held is its successor's to find."""
-        hosted, held = self.hosted.get(replica.partition), self._held
+    def on_resigned(self, replica: Replica) -> None:
+        """Keep the names of the dropped groups, so that the next coordinator can tell which of them are lost."""
+        hosted, held = self.hosted.get(replica.partition), self._groups_held
         if hosted is not None and held.get(replica.partition) is hosted.coordinator.groups:
             held[replica.partition] = dict(hosted.coordinator.groups)
-        super().resigned(replica)
+        super().on_resigned(replica)
 
     def _new(self) -> GroupCoordinator:
         return GroupCoordinator(self._broker.id, self._config, self._new_uuid)
@@ -108,7 +112,7 @@ class GroupCoordination(Coordination[GroupCoordinator]):
         return self._commit_timeout_us
 
     def _batch(self, partition: str, records: tuple[Record, ...], now_us: int) -> RecordBatch:
-        """Offsets of a transaction go in the name of its producer, so that its marker ends them too."""
+        """Offsets of a transaction carry its producer id, so that its marker ends them too."""
         batch, first = super()._batch(partition, records, now_us), records[0]
         if not isinstance(first, CommittedOffset) or first.producer_id == NO_PRODUCER_ID:
             return batch

@@ -1,45 +1,32 @@
-"""How a broker asks other brokers: one connection to each, requests that time out, and an end with its process.
+"""One broker's connections to other brokers, for requests that brokers send one another.
 
-Kafka's brokers ask one thing at a time, and put all that has come meanwhile into the next request. Here each is a
-request of its own, so the other end does not serve them one after the other.
+Kafka's brokers have one request in flight, and put everything that came meanwhile into the next one. Here each is a
+request of its own, so the receiving broker does not serve them one after the other.
 Source: `InterBrokerSendThread` (AddPartitionsToTxnManager, TransactionMarkerChannelManager: max in flight is 1).
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
-from cluster.broker.controller_channel import ControlPlane
+from cluster.broker.controller_channel import ControllerChannel
+from cluster.broker.host import BrokerHost
 from cluster.config import resolve
-from cluster.network import NEVER_FROZEN, Connection, ConnectionAttempts, InFlightRequest, Network
+from cluster.network import NEVER_FROZEN, Connection, ConnectionAttempts, InFlightRequest
 from cluster.protocol.messages import Request
 from cluster.random_streams import random_stream
-from cluster.virtual_time import Timeline, Timer
+from cluster.virtual_time import Timer
 
 REQUEST_TIMEOUT_US = 30_000_000  # request.timeout.ms of a broker
 CONNECTING = resolve("producer", {"reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 50})
 """How brokers connect to brokers: `NetworkUtils.buildNetworkClient` backs off by 50 ms, however often it fails."""
 
 
-class PeerHost(Protocol):
-    """The broker that asks, as its connections see it."""
+class InterBrokerConnections:
+    """One broker's connections to the others and to itself: its own coordinator is asked in the same way."""
 
-    id: int
-    name: str
-    running: bool
-    timeline: Timeline
-    network: Network
-    control: ControlPlane
-
-    def later(self, action: Callable[[Any], object], argument: object) -> None:
-        """Keep what reached a broker that does not run."""
-
-
-class Peers:
-    """One broker's connections to the others (and to itself: a broker asks its own coordinator in the same way)."""
-
-    def __init__(self, host: PeerHost) -> None:
-        self._host = host
-        self.name, self.frozen_us = host.name, NEVER_FROZEN  # brokers' requests among themselves are not parked
+    def __init__(self, host: BrokerHost[Any], control: ControllerChannel) -> None:
+        self._host, self._control = host, control
+        self.name, self.frozen_us = host.name, NEVER_FROZEN  # requests among brokers are not parked
         self._connections: dict[int, Connection] = {}
         self._attempts: dict[int, ConnectionAttempts] = {}
         self._random = random_stream(host.network.seed, f"connections/{host.name}").random
@@ -52,8 +39,8 @@ class Peers:
         return self._host.running
 
     def later(self, action: Callable[[Any], object], argument: object) -> None:
-        """Keep this until the process goes on."""
-        self._host.later(action, argument)
+        """Queue an action until a frozen process resumes."""
+        self._host.defer(action, argument)
 
     def ask(self, broker: int, request: Request, on_response: Callable[[Any], object]) -> InFlightRequest:
         """Send a request to a broker; `on_response` gets the response, or None when the connection breaks."""
@@ -68,29 +55,29 @@ class Peers:
         known = self._connections.get(broker)
         if known is not None and not (known.broken and host.timeline.now_us >= attempts.not_before_us):
             return known
-        endpoint = host.control.brokers[broker].sockets
+        endpoint = self._control.brokers[broker].sockets
         made = Connection(host.timeline, host.network, self, endpoint, REQUEST_TIMEOUT_US, attempts, in_order=False)
         self._connections[broker] = made
         return made
 
     def connected(self, _: Connection) -> None:
-        """What waited for the connection has gone out."""
+        """The connection is ready and has sent the requests that waited for it."""
 
     def disconnected(self, _: Connection) -> None:
-        """What was in flight has ended with None; whoever asked asks again."""
+        """The connection broke: its requests in flight were answered None, and their senders retry."""
 
     def watch(self, connection: Connection, at_us: int) -> None:
-        """Ask the connection at this instant, at the latest, whether a request has timed out."""
+        """Check the connection's request timeouts at this instant at the latest."""
         self._watched.append(connection)
         if self._timer is None or self._timer.at_us > at_us:
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = self._host.timeline.call_at(at_us, self._check, None)
+            self._timer = self._host.timeline.call_at(at_us, self._check_timeouts, None)
 
-    def _check(self, _: None) -> None:
+    def _check_timeouts(self, _: None) -> None:
         self._timer = None
         if not self.running:
-            self.later(self._check, None)
+            self.later(self._check_timeouts, None)
             return
         watched, self._watched = self._watched, []
         for connection in watched:
@@ -98,8 +85,8 @@ class Peers:
             if at_us is not None:
                 self.watch(connection, at_us)
 
-    def died(self) -> None:
-        """The broker's process ended: nobody waits for an answer."""
+    def on_process_ended(self) -> None:
+        """The broker's process ended: close every connection; responses are dropped."""
         for connection in self._connections.values():
             connection.close()
         self._connections, self._watched = {}, []

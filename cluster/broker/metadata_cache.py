@@ -1,13 +1,17 @@
-"""What a broker has heard from the controller: live brokers and partitions (Kafka's `KRaftMetadataCache`).
+"""The metadata that one broker received from the controller (Kafka's `KRaftMetadataCache`).
 
-News of two controllers may arrive out of order, so each partition has the version that changed it last.
+Updates of two controllers may arrive out of order. So the cache keeps, for each partition, the version that changed the
+partition last.
 """
 
-from cluster.broker.controller_channel import LiveBrokers, Metadata
+from cluster.protocol.messages import PartitionMetadata
+
+LiveBrokers = tuple[int, ...]
+Metadata = dict[str, PartitionMetadata]
 
 
 class MetadataCache:
-    """The metadata of one broker. `image` is every partition it knows, by name; `live` the unfenced brokers."""
+    """The metadata of one broker. `image`: each known partition and its metadata; `live`: the unfenced brokers."""
 
     def __init__(self) -> None:
         self.image: Metadata = {}
@@ -17,27 +21,27 @@ class MetadataCache:
 
     @property
     def version(self) -> int:
-        """The newest that it has heard of."""
+        """The newest metadata version received."""
         return self._live_version
 
     def open(self, live: LiveBrokers, image: Metadata) -> None:
-        """The cluster is up at t = 0: everything is known."""
+        """Take the complete metadata of a new cluster, at t = 0."""
         self.live, self.image = live, image
 
     def replace(self, version: int, live: LiveBrokers, image: Metadata) -> None:
-        """The answer to a registration holds all metadata; what another controller told since stays."""
+        """Take the complete metadata of a registration response; newer updates of another controller stay."""
         self.live, self._live_version = live, version
-        newer = {name: heard for name, heard in self._versions.items() if heard > version}
+        newer = {name: known for name, known in self._versions.items() if known > version}
         self.image = {**image, **{name: self.image[name] for name in newer}}
         self._versions = dict.fromkeys(image, version) | newer
 
     def apply(self, version: int, live: LiveBrokers, delta: Metadata) -> tuple[Metadata, bool]:
-        """Take what is news of a delta: (the partitions that changed, whether a broker is live again)."""
+        """Apply the newer part of an update; returns (the changed partitions, whether a broker became live again)."""
         came_back = False
         if version >= self._live_version:
             came_back = any(broker not in self.live for broker in live)
             self.live, self._live_version = live, version
-        news = {name: metadata for name, metadata in delta.items() if version >= self._versions.get(name, 0)}
-        self.image.update(news)
-        self._versions.update(dict.fromkeys(news, version))
-        return news, came_back
+        newer = {name: metadata for name, metadata in delta.items() if version >= self._versions.get(name, 0)}
+        self.image.update(newer)
+        self._versions.update(dict.fromkeys(newer, version))
+        return newer, came_back

@@ -1,7 +1,8 @@
-"""What waits at a broker: produce requests for the high watermark, and the timeouts of whatever waits.
+"""Purgatory: delayed produce requests, and the timeouts of all delayed operations of a broker.
 
-Fetches wait too, but at the replicas they want to read (see `Requests.fetch`), and without a timeout as long as nothing
-waits for their end: an idle long poll that times out and is sent again changes nothing, so it is not simulated.
+Fetches are parked at the replicas that they want to read (see `BrokerRequests.fetch`), without a timeout while no other
+request waits behind them: an idle long poll that times out and is sent again changes nothing, so it is not simulated.
+Source: `DelayedOperationPurgatory`, `DelayedProduce`.
 """
 
 from collections.abc import Callable
@@ -17,23 +18,23 @@ from cluster.virtual_time import Timeline, Timer
 
 
 class DelayedProduce:
-    """A Produce request with acks=all: answered when each of its batches is settled, or when its time is up."""
+    """A Produce request with acks=all: answered when each batch is committed or refused, or at its timeout."""
 
-    __slots__ = ("_waiting", "call", "left", "over", "results")
+    __slots__ = ("_waiting", "call", "completed", "left", "results")
 
     def __init__(self, call: InFlightRequest, results: list[ProduceResult]) -> None:
         self.call, self.results = call, results
         self._waiting: dict[int, None] = {}
-        self.left, self.over = 0, False
+        self.left, self.completed = 0, False
 
     def waits_for(self, index: int) -> Callable[[ErrorCode], None]:
-        """One more batch to wait for: the function that settles it."""
+        """Wait for one more batch; returns the function that settles it."""
         self.left += 1
         self._waiting[index] = None
         return partial(self._settle, index)
 
     def _settle(self, index: int, error: ErrorCode) -> None:
-        if self.over:
+        if self.completed:
             return
         del self._waiting[index]
         if error is not ErrorCode.NONE:
@@ -43,64 +44,64 @@ class DelayedProduce:
             self.answer()
 
     def answer(self) -> None:
-        """Send the response as it stands."""
-        self.over = True
+        """Send the response with the present results."""
+        self.completed = True
         self.call.reply(ProduceResponse(self.results))
 
     def expire(self) -> None:
-        """Time is up: REQUEST_TIMED_OUT for the batches that nobody settled; they may or may not survive."""
-        if self.over:
+        """Answer REQUEST_TIMED_OUT for the batches that are not committed; they may or may not survive."""
+        if self.completed:
             return
         for index in self._waiting:
             self.results[index].error, self.results[index].base_offset = ErrorCode.REQUEST_TIMED_OUT, -1
         self.answer()
 
 
-class Wait(Protocol):
-    """Something that waits and may be over before its time is."""
+class DelayedOperation(Protocol):
+    """An operation with a timeout (a delayed produce, a delayed decision, markers), which may complete before it."""
 
     @property
-    def over(self) -> bool:
-        """Whether nobody waits any more."""
+    def completed(self) -> bool:
+        """Whether the operation was answered."""
 
     def expire(self) -> None:
-        """Its time is up. Does nothing when it is over."""
+        """The timeout is reached; no effect on a completed operation."""
 
 
 class Timeouts:
-    """Many waits, one timer: each expires at its deadline unless it is over by then.
+    """Many delayed operations, one timer: each expires at its deadline unless it is completed by then.
 
-    Waits mostly end long before their deadline and in the order of their beginning: those are forgotten as soon as
-    another one begins, so that a busy broker does not drag half a minute of finished requests along.
+    Operations mostly complete long before their deadline and in the order of their beginning. Completed ones are
+    dropped when the next one is added, so that a busy broker does not keep half a minute of finished requests.
     """
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        self._heap: list[tuple[int, int, Wait]] = []
+        self._heap: list[tuple[int, int, DelayedOperation]] = []
         self._order = count()
         self._timer: Timer | None = None
 
-    def give_up_at(self, deadline_us: int, wait: Wait) -> None:
-        """Expire `wait` at the deadline."""
+    def expire_at(self, deadline_us: int, operation: DelayedOperation) -> None:
+        """Expire `operation` at the deadline."""
         heap = self._heap
-        while heap and heap[0][2].over:
+        while heap and heap[0][2].completed:
             heappop(heap)
-        heappush(heap, (deadline_us, next(self._order), wait))
+        heappush(heap, (deadline_us, next(self._order), operation))
         if self._timer is None or self._timer.at_us > deadline_us:
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = self._timeline.call_at(deadline_us, self._look)
+            self._timer = self._timeline.call_at(deadline_us, self._expire_due)
 
-    def _look(self) -> None:
+    def _expire_due(self) -> None:
         self._timer = None
         now_us = self._timeline.now_us
         while self._heap and self._heap[0][0] <= now_us:
             heappop(self._heap)[2].expire()
         if self._heap and self._timer is None:
-            self._timer = self._timeline.call_at(self._heap[0][0], self._look)
+            self._timer = self._timeline.call_at(self._heap[0][0], self._expire_due)
 
     def clear(self) -> None:
-        """The process ended: nothing waits any more."""
+        """The process ended: drop every operation."""
         self._heap.clear()
         if self._timer is not None:
             self._timer.cancel()

@@ -1,26 +1,24 @@
-"""The requests that a broker serves itself: produce, fetch, offsets, metadata, producer ids.
+"""The requests that a broker serves itself: Produce, Fetch, ListOffsets, Metadata, … (`KafkaApis`, `ReplicaManager`).
 
-One method for each API; its docstring says what is simulated. A Fetch that finds nothing is parked at every partition
-that it wants, and answered when one of them has something; the stale entries at the others are skipped.
+One method for each API; its docstring says what is simulated. A Fetch that finds no records is parked at every wanted
+partition, and answered when one of them has records; its stale entries at the others are skipped.
 """
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
 
-from cluster.broker.leader_fencing import end_of_epoch, refusal
+from cluster.broker.group_coordinator_service import GroupCoordinatorService
+from cluster.broker.host import BrokerHost, RequestHandlers
 from cluster.broker.purgatory import DelayedProduce
 from cluster.broker.replica import Replica
-from cluster.broker.socket_server import SocketServer
-from cluster.broker.transactional_requests import TransactionalRequests, TransactionServer
-from cluster.controller.controller import PRODUCER_IDS_IN_BLOCK
+from cluster.broker.transaction_coordinator_service import TransactionCoordinatorService
+from cluster.broker.transactional_requests import TransactionalRequests
 from cluster.events import ProducerEpochRefused, RecordsLost
 from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import RecordBatch
 from cluster.reach import reached
-from cluster.spec import Buggify
 from cluster.storage.leader_epochs import UNDEFINED_EPOCH, UNDEFINED_OFFSET, EpochEnd
 from cluster.storage.producer_state import Verification
 
@@ -28,54 +26,55 @@ ALL_IN_SYNC = -1
 UNKNOWN_END = EpochEnd(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
 
 
-class Server(TransactionServer, Protocol):
-    """The broker whose requests these are."""
+class BrokerRequests:
+    """Produce, Fetch, ListOffsets, OffsetForLeaderEpoch, Metadata and FindCoordinator of one broker."""
 
-    buggify: Buggify
-    transactional: TransactionalRequests
-    sockets: SocketServer
+    def __init__(
+        self,
+        broker: BrokerHost[Replica],
+        groups: GroupCoordinatorService,
+        transactions: TransactionCoordinatorService,
+        transactional: TransactionalRequests,
+    ) -> None:
+        self._broker, self._groups, self._transactions, self._transactional = (
+            broker,
+            groups,
+            transactions,
+            transactional,
+        )
 
-    def new_producer_ids(self) -> int:
-        """The first id of a fresh block."""
-
-
-class Requests:
-    """Produce, Fetch, ListOffsets, Metadata and InitProducerId of one broker."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
-        self._producer_ids = range(0)
-        self.handlers: dict[type[m.Request], Callable[[InFlightRequest], None]] = {
+    def handlers(self) -> RequestHandlers:
+        """The requests that the broker serves itself."""
+        return {
             m.ProduceRequest: self.produce,
             m.FetchRequest: self.fetch,
             m.ListOffsetsRequest: self.list_offsets,
             m.OffsetForLeaderEpochRequest: self.offset_for_leader_epoch,
             m.MetadataRequest: self.metadata,
-            m.InitProducerIdRequest: self.init_producer_id,
             m.FindCoordinatorRequest: self.find_coordinator,
         }
 
     def produce(self, call: InFlightRequest) -> None:
-        """Produce (API 0): append each batch; with acks=all the answer waits for the high watermark, acks=0 has none.
+        """Produce (API 0): append each batch. With acks=all the response waits for the high watermark; acks=0 has none.
 
-        One after the other for each connection: that is what makes five remembered batches enough for five requests in
-        flight.
+        Requests of one connection are served one after the other. So five remembered batches are enough for five
+        requests in flight.
         """
         request: m.ProduceRequest = call.request
-        server = self._server
+        broker = self._broker
         results: list[m.ProduceResult] = []
         delayed = DelayedProduce(call, results)
-        delayed.left = 1  # this loop itself: nothing is answered before every batch was looked at
+        delayed.left = 1  # this loop itself: no response before every batch was handled
         for index, batch in enumerate(request.batches):
-            replica = server.replicas.get(batch.partition)
+            replica = broker.replicas.get(batch.partition)
             if replica is None or not replica.is_leader:
                 results.append(m.ProduceResult(batch.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER))
                 continue
-            if request.transactional_id is not None and server.transactional.needs_verification(replica, batch):
+            if request.transactional_id is not None and self._transactional.needs_verification(replica, batch):
                 results.append(m.ProduceResult(batch.partition, ErrorCode.NONE))
                 waiting = results[index], delayed.waits_for(index), delayed
                 verified = partial(self._verified, request.transactional_id, replica, batch, waiting)
-                server.transactional.verify_to_append(request.transactional_id, replica, batch, verified)
+                self._transactional.verify_to_append(request.transactional_id, replica, batch, verified)
                 continue
             error, offset, duplicate = self._append(replica, batch, request.acks)
             results.append(m.ProduceResult(batch.partition, error, offset, duplicate))
@@ -90,15 +89,15 @@ class Requests:
             else:
                 self._unanswered(call, results)
         else:
-            server.timeouts.give_up_at(server.timeline.now_us + request.timeout_ms * 1000, delayed)
+            broker.timeouts.expire_at(broker.timeline.now_us + request.timeout_ms * 1000, delayed)
 
     def _append(
         self, replica: Replica, batch: RecordBatch, acks: int, verification: Verification | None = None
     ) -> tuple[ErrorCode, int, bool]:
-        """Append a client's batch: (error, its offset or that of its earlier copy, whether there was one).
+        """Append a producer's batch: (error, its offset or that of the first copy, whether it is a duplicate).
 
-        In Kafka's order (`Partition.appendRecordsToLeader`, `UnifiedLog.analyzeAndValidateProducerState`);
-        one that was verified is refused when the marker of its transaction has come meanwhile.
+        Checks in Kafka's order (`Partition.appendRecordsToLeader`, `UnifiedLog.analyzeAndValidateProducerState`). A
+        verified batch is refused when the marker of its transaction was appended meanwhile.
         """
         if acks == ALL_IN_SYNC and len(replica.metadata.isr) < replica.min_insync_replicas:
             return ErrorCode.NOT_ENOUGH_REPLICAS, -1, False
@@ -110,10 +109,10 @@ class Requests:
         if offset >= 0:
             return error, offset, True
         if verification is not None:
-            may_not = producers.may_begin(batch, verification)
-            error = error if may_not is ErrorCode.NONE else may_not
+            refused = producers.may_begin(batch, verification)
+            error = error if refused is ErrorCode.NONE else refused
         if error is ErrorCode.NONE:
-            offset = replica.append(batch, self._server.timeline.now_us).base_offset
+            offset = replica.append(batch, self._broker.timeline.now_us).base_offset
         return error, offset, False
 
     def _verified(
@@ -125,13 +124,13 @@ class Requests:
         error: ErrorCode,
         verification: Verification,
     ) -> None:
-        """The transaction's coordinator has spoken: append its first batch here, or refuse it."""
+        """The transaction's coordinator answered: append the first batch of the partition, or refuse it."""
         result, settle, delayed = waiting
         if error is ErrorCode.NONE and not replica.is_leader:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         if error is ErrorCode.NONE:
             error, result.base_offset, result.duplicate = self._append(replica, batch, ALL_IN_SYNC, verification)
-        if error is ErrorCode.INVALID_PRODUCER_EPOCH and not delayed.over:  # else it was answered REQUEST_TIMED_OUT
+        if error is ErrorCode.INVALID_PRODUCER_EPOCH and not delayed.completed:  # else REQUEST_TIMED_OUT was the answer
             self._fenced(transactional_id, batch)
         if error is ErrorCode.NONE:
             replica.when_committed(result.base_offset + batch.count, settle)
@@ -140,7 +139,7 @@ class Requests:
 
     def _fenced(self, transactional_id: str | None, batch: RecordBatch) -> None:
         if transactional_id is not None:
-            self._server.tell(
+            self._broker.emit(
                 ProducerEpochRefused(
                     transactional_id=transactional_id,
                     producer_id=batch.producer_id,
@@ -150,30 +149,30 @@ class Requests:
             )
 
     def _unanswered(self, call: InFlightRequest, results: list[m.ProduceResult]) -> None:
-        """Nobody waits for an answer to acks=0: the producer learns of an error by losing its connection."""
+        """acks=0 has no response: after an error the broker closes the connection, which tells the producer."""
         request: m.ProduceRequest = call.request
         refused = [
             batch for batch, result in zip(request.batches, results, strict=True) if result.error is not ErrorCode.NONE
         ]
         if refused:
             self.never_appended(refused)
-            self._server.sockets.close(call.connection)
+            self._broker.close_connection(call.connection)
         else:
             call.connection.served(answered=False)
 
     def never_received(self, call: InFlightRequest) -> None:
-        """A request reaches no process. With acks=0 it is nobody's now: its producer counts it as acknowledged."""
+        """A request reached no process; with acks=0 its producer already counts the records as acknowledged."""
         request = call.request
         if isinstance(request, m.ProduceRequest) and request.acks == 0:
             self.never_appended(request.batches)
 
     def never_appended(self, batches: list[RecordBatch]) -> None:
-        """Batches whose producer counts them as acknowledged and will not send them again."""
+        """Emit the loss of batches that their producer counts as acknowledged and never sends again."""
         for batch in batches:
-            self._server.tell(
+            self._broker.emit(
                 RecordsLost(
                     partition=batch.partition,
-                    broker=self._server.id,
+                    broker=self._broker.id,
                     first_offset=-1,
                     records=batch.count,
                     leader_epoch=-1,
@@ -183,16 +182,16 @@ class Requests:
             )
 
     def fetch(self, call: InFlightRequest) -> None:
-        """Fetch (API 1): answer with whatever is readable, or park at every wanted partition until something is."""
+        """Fetch (API 1): answer with the readable records, or park at every wanted partition until there are some."""
         request: m.FetchRequest = call.request
-        replicas = self._server.replicas
+        replicas = self._broker.replicas
         found: list[m.FetchedPartition] = []
-        buggify = self._server.buggify
+        buggify = self._broker.buggify
         room = buggify.fetch_bytes(request.max_bytes) if buggify.on else request.max_bytes
         for name, (offset, leader_epoch) in request.positions.items():
             replica = replicas.get(name)
             if replica is None or not replica.is_leader or replica.led_epoch != leader_epoch:
-                found.append(m.FetchedPartition(name, refusal(replica, leader_epoch)))
+                found.append(m.FetchedPartition(name, _leader_epoch_error(replica, leader_epoch)))
                 continue
             end = high_watermark = replica.high_watermark
             log = replica.log
@@ -217,10 +216,10 @@ class Requests:
         call.park()
 
     def expire(self, call: InFlightRequest) -> None:
-        """Answer a parked Fetch when its `fetch.max.wait.ms` is over, if nothing comes for it before."""
-        server = self._server
-        now_us = server.timeline.now_us
-        server.after(max(0, _idle_until_us(call, now_us) - now_us), self._expired, call)
+        """Answer a parked Fetch when its `fetch.max.wait.ms` is over, if no records come before."""
+        broker = self._broker
+        now_us = broker.timeline.now_us
+        broker.after(max(0, _idle_until_us(call, now_us) - now_us), self._expired, call)
 
     @staticmethod
     def _expired(call: InFlightRequest) -> None:
@@ -228,7 +227,7 @@ class Requests:
             call.reply(m.FetchResponse([]))
 
     def resume_fetches(self, replica: Replica) -> None:
-        """Something became readable (those that were answered elsewhere, or that nobody waits for, are stale)."""
+        """Records became readable: serve the parked fetches. Answered or abandoned ones are stale and dropped."""
         fetches, replica.fetches = replica.fetches, {}
         for call in fetches.values():
             if call.response is None and not call.completed:
@@ -236,7 +235,7 @@ class Requests:
 
     @staticmethod
     def refuse_fetches(replica: Replica) -> None:
-        """This broker leads the partition no more: whoever waits for it has to look elsewhere."""
+        """This broker no longer leads the partition: answer its parked fetches NOT_LEADER_OR_FOLLOWER."""
         fetches, replica.fetches = replica.fetches, {}
         for call in fetches.values():
             if call.response is None:
@@ -244,11 +243,11 @@ class Requests:
                 call.reply(m.FetchResponse([refused]))
 
     def list_offsets(self, call: InFlightRequest) -> None:
-        """ListOffsets (API 2): the log's start, the end for such readers, or the first record from an instant on."""
+        """ListOffsets (API 2): the log's start, the end for an isolation level, or a timestamp's offset."""
         request: m.ListOffsetsRequest = call.request
         offsets: dict[str, tuple[ErrorCode, int]] = {}
         for name in request.partitions:
-            replica = self._server.replicas.get(name)
+            replica = self._broker.replicas.get(name)
             if replica is None or not replica.is_leader:
                 offsets[name] = ErrorCode.NOT_LEADER_OR_FOLLOWER, -1
             else:
@@ -257,9 +256,9 @@ class Requests:
 
     @staticmethod
     def _listed(replica: Replica, request: m.ListOffsetsRequest) -> tuple[ErrorCode, int]:
-        """Where that is in one partition.
+        """The offset in one partition.
 
-        A new leader whose high watermark lies below the start of its epoch does not know the end yet (KIP-207).
+        A new leader whose high watermark is below the start of its epoch does not know the end yet (KIP-207).
         Source: `Partition.fetchOffsetForTimestamp`.
         """
         end = replica.last_stable_offset if request.read_committed else replica.high_watermark
@@ -274,55 +273,45 @@ class Requests:
         return (ErrorCode.OFFSET_NOT_AVAILABLE, -1) if lags else (ErrorCode.NONE, end)
 
     def offset_for_leader_epoch(self, call: InFlightRequest) -> None:
-        """OffsetForLeaderEpoch (API 23) of a consumer: where the log of this leader parts from what it has read."""
+        """OffsetForLeaderEpoch (API 23) of a consumer: where this log diverges from the consumer's position."""
         request: m.OffsetForLeaderEpochRequest = call.request
         ends: dict[str, tuple[ErrorCode, int, int]] = {}
         for name, (leader_epoch, epoch) in request.partitions.items():
-            error, end = end_of_epoch(self._server.replicas.get(name), leader_epoch, epoch)
+            replica = self._broker.replicas.get(name)
+            error, end = ErrorCode.NOT_LEADER_OR_FOLLOWER, None
+            if replica is not None:
+                error, end = replica.epoch_end(leader_epoch, epoch)
             ends[name] = (error, *(end or UNKNOWN_END))
         call.reply(m.OffsetForLeaderEpochResponse(ends))
 
     def metadata(self, call: InFlightRequest) -> None:
-        """Metadata (API 3), as this broker has heard it; a topic's partitions are numbered from 0 without gaps."""
+        """Metadata (API 3) from this broker's cache; a topic's partitions are numbered from 0 without gaps."""
         request: m.MetadataRequest = call.request
-        image = self._server.metadata.image
+        image = self._broker.metadata.image
         topics: dict[str, tuple[m.PartitionMetadata, ...]] = {}
         for topic in request.topics:
             partitions: list[m.PartitionMetadata] = []
             while (known := image.get(f"{topic}-{len(partitions)}")) is not None:
                 partitions.append(known)
             topics[topic] = tuple(partitions)
-        call.reply(m.MetadataResponse(self._server.metadata.live, topics))
+        call.reply(m.MetadataResponse(self._broker.metadata.live, topics))
 
     def find_coordinator(self, call: InFlightRequest) -> None:
         """FindCoordinator (API 10), of a group or of a transactional id."""
         request: m.FindCoordinatorRequest = call.request
-        server = self._server
-        coordination = server.coordination if request.kind == "group" else server.transactions
-        call.reply(coordination.find(request.key))
+        service = self._groups if request.kind == "group" else self._transactions
+        call.reply(service.find(request.key))
 
-    def init_producer_id(self, call: InFlightRequest) -> None:
-        """InitProducerId (API 22): a transactional id is its coordinator's business, others get the next id here."""
-        request: m.InitProducerIdRequest = call.request
-        if request.transactional_id is not None:
-            self._server.transactions.handle(call)
-        else:
-            call.reply(m.InitProducerIdResponse(ErrorCode.NONE, self.new_producer_id(), 0))
 
-    def new_producer_id(self) -> int:
-        """The next id of this broker's block."""
-        if not self._producer_ids:
-            first = self._server.new_producer_ids()
-            self._producer_ids = range(first, first + PRODUCER_IDS_IN_BLOCK)
-        producer_id, self._producer_ids = self._producer_ids[0], self._producer_ids[1:]
-        return producer_id
+def _leader_epoch_error(replica: Replica | None, leader_epoch: int) -> ErrorCode:
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER if replica is None else replica.leader_epoch_error(leader_epoch)
 
 
 def _idle_until_us(call: InFlightRequest, now_us: int) -> int:
-    """When a parked Fetch is over. It stands for all the idle ones that would have followed each other since.
+    """When a parked Fetch ends. It stands for all the idle fetches that would have followed each other since.
 
-    Each goes to the broker, waits there and comes back, which is when the client sends the next one. While it is frozen
-    it sends none: its last one is over, so that what it asks first when it thaws waits for nothing.
+    Each fetch goes to the broker, waits there and comes back; then the client sends the next one. A frozen client sends
+    none: its last fetch has ended, so that its first request after it resumes waits for nothing.
     """
     connection, began_us = call.connection, call.sent_us
     lasts_us: int = connection.outbound.latency_us + call.request.max_wait_us

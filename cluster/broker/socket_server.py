@@ -1,53 +1,35 @@
-"""A broker's sockets: it accepts connections, reads each one request by request, and resets them with its process.
+"""A broker's sockets: accept connections, read them request by request, reset them when the process ends.
 
-Theory of operation. The next request of a connection is read when the last one has been answered (acks=0: handled), so
-that requests of one connection are served in the order of their arrival, and whatever is parked holds up what came
-behind it. Here a request that finds its connection idle is handled where it arrives; only what must wait gets a turn of
-its own, at the instant of the answer that it waited for. A parked Fetch that holds something up is answered when its
+Theory of operation. The next request of a connection is read when the last one has been answered (acks=0: handled). So
+the requests of one connection are served in the order of their arrival, and a parked request holds up those behind it.
+Here a request that finds its connection idle is handled where it arrives. A request that must wait gets a turn of its
+own, at the instant of the response that it waited for. A parked Fetch that holds up others is answered when its
 `fetch.max.wait.ms` is over.
 
-A client that closes its end is noticed behind what it had sent: an answer to it is still written, the next request is
-served, and the answer to that one fails, which drops the rest.
+A client that closes its end is noticed behind the requests that it had sent: a response to it is still written, the
+next request is served, and the response to that one fails, which drops the rest.
 Source: `kafka.network.SocketServer` (`Processor`, mute and unmute), `Selector.close` (`CloseMode.GRACEFUL`).
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from cluster.broker.disk import Disk, appends_of
+from cluster.broker.disk import appends_of
+from cluster.broker.host import BrokerHost, RequestHandlers
 from cluster.network import FROM_HOST, Connection, InFlightRequest
-from cluster.protocol.messages import Request
-from cluster.virtual_time import Timeline
-
-
-class SocketHost(Protocol):
-    """The broker's process; a `frozen` one stands still."""
-
-    name: str
-    running: bool
-    frozen: bool
-    timeline: Timeline
-    disk: Disk
-
-    @property
-    def starting(self) -> bool:
-        """Whether it takes no connections yet."""
-
-    def later(self, action: Callable[[Any], object], argument: object) -> None:
-        """Keep what reached a frozen process until it thaws."""
 
 
 class SocketServer:
     """Every connection to one broker. `host_is_up`: the host answers for a dead process.
 
-    `never_received` gets each request that is lost with its connection, `expire` answers a parked Fetch when its
-    time is up.
+    `never_received` is called with each request that is lost with its connection; `expire` answers a parked Fetch at
+    the end of its `fetch.max.wait.ms`.
     """
 
     def __init__(
         self,
-        host: SocketHost,
-        handlers: Mapping[type[Request], Callable[[InFlightRequest], None]],
+        host: BrokerHost[Any],
+        handlers: RequestHandlers,
         never_received: Callable[[InFlightRequest], None],
         expire: Callable[[InFlightRequest], None],
     ) -> None:
@@ -64,9 +46,9 @@ class SocketServer:
     # --- connections --------------------------------------------------------------------------------------------------
 
     def accept(self, connection: Connection) -> None:
-        """A client wants to connect: a frozen process answers when it thaws.
+        """A client connects: a frozen process answers when it resumes.
 
-        The host refuses for a dead one, and for one that is starting (`BrokerServer.startup` opens the port last).
+        The host refuses for a dead process, and for a starting one (`BrokerServer.startup` opens the port last).
         """
         host = self._host
         if host.running and not host.starting:
@@ -75,21 +57,21 @@ class SocketServer:
             connection.inbound.send(connection.established, None)
         elif host.frozen and not host.starting:
             connection.connect_pending()
-            host.later(self.accept, connection)
+            host.defer(self.accept, connection)
         elif self.host_is_up:
             connection.inbound.send(connection.reset, FROM_HOST)
 
     def disconnected(self, connection: Connection) -> None:
-        """A client closed its end, after everything that it had sent before."""
+        """A client closed its end, after all its requests arrived."""
         if self._host.frozen:
-            self._host.later(self.disconnected, connection)
+            self._host.defer(self.disconnected, connection)
         elif connection.unread:
             connection.half_closed = True
         else:
             self._forget(connection)
 
     def close(self, connection: Connection) -> None:
-        """The broker closes a connection, with what it has not read of it."""
+        """The broker closes a connection; unread requests are lost."""
         self._forget(connection)
         self._drop_unread(connection)
         connection.inbound.send(connection.reset, None)
@@ -106,15 +88,15 @@ class SocketServer:
         for call in unread:
             self.never_received(call)
 
-    def look(self) -> None:
-        """The process froze or thawed: clients look again whether it answers."""
+    def refresh_reachability(self) -> None:
+        """The process froze or resumed: its clients check again whether the broker is reachable."""
         for connection in self._connections:
             connection.refresh_reachability()
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
     def receive(self, call: InFlightRequest) -> None:
-        """A request arrived over a link. A connection with a former life of this process is not one with this."""
+        """A request arrived over a link; a connection to a former process is not one to the present process."""
         connection, host = call.connection, self._host
         if host.running and connection.accepted:
             if connection.serving is None:
@@ -128,14 +110,14 @@ class SocketServer:
                 connection.unread.append(call)
                 connection.serving.hurry()
         elif host.frozen:
-            host.later(self.receive, call)
+            host.defer(self.receive, call)
         else:
             self.never_received(call)
             if self.host_is_up:
                 connection.inbound.send(connection.reset, None)
 
     def read_on(self, connection: Connection, *, answered: bool) -> None:
-        """The request in hand was handled, and others have come behind it: the next one has its turn now."""
+        """The request in hand was handled, and others wait behind it: schedule the next one now."""
         if connection.half_closed and answered:
             if connection.refused:
                 self._forget(connection)
@@ -148,7 +130,7 @@ class SocketServer:
         if not connection.unread:  # the process died meanwhile
             return
         if not self._host.running:
-            self._host.later(self._read, connection)
+            self._host.defer(self._read, connection)
             return
         call = connection.serving = connection.unread.popleft()
         if connection.unread:
@@ -160,44 +142,44 @@ class SocketServer:
     def _handle(self, call: InFlightRequest) -> None:
         disk = self._host.disk
         if disk.bad and (appends := appends_of(call.request)):
-            if disk.full:  # the process halts with it in its hands
+            if disk.full:  # the process halts before it answers
                 self.never_received(call)
             disk.append(appends, self.serve, call)
         else:
             self._handlers[call.request.__class__](call)
 
     def serve(self, call: InFlightRequest) -> None:
-        """The disk has done what a request asks of it."""
+        """The disk finished the appends of a request: handle it."""
         if self._host.running:
             self._handlers[call.request.__class__](call)
         else:
-            self._host.later(self.serve, call)
+            self._host.defer(self.serve, call)
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
     def died(
-        self, backlog: Iterable[tuple[Callable[[Any], object], Any]], waiting: Iterable[InFlightRequest]
+        self, deferred: Iterable[tuple[Callable[[Any], object], Any]], waiting: Iterable[InFlightRequest]
     ) -> list[Connection]:
-        """The process is gone, with its backlog, with what waited for its disk, and with what it had not read.
+        """The process ended: its deferred, disk-bound (`waiting`) and unread requests are lost.
 
-        Returns the connections that it had, or would have accepted: they are reset when the world knows of its end.
+        Returns the connections that it had or would have accepted: they are reset after the end was emitted.
         """
-        backlog = list(backlog)
-        for call in (*(call for action, call in backlog if action in (self.receive, self.serve)), *waiting):
+        deferred = list(deferred)
+        for call in (*(call for action, call in deferred if action in (self.receive, self.serve)), *waiting):
             self.never_received(call)
         for connection in self._connections:
             self._drop_unread(connection)
-        knocking = [connection for action, connection in backlog if action == self.accept]
-        connections = [*self._connections, *knocking]
+        connecting = [connection for action, connection in deferred if action == self.accept]
+        connections = [*self._connections, *connecting]
         self._connections = {}
         return connections
 
     def reset(self, connections: Iterable[Connection], *, host_is_up: bool) -> None:
-        """Tell the clients of a dead process, if its host still can."""
+        """Reset the connections of a dead process, if its host still runs."""
         self.host_is_up = host_is_up
         for connection in connections:
             connection.accepted = False
             if host_is_up:
                 connection.inbound.send(connection.reset, None)
-            else:  # no reset is sent: what waits for an answer times out
+            else:  # no reset is sent: requests in flight time out
                 connection.refresh_reachability()

@@ -1,9 +1,9 @@
-"""The transaction coordinators that one broker hosts, and the markers that they have brought to partitions' leaders.
+"""The transaction coordinators on one broker, their producer ids, and the markers that they send.
 
-A marker is sent to whoever leads the partition as this broker's metadata has it, again and again: a leader that is gone
-or does not answer is replaced some day, and until then the transaction stays in Prepare*. A coordinator that was
-replaced hears TRANSACTION_COORDINATOR_FENCED and leaves the rest to its successor.
-Source: `TransactionMarkerChannelManager`, `TransactionMarkerRequestCompletionHandler`.
+A marker goes to the leader of its partition in this broker's metadata, and is repeated until it is answered. A leader
+that is dead or does not answer is replaced in the end; until then the transaction stays in Prepare*. A coordinator that
+was replaced receives TRANSACTION_COORDINATOR_FENCED and leaves the rest to its successor.
+Source: `TransactionMarkerChannelManager`, `TransactionMarkerRequestCompletionHandler`, `RPCProducerIdManager`.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,9 +12,13 @@ from typing import cast
 
 import msgspec
 
-from cluster.broker.coordinator_runtime import Coordination, CoordinatorHost, Hosted
+from cluster.broker.broker_config import BrokerConfig
+from cluster.broker.coordinator_runtime import CoordinatorRuntime, HostedCoordinator
 from cluster.broker.group_coordinator_service import OFFSETS_TOPIC
-from cluster.broker.inter_broker import REQUEST_TIMEOUT_US, Peers
+from cluster.broker.host import BrokerHost, RequestHandlers
+from cluster.broker.inter_broker import REQUEST_TIMEOUT_US, InterBrokerConnections
+from cluster.broker.replica import Replica
+from cluster.controller.controller import PRODUCER_IDS_IN_BLOCK
 from cluster.coordinators.decision import Markers, Record, coordinator_error
 from cluster.coordinators.records import TransactionMetadata, TransactionRecord
 from cluster.coordinators.transaction.coordinator import TransactionCoordinator, refusal
@@ -30,34 +34,52 @@ MARKER_RETRY_US = 100_000  # TransactionMarkerChannelManager: retried with the n
 _FENCED = (ErrorCode.TRANSACTION_COORDINATOR_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH)
 
 
-class TransactionCoordination(Coordination[TransactionCoordinator]):
-    """Every transaction coordinator of one broker. `new_producer_id` gives an id that nobody has."""
+class TransactionCoordinatorService(CoordinatorRuntime[TransactionCoordinator]):
+    """Every transaction coordinator of one broker. `new_block` allocates a block of producer ids: its first id."""
 
     topic = TRANSACTIONS_TOPIC
 
     def __init__(
         self,
-        broker: CoordinatorHost,
+        broker: BrokerHost[Replica],
+        fixed: BrokerConfig,
         config: Mapping[str, object],
-        new_producer_id: Callable[[], int],
-        peers: Peers,
+        new_block: Callable[[], int],
+        peers: InterBrokerConnections,
     ) -> None:
-        super().__init__(broker, cast(int, config["transaction.state.log.num.partitions"]))
-        self._config, self._new_producer_id, self._peers = config, new_producer_id, peers
-        self._group_partitions = cast(int, config["offsets.topic.num.partitions"])
+        super().__init__(broker, fixed.transaction_topic_partitions)
+        self._config, self._new_block, self._peers = config, new_block, peers
+        self._group_partitions = fixed.offsets_topic_partitions
+        self._producer_ids = range(0)
 
-    def handlers(self) -> dict[type[m.Request], Callable[[InFlightRequest], None]]:
-        """Which requests are for a transaction coordinator, besides InitProducerId with a transactional id."""
+    def handlers(self) -> RequestHandlers:
+        """The requests that a transaction coordinator serves."""
         of_an_id: tuple[type[m.Request], ...] = (
             t.AddPartitionsToTxnRequest,
             t.AddOffsetsToTxnRequest,
             t.EndTxnRequest,
             t.DescribeTransactionRequest,
         )
-        return dict.fromkeys(of_an_id, self.handle)
+        return {m.InitProducerIdRequest: self.init_producer_id, **dict.fromkeys(of_an_id, self.handle)}
+
+    def init_producer_id(self, call: InFlightRequest) -> None:
+        """InitProducerId (API 22): a transactional id's coordinator answers; without one, the next producer id."""
+        request: m.InitProducerIdRequest = call.request
+        if request.transactional_id is not None:
+            self.handle(call)
+        else:
+            call.reply(m.InitProducerIdResponse(ErrorCode.NONE, self._new_producer_id(), 0))
+
+    def _new_producer_id(self) -> int:
+        """The next id of this broker's block."""
+        if not self._producer_ids:
+            first = self._new_block()
+            self._producer_ids = range(first, first + PRODUCER_IDS_IN_BLOCK)
+        producer_id, self._producer_ids = self._producer_ids[0], self._producer_ids[1:]
+        return producer_id
 
     def handle(self, call: InFlightRequest) -> None:
-        """A transactional id's request: for its coordinator here, or NOT_COORDINATOR."""
+        """Pass a transactional id's request to its coordinator here, or answer NOT_COORDINATOR."""
         request = call.request
         if isinstance(request, t.AddOffsetsToTxnRequest):
             number = coordinator_partition(request.group, self._group_partitions)
@@ -76,7 +98,7 @@ class TransactionCoordination(Coordination[TransactionCoordinator]):
         return coordinator_error(error)
 
     def _append_timeout_us(self, records: tuple[Record, ...]) -> int:
-        """A move waits as long as its transaction may last, a tombstone as long as a request.
+        """A transition waits for as long as its transaction may last, a tombstone for as long as a request.
 
         Source: `TransactionStateManager` (`appendTransactionToLog`, `writeTombstonesForExpiredTransactionalIds`).
         """
@@ -86,35 +108,37 @@ class TransactionCoordination(Coordination[TransactionCoordinator]):
 
     # --- markers ------------------------------------------------------------------------------------------------------
 
-    def _send_markers(self, hosted: Hosted[TransactionCoordinator], markers: list[Markers]) -> None:
+    def _send_markers(self, hosted: HostedCoordinator[TransactionCoordinator], markers: list[Markers]) -> None:
         for one in markers:
             self._send(hosted, one, one.partitions)
 
-    def _send(self, hosted: Hosted[TransactionCoordinator], markers: Markers, partitions: tuple[str, ...]) -> None:
-        """One request to each broker that leads some of the partitions; those without a leader wait for one."""
+    def _send(
+        self, hosted: HostedCoordinator[TransactionCoordinator], markers: Markers, partitions: tuple[str, ...]
+    ) -> None:
+        """Send one request to each leader; the markers of partitions without a leader are retried."""
         by_leader: dict[int, list[str]] = {}
         for name in partitions:
             known = self._broker.metadata.image.get(name)
             by_leader.setdefault(known.leader if known is not None else -1, []).append(name)
         for leader, names in by_leader.items():
             if leader < 0:
-                self._again(hosted, markers, tuple(names))
+                self._retry_later(hosted, markers, tuple(names))
                 continue
             request = t.WriteTxnMarkersRequest(
                 markers.producer_id, markers.epoch, hosted.epoch, markers.committed, tuple(names), markers.version
             )
-            self._peers.ask(leader, request, partial(self._answered, hosted, markers, tuple(names)))
+            self._peers.ask(leader, request, partial(self._on_response, hosted, markers, tuple(names)))
 
-    def _answered(
+    def _on_response(
         self,
-        hosted: Hosted[TransactionCoordinator],
+        hosted: HostedCoordinator[TransactionCoordinator],
         markers: Markers,
         names: tuple[str, ...],
         response: t.WriteTxnMarkersResponse | None,
     ) -> None:
-        if hosted.over:
+        if hosted.closed:
             return
-        again: list[str] = []
+        failed: list[str] = []
         for name in names:
             error = ErrorCode.NETWORK_EXCEPTION if response is None else response.errors[name]
             if error is ErrorCode.NONE:
@@ -122,13 +146,15 @@ class TransactionCoordination(Coordination[TransactionCoordinator]):
                 of = markers.transactional_id, markers.producer_id, markers.epoch
                 self._run(hosted, hosted.coordinator.marked(*of, name, now_us))
             elif error not in _FENCED:
-                again.append(name)
-        if again:
-            self._again(hosted, markers, tuple(again))
+                failed.append(name)
+        if failed:
+            self._retry_later(hosted, markers, tuple(failed))
 
-    def _again(self, hosted: Hosted[TransactionCoordinator], markers: Markers, names: tuple[str, ...]) -> None:
+    def _retry_later(
+        self, hosted: HostedCoordinator[TransactionCoordinator], markers: Markers, names: tuple[str, ...]
+    ) -> None:
         self._broker.after(MARKER_RETRY_US, self._retry, (hosted, markers, names))
 
-    def _retry(self, what: tuple[Hosted[TransactionCoordinator], Markers, tuple[str, ...]]) -> None:
-        if not what[0].over:
-            self._send(*what)
+    def _retry(self, failed: tuple[HostedCoordinator[TransactionCoordinator], Markers, tuple[str, ...]]) -> None:
+        if not failed[0].closed:
+            self._send(*failed)

@@ -170,7 +170,7 @@ class Controller:
         needs = self.brokers[broker].shutdown_version
         return not self.leads(broker) and all(self.brokers[one].metadata_version >= needs for one in self.live())
 
-    def let_go(self, broker: int) -> list[str]:
+    def complete_shutdown(self, broker: int) -> list[str]:
         """The broker may end, and is out; returns what changes."""
         registration = self.brokers[broker]
         registration.shutting_down = True

@@ -75,6 +75,29 @@ class RecordBatch(msgspec.Struct, frozen=True, gc=False):
         """Sequence of the last record; wraps from 2147483647 to 0."""
         return (self.base_sequence + self.count - 1) & LAST_SEQUENCE
 
+    def placed(self, base_offset: int, leader_epoch: int, append_us: int) -> "RecordBatch":
+        """The copy that the leader appends at `base_offset` in its epoch."""
+        return RecordBatch(
+            self.partition,
+            self.producer,
+            self.producer_id,
+            self.epoch,
+            self.base_sequence,
+            self.first_serial,
+            self.count,
+            self.bytes,
+            self.created_us,
+            self.keys,
+            base_offset,
+            leader_epoch,
+            append_us,
+            self.payload,
+            self.origins,
+            self.transactional,
+            self.marker,
+            self.coordinator_epoch,
+        )
+
 
 class Slice(NamedTuple):
     """Records of one batch that one poll() returned: offsets first_offset … next_offset - 1."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from cluster.broker.broker import Broker
-from cluster.broker.controller_channel import NO_CONTROLLER, ControlPlane
+from cluster.broker.controller_channel import NO_CONTROLLER, ControllerChannel
 from cluster.commands import catalogue as c
 from cluster.controller.controller import NotElected
 from cluster.controller.elections import ElectionKind
@@ -16,7 +16,7 @@ from cluster.view import ClusterView
 class Cluster(Protocol):
     """What these commands act on: the simulation, as far as they need it."""
 
-    control: ControlPlane
+    control: ControllerChannel
     topics: dict[str, int]
 
     def add_partitions(self, topic: str, to: int) -> list[str]:
@@ -59,7 +59,7 @@ class BrokerOperations:
 
     # --- what an administrator asks of the controller -----------------------------------------------------------------
 
-    def _control(self) -> ControlPlane:
+    def _control(self) -> ControllerChannel:
         control = self._simulation.control
         if control.active == NO_CONTROLLER:
             raise Refused("there is no active controller")

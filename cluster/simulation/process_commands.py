@@ -13,7 +13,7 @@ import trio
 
 from cluster import events as e
 from cluster.broker.broker import Broker
-from cluster.broker.controller_channel import ControlPlane
+from cluster.broker.controller_channel import ControllerChannel
 from cluster.clients.consumer.consumer import FOREVER, Consumer
 from cluster.clients.producer.producer import Producer
 from cluster.commands import Names
@@ -43,7 +43,7 @@ class Fleet(Cluster, Protocol):
 
     timeline: Timeline
     network: Network
-    control: ControlPlane
+    control: ControllerChannel
     seed: int
     nursery: trio.Nursery
     topics: dict[str, int]

@@ -14,7 +14,7 @@ import msgspec
 from cluster import events as e
 from cluster.assignors import ASSIGNORS
 from cluster.broker.broker import Broker
-from cluster.broker.controller_channel import ControlPlane
+from cluster.broker.controller_channel import ControllerChannel
 from cluster.broker.replica import Replica
 from cluster.clients.consumer.consumer import Consumer
 from cluster.clients.producer.producer import Producer
@@ -44,7 +44,7 @@ class Cluster(Protocol):
     spec: ScenarioSpec
     tell: Callable[[Event], None]
     brokers: dict[int, Broker]
-    control: ControlPlane
+    control: ControllerChannel
     consumers: dict[str, Consumer]
     producers: dict[str, Producer]
 
@@ -148,7 +148,7 @@ def _set_brokers(cluster: Cluster, after: ScenarioSpec, scope: str, key: str) ->
 def _group_settings(_: Cluster, __: ScenarioSpec, broker: Broker) -> None:
     """Every coordinator of the broker reads its configuration again; what is timed already stays as it is."""
     settings = GroupSettings.of(broker.config)
-    for hosted in broker.coordination.hosted.values():
+    for hosted in broker.group_coordinators.hosted.values():
         hosted.coordinator.configure(settings)
 
 

@@ -24,7 +24,7 @@ import trio
 
 from cluster import events as e
 from cluster.broker.broker import Broker
-from cluster.broker.controller_channel import ControlPlane
+from cluster.broker.controller_channel import ControllerChannel
 from cluster.broker.group_coordinator_service import OFFSETS_TOPIC
 from cluster.broker.replica import Replica
 from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC
@@ -99,7 +99,7 @@ class Simulation:
         self._config = configuration.resolve("broker", spec.config)
         session_us = cast(int, self._config["broker.session.timeout.ms"]) * 1000
         self.controller = Controller([broker.id for broker in spec.brokers], session_us, self.tell)
-        self.control = ControlPlane(
+        self.control = ControllerChannel(
             self.timeline, self.network, self.controller, self.tell, Buggify(seed, on=spec.buggify)
         )
         self.brokers: dict[int, Broker] = {}
@@ -226,7 +226,7 @@ class Simulation:
             self._declare_producer(producer)
         live, image = self.controller.live(), self.controller.partitions
         for broker in self.brokers.values():
-            broker.open(self.controller.brokers[broker.id].epoch, live, dict(image))
+            broker.activate(self.controller.brokers[broker.id].epoch, live, dict(image))
         for group in self.spec.groups:
             for place, name in enumerate(group.instances()):
                 at_us = group.start_us + place * group.stagger_us
@@ -248,7 +248,7 @@ class Simulation:
             broker = Broker(spec, self.control, config, self.tell, new_uuid, startup_us)
             self.brokers[spec.id] = self.control.brokers[spec.id] = broker
         for broker in self.brokers.values():
-            broker.boot()
+            broker.start_process()
         self.control.elect()
         for broker in self.brokers.values():
             self.controller.register(broker.id, 0)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from cluster.broker.broker import Broker
-from cluster.broker.controller_channel import ControlPlane
+from cluster.broker.controller_channel import ControllerChannel
 from cluster.clients.consumer.consumer import Consumer
 from cluster.clients.producer.producer import Producer
 from cluster.commands import catalogue as c
@@ -15,7 +15,7 @@ from cluster.simulation.active_faults import FaultBook, Refused
 class Cluster(Protocol):
     """What these commands act on: the simulation, as far as they need it."""
 
-    control: ControlPlane
+    control: ControllerChannel
 
     def process(self, name: str) -> Broker | Consumer | Producer | None:
         """A process by its name."""
@@ -53,7 +53,7 @@ class TransactionOperations:
             raise Refused(f"LEADER_NOT_AVAILABLE: nobody leads {name}")
         refused: list[ErrorCode] = []
         try:
-            leader.transactional.abort_hanging(name, lambda _, error: refused.append(error))
+            leader.transactional_requests.abort_hanging(name, lambda _, error: refused.append(error))
         except LookupError as reason:
             raise Refused(str(reason)) from reason
         if refused and refused[0] is not ErrorCode.NONE:

@@ -7,7 +7,7 @@ from cluster.protocol.record_batch import RecordBatch
 from cluster.storage.partition_log import PartitionLog
 
 
-class Lost(NamedTuple):
+class LostRange(NamedTuple):
     """A run of records of one producer and one leader epoch, at successive offsets."""
 
     first_offset: int
@@ -17,7 +17,7 @@ class Lost(NamedTuple):
     first_serial: int
 
 
-def vanished(dropped: Iterable[RecordBatch], logs: Sequence[PartitionLog]) -> Iterator[Lost]:
+def records_lost_everywhere(dropped: Iterable[RecordBatch], logs: Sequence[PartitionLog]) -> Iterator[LostRange]:
     """What of the dropped batches none of the logs holds, at its old offset or (sent again) at another.
 
     Coordinators' own records have no producer and are nobody's loss.
@@ -31,7 +31,7 @@ def vanished(dropped: Iterable[RecordBatch], logs: Sequence[PartitionLog]) -> It
         return
     sought = {(batch.producer, batch.first_serial) for batch in gone}
     held = {known for log in logs for batch in log.batches if (known := (batch.producer, batch.first_serial)) in sought}
-    run: Lost | None = None
+    run: LostRange | None = None
     for batch in gone:
         if (batch.producer, batch.first_serial) in held:
             continue
@@ -40,7 +40,7 @@ def vanished(dropped: Iterable[RecordBatch], logs: Sequence[PartitionLog]) -> It
                 run = run._replace(records=run.records + batch.count)
                 continue
             yield run
-        run = Lost(batch.base_offset, batch.count, batch.leader_epoch, batch.producer, batch.first_serial)
+        run = LostRange(batch.base_offset, batch.count, batch.leader_epoch, batch.producer, batch.first_serial)
     if run is not None:
         yield run
 
@@ -55,7 +55,7 @@ def truncated(batch: RecordBatch, log: PartitionLog, logs: Iterable[PartitionLog
     return not any(one.has_deleted(batch) or (start < one.log_start and one.has_at_its_place(batch)) for one in logs)
 
 
-def _continues(run: Lost, batch: RecordBatch) -> bool:
+def _continues(run: LostRange, batch: RecordBatch) -> bool:
     offset, serial = run.first_offset + run.records, run.first_serial + run.records
     return (offset, run.leader_epoch, run.producer, serial) == (
         batch.base_offset,

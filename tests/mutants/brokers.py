@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-import cluster.broker.follower_fetcher as following_module
+import cluster.broker.replica as replica_module
 import cluster.controller.controller as controller_module
 from cluster.broker.replica import Replica
 from cluster.broker.transactional_requests import TransactionalRequests
@@ -33,7 +33,7 @@ def waits_for_no_follower(patch: Patch) -> None:
 
     def counts_nobody(replica: Replica, isr: tuple[int, ...]) -> None:
         set_isr(replica, isr)
-        replica._counted = ()
+        replica._in_sync = ()
 
     patch.setattr(Replica, "set_isr", counts_nobody)
 
@@ -68,7 +68,7 @@ def truncates_what_was_committed(patch: Patch) -> None:
     def too_far(_: LeaderEpochs, __: EpochEnd, ___: int, high_watermark: int) -> Truncation:
         return Truncation(max(0, high_watermark - 10), complete=True)
 
-    patch.setattr(following_module, "follower_truncation", too_far)
+    patch.setattr(replica_module, "follower_truncation", too_far)
 
 
 def truncates_nothing(patch: Patch) -> None:
@@ -77,7 +77,7 @@ def truncates_nothing(patch: Patch) -> None:
     def keeps_all(_: LeaderEpochs, __: EpochEnd, log_end: int, ___: int) -> Truncation:
         return Truncation(log_end, complete=True)
 
-    patch.setattr(following_module, "follower_truncation", keeps_all)
+    patch.setattr(replica_module, "follower_truncation", keeps_all)
 
 
 def takes_office_without_a_high_watermark(patch: Patch) -> None:

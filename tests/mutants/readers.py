@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-import cluster.broker.follower_fetcher as following_module
+import cluster.broker.replica as replica_module
 from cluster.assignors import ASSIGNORS
-from cluster.broker.coordinator_runtime import Coordination
-from cluster.broker.follower_state import Follower
+from cluster.broker.coordinator_runtime import CoordinatorRuntime
+from cluster.broker.follower_state import FollowerState
 from cluster.broker.replica import Replica
 from cluster.broker.transactional_requests import TransactionalRequests
 from cluster.clients.consumer import fetcher as fetcher_module
@@ -62,19 +62,19 @@ def answers_before_its_records_are_committed(patch: Patch) -> None:
     def hasty(coordination: Any, hosted: Any, then: Any, *_: Any) -> None:  # noqa: ANN401
         coordination._then(hosted, then, ErrorCode.NONE)
 
-    patch.setattr(Coordination, "_wait", hasty)
+    patch.setattr(CoordinatorRuntime, "_wait", hasty)
 
 
 def loads_half_of_its_log(patch: Patch) -> None:
     def lazy(coordination: Any, hosted: Any) -> None:  # noqa: ANN401
-        if hosted.over:
+        if hosted.closed:
             return
         batches = hosted.replica.log.batches
         for batch in batches[: len(batches) // 2]:
             coordination._replay(hosted.coordinator, batch)
         coordination._run(hosted, hosted.coordinator.loaded(coordination._broker.now_us))
 
-    patch.setattr(Coordination, "_load", lazy)
+    patch.setattr(CoordinatorRuntime, "_load", lazy)
 
 
 # --- readers ----------------------------------------------------------------------------------------------------------
@@ -123,9 +123,9 @@ def commits_what_it_had_long_ago(patch: Patch) -> None:
 def lets_anybody_into_the_isr(patch: Patch) -> None:
     """Every follower that fetches is in sync."""
 
-    def careless(replica: Replica, fetching: Follower | None = None) -> None:
+    def careless(replica: Replica, fetching: FollowerState[Replica] | None = None) -> None:
         if replica.is_leader and not replica.alter_pending and fetching is not None:
-            replica.host.caught_up(replica, fetching)
+            replica.host.expand_isr(replica, fetching.broker)
 
     patch.setattr(Replica, "admit_followers", careless)
 
@@ -136,7 +136,7 @@ def counts_the_fastest_follower_only(patch: Patch) -> None:
 
     def fastest(replica: Replica, isr: tuple[int, ...]) -> None:
         set_isr(replica, isr)
-        replica._counted = replica._counted[:1]
+        replica._in_sync = replica._in_sync[:1]
 
     patch.setattr(Replica, "set_isr", fastest)
 
@@ -147,7 +147,7 @@ def truncates_to_its_high_watermark(patch: Patch) -> None:
     def old(_: LeaderEpochs, __: EpochEnd, ___: int, high_watermark: int) -> Truncation:
         return Truncation(high_watermark, complete=True)
 
-    patch.setattr(following_module, "follower_truncation", old)
+    patch.setattr(replica_module, "follower_truncation", old)
 
 
 def asks_for_the_epoch_only_once(patch: Patch) -> None:
@@ -156,7 +156,7 @@ def asks_for_the_epoch_only_once(patch: Patch) -> None:
     def once(own: LeaderEpochs, answer: EpochEnd, log_end: int, high_watermark: int) -> Truncation:
         return Truncation(follower_truncation(own, answer, log_end, high_watermark).offset, complete=True)
 
-    patch.setattr(following_module, "follower_truncation", once)
+    patch.setattr(replica_module, "follower_truncation", once)
 
 
 # --- transactions -----------------------------------------------------------------------------------------------------

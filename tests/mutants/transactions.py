@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from cluster.broker.replica import Replica
-from cluster.broker.transaction_coordinator_service import TransactionCoordination
+from cluster.broker.transaction_coordinator_service import TransactionCoordinatorService
 from cluster.broker.transactional_requests import TransactionalRequests
 from cluster.coordinators.group import coordinator as group_coordinator
 from cluster.coordinators.group import offset_replay as group_offset_log
@@ -39,15 +39,15 @@ def commits_what_was_aborted(patch: Patch) -> None:
 
 def sends_only_the_first_marker(patch: Patch) -> None:
     """The other partitions count as marked."""
-    send = TransactionCoordination._send
+    send = TransactionCoordinatorService._send
 
-    def lazy(of: TransactionCoordination, hosted: Any, markers: Any, names: tuple[str, ...]) -> None:  # noqa: ANN401
+    def lazy(of: TransactionCoordinatorService, hosted: Any, markers: Any, names: tuple[str, ...]) -> None:  # noqa: ANN401
         who = markers.transactional_id, markers.producer_id, markers.epoch
         for name in names[1:]:
             of._run(hosted, hosted.coordinator.marked(*who, name, of._broker.now_us))
         send(of, hosted, markers, names[:1])
 
-    patch.setattr(TransactionCoordination, "_send", lazy)
+    patch.setattr(TransactionCoordinatorService, "_send", lazy)
 
 
 def ends_transactions_without_a_new_epoch(patch: Patch) -> None:

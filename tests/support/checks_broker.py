@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from cluster.broker.follower_fetcher import FollowingReplica
 from cluster.broker.replica import Replica
 from cluster.controller.controller import Controller
 from cluster.protocol.messages import PartitionMetadata
@@ -102,7 +101,7 @@ class BrokerJudge:
                 self._say(f"R4 {name}: high watermark {offset}, in-sync broker-{broker} ends at {log_end}")
         self.true_high_watermark[name] = max(self.true_high_watermark[name], offset)
 
-    def drops(self, replica: FollowingReplica, offset: int, reason: str) -> None:
+    def drops(self, replica: Replica, offset: int, reason: str) -> None:
         """R9: nobody truncates what was committed; a crash may lose it from one disk."""
         true = self.true_high_watermark[replica.partition]
         if reason == "crash":
@@ -189,6 +188,6 @@ def judging() -> Iterator[BrokerJudge]:
         wrapped(Controller, "_elected", judge.elected, None)
         wrapped(Replica, "_lead", None, judge.took_over)
         wrapped(Replica, "advance", None, judge.advanced)
-        wrapped(FollowingReplica, "_drop_from", judge.drops, None)
+        wrapped(Replica, "_drop_from", judge.drops, None)
         patch.setattr(Replica, "apply", applies(Replica.apply))
         yield judge

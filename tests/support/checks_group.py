@@ -16,7 +16,7 @@ def held_by_two(simulation: Simulation) -> list[str]:
     """
     found = []
     for broker in simulation.brokers.values():
-        for hosted in broker.coordination.hosted.values():
+        for hosted in broker.group_coordinators.hosted.values():
             if hosted.coordinator.resigned or hosted.coordinator.loading:
                 continue
             for group in hosted.coordinator.groups.values():

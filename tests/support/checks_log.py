@@ -129,7 +129,7 @@ def doubly_owned(simulation: Simulation) -> list[str]:
             if other != consumer.name:
                 found.append(f"{name} is owned by {other} and {consumer.name} in generation {consumer.generation}")
     for broker in simulation.brokers.values():
-        for hosted in broker.coordination.hosted.values():
+        for hosted in broker.group_coordinators.hosted.values():
             for group in hosted.coordinator.groups.values():
                 dealt = [name for member in group.members.values() for name in member.assignment]
                 found += [

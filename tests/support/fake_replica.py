@@ -20,24 +20,7 @@ class FakeReplica:
         self.append(RecordBatch(partition, "", -1, -1, -1, -1, 1, 100, 0), 0)
 
     def append(self, one: RecordBatch, now_us: int) -> RecordBatch:
-        placed = RecordBatch(
-            one.partition,
-            one.producer,
-            one.producer_id,
-            one.epoch,
-            one.base_sequence,
-            one.first_serial,
-            one.count,
-            one.bytes,
-            now_us,
-            base_offset=self.log.log_end,
-            leader_epoch=5,
-            append_us=now_us,
-            payload=one.payload,
-            transactional=one.transactional,
-            marker=one.marker,
-            coordinator_epoch=one.coordinator_epoch,
-        )
+        placed = one.placed(self.log.log_end, 5, now_us)
         self.log.append_as_leader(placed)
         return placed
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from cluster.broker.coordinator_runtime import Hosted
-from cluster.broker.group_coordinator_service import GroupCoordination
+from cluster.broker.coordinator_runtime import HostedCoordinator
+from cluster.broker.group_coordinator_service import GroupCoordinatorService
 from cluster.broker.replica import Replica
-from cluster.broker.request_handlers import Requests
+from cluster.broker.request_handlers import BrokerRequests
 from cluster.clients.consumer.application import Application
 from cluster.clients.consumer.consumer import Consumer
 from cluster.clients.consumer.consumer_coordinator import ConsumerCoordinator
@@ -470,7 +470,7 @@ def _watch_brokers(patch: pytest.MonkeyPatch, witness: Witness) -> None:
     def led(_: None, replica: Replica, __: object) -> None:
         witness._took_over(replica)
 
-    def loaded(_: None, __: GroupCoordination, hosted: Hosted[GroupCoordinator]) -> None:
+    def loaded(_: None, __: GroupCoordinatorService, hosted: HostedCoordinator[GroupCoordinator]) -> None:
         if not hosted.coordinator.loading and hosted.epoch >= witness.elected.get(hosted.replica.partition, 0):
             notes.loaded(hosted.replica.partition, hosted.coordinator)
 
@@ -478,7 +478,7 @@ def _watch_brokers(patch: pytest.MonkeyPatch, witness: Witness) -> None:
         notes.deposed(partition)
         witness.elected[partition] = metadata.leader_epoch
 
-    def handles(coordination: GroupCoordination, call: InFlightRequest) -> None:
+    def handles(coordination: GroupCoordinatorService, call: InFlightRequest) -> None:
         request = call.request
         if isinstance(request, HeartbeatRequest):
             partition = coordination.partition_of(request.group)
@@ -487,13 +487,13 @@ def _watch_brokers(patch: pytest.MonkeyPatch, witness: Witness) -> None:
                 witness._heartbeat_answered(call.client, call.connection.timeline.now_us)
 
     _wrapped(patch, Replica, "_lead", after=led)
-    _wrapped(patch, GroupCoordination, "_load", after=loaded)
+    _wrapped(patch, GroupCoordinatorService, "_load", after=loaded)
     _wrapped(patch, Controller, "_elected", before=elects)
-    _wrapped(patch, GroupCoordination, "handle", before=handles)
+    _wrapped(patch, GroupCoordinatorService, "handle", before=handles)
 
 
 def _watch_logs(patch: pytest.MonkeyPatch, witness: Witness) -> None:
-    def refused(_: Requests, batches: list[RecordBatch]) -> None:
+    def refused(_: BrokerRequests, batches: list[RecordBatch]) -> None:
         witness.decided(batches)
 
     def appended(placed: RecordBatch, replica: Replica, *_: object) -> None:
@@ -514,7 +514,7 @@ def _watch_logs(patch: pytest.MonkeyPatch, witness: Witness) -> None:
     _wrapped(patch, PartitionLog, "truncate_to", before=truncates)
     _wrapped(patch, PartitionLog, "advance_start", before=witness._starts_at)
     _wrapped(patch, Replica, "append", after=appended)
-    _wrapped(patch, Requests, "never_appended", before=refused)
+    _wrapped(patch, BrokerRequests, "never_appended", before=refused)
 
 
 def _watch_rebalances(patch: pytest.MonkeyPatch, notes: CoordinatorNotes) -> None:

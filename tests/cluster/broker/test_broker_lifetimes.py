@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from cluster import events as e
-from cluster.broker.broker_lifecycle import Lifecycle
+from cluster.broker.broker_lifecycle import BrokerLifecycle
 from cluster.controller.controller import Controller
 from cluster.spec import BrokerSpec, ScenarioSpec
 from tests.support.broker_flights import MS, SECOND_US, STOPPING, cluster, flown, refusals, stop_lasts_us
@@ -220,19 +220,21 @@ def asks_no_other_broker(patch: pytest.MonkeyPatch) -> None:
 
 def ends_the_session(patch: pytest.MonkeyPatch) -> None:
     """A clean stop is all that the controller needs to let the next process in."""
-    let_go = Controller.let_go
+    complete_shutdown = Controller.complete_shutdown
 
     def forgets(self: Controller, broker: int) -> list[str]:
         self.brokers[broker].in_session = False
-        return let_go(self, broker)
+        return complete_shutdown(self, broker)
 
-    patch.setattr(Controller, "let_go", forgets)
+    patch.setattr(Controller, "complete_shutdown", forgets)
 
 
 def starts_at_once(patch: pytest.MonkeyPatch) -> None:
     """Logs take no time to load."""
-    made = Lifecycle.__init__
-    patch.setattr(Lifecycle, "__init__", lambda self, broker, beat_us, _: made(self, broker, beat_us, 0))
+    made = BrokerLifecycle.__init__
+    patch.setattr(
+        BrokerLifecycle, "__init__", lambda self, broker, control, beat_us, _: made(self, broker, control, beat_us)
+    )
 
 
 @pytest.mark.parametrize("mutant", [stops_at_once, asks_no_other_broker, starts_at_once])

@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from cluster.broker.group_coordinator_service import GroupCoordination
+from cluster.broker.broker_config import BrokerConfig
+from cluster.broker.group_coordinator_service import GroupCoordinatorService
 from cluster.config import resolve
 from cluster.events import TransactionOffsetsRefused
 from cluster.protocol import transaction_messages as t
@@ -25,16 +26,16 @@ class Coordinating:
     def __init__(self) -> None:
         self.now_us, self.id = 1_000, 1
         self.told: list[Any] = []
-        self.timeouts = SimpleNamespace(give_up_at=lambda *_: None)
+        self.timeouts = SimpleNamespace(expire_at=lambda *_: None)
         self.timeline = SimpleNamespace(call_at=lambda *_: SimpleNamespace(pending=True, at_us=0))
         self.buggify = Buggify(1, on=False)
-        self.control = SimpleNamespace(groups_held={})
         self.replica = FakeReplica("__consumer_offsets-0")
         config = resolve("broker", {"offsets.topic.num.partitions": 1})
-        self.coordination = GroupCoordination(cast(Any, self), config, lambda: "uuid")
-        self.coordination.elected(cast(Any, self.replica), at_creation=True)
+        fixed = BrokerConfig.of(config)
+        self.coordination = GroupCoordinatorService(cast(Any, self), fixed, config, lambda: "uuid", {})
+        self.coordination.on_elected(cast(Any, self.replica), at_creation=True)
 
-    def tell(self, event: object) -> None:
+    def emit(self, event: object) -> None:
         self.told.append(event)
 
     @staticmethod

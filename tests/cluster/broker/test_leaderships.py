@@ -1,11 +1,12 @@
 """Elections in flight: preferred, unclean, balanced; controllers and coordinators that move; what crashes cost."""
 
 from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from cluster import events as e
-from cluster.broker.broker_lifecycle import Lifecycle
+from cluster.broker.broker_lifecycle import BrokerLifecycle
 from cluster.config import Value
 from tests.support.broker_flights import SECOND_US, cluster, flown, log_of, partition, refusals
 
@@ -241,8 +242,8 @@ def test_a_registration_that_nobody_answers_is_sent_again(session_us: int, reach
         controller=SimpleNamespace(session_timeout_us=session_us * SECOND_US),
         timeline=SimpleNamespace(call_later=lambda delay_us, *_: delays.append(delay_us)),
     )
-    broker = SimpleNamespace(control=control, running=True, life=1)
-    Lifecycle(broker, heartbeat_us=2 * SECOND_US).register(1)
+    broker = SimpleNamespace(running=True, incarnation=1)
+    BrokerLifecycle(cast(Any, broker), cast(Any, control), heartbeat_us=2 * SECOND_US).register(1)
     assert (len(sent), delays) == (int(reached), [again_us])
 
 

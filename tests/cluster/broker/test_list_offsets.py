@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from cluster import events as e
-from cluster.broker.request_handlers import Requests
+from cluster.broker.request_handlers import BrokerRequests
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import ListOffsetsRequest
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec, TransactionsSpec
@@ -27,7 +27,9 @@ def listed(*, epoch_start: int = 0, first_since: int = 0, **asked: Any) -> tuple
     )
     answers: list[Any] = []
     call = SimpleNamespace(request=ListOffsetsRequest(["orders-0"], **asked), reply=answers.append)
-    Requests(cast(Any, SimpleNamespace(replicas={"orders-0": replica}))).list_offsets(cast(Any, call))
+    nothing: Any = None
+    broker: Any = SimpleNamespace(replicas={"orders-0": replica})
+    BrokerRequests(broker, nothing, nothing, nothing).list_offsets(cast(Any, call))
     answer: tuple[ErrorCode, int] = answers[0].offsets["orders-0"]
     return answer
 

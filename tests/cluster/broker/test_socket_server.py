@@ -1,7 +1,7 @@
 """A broker serves the requests of a connection one after the other, and what it has not read ends with it."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -31,14 +31,16 @@ class Host:
         self.expiring: list[InFlightRequest] = []
         self.backlog: list[tuple[Callable[[Any], object], Any]] = []
         kinds = (MetadataRequest, FetchRequest, ProduceRequest)
-        self.sockets = SocketServer(self, dict.fromkeys(kinds, self._handle), self.lost.append, self.expiring.append)
+        self.sockets = SocketServer(
+            cast(Any, self), dict.fromkeys(kinds, self._handle), self.lost.append, self.expiring.append
+        )
 
     def _handle(self, call: InFlightRequest) -> None:
         self.handled.append(call)
         if isinstance(call.request, FetchRequest):
             call.park()
 
-    def later(self, action: Callable[[Any], object], argument: object) -> None:
+    def defer(self, action: Callable[[Any], object], argument: object) -> None:
         self.backlog.append((action, argument))
 
     def freeze(self) -> None:

@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from cluster.broker.transaction_coordinator_service import MARKER_RETRY_US, TransactionCoordination
+from cluster.broker.broker_config import BrokerConfig
+from cluster.broker.transaction_coordinator_service import MARKER_RETRY_US, TransactionCoordinatorService
 from cluster.config import resolve
 from cluster.coordinators.records import TransactionMetadata
 from cluster.protocol import messages as m
@@ -32,7 +33,7 @@ class Coordinating:
         self.delayed: list[tuple[int, Any, Any]] = []
         self.given_up_at_us: list[int] = []
         self.metadata = SimpleNamespace(image={"orders-0": m.PartitionMetadata(2, 0, (1, 2), (1, 2))})
-        self.timeouts = SimpleNamespace(give_up_at=lambda at_us, _: self.given_up_at_us.append(at_us))
+        self.timeouts = SimpleNamespace(expire_at=lambda at_us, _: self.given_up_at_us.append(at_us))
         timer = SimpleNamespace(pending=True, at_us=0, cancel=lambda: None)
         self.timeline = SimpleNamespace(call_at=lambda *_: timer)
         self.buggify = Buggify(1, on=False)
@@ -50,8 +51,8 @@ class Coordinating:
         self.replica.append(RecordBatch(PARTITION, "", -1, -1, -1, -1, 1, 100, 0, payload=(record,)), 0)
         config = resolve("broker", {"transaction.state.log.num.partitions": 1})
         host = cast(Any, self)
-        self.coordination = TransactionCoordination(host, config, lambda: 100, host)
-        self.coordination.elected(cast(Any, self.replica), at_creation=True)
+        self.coordination = TransactionCoordinatorService(host, BrokerConfig.of(config), config, lambda: 100, host)
+        self.coordination.on_elected(cast(Any, self.replica), at_creation=True)
 
     def after(self, delay_us: int, action: Any, argument: object) -> None:  # noqa: ANN401 - whatever is to be done
         self.delayed.append((delay_us, action, argument))
@@ -59,7 +60,7 @@ class Coordinating:
     def ask(self, _: int, request: t.WriteTxnMarkersRequest, answered: Any) -> None:  # noqa: ANN401 - a callback
         self.sent.append((request, answered))
 
-    def tell(self, _: object) -> None:
+    def emit(self, _: object) -> None:
         """Nobody listens."""
 
     @staticmethod

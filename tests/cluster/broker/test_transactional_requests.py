@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from cluster.broker.request_handlers import ALL_IN_SYNC, Requests
+from cluster.broker.broker_config import BrokerConfig
+from cluster.broker.request_handlers import ALL_IN_SYNC, BrokerRequests
 from cluster.broker.transactional_requests import TransactionalRequests
 from cluster.config import resolve
 from cluster.events import ProducerEpochRefused
@@ -61,24 +62,23 @@ class Leader:
             partition_of=lambda _: "__consumer_offsets-0",
             hosted={"__consumer_offsets-0": hosted},
             commit_in_transaction=self.committed.append,
-            transaction_ended=lambda *_, **__: None,
+            on_transaction_ended=lambda *_, **__: None,
         )
         image = {"__transaction_state-0": m.PartitionMetadata(coordinator, 0, (1, 2), (1, 2))}
         server: Any = SimpleNamespace(
             id=1,
-            tell=self.told.append,
+            emit=self.told.append,
             timeline=self.timeline,
             after=lambda delay_us, action, argument: self.alarms.append((delay_us, action, argument)),
-            timeouts=SimpleNamespace(give_up_at=lambda *_: None),
+            timeouts=SimpleNamespace(expire_at=lambda *_: None),
             replicas=self.replicas,
             metadata=SimpleNamespace(image=image),
-            transactions=SimpleNamespace(partition_of=lambda _: "__transaction_state-0"),
-            coordination=groups,
         )
+        transactions: Any = SimpleNamespace(partition_of=lambda _: "__transaction_state-0")
         settings = resolve("broker", {"transaction.version": version, **config})
-        self.transactional = TransactionalRequests(server, cast(Any, self), settings)
-        server.transactional = self.transactional
-        self.requests = Requests(server)
+        fixed, coordinators = BrokerConfig.of(settings), (cast(Any, groups), transactions)
+        self.transactional = TransactionalRequests(server, fixed, cast(Any, self), *coordinators)
+        self.requests = BrokerRequests(server, *coordinators, self.transactional)
 
     def ask(self, broker: int, request: t.AddPartitionsToTxnRequest, answered: Callable[[Any], object]) -> None:
         assert broker == 2

@@ -85,13 +85,13 @@ def test_a_controlled_shutdown_moves_leaderships_at_once() -> None:
     assert not any(isinstance(event, BrokerFenced) for event in told)
 
 
-def test_a_stopping_broker_is_let_go_when_every_other_live_one_has_heard_who_leads() -> None:
+def test_a_stopping_broker_is_complete_shutdown_when_every_other_live_one_has_heard_who_leads() -> None:
     controller, told = cluster()
     controller.shut_down(1, 7)
     for broker, version, may_stop in ((1, 9, False), (2, 7, False), (3, 6, False), (3, 7, True)):
         controller.heartbeat(broker, controller.brokers[broker].epoch, 1_000, version)
         assert controller.may_stop(1) is may_stop
-    controller.let_go(1)
+    controller.complete_shutdown(1)
     assert [event.reason for event in told if isinstance(event, BrokerFenced)] == ["controlled shutdown"]
 
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 import trio
 
-import cluster.broker.follower_fetcher as following_module
+import cluster.broker.replica as replica_module
 import cluster.controller.controller as controller_module
 from cluster.broker.broker import Broker
 from cluster.broker.replica import Replica
@@ -201,7 +201,7 @@ def test_a_high_watermark_that_waits_for_nobody_is_caught(monkeypatch: pytest.Mo
 
     def counts_nobody(replica: Replica, isr: tuple[int, ...]) -> None:
         set_isr(replica, isr)
-        replica._counted = ()
+        replica._in_sync = ()
 
     monkeypatch.setattr(Replica, "set_isr", counts_nobody)
     assert caught("R4 orders-0: high watermark", until_s=10)
@@ -245,7 +245,7 @@ def test_truncating_committed_records_is_caught(monkeypatch: pytest.MonkeyPatch)
     def too_far(_: LeaderEpochs, __: EpochEnd, ___: int, high_watermark: int) -> Truncation:
         return Truncation(max(0, high_watermark - 10), complete=True)
 
-    monkeypatch.setattr(following_module, "follower_truncation", too_far)
+    monkeypatch.setattr(replica_module, "follower_truncation", too_far)
     assert caught("R9 orders-0", (10, "kill broker-1"))
 
 

@@ -1,11 +1,12 @@
 """The log's start: DeleteRecords, retention by time and size, and who learns of it."""
 
 import itertools
+from typing import Any, cast
 
 import pytest
 
 from cluster import events as e
-from cluster.broker.follower_fetcher import FollowingReplica
+from cluster.broker.replica import Replica
 from cluster.config import Value
 from cluster.protocol.record_batch import RecordBatch
 from cluster.storage.partition_log import PartitionLog
@@ -172,7 +173,7 @@ class Teller:
 
     def __init__(self) -> None:
         self.told: list[e.Event] = []
-        self.tell = self.told.append
+        self.emit = self.told.append
 
 
 @pytest.mark.parametrize(("batches", "kept"), [((0, 40, 57), []), ((0, 52, 57), [0]), ((), [])])
@@ -185,6 +186,6 @@ def test_a_follower_that_ends_inside_the_leaders_first_batch_takes_the_whole_bat
         log.start_over(57)
     for base, end in itertools.pairwise(batches):
         log.append(RecordBatch("orders-0", "p-1", -1, -1, -1, base, end - base, 100, 0, (), base, 0))
-    FollowingReplica(Teller(), log)._begin_inside(52)  # type: ignore[arg-type]
+    Replica(cast(Any, Teller()), log, 1)._begin_inside(52)
     assert [batch.base_offset for batch in log.batches] == kept
     log.append(RecordBatch("orders-0", "p-1", -1, -1, -1, 52, 40, 100, 0, (), 52, 1))

@@ -266,7 +266,7 @@ def test_a_bug_of_ours_is_told_as_one(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("no such luck")
 
-    monkeypatch.setattr("cluster.broker.broker_lifecycle.Lifecycle.beat", broken)
+    monkeypatch.setattr("cluster.broker.broker_lifecycle.BrokerLifecycle.send_heartbeat", broken)
     ended = flightdeck("run", small, "--record", tmp_path / "a.flight")
     assert ended.code == 1
     assert ended.err.startswith("the last 50 events:\n{")

@@ -138,7 +138,7 @@ def test_a_marker_of_who_coordinates_no_more_is_told(epoch: int, coordinator_epo
         leader = simulation.process("broker-1")
         assert isinstance(leader, Broker)
         ended = WriteTxnMarkersRequest(0, epoch, coordinator_epoch, committed=True, partitions=("orders-0",))
-        leader.transactional._mark("orders-0", ended, lambda _, answer: answered.append(answer))
+        leader.transactional_requests._mark("orders-0", ended, lambda _, answer: answered.append(answer))
 
     async def main() -> None:
         async with simulation.running():

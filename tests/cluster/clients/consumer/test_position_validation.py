@@ -7,14 +7,14 @@ from typing import Any, cast
 import pytest
 
 from cluster import events as e
-from cluster.broker.leader_fencing import end_of_epoch, refusal
-from cluster.broker.request_handlers import Requests
+from cluster.broker.replica import Replica
+from cluster.broker.request_handlers import BrokerRequests
 from cluster.clients.consumer.fetcher import Fetcher
 from cluster.clients.consumer.positions import Positions
 from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
-from cluster.storage.leader_epochs import LeaderEpochs
+from cluster.storage.partition_log import PartitionLog
 
 P = "t-0"
 BACKOFF_US, TIMEOUT_US = 100_000, 30_000_000
@@ -298,13 +298,12 @@ def test_a_commit_from_the_future_waits_for_metadata_as_new() -> None:
 
 def replica(epoch: int, *, leads: bool = True) -> Any:  # noqa: ANN401 - as much of one as is asked
     """A log of 10 records: epoch 0 from 0 on, epoch 3 from 6 on."""
-    epochs = LeaderEpochs()
-    epochs.assign(0, 0)
-    epochs.assign(3, 6)
-    log = SimpleNamespace(epochs=epochs, log_end=10)
-    return SimpleNamespace(
-        is_leader=leads, led_epoch=epoch, metadata=m.PartitionMetadata(1, epoch, (1,), (1,)), log=log
-    )
+    made = Replica(cast(Any, None), PartitionLog(P), 1)
+    made.log.epochs.assign(0, 0)
+    made.log.epochs.assign(3, 6)
+    made.log.log_end = 10
+    made.is_leader, made.led_epoch, made.metadata = leads, epoch, m.PartitionMetadata(1, epoch, (1,), (1,))
+    return made
 
 
 @pytest.mark.parametrize(
@@ -319,9 +318,9 @@ def replica(epoch: int, *, leads: bool = True) -> Any:  # noqa: ANN401 - as much
     ],
 )
 def test_only_the_leader_of_the_epoch_that_is_named_serves(of: Any, epoch: int, error: ErrorCode) -> None:  # noqa: ANN401
-    assert refusal(of, epoch) is error
-    assert end_of_epoch(of, epoch, 0)[0] is error
-    broker = Requests(cast(Any, SimpleNamespace(replicas={} if of is None else {P: of}, buggify=SimpleNamespace(on=0))))
+    host: Any = SimpleNamespace(replicas={} if of is None else {P: of}, buggify=SimpleNamespace(on=0))
+    nothing: Any = None
+    broker = BrokerRequests(host, nothing, nothing, nothing)
     answers: list[Any] = []
     asks = SimpleNamespace(request=m.OffsetForLeaderEpochRequest({P: (epoch, 0)}), reply=answers.append)
     broker.offset_for_leader_epoch(cast(InFlightRequest, asks))

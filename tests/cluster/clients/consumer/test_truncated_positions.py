@@ -7,7 +7,7 @@ import pytest
 
 from cluster import events as e
 from cluster.broker import request_handlers as requests
-from cluster.broker.request_handlers import Requests
+from cluster.broker.request_handlers import BrokerRequests
 from cluster.clients.consumer.position_validation import PositionValidation
 from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
@@ -72,13 +72,13 @@ def test_a_rebalance_after_a_truncation_is_not_blamed_for_what_is_gone() -> None
 def test_a_leader_that_has_everything_lets_reading_go_on() -> None:
     asked: list[m.Request] = []
     with pytest.MonkeyPatch.context() as patch:
-        serve = Requests.offset_for_leader_epoch
+        serve = BrokerRequests.offset_for_leader_epoch
 
-        def served(broker: Requests, call: InFlightRequest) -> None:
+        def served(broker: BrokerRequests, call: InFlightRequest) -> None:
             asked.append(call.request)
             serve(broker, call)
 
-        patch.setattr(Requests, "offset_for_leader_epoch", served)
+        patch.setattr(BrokerRequests, "offset_for_leader_epoch", served)
         flight = flown(cluster((10, "kill broker-1 for 12s"), (40, "elect preferred orders-0"), until_s=60))
     assert [one.partitions["orders-0"] for one in asked if isinstance(one, m.OffsetForLeaderEpochRequest)] == [
         (1, 0),

@@ -1,0 +1,156 @@
+"""The broker as the parts of this package see it: one interface, implemented by `Broker`.
+
+A part (a replica, a coordinator runtime, the socket server, …) receives the broker that it belongs to and calls it
+through this interface. So no part imports `broker.py`. The replica type is a parameter, because replicas use the
+interface themselves.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+from cluster.broker.disk import Disk
+from cluster.broker.metadata_cache import LiveBrokers, Metadata, MetadataCache
+from cluster.broker.purgatory import Timeouts
+from cluster.events import Event
+from cluster.network import Connection, Endpoint, InFlightRequest, Link, Network
+from cluster.protocol.messages import PartitionMetadata, Request
+from cluster.spec import Buggify
+from cluster.virtual_time import Timeline
+
+RequestHandler = Callable[[InFlightRequest], None]
+RequestHandlers = Mapping[type[Request], RequestHandler]
+
+RegistrationResponse = tuple[int, int, int, LiveBrokers, Metadata]
+"""BrokerRegistration accepted: (incarnation, broker epoch, metadata version, live brokers, all metadata)."""
+MetadataUpdate = tuple[int, LiveBrokers, Metadata]
+"""(metadata version, live brokers, the changed partitions)"""
+
+ReplicaT = TypeVar("ReplicaT")
+
+
+class BrokerHost(ABC, Generic[ReplicaT]):
+    """One broker, over its type of replicas.
+
+    The process is `alive` from start to end, `running` unless it is frozen or loads its logs, `frozen` between SIGSTOP
+    and SIGCONT. `incarnation` counts the processes and registrations: a message to an earlier one is void. `epoch` is
+    the broker epoch, -1 before registration. `stopped_us` is -1 while the process lives; `died_us` is the last end.
+    `lag_us` is `replica.lag.time.max.ms`, `fetch_wait_us` is `replica.fetch.wait.max.ms`.
+    """
+
+    id: int
+    name: str
+    alive: bool
+    running: bool
+    frozen: bool
+    incarnation: int
+    epoch: int
+    stopped_us: int
+    died_us: int
+    timeline: Timeline
+    network: Network
+    buggify: Buggify
+    disk: Disk
+    timeouts: Timeouts
+    metadata: MetadataCache
+    sockets: Endpoint
+    replicas: dict[str, ReplicaT]
+    emit: Callable[[Event], None]
+    lag_us: int
+    fetch_wait_us: int
+    producer_expiration_us: int
+
+    # --- the process --------------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def now_us(self) -> int:
+        """Virtual time."""
+
+    @property
+    @abstractmethod
+    def starting(self) -> bool:
+        """Whether the broker accepts no connections yet."""
+
+    @property
+    @abstractmethod
+    def stopping(self) -> bool:
+        """Whether a controlled shutdown is under way."""
+
+    @abstractmethod
+    def defer(self, action: Callable[[Any], object], argument: object) -> None:
+        """Queue an action until a frozen process resumes; drop it when the process is dead."""
+
+    @abstractmethod
+    def after(self, delay_us: int, action: Callable[[Any], object], argument: object) -> None:
+        """Run an action after a delay, in the present incarnation only."""
+
+    @abstractmethod
+    def on_logs_loaded(self) -> None:
+        """The process has loaded its logs: it runs from now on."""
+
+    # --- other brokers and clients ------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def link_to(self, broker: int) -> Link:
+        """The link to another broker."""
+
+    @abstractmethod
+    def link_from(self, broker: int) -> Link:
+        """The link from another broker."""
+
+    @abstractmethod
+    def replica_on(self, broker: int, partition: str) -> ReplicaT:
+        """The replica of a partition on another broker."""
+
+    @abstractmethod
+    def close_connection(self, connection: Connection) -> None:
+        """Close a client's connection; unread requests are lost."""
+
+    # --- replicas -----------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def is_live(self, broker: int) -> bool:
+        """Whether a broker is registered and unfenced in this broker's metadata."""
+
+    @abstractmethod
+    def newest_leader_epoch(self, partition: str) -> int:
+        """The leader epoch that the controller has for a partition; this broker may not have received it yet."""
+
+    @abstractmethod
+    def leadership_changed(self, replica: ReplicaT, was_leader: bool) -> None:
+        """A replica became leader or stopped being it."""
+
+    @abstractmethod
+    def high_watermark_advanced(self, replica: ReplicaT) -> None:
+        """Parked fetches of the replica's partition can be answered."""
+
+    @abstractmethod
+    def expand_isr(self, replica: ReplicaT, follower: int) -> bool:
+        """Ask the controller to add a caught-up follower to the ISR. False when it cannot be asked, or not for it."""
+
+    # --- responses of the controller ----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def on_registered(self, response: RegistrationResponse) -> None:
+        """BrokerRegistration was accepted."""
+
+    @abstractmethod
+    def on_registration_refused(self, incarnation: int) -> None:
+        """BrokerRegistration was refused: the session of the former incarnation is still valid."""
+
+    @abstractmethod
+    def on_registration_required(self, incarnation: int) -> None:
+        """BrokerHeartbeat was refused: the controller does not know this incarnation."""
+
+    @abstractmethod
+    def on_shutdown_response(self, response: tuple[int, bool]) -> None:
+        """BrokerHeartbeat with wantShutDown was answered: (incarnation, whether the process may end)."""
+
+    @abstractmethod
+    def on_metadata_update(self, update: MetadataUpdate) -> None:
+        """The controller published changed partitions."""
+
+    @abstractmethod
+    def on_isr_altered(self, response: tuple[ReplicaT, PartitionMetadata]) -> None:
+        """AlterPartition was answered with the controller's metadata of the replica's partition."""
