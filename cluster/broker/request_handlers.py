@@ -277,10 +277,7 @@ class BrokerRequests:
         request: m.OffsetForLeaderEpochRequest = call.request
         ends: dict[str, tuple[ErrorCode, int, int]] = {}
         for name, (leader_epoch, epoch) in request.partitions.items():
-            replica = self._broker.replicas.get(name)
-            error, end = ErrorCode.NOT_LEADER_OR_FOLLOWER, None
-            if replica is not None:
-                error, end = replica.epoch_end(leader_epoch, epoch)
+            error, end = _epoch_end(self._broker.replicas.get(name), leader_epoch, epoch)
             ends[name] = (error, *(end or UNKNOWN_END))
         call.reply(m.OffsetForLeaderEpochResponse(ends))
 
@@ -305,6 +302,10 @@ class BrokerRequests:
 
 def _leader_epoch_error(replica: Replica | None, leader_epoch: int) -> ErrorCode:
     return ErrorCode.NOT_LEADER_OR_FOLLOWER if replica is None else replica.leader_epoch_error(leader_epoch)
+
+
+def _epoch_end(replica: Replica | None, leader_epoch: int, epoch: int) -> tuple[ErrorCode, EpochEnd | None]:
+    return (ErrorCode.NOT_LEADER_OR_FOLLOWER, None) if replica is None else replica.epoch_end(leader_epoch, epoch)
 
 
 def _idle_until_us(call: InFlightRequest, now_us: int) -> int:

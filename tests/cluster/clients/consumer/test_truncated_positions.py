@@ -127,7 +127,7 @@ def nothing_parts(*_: object) -> tuple[ErrorCode, EpochEnd]:
 BROKEN: list[tuple[object, str, Callable[..., object]]] = [
     (PositionValidation, "_answered", believes_every_position),
     (PositionValidation, "look", asks_nobody),
-    (requests, "end_of_epoch", nothing_parts),
+    (requests, "_epoch_end", nothing_parts),
 ]
 
 
