@@ -16,7 +16,7 @@ from cluster.events import Event
 from cluster.view import ClusterView, fold
 
 Sink = Callable[[Event], object]
-Tell = Callable[[Event], None]
+Emit = Callable[[Event], None]
 
 
 class Now(Protocol):
@@ -26,17 +26,17 @@ class Now(Protocol):
 
 
 class EventLogger(structlog.BoundLoggerBase):
-    """A structlog logger for typed events: `tell(event)` runs its one processor, a Pipeline, over the event.
+    """A structlog logger for typed events: `emit(event)` runs its one processor, a Pipeline, over the event.
 
     Each event must not have been told before.
     """
 
-    tell: Tell
+    emit: Emit
 
     def __init__(self, logger: object, processors: list[Any], context: dict[str, Any]) -> None:
         super().__init__(logger, processors, context)
         (process,) = processors
-        self.tell = partial(process, logger, "tell")  # no loop, no frame of its own: this runs for every event
+        self.emit = partial(process, logger, "emit")  # no loop, no frame of its own: this runs for every event
 
 
 class Pipeline:
@@ -48,7 +48,7 @@ class Pipeline:
         self.view = ClusterView()
         self.sinks = sinks
 
-    def pass_on(self, _logger: object, _name: str, event: Event) -> Event:
+    def publish(self, _logger: object, _name: str, event: Event) -> Event:
         """Give the event its place, `seq` and `at_us`, fold it, and pass it to every sink, in their order.
 
         From here on it is frozen. One processor, not three: this runs for every event of a flight.
@@ -63,7 +63,7 @@ class Pipeline:
 
     def logger(self) -> EventLogger:
         """The logger to give to the simulation."""
-        processors: list[Any] = [self.pass_on]  # structlog's own type knows dictionaries only
+        processors: list[Any] = [self.publish]  # structlog's own type knows dictionaries only
         logger = structlog.wrap_logger(
             None, processors=processors, wrapper_class=EventLogger, context_class=dict
         ).bind()

@@ -52,9 +52,9 @@ class Controller:
     `unclean_topics`: those whose leader may be taken from outside the ISR (`unclean.leader.election.enable`).
     """
 
-    def __init__(self, brokers: Iterable[int], session_timeout_us: int, tell: Callable[[Event], None]) -> None:
+    def __init__(self, brokers: Iterable[int], session_timeout_us: int, emit: Callable[[Event], None]) -> None:
         self.session_timeout_us = session_timeout_us
-        self._tell = tell
+        self._emit = emit
         self.unclean_topics: dict[str, bool] = {}
         self.brokers = {broker: Registration(broker) for broker in brokers}
         self.partitions: dict[str, PartitionMetadata] = {}
@@ -82,7 +82,7 @@ class Controller:
 
     def _elected(self, partition: str, metadata: PartitionMetadata, reason: str) -> None:
         self.partitions[partition] = metadata
-        self._tell(
+        self._emit(
             LeaderElected(
                 partition=partition,
                 leader=metadata.leader,
@@ -108,7 +108,7 @@ class Controller:
         registration.epoch, registration.fenced, registration.in_session = self._next_epoch, False, True
         registration.shutting_down, registration.last_contact_us = False, now_us
         registration.metadata_version = 0
-        self._tell(BrokerUnfenced(broker=broker, broker_epoch=registration.epoch))
+        self._emit(BrokerUnfenced(broker=broker, broker_epoch=registration.epoch))
         changed = []
         for name, metadata in self.partitions.items():
             may_lead = broker in metadata.isr or (broker in metadata.replicas and self._unclean(name))
@@ -178,7 +178,7 @@ class Controller:
 
     def _fence(self, registration: Registration, why: str, reason: str) -> list[str]:
         registration.fenced = True
-        self._tell(BrokerFenced(broker=registration.broker, reason=why))
+        self._emit(BrokerFenced(broker=registration.broker, reason=why))
         return self._leave_all(registration.broker, reason)
 
     def _leave_all(self, broker: int, reason: str) -> list[str]:
@@ -195,7 +195,7 @@ class Controller:
             self._elect(name, metadata, isr, reason)
         elif isr != metadata.isr:
             self.partitions[name] = metadata.changed(metadata.leader, metadata.leader_epoch, isr)
-            self._tell(IsrChanged(partition=name, isr=isr, reason=f"shrink: broker-{broker} {reason}"))
+            self._emit(IsrChanged(partition=name, isr=isr, reason=f"shrink: broker-{broker} {reason}"))
 
     def _elect(self, name: str, metadata: PartitionMetadata, isr: tuple[int, ...], reason: str) -> None:
         kind: ElectionKind = "UNCLEAN" if self._unclean(name) else "ONLINE"
@@ -285,5 +285,5 @@ class Controller:
         ordered = tuple(broker for broker in metadata.replicas if broker in isr)
         if ordered != metadata.isr:
             self.partitions[partition] = metadata.changed(leader, known.leader_epoch, ordered)
-            self._tell(IsrChanged(partition=partition, isr=ordered, reason=reason))
+            self._emit(IsrChanged(partition=partition, isr=ordered, reason=reason))
         return True

@@ -86,7 +86,7 @@ class Draft:
         """Answer a call at once."""
         self.replies.append((call, response))
 
-    def tell(self, event: Event) -> None:
+    def emit(self, event: Event) -> None:
         """Add a fact, in the order in which it became true."""
         self.events.append(event)
 

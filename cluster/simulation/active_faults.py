@@ -29,8 +29,8 @@ class Fault(NamedTuple):
 class FaultBook:
     """Every fault in force, by what is injured and how: one of a kind at one place."""
 
-    def __init__(self, timeline: Timeline, tell: Callable[[Event], None]) -> None:
-        self._timeline, self._tell = timeline, tell
+    def __init__(self, timeline: Timeline, emit: Callable[[Event], None]) -> None:
+        self._timeline, self._emit = timeline, emit
         self.faults: dict[FaultKey, Fault] = {}
         self._mends: dict[int, Callable[[], object]] = {}
         self.numbered = 0  # how many there ever were: the number of the last
@@ -44,7 +44,7 @@ class FaultBook:
         self.faults[key] = Fault(number, command, text, now_us, ends_us)
         self._mends[number] = mend
         kind, targets = kind_of(command), targets_of(command)
-        self._tell(e.FaultStarted(fault=number, text=text, ends_at_us=ends_us, fault_kind=kind, targets=targets))
+        self._emit(e.FaultStarted(fault=number, text=text, ends_at_us=ends_us, fault_kind=kind, targets=targets))
         if for_us is not None:
             self._timeline.call_at(ends_us, self._time_is_up, key, number)
 
@@ -64,7 +64,7 @@ class FaultBook:
         fault = self.faults.pop(key, None)
         if fault is not None:
             del self._mends[fault.number]
-            self._tell(e.FaultEnded(fault=fault.number))
+            self._emit(e.FaultEnded(fault=fault.number))
 
 
 class Refused(Exception):  # noqa: N818 - a sentence for the operator, not an error of ours

@@ -76,8 +76,8 @@ class Operations:
 
     def __init__(self, simulation: Fleet) -> None:
         self._simulation = simulation
-        self._timeline, self._tell = simulation.timeline, simulation.tell
-        self._book = FaultBook(self._timeline, self._tell)
+        self._timeline, self._emit = simulation.timeline, simulation.emit
+        self._book = FaultBook(self._timeline, self._emit)
         self._injure, self._over = self._book.begin, self._book.over
         self._come_back: dict[str, Timer] = {}
         self._handlers: dict[type, Callable[[Any], None]] = {
@@ -114,7 +114,7 @@ class Operations:
                 raise Refused("it is not built yet")
             handler(command)
         except (Refused, c.CommandError) as refusal:
-            self._tell(e.CommandRefused(text=c.text_of(command), reason=str(refusal)))
+            self._emit(e.CommandRefused(text=c.text_of(command), reason=str(refusal)))
 
     @property
     def faults(self) -> dict[FaultKey, Fault]:
@@ -252,7 +252,7 @@ class Operations:
         if isinstance(process, Consumer):
             process.unstall()
             process.heartbeats.pause(paused=False)
-            self._tell_heartbeats(process, paused=False)
+            self._emit_heartbeats(process, paused=False)
         if command.for_us is not None:
             again = c.Pause(command.target)
             self._timeline.call_later(command.for_us, self.execute, again)
@@ -265,22 +265,22 @@ class Operations:
             raise Refused(f"{name} is not a member of a group")
         return process
 
-    def _tell_heartbeats(self, member: Consumer, *, paused: bool) -> None:
+    def _emit_heartbeats(self, member: Consumer, *, paused: bool) -> None:
         view = self._simulation.view.members[member.name]
         if view.heartbeats_paused != paused:
-            self._tell(e.HeartbeatsPaused(group=member.group, member=member.name, paused=paused))
+            self._emit(e.HeartbeatsPaused(group=member.group, member=member.name, paused=paused))
 
     def _pause_heartbeats(self, command: c.PauseHeartbeats) -> None:
         member = self._member(command.member)
         self._injure(("heartbeats", command.member), command, command.for_us, lambda: self._beat_again(command.member))
         member.heartbeats.pause(paused=True)
-        self._tell_heartbeats(member, paused=True)
+        self._emit_heartbeats(member, paused=True)
 
     def _beat_again(self, name: str) -> None:
         process = self._process(name)
         if isinstance(process, Consumer) and process.alive:
             process.heartbeats.pause(paused=False)
-            self._tell_heartbeats(process, paused=False)
+            self._emit_heartbeats(process, paused=False)
 
     def _stall(self, command: c.Stall) -> None:
         member = self._member(command.member)

@@ -42,7 +42,7 @@ class Cluster(Protocol):
     """What settings act on: the simulation, as far as they need it."""
 
     spec: ScenarioSpec
-    tell: Callable[[Event], None]
+    emit: Callable[[Event], None]
     brokers: dict[int, Broker]
     control: ControllerChannel
     consumers: dict[str, Consumer]
@@ -77,7 +77,7 @@ def _apply(cluster: Cluster, after: ScenarioSpec, scope: str, key: str) -> None:
         thing = _thing(after, scope)
         concerned, effect = _SETTERS[type(thing)](cluster, after, thing, key)
     cluster.spec = after
-    cluster.tell(
+    cluster.emit(
         e.SettingChanged(
             scope=scope,
             key=key,

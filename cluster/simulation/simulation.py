@@ -93,14 +93,14 @@ class Simulation:
         self.timeline = Timeline(self._execute, speed, live=live)
         self.timeline.on_command = self._command_came
         self._pipeline = Pipeline(self.timeline, list(sinks))
-        self.tell: Callable[[e.Event], None] = self._pipeline.logger().tell
+        self.emit: Callable[[e.Event], None] = self._pipeline.logger().emit
         self.on_command: CommandSeen | None = None
         self.network = Network(self.timeline, spec.network, seed)
         self._config = configuration.resolve("broker", spec.config)
         session_us = cast(int, self._config["broker.session.timeout.ms"]) * 1000
-        self.controller = Controller([broker.id for broker in spec.brokers], session_us, self.tell)
+        self.controller = Controller([broker.id for broker in spec.brokers], session_us, self.emit)
         self.control = ControllerChannel(
-            self.timeline, self.network, self.controller, self.tell, Buggify(seed, on=spec.buggify)
+            self.timeline, self.network, self.controller, self.emit, Buggify(seed, on=spec.buggify)
         )
         self.brokers: dict[int, Broker] = {}
         self.consumers: dict[str, Consumer] = {}
@@ -110,7 +110,7 @@ class Simulation:
         self._groups = {group.name: group for group in spec.groups}
         self._key_order = KeyOrder()
         self._truths = {
-            group.name: DeliveryLedger(group.name, self.tell, self._key_order, self._truncated) for group in spec.groups
+            group.name: DeliveryLedger(group.name, self.emit, self._key_order, self._truncated) for group in spec.groups
         }
         self._clients = 0
         self.nursery: trio.Nursery
@@ -245,7 +245,7 @@ class Simulation:
                 return str(uuid.UUID(int=bits(128), version=4))
 
             config, startup_us = self.spec.broker_config(spec), self.spec.startup_us
-            broker = Broker(spec, self.control, config, self.tell, new_uuid, startup_us)
+            broker = Broker(spec, self.control, config, self.emit, new_uuid, startup_us)
             self.brokers[spec.id] = self.control.brokers[spec.id] = broker
         for broker in self.brokers.values():
             broker.start_process()
@@ -280,7 +280,7 @@ class Simulation:
         config = topic.topic_config(self.spec.config)
         self.controller.unclean_topics[topic.name] = cast(bool, config["unclean.leader.election.enable"])
         self._created[topic.name] = place, topic
-        self.tell(
+        self.emit(
             e.TopicCreated(
                 topic=topic.name,
                 partitions=topic.partitions,
@@ -324,14 +324,14 @@ class Simulation:
         for number in range(self.topics[topic], to):
             if not any(broker in live for broker in self._replicas(topic, number)):
                 raise Refused(f"INVALID_REPLICATION_FACTOR: every broker of {topic}-{number} is fenced")
-        self.tell(e.PartitionsAdded(topic=topic, partitions=to))
+        self.emit(e.PartitionsAdded(topic=topic, partitions=to))
         return self._place(topic, self.topics[topic], to)
 
     def _client_environment(self) -> ClientEnvironment:
         endpoints: dict[int, Endpoint] = {broker.id: broker.sockets for broker in self.brokers.values()}
         version = cast(int, self._config["transaction.version"])
         leaders = self.controller.partitions
-        known = self.timeline, self.network, endpoints, self.tell, self.seed, self._key_order, leaders, version
+        known = self.timeline, self.network, endpoints, self.emit, self.seed, self._key_order, leaders, version
         return ClientEnvironment(*known, start_jitter_us=self.spec.start_jitter_us)
 
     def _declare_group(self, group: GroupSpec) -> None:
@@ -340,7 +340,7 @@ class Simulation:
         topics = dict.fromkeys(group.topics)
         for member in group.instances():
             topics |= dict.fromkeys(group.topics_of(member))
-        self.tell(
+        self.emit(
             e.GroupDeclared(
                 group=group.name,
                 topics=tuple(topics),
@@ -368,7 +368,7 @@ class Simulation:
             kind = TransactionalOutputProducer if transactional else OutputProducer
             writer = kind(self._client_environment(), group.application.writes, name, self._clients)
             application.output_producer = self.producers[name] = writer
-            self._tell_producer(name, writer.spec)
+            self._emit_producer(name, writer.spec)
 
     def redeclare(self, group: GroupSpec) -> None:
         """Members that are declared from now on are made by this spec."""
@@ -379,11 +379,11 @@ class Simulation:
         for name in spec.instances():
             self._clients += 1
             self.producers[name] = Producer(self._client_environment(), spec, name, self._clients, dict(config))
-            self._tell_producer(name, spec)
+            self._emit_producer(name, spec)
 
-    def _tell_producer(self, name: str, spec: ProducerSpec) -> None:
+    def _emit_producer(self, name: str, spec: ProducerSpec) -> None:
         transactions = self.producers[name].transactions
-        self.tell(
+        self.emit(
             e.ProducerDeclared(
                 producer=name,
                 topics=spec.topics,

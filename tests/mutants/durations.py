@@ -133,8 +133,8 @@ def aborts_transactions_early(patch: Patch) -> None:
 def _broker_sessions_last(patch: Patch, share: float) -> None:
     made = Controller.__init__
 
-    def otherwise(controller: Controller, brokers: Any, session_timeout_us: int, tell: Any) -> None:  # noqa: ANN401
-        made(controller, brokers, int(session_timeout_us * share), tell)
+    def otherwise(controller: Controller, brokers: Any, session_timeout_us: int, emit: Any) -> None:  # noqa: ANN401
+        made(controller, brokers, int(session_timeout_us * share), emit)
 
     patch.setattr(Controller, "__init__", otherwise)
 

@@ -302,7 +302,7 @@ class Scenario:
         elif key == "members":
             self._compare_members([(m.member_id, m.instance_id) for m in group.members.values()], expected)
         elif key == "rebalances":
-            told = self.stage.desk.told(e.RebalanceStarted)
+            told = self.stage.desk.emitted(e.RebalanceStarted)
             assert len([event for event in told if not event.initial]) == expected
         elif key == "generation":
             assert group.generation == self._generation(expected)

@@ -81,10 +81,10 @@ def cluster(
 
 def flown(scenario: ScenarioSpec, *, seed: int = 1, truthful: bool = True) -> Flown:
     """Fly it; with `truthful`, the view must equal the truth at every whole second."""
-    told: list[e.Event] = []
+    emitted: list[e.Event] = []
     wrong: list[str] = []
     with watching() as witness:
-        simulation = Simulation(scenario, seed, sinks=[told.append])
+        simulation = Simulation(scenario, seed, sinks=[emitted.append])
 
         async def main() -> None:
             async with simulation.running():
@@ -98,7 +98,7 @@ def flown(scenario: ScenarioSpec, *, seed: int = 1, truthful: bool = True) -> Fl
 
         trio.run(main, clock=simulation.timeline)
     assert not wrong, "\n".join(wrong)
-    return Flown(simulation, told)
+    return Flown(simulation, emitted)
 
 
 def refusals(flight: Flown) -> list[str]:

@@ -17,15 +17,15 @@ Fact = TypeVar("Fact", bound=e.Event)
 class Flown:
     """What was told in a flight, and the simulation as it ended."""
 
-    def __init__(self, simulation: Simulation, told: list[e.Event]) -> None:
-        self.simulation, self._told = simulation, told
+    def __init__(self, simulation: Simulation, emitted: list[e.Event]) -> None:
+        self.simulation, self._emitted = simulation, emitted
         self.document = document(simulation.view, simulation.timeline.now_us)
 
     def all(self, kind: type[Fact], after_us: int = 0, **fields: object) -> list[Fact]:
         """Facts of one kind with these fields, from an instant on."""
         return [
             event
-            for event in self._told
+            for event in self._emitted
             if isinstance(event, kind)
             and event.at_us >= after_us
             and all(getattr(event, key) == value for key, value in fields.items())
@@ -34,15 +34,15 @@ class Flown:
 
 def flown(scenario: ScenarioSpec) -> Flown:
     """Fly it."""
-    told: list[e.Event] = []
-    simulation = Simulation(scenario, 1, sinks=[told.append])
+    emitted: list[e.Event] = []
+    simulation = Simulation(scenario, 1, sinks=[emitted.append])
 
     async def main() -> None:
         async with simulation.running():
             await simulation.timeline.fly(scenario.until_us)
 
     trio.run(main, clock=simulation.timeline)
-    return Flown(simulation, told)
+    return Flown(simulation, emitted)
 
 
 def last_heartbeat_us(flight: Flown, member: str, before_us: int) -> int:

@@ -115,7 +115,7 @@ class Desk:
         self.run(self.coordinator.loaded(self.now_us))
         return old
 
-    def told(self, kind: type[Kind]) -> list[Kind]:
+    def emitted(self, kind: type[Kind]) -> list[Kind]:
         return [event for event in self.events if isinstance(event, kind)]
 
 
@@ -215,19 +215,19 @@ class Shadow:
     def compare(self, coordinator: GroupCoordinator) -> None:
         """The coordinator holds exactly what its events told."""
         for group_id, group in coordinator.groups.items():
-            told = self.groups.get(group_id) or ShadowGroup()
-            assert (group.state.value, group.generation) == (told.state, told.generation)
-            assert (group.protocol, group.leader_name) == (told.protocol, told.leader)
-            assert {member_id: member.client_id for member_id, member in group.members.items()} == told.members
-            assert group.pending == told.pending
-            untold = set(group.parked_joins) - told.joined  # a static member whose new id is being written
-            assert told.joined <= set(group.parked_joins)
-            assert all(group.members[member_id].instance_id for member_id in untold)
-            assert group.assignment == told.assignment
-            assert {name: record.offset for name, record in group.offsets.items()} == told.offsets
+            shadow = self.groups.get(group_id) or ShadowGroup()
+            assert (group.state.value, group.generation) == (shadow.state, shadow.generation)
+            assert (group.protocol, group.leader_name) == (shadow.protocol, shadow.leader)
+            assert {member_id: member.client_id for member_id, member in group.members.items()} == shadow.members
+            assert group.pending == shadow.pending
+            unrecorded = set(group.parked_joins) - shadow.joined  # a static member whose new id is being written
+            assert shadow.joined <= set(group.parked_joins)
+            assert all(group.members[member_id].instance_id for member_id in unrecorded)
+            assert group.assignment == shadow.assignment
+            assert {name: record.offset for name, record in group.offsets.items()} == shadow.offsets
             sessions = {member_id: member.session_deadline_us for member_id, member in group.members.items()}
-            assert sessions == {m: at for m, at in told.sessions.items() if m not in told.pending}
-            if told.state == "PreparingRebalance":
-                assert group.barrier_deadline_us == told.closes_at_us
-        for group_id, told in self.groups.items():
-            assert group_id in coordinator.groups or not told.members
+            assert sessions == {m: at for m, at in shadow.sessions.items() if m not in shadow.pending}
+            if shadow.state == "PreparingRebalance":
+                assert group.barrier_deadline_us == shadow.closes_at_us
+        for group_id, shadow in self.groups.items():
+            assert group_id in coordinator.groups or not shadow.members

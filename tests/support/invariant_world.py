@@ -27,13 +27,13 @@ class World:
     def __init__(self, spec: ScenarioSpec = SPEC, look: Look | None = None) -> None:
         self.view = ClusterView()
         self.invariants = Invariants(spec, self.view, look)
-        self.tell(
+        self.emit(
             e.TopicCreated(topic="orders", partitions=1, replication_factor=3, min_insync_replicas=1, internal=False)
         )
         for broker in (1, 2, 3):
-            self.tell(e.BrokerStarted(broker=broker, rack=""), e.BrokerUnfenced(broker=broker, broker_epoch=1))
+            self.emit(e.BrokerStarted(broker=broker, rack=""), e.BrokerUnfenced(broker=broker, broker_epoch=1))
         topics, names = ("orders",), ("range",)
-        self.tell(
+        self.emit(
             e.GroupDeclared(
                 group="g", topics=topics, assignors=names, offset_reset="earliest", read_committed=True,
                 coordinator_partition="__consumer_offsets-0",
@@ -41,22 +41,22 @@ class World:
             e.ProducerDeclared(producer="p-1", topics=topics, rate_per_second=1.0, transactional_id="t-1"),
         )  # fmt: skip
         for member in ("g-1", "g-2"):
-            self.tell(
+            self.emit(
                 e.MemberDeclared(
                     group="g", member=member, instance_id="", topics=topics, session_timeout_ms=1,
                     heartbeat_interval_ms=1, max_poll_interval_ms=1,
                 ),
                 e.MemberStarted(group="g", member=member),
             )  # fmt: skip
-        self.tell(elected(1, 0), taken(1, 0, 0))
-        self.tell(
+        self.emit(elected(1, 0), taken(1, 0, 0))
+        self.emit(
             e.TopicCreated(
                 topic="__transaction_state", partitions=1, replication_factor=1, min_insync_replicas=1, internal=True
             ),
             coordinates(1, 0),
         )
 
-    def tell(self, *events: e.Event) -> None:
+    def emit(self, *events: e.Event) -> None:
         for event in events:
             force_setattr(event, "seq", self.view.seq + 1)
             fold(self.view, event)
@@ -64,9 +64,9 @@ class World:
 
     def breaks(self, invariant: str, *events: e.Event) -> None:
         """The last of these events is what breaks it."""
-        self.tell(*events[:-1])
+        self.emit(*events[:-1])
         with pytest.raises(InvariantViolated) as caught:
-            self.tell(events[-1])
+            self.emit(events[-1])
         violation = caught.value.violation
         assert (violation.invariant, violation.seq) == (invariant, self.view.seq)
         assert SENTENCES[invariant].words in str(violation)

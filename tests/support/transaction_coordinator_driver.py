@@ -28,7 +28,7 @@ class Desk:
         self.markers: list[Markers] = []
         self.append_error = ErrorCode.NONE
         self.held: list[Decision] | None = None
-        self.told: list[Event] = []
+        self.emitted: list[Event] = []
         self._next_producer_id = 100
         self.coordinator = self._new()
         self.run(self.coordinator.loaded(self.now_us))
@@ -64,7 +64,7 @@ class Desk:
         while decision is not None:
             answers += [response for to, response in decision.replies if to is call]
             self.markers += decision.markers
-            self.told += decision.events
+            self.emitted += decision.events
             if self.append_error is ErrorCode.NONE:
                 for record in decision.records:
                     assert isinstance(record, TransactionRecord)

@@ -76,7 +76,7 @@ class GroupContext:
         name = member.client_id if member else group.pending[member_id]
         self.deadlines.cancel((SESSION, group.group_id, member_id))
         group.remove(member_id)
-        draft.tell(
+        draft.emit(
             MemberRemoved(
                 group=group.group_id,
                 member=name,

@@ -173,7 +173,7 @@ class GroupCoordinator:
         for group in self._context.groups.values():
             stored = replay_marker(group, producer_id, committed=committed)
             if stored and not self.loading:
-                draft.tell(
+                draft.emit(
                     OffsetsCommitted(
                         group=group.group_id, member="", generation=-1, offsets=stored, session_deadline_us=NOT_ARMED
                     )
@@ -192,7 +192,7 @@ class GroupCoordinator:
             group.restore()
             for member in group.members.values():
                 context.arm(member, now_us)
-            draft.tell(_loaded(group, context.broker))
+            draft.emit(_loaded(group, context.broker))
             if len(group.members) > context.settings.max_size:
                 prepare_rebalance(context, group, over_capacity(group, context.settings.max_size), draft)
                 close_if_all_joined(context, group, draft)
@@ -216,7 +216,7 @@ class GroupCoordinator:
             group.parked_fetches.clear()
             group.transition(GroupEvent.UNLOADED, now_us)
             if not self.loading:
-                draft.tell(GroupUnloaded(group=group.group_id, broker=self._context.broker))
+                draft.emit(GroupUnloaded(group=group.group_id, broker=self._context.broker))
         self._context.groups.clear()
         self._context.deadlines.clear()
         self.loading, self.resigned = False, True

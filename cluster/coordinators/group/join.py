@@ -117,7 +117,7 @@ def _newcomer(context: GroupContext, group: ClassicGroup, request: JoinGroupRequ
         expires_at_us = draft.now_us + request.session_timeout_ms * 1000
         context.deadlines.set((SESSION, group.group_id, member_id), expires_at_us)
         _refuse(draft, call, member_id, ErrorCode.MEMBER_ID_REQUIRED)
-        draft.tell(
+        draft.emit(
             MemberIdAssigned(
                 group=group.group_id,
                 member=request.client_id,

@@ -32,7 +32,7 @@ def rebalance_or_close(
     if group.state is not GroupState.PREPARING_REBALANCE:
         prepare_rebalance(context, group, trigger, draft)
     if joined is not None:
-        draft.tell(joined)
+        draft.emit(joined)
     close_if_all_joined(context, group, draft)
 
 
@@ -68,7 +68,7 @@ def prepare_rebalance(
     else:
         wait_us = group.rebalance_timeout_us
     _wait(context, group, now_us + wait_us)
-    draft.tell(
+    draft.emit(
         RebalanceStarted(
             group=group.group_id,
             generation=group.generation,
@@ -134,7 +134,7 @@ def close_barrier(context: GroupContext, group: ClassicGroup, draft: Draft, wait
         group.protocol = ""
         group.transition(GroupEvent.BARRIER_CLOSED_EMPTY, draft.now_us)
         draft.records.append(group.record({}))  # Kafka only warns when this append fails: nothing waits for it
-    draft.tell(
+    draft.emit(
         JoinBarrierCompleted(
             group=group.group_id,
             generation=group.generation,
@@ -190,7 +190,7 @@ def join_received(group: ClassicGroup, member: Member, *, newcomer: bool) -> Joi
 
 def _extend(context: GroupContext, group: ClassicGroup, wait_us: int, reason: str, draft: Draft) -> None:
     _wait(context, group, draft.now_us + wait_us)
-    draft.tell(JoinBarrierExtended(group=group.group_id, closes_at_us=group.barrier_deadline_us, reason=reason))
+    draft.emit(JoinBarrierExtended(group=group.group_id, closes_at_us=group.barrier_deadline_us, reason=reason))
 
 
 def _wait(context: GroupContext, group: ClassicGroup, at_us: int) -> None:

@@ -64,10 +64,10 @@ def bury(
         for partition in dropped:
             del group.offsets[partition]
         if dropped:
-            later.tell(OffsetsExpired(group=group.group_id, partitions=dropped))
+            later.emit(OffsetsExpired(group=group.group_id, partitions=dropped))
         if group_too and group.stored is None and group.state is GroupState.EMPTY and not group.commits_under_way:
             forget(context, group.group_id)
-            later.tell(GroupDeleted(group=group.group_id, broker=context.broker))
+            later.emit(GroupDeleted(group=group.group_id, broker=context.broker))
 
     draft.when_committed(gone)
 

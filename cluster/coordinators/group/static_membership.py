@@ -35,7 +35,7 @@ def replace_static_member(
     new = _swap(context, group, old, new_id, request.client_id, draft)
     group.update(new, request.protocols, request.session_timeout_ms, request.rebalance_timeout_ms)
     goes_on = group.state is GroupState.STABLE and group.select_protocol() == group.protocol
-    draft.tell(_replaced(group, old, new, goes_on=goes_on))
+    draft.emit(_replaced(group, old, new, goes_on=goes_on))
     reached("static: replaced, the group goes on" if goes_on else "static: replaced, it rebalances")
     if not goes_on:
         group.park_join(new_id, call)
@@ -66,7 +66,7 @@ def replace_static_member(
             group.update(new, *before)
             reached("static: not written")
             restored = _swap(context, group, new, old.member_id, old.client_id, later)
-            later.tell(_replaced(group, new, restored, goes_on=False))
+            later.emit(_replaced(group, new, restored, goes_on=False))
 
     draft.when_committed(stored)
 

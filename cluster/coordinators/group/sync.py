@@ -40,7 +40,7 @@ def sync(context: GroupContext, request: SyncGroupRequest, call: Call, now_us: i
     else:
         group.parked_syncs[member.member_id] = call
         context.disarm(member)
-    draft.tell(
+    draft.emit(
         SyncReceived(
             group=group.group_id,
             member=member.client_id,
@@ -117,7 +117,7 @@ def _distribute(
         draft.reply(call, SyncGroupResponse(ErrorCode.NONE, group.protocol, member.assignment))
     group.parked_syncs.clear()
     group.transition(GroupEvent.ASSIGNMENT_STORED, draft.now_us)
-    draft.tell(
+    draft.emit(
         GroupStabilized(
             group=group.group_id,
             generation=group.generation,

@@ -75,7 +75,7 @@ class TransactionContext:
                 return
             if error is ErrorCode.NONE:
                 transaction.complete(record)
-                later.tell(state_changed(record, self.broker))
+                later.emit(state_changed(record, self.broker))
             else:
                 transaction.forget()
             outcome(error, later)
@@ -88,7 +88,7 @@ class TransactionContext:
             if ends and transaction.written is not record:
                 return
             transaction.make_late(record)
-            later.tell(state_changed(record, self.broker))
+            later.emit(state_changed(record, self.broker))
             if ends:
                 self.write_markers(transaction, later)
             else:  # its repetition would end the next transaction without markers

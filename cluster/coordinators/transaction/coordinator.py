@@ -185,7 +185,7 @@ class TransactionCoordinator:
         if self.transactions.get(transactional_id) is transaction:
             reached("transaction: the id expired")
             del self.transactions[transactional_id]
-            later.tell(state_changed(replace(transaction.metadata, state=TransactionState.DEAD), self._context.broker))
+            later.emit(state_changed(replace(transaction.metadata, state=TransactionState.DEAD), self._context.broker))
 
     # --- the log -----------------------------------------------------------------------------------------------------
 
@@ -206,7 +206,7 @@ class TransactionCoordinator:
         self._deadlines.set((TIMEOUT_SCAN, _ALL, _ALL), now_us + settings.timeout_scan_us)
         self._deadlines.set((EXPIRATION_SCAN, _ALL, _ALL), now_us + settings.expiration_scan_us)
         for transaction in self.transactions.values():
-            draft.tell(state_changed(transaction.metadata, self._context.broker, loaded=True))
+            draft.emit(state_changed(transaction.metadata, self._context.broker, loaded=True))
             if transaction.metadata.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
                 reached("transaction: completed by a successor")
                 self._context.write_markers(transaction, draft)
@@ -243,6 +243,6 @@ def _note_refused_epoch(request: Request, draft: Draft) -> None:
             | EndTxnRequest(transactional_id=str(transactional_id))
         ):
             producer_id, epoch = request.producer_id, request.epoch
-            draft.tell(ProducerEpochRefused(transactional_id=transactional_id, producer_id=producer_id, epoch=epoch))
+            draft.emit(ProducerEpochRefused(transactional_id=transactional_id, producer_id=producer_id, epoch=epoch))
         case _:
             raise TypeError(f"{type(request).__name__} cannot be answered PRODUCER_FENCED")

@@ -69,7 +69,7 @@ def fence(context: TransactionContext, transaction: Transaction, reason: str, ou
     fenced_with = min(transaction.metadata.epoch + 1, FENCING_EPOCH) if once else transaction.metadata.epoch
     if fenced_with != transaction.fenced_with:
         transaction.fenced_with = fenced_with
-        draft.tell(
+        draft.emit(
             TransactionFenced(
                 transactional_id=transaction.metadata.transactional_id,
                 broker=context.broker,

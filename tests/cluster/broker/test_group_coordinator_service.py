@@ -25,7 +25,7 @@ class Coordinating:
 
     def __init__(self) -> None:
         self.now_us, self.id = 1_000, 1
-        self.told: list[Any] = []
+        self.emitted: list[Any] = []
         self.timeouts = SimpleNamespace(expire_at=lambda *_: None)
         self.timeline = SimpleNamespace(call_at=lambda *_: SimpleNamespace(pending=True, at_us=0))
         self.buggify = Buggify(1, on=False)
@@ -36,7 +36,7 @@ class Coordinating:
         self.coordination.on_elected(cast(Any, self.replica), at_creation=True)
 
     def emit(self, event: object) -> None:
-        self.told.append(event)
+        self.emitted.append(event)
 
     @staticmethod
     def newest_leader_epoch(_: str) -> int:
@@ -62,5 +62,5 @@ def test_the_log_fences_offsets_of_an_old_producer_epoch(epoch: int, error: Erro
     log_end = broker.replica.log.log_end
     assert broker.commit(epoch) == {"orders-0": error}
     assert broker.replica.log.log_end - log_end == (error is ErrorCode.NONE)
-    refused = [(event.error, event.group) for event in broker.told if isinstance(event, TransactionOffsetsRefused)]
+    refused = [(event.error, event.group) for event in broker.emitted if isinstance(event, TransactionOffsetsRefused)]
     assert refused == ([] if error is ErrorCode.NONE else [("INVALID_PRODUCER_EPOCH", "g")])

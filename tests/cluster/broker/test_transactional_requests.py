@@ -51,7 +51,7 @@ class Leader:
 
     def __init__(self, version: int = 2, coordinator: int = 2, **config: int) -> None:
         self.asked: list[tuple[t.AddPartitionsToTxnRequest, Callable[[Any], object]]] = []
-        self.told: list[Any] = []
+        self.emitted: list[Any] = []
         self.committed: list[Any] = []
         self.timeline = SimpleNamespace(now_us=0)
         self.alarms: list[tuple[int, Callable[[Any], object], Any]] = []
@@ -67,7 +67,7 @@ class Leader:
         image = {"__transaction_state-0": m.PartitionMetadata(coordinator, 0, (1, 2), (1, 2))}
         server: Any = SimpleNamespace(
             id=1,
-            emit=self.told.append,
+            emit=self.emitted.append,
             timeline=self.timeline,
             after=lambda delay_us, action, argument: self.alarms.append((delay_us, action, argument)),
             timeouts=SimpleNamespace(expire_at=lambda *_: None),
@@ -144,7 +144,7 @@ def test_a_producer_hears_of_a_verification_as_kafka_tells_it(said: ErrorCode | 
     leader.coordinator_says(said)
     assert fate(call) is told
     assert leader.replicas["orders-0"].log.log_end == (2 if told is NONE else 1)
-    assert [type(event) for event in leader.told] == (
+    assert [type(event) for event in leader.emitted] == (
         [ProducerEpochRefused] if told is ErrorCode.INVALID_PRODUCER_EPOCH else []
     )
 

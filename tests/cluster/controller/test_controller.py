@@ -9,14 +9,14 @@ SESSION_US = 9_000_000
 
 def cluster() -> tuple[Controller, list[Event]]:
     """Three registered brokers; t-0 on 1, 2, 3 and t-1 on 2 alone."""
-    told: list[Event] = []
-    controller = Controller((1, 2, 3), SESSION_US, told.append)
+    emitted: list[Event] = []
+    controller = Controller((1, 2, 3), SESSION_US, emitted.append)
     for broker in (1, 2, 3):
         controller.register(broker, 0)
     controller.create("t-0", (1, 2, 3))
     controller.create("t-1", (2,))
-    told.clear()
-    return controller, told
+    emitted.clear()
+    return controller, emitted
 
 
 def fence(controller: Controller, broker: int, at_us: int) -> list[str]:
@@ -28,14 +28,14 @@ def fence(controller: Controller, broker: int, at_us: int) -> list[str]:
 
 
 def test_a_silent_broker_is_fenced_exactly_when_its_session_ends() -> None:
-    controller, told = cluster()
+    controller, emitted = cluster()
     for broker in (1, 3):
         controller.heartbeat(broker, controller.brokers[broker].epoch, 1_000, 0)
     assert controller.next_deadline_us() == SESSION_US
     assert controller.expire(SESSION_US - 1) == []
     assert controller.expire(SESSION_US) == ["t-0", "t-1"]
     assert controller.live() == (1, 3)
-    assert [event.broker for event in told if isinstance(event, BrokerFenced)] == [2]
+    assert [event.broker for event in emitted if isinstance(event, BrokerFenced)] == [2]
     assert not controller.heartbeat(2, controller.brokers[2].epoch, SESSION_US, 0)
 
 
@@ -47,22 +47,22 @@ def test_the_first_in_sync_replica_in_assignment_order_leads_and_the_epoch_rises
 
 
 def test_a_fenced_follower_leaves_the_isr_without_a_new_epoch() -> None:
-    controller, told = cluster()
+    controller, emitted = cluster()
     fence(controller, 3, SESSION_US)
     metadata = controller.partitions["t-0"]
     assert (metadata.leader, metadata.leader_epoch, metadata.isr) == (1, 0, (1, 2))
-    assert [event.partition for event in told if isinstance(event, IsrChanged)] == ["t-0"]
+    assert [event.partition for event in emitted if isinstance(event, IsrChanged)] == ["t-0"]
 
 
 def test_the_last_in_sync_replica_stays_listed_and_leads_again_when_it_returns() -> None:
-    controller, told = cluster()
+    controller, emitted = cluster()
     fence(controller, 2, SESSION_US)
     metadata = controller.partitions["t-1"]
     assert (metadata.leader, metadata.leader_epoch, metadata.isr) == (-1, 1, (2,))
     assert controller.register(2, SESSION_US + 1) == ["t-1"]
     metadata = controller.partitions["t-1"]
     assert (metadata.leader, metadata.leader_epoch) == (2, 2)
-    last = told[-1]
+    last = emitted[-1]
     assert isinstance(last, LeaderElected)
     assert last.reason == "broker returned"
 
@@ -78,21 +78,21 @@ def test_a_broker_is_let_in_only_when_its_former_session_is_over() -> None:
 
 
 def test_a_controlled_shutdown_moves_leaderships_at_once() -> None:
-    controller, told = cluster()
+    controller, emitted = cluster()
     assert controller.shut_down(1, 7) == ["t-0"]
     assert controller.partitions["t-0"].leader == 2
     assert controller.live() == (2, 3)
-    assert not any(isinstance(event, BrokerFenced) for event in told)
+    assert not any(isinstance(event, BrokerFenced) for event in emitted)
 
 
 def test_a_stopping_broker_is_complete_shutdown_when_every_other_live_one_has_heard_who_leads() -> None:
-    controller, told = cluster()
+    controller, emitted = cluster()
     controller.shut_down(1, 7)
     for broker, version, may_stop in ((1, 9, False), (2, 7, False), (3, 6, False), (3, 7, True)):
         controller.heartbeat(broker, controller.brokers[broker].epoch, 1_000, version)
         assert controller.may_stop(1) is may_stop
     controller.complete_shutdown(1)
-    assert [event.reason for event in told if isinstance(event, BrokerFenced)] == ["controlled shutdown"]
+    assert [event.reason for event in emitted if isinstance(event, BrokerFenced)] == ["controlled shutdown"]
 
 
 def test_a_stopping_broker_does_not_wait_for_one_that_is_fenced() -> None:

@@ -52,7 +52,7 @@ FOUND = e.PositionsReset(group="g", member="g-1", positions={P: 0}, reason="earl
 
 def test_what_the_log_that_leads_again_had_committed_may_be_read() -> None:
     world = world_of(b1=COMMITTED, b2=HANGING, b3=HANGING)
-    world.tell(*(copied(event) for event in (*UNCLEAN, FOUND, processed(0, 10))))
+    world.emit(*(copied(event) for event in (*UNCLEAN, FOUND, processed(0, 10))))
     told = world.view.partitions[P].transactions
     assert told is not None
     assert told.aborted_records == 10  # no event tells the view of the COMMIT at 10
@@ -66,12 +66,12 @@ def test_what_is_aborted_in_the_log_that_leads_is_noticed_after_an_unclean_elect
 
 def test_what_was_fetched_before_a_leader_took_over_may_be_processed_after_it() -> None:
     events = [copied(event) for event in (FOUND, *UNCLEAN, processed(0, 10))]
-    world_of(b1=ABORTED, b2=HANGING, b3=HANGING).tell(*events)
+    world_of(b1=ABORTED, b2=HANGING, b3=HANGING).emit(*events)
 
 
 def test_what_a_deposed_leader_has_committed_may_be_read_from_it() -> None:
     events = [copied(event) for event in (*UNCLEAN, FOUND, processed(0, 10))]
-    world_of(b1=ABORTED, b2=COMMITTED, b3=HANGING).tell(*events)
+    world_of(b1=ABORTED, b2=COMMITTED, b3=HANGING).emit(*events)
 
 
 def test_records_behind_what_was_stable_before_the_leader_are_judged_for_every_reader() -> None:
@@ -92,7 +92,7 @@ PARTED: list[e.Event] = [  # broker 2 leads without what brokers 1 and 3 have, a
 def test_aborted_offsets_of_a_log_that_was_left_are_not_those_of_the_log_that_leads() -> None:
     """Nothing was committed, so nothing is lost: the view has the offsets of broker 2's ABORT."""
     world = world_of(b1=OTHERS, b2=ABORTED, b3=OTHERS)
-    world.tell(*(copied(event) for event in (*PARTED, processed(0, 10))))
+    world.emit(*(copied(event) for event in (*PARTED, processed(0, 10))))
     told = world.view.partitions[P].transactions
     assert told is not None
     assert told.aborted_records == 10
@@ -112,7 +112,7 @@ DEPOSED: list[e.Event] = [  # broker 1 does not know that broker 2 leads, which 
 
 def test_readers_of_a_deposed_leader_read_on_as_its_own_high_watermark_allows() -> None:
     """Seed 1598: producer id 8's transaction is open from 10 on, the one before is decided with the marker at 20."""
-    World().tell(*(copied(event) for event in (*DEPOSED, watermark(21), *polled(10))))
+    World().emit(*(copied(event) for event in (*DEPOSED, watermark(21), *polled(10))))
 
 
 def test_readers_of_a_deposed_leader_get_nothing_undecided_from_it() -> None:
@@ -136,14 +136,14 @@ AGAIN: list[e.Event] = [e.BrokerStarted(broker=1, rack="", at_us=1), elected(1, 
 
 def test_a_leader_that_started_anew_forgets_which_markers_are_not_committed() -> None:
     """Seed 1598: a producer snapshot has open transactions only, as in Kafka: it is read up to producer id 8's."""
-    World().tell(*(copied(event) for event in (*UNDECIDED, *AGAIN, *polled(10))))
+    World().emit(*(copied(event) for event in (*UNDECIDED, *AGAIN, *polled(10))))
     World().breaks("T3", *(copied(event) for event in (*UNDECIDED, *AGAIN, *polled(11))))
     World().breaks("T3", *(copied(event) for event in (*UNDECIDED, *AGAIN[1:], *polled(10))))  # led all the time
 
 
 def test_a_leader_that_truncated_its_log_forgets_which_markers_are_not_committed() -> None:
     gone = [appended(21, 1), truncated(2, 21, 22), elected(2, 1), taken(2, 1, 21, watermark=20)]
-    World().tell(*(copied(event) for event in (*UNDECIDED, *gone, *polled(10))))
+    World().emit(*(copied(event) for event in (*UNDECIDED, *gone, *polled(10))))
     World().breaks("T3", *(copied(event) for event in (*UNDECIDED, gone[0], *gone[2:], *polled(10))))
 
 

@@ -54,16 +54,16 @@ def test_only_a_replica_that_was_cut_or_started_anew_may_forget_deleted_producer
     world = World()
     again = e.BrokerStarted(broker=2, rack="")
     force_setattr(again, "at_us", 1)
-    world.tell(again)
-    world.tell(*deleted, appended(10, epoch=1, sequence=0, pid=7))
+    world.emit(again)
+    world.emit(*deleted, appended(10, epoch=1, sequence=0, pid=7))
 
 
 def test_a_last_stable_offset_that_falls_is_noticed() -> None:
     world = World()
-    world.tell(in_transaction(0, 0), watermark(5))
+    world.emit(in_transaction(0, 0), watermark(5))
     partition = world.view.partitions[P]
     assert partition.transactions is not None
-    world.tell(transaction("PrepareCommit"), marker(10, "COMMIT"), watermark(11))
+    world.emit(transaction("PrepareCommit"), marker(10, "COMMIT"), watermark(11))
     partition.transactions.index.open[8] = 3  # as if a transaction had begun where others were read already
     world.breaks("T1", appended(11), watermark(12))
 
@@ -113,20 +113,20 @@ LEGAL: list[list[e.Event]] = [
 
 @pytest.mark.parametrize("events", LEGAL)
 def test_what_kafka_allows_breaks_nothing(events: list[e.Event]) -> None:
-    World().tell(*(copied(event) for event in events))
+    World().emit(*(copied(event) for event in events))
 
 
 def test_a_deposed_coordinator_under_version_1_ends_only_what_was_not_decided_before() -> None:
     told = [transaction("Ongoing"), in_transaction(0, 0), transaction("PrepareCommit")]
     World(VERSION_1).breaks("T2", *(copied(event) for event in told), coordinates(2, 1), marker(10, "ABORT", 1))
     next_one = [marker(10, "COMMIT", 1), coordinates(2, 1), in_transaction(11, 10, 1), marker(21, "ABORT", 1)]
-    World(VERSION_1).tell(*(copied(event) for event in told), *next_one)
+    World(VERSION_1).emit(*(copied(event) for event in told), *next_one)
 
 
 def test_producers_without_acks_all_are_promised_nothing() -> None:
     careless = ScenarioSpec(title="x", producers=(ProducerSpec("p", ("orders",), config={"acks": "1"}),))
     world = World(careless)
-    world.tell(appended(0), watermark(5), acknowledged(0), lost(5, 5))
+    world.emit(appended(0), watermark(5), acknowledged(0), lost(5, 5))
     assert "R10" not in world.invariants.in_force
     assert "T3" not in world.invariants.in_force
     assert set(World().invariants.in_force) == set(SENTENCES) - set(NEED_LOGS)

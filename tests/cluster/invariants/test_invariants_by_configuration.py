@@ -357,7 +357,7 @@ def test_an_invariant_is_broken_by_what_breaks_it(invariant: str, events: list[e
 
 @pytest.mark.parametrize("events", LEGAL)
 def test_what_kafka_allows_breaks_nothing(events: list[e.Event]) -> None:
-    World().tell(*(copied(event) for event in events))
+    World().emit(*(copied(event) for event in events))
 
 
 @pytest.mark.parametrize("timeouts_ms", [(10_000, 60_000), (60_000, 10_000)])
@@ -371,7 +371,7 @@ def test_a_transactional_id_of_several_producers_may_time_out_by_each_ones_timeo
         for name, timeout_ms in zip("pq", timeouts_ms, strict=True)
     )
     twins = msgspec.structs.replace(SPEC, producers=producers)
-    World(twins).tell(transaction("Empty"), fenced(10_000))
+    World(twins).emit(transaction("Empty"), fenced(10_000))
     World(twins).breaks("S5", copied(transaction("Empty")), fenced(9_000))
 
 
@@ -379,13 +379,13 @@ def test_a_transactional_id_of_several_producers_may_time_out_by_each_ones_timeo
 
 
 def test_a_high_watermark_above_what_an_in_sync_replica_has_is_noticed() -> None:
-    world_of(b1=log_of(10), b2=log_of(10), b3=log_of(10)).tell(appended(0), watermark(10))
+    world_of(b1=log_of(10), b2=log_of(10), b3=log_of(10)).emit(appended(0), watermark(10))
     world_of(b1=log_of(10), b2=log_of(10), b3=log_of(5)).breaks("R6", appended(0), watermark(10))
 
 
 def test_a_follower_that_comes_in_without_what_is_committed_is_noticed() -> None:
     shrunk, grown = (e.IsrChanged(partition=P, isr=isr, reason="") for isr in ((1, 2), (1, 2, 3)))
-    world_of(b1=log_of(10), b2=log_of(10), b3=log_of(10)).tell(appended(0), shrunk, watermark(10), grown)
+    world_of(b1=log_of(10), b2=log_of(10), b3=log_of(10)).emit(appended(0), shrunk, watermark(10), grown)
     again = (copied(event) for event in (appended(0), shrunk, watermark(10), grown))
     world_of(b1=log_of(10), b2=log_of(10), b3=log_of(5)).breaks("R6", *again)
 
@@ -404,40 +404,40 @@ OUT, IN = (e.IsrChanged(partition=P, isr=isr, reason="") for isr in ((1, 2), (1,
 def test_a_replica_whose_host_took_its_end_may_be_in_sync_until_it_is_registered_again() -> None:
     """Its leader hears of what its former life had fetched: seed 421, a leader that was frozen meanwhile."""
     before = [OUT, appended(0), watermark(5), *crashed(3, 0, 10), watermark(10)]
-    world_of(b1=log_of(10), b2=log_of(10), b3=log_of()).tell(*(copied(event) for event in (*before, IN)))
+    world_of(b1=log_of(10), b2=log_of(10), b3=log_of()).emit(*(copied(event) for event in (*before, IN)))
     registered = [*before, *let_in(3, 4), IN]
     world_of(b1=log_of(10), b2=log_of(10), b3=log_of()).breaks("R6", *(copied(event) for event in registered))
 
 
 def test_a_replica_whose_host_took_its_end_while_in_sync_owes_nothing_and_the_others_all() -> None:
     events = [appended(0), watermark(5), *crashed(3, 5, 10), watermark(10)]
-    world_of(b1=log_of(10), b2=log_of(10), b3=log_of(5)).tell(*(copied(event) for event in events))
+    world_of(b1=log_of(10), b2=log_of(10), b3=log_of(5)).emit(*(copied(event) for event in events))
     world_of(b1=log_of(10), b2=log_of(5), b3=log_of(5)).breaks("R6", *(copied(event) for event in events))
 
 
 def test_a_replica_that_leads_without_what_its_host_took_before_it_was_committed_breaks_nothing() -> None:
     """Its leader had it in memory, and is gone (seed 5912): KIP-966 is not built."""
     led = [elected(3, 1, (3,)), taken(3, 1, 0)]
-    World().tell(*(copied(event) for event in (appended(0), *crashed(3, 0, 10), watermark(10), *led)))
+    World().emit(*(copied(event) for event in (appended(0), *crashed(3, 0, 10), watermark(10), *led)))
     World().breaks("R5", *(copied(event) for event in (appended(0), watermark(10), *led)))
 
 
 def test_a_replica_that_came_in_after_a_crash_owes_everything_again() -> None:
     events = [appended(0), watermark(10), *crashed(3, 0, 10), OUT, *let_in(3, 4), IN, appended(10), watermark(20)]
-    world_of(b1=log_of(20), b2=log_of(20), b3=log_of(20)).tell(*(copied(event) for event in events))
+    world_of(b1=log_of(20), b2=log_of(20), b3=log_of(20)).emit(*(copied(event) for event in events))
     world_of(b1=log_of(20), b2=log_of(20), b3=log_of(15)).breaks("R6", *(copied(event) for event in events))
 
 
 def test_replicas_that_differ_below_what_is_committed_are_noticed() -> None:
     events = [appended(0), watermark(10), elected(2, 1), taken(2, 1, 10)]
-    world_of(b1=log_of(5, 5), b2=log_of(5, 5), b3=log_of(5, 5)).tell(*events)
+    world_of(b1=log_of(5, 5), b2=log_of(5, 5), b3=log_of(5, 5)).emit(*events)
     other = log_of(5, 5, first_serial=3)
     world_of(b1=log_of(5, 5), b2=log_of(5, 5), b3=other).breaks("R8", *(copied(event) for event in events))
 
 
 def test_a_reader_that_passes_records_is_noticed() -> None:
     world = world_of(b1=log_of(5, 5, 5), b2=log_of(5, 5, 5), b3=log_of(5, 5, 5))
-    world.tell(appended(0, 15), watermark(15), *began(0, 5))
+    world.emit(appended(0, 15), watermark(15), *began(0, 5))
     world.breaks("J1", done(10, 15))
 
 

@@ -91,14 +91,14 @@ def test_a_generation_that_was_completing_is_dealt_again() -> None:
 
 def test_while_it_loads_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commits are told COORDINATOR_LOAD_IN_PROGRESS, heartbeats NONE."""
-    told: list[object] = []
+    emitted: list[object] = []
     coordination = group_coordinator.GroupCoordinator
     handle = coordination.handle
 
     def notes(self: group_coordinator.GroupCoordinator, request: object, call: object, now_us: int) -> object:
         decision = handle(self, request, call, now_us)  # type: ignore[arg-type]
         if self.loading and now_us > 10 * SECOND_US:
-            told.extend(answer for _, answer in decision.replies)
+            emitted.extend(answer for _, answer in decision.replies)
         return decision
 
     monkeypatch.setattr(coordination, "handle", notes)
@@ -107,7 +107,7 @@ def test_while_it_loads_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert states(flight) == [("Stable", 1, 4)]
     errors = {
         error
-        for answer in told
+        for answer in emitted
         for error in (
             answer.errors.values()
             if isinstance(answer, OffsetCommitResponse)

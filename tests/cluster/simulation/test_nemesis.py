@@ -41,8 +41,8 @@ def reign(text: str, *steps: tuple[float, str], until_s: float = 150) -> Flown:
 
 def strikes(flight: Flown) -> list[tuple[int, str]]:
     """What was injured, and when; the reigns themselves left out."""
-    told = flight.all(e.FaultStarted)
-    return [(fault.at_us, fault.text) for fault in told if not fault.text.startswith("nemesis")]
+    emitted = flight.all(e.FaultStarted)
+    return [(fault.at_us, fault.text) for fault in emitted if not fault.text.startswith("nemesis")]
 
 
 def test_the_same_seed_strikes_alike_and_another_does_not() -> None:

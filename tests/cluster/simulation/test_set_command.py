@@ -297,7 +297,7 @@ def test_the_truth_agrees_about_every_setting() -> None:
 
 
 def test_settings_from_outside_are_repeated_at_their_turn() -> None:
-    def told(commands: list[tuple[int, str]]) -> list[e.Event]:
+    def emitted(commands: list[tuple[int, str]]) -> list[e.Event]:
         scenario = spec(until_s=20)
         events: list[e.Event] = []
         simulation = Simulation(scenario, 1, sinks=[events.append])
@@ -313,6 +313,6 @@ def test_settings_from_outside_are_repeated_at_their_turn() -> None:
         return events
 
     commands = [(int(at_s * SECOND_US), text) for at_s, text in STEPS]
-    first, second = told(commands), told(commands)
+    first, second = emitted(commands), emitted(commands)
     assert first == second
     assert sum(isinstance(event, e.SettingChanged) for event in first) >= 6

@@ -180,11 +180,11 @@ def test_a_lost_answer_of_a_transactions_request_is_asked_for_again(api: str, ve
 def test_the_search_for_a_coordinator_does_not_ask_the_same_broker_first_again() -> None:
     """`Sender.maybeSendAndPollTransactionalRequest` asks any of the least loaded; the last one was out of date."""
     asked: list[int] = []
-    told: list[e.Event] = []
+    emitted: list[e.Event] = []
 
     class Host:
         name = "p-1"
-        emit = told.append
+        emit = emitted.append
         contacts = 1
         retry_backoff_us = 100_000
 
@@ -210,7 +210,7 @@ def test_the_search_for_a_coordinator_does_not_ask_the_same_broker_first_again()
 
     trio.run(main)
     assert asked == [1, 2]
-    assert told == [e.ProducerCoordinatorFound(producer="p-1", of="transaction", broker=broker) for broker in (2, 3)]
+    assert emitted == [e.ProducerCoordinatorFound(producer="p-1", of="transaction", broker=broker) for broker in (2, 3)]
 
 
 # --- what the view knows of one partition's ---------------------------------------------------------------------------

@@ -166,14 +166,14 @@ def test_a_replica_that_lost_everything_begins_again_inside_a_batch_that_records
     assert partition(flight)["log_start"] == 13
 
 
-class Teller:
+class Emitter:
     """A following replica's broker, as far as cutting a log goes."""
 
     id = 2
 
     def __init__(self) -> None:
-        self.told: list[e.Event] = []
-        self.emit = self.told.append
+        self.emitted: list[e.Event] = []
+        self.emit = self.emitted.append
 
 
 @pytest.mark.parametrize(("batches", "kept"), [((0, 40, 57), []), ((0, 52, 57), [0]), ((), [])])
@@ -186,6 +186,6 @@ def test_a_follower_that_ends_inside_the_leaders_first_batch_takes_the_whole_bat
         log.start_over(57)
     for base, end in itertools.pairwise(batches):
         log.append(RecordBatch("orders-0", "p-1", -1, -1, -1, base, end - base, 100, 0, (), base, 0))
-    Replica(cast(Any, Teller()), log, 1)._begin_inside(52)
+    Replica(cast(Any, Emitter()), log, 1)._begin_inside(52)
     assert [batch.base_offset for batch in log.batches] == kept
     log.append(RecordBatch("orders-0", "p-1", -1, -1, -1, 52, 40, 100, 0, (), 52, 1))

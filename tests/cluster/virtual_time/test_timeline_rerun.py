@@ -317,7 +317,7 @@ class World:
     seed: int
     speed: float = math.inf
     live: bool = False
-    told: list[object] = field(default_factory=list)
+    emitted: list[object] = field(default_factory=list)
     journal: list[Command] = field(default_factory=list)
     mailboxes: dict[int, Waiter] = field(default_factory=dict)
     scopes: dict[int, trio.CancelScope] = field(default_factory=dict)
@@ -328,11 +328,11 @@ class World:
         self.link = random_stream(self.seed, "link")
         self.nursery: trio.Nursery | None = None
 
-    def tell(self, *what: object) -> None:
-        self.told.append((self.timeline.now_us, self.timeline.turn, *what))
+    def emit(self, *what: object) -> None:
+        self.emitted.append((self.timeline.now_us, self.timeline.turn, *what))
 
     def execute(self, command: object) -> None:
-        self.tell("command", command)
+        self.emit("command", command)
         match command:
             case ("kill", int(number)) if number in self.scopes:
                 self.scopes[number].cancel()
@@ -340,7 +340,7 @@ class World:
                 self.begin(self.nursery, number)
             case ("shout",):
                 for number, waiter in self.mailboxes.items():
-                    self.tell("shouted", number, waiter.wake("shout"))
+                    self.emit("shouted", number, waiter.wake("shout"))
 
     def begin(self, nursery: trio.Nursery, number: int) -> None:
         self.scopes[number] = trio.CancelScope()
@@ -357,30 +357,30 @@ class World:
                     nursery.cancel_scope.cancel()
         finally:
             del self.scopes[number]
-            self.tell("gone", number, self.mailboxes.pop(number, None) is None)
+            self.emit("gone", number, self.mailboxes.pop(number, None) is None)
 
     async def poll(self, number: int, luck: random.Random) -> None:
         timeline = self.timeline
         self.mailboxes[number] = waiter = timeline.waiter()
         timeline.post(timeline.now_us + self.link.randint(500, 12_000), self.answer, (number, waiter))
         got = await timeline.park_until(waiter, timeline.now_us + 9_000)
-        self.tell("polled", number, "nothing" if got is TIMED_OUT else got)
+        self.emit("polled", number, "nothing" if got is TIMED_OUT else got)
         await timeline.sleep(luck.randint(0, 3_000))
 
     def answer(self, request: tuple[int, Waiter]) -> None:
         number, waiter = request
         if not waiter.wake("records"):
-            self.tell("too late for", number)
+            self.emit("too late for", number)
 
     async def heartbeat(self, number: int) -> None:
         try:
             while True:
                 await self.timeline.sleep(3_000)
                 others = sorted(self.mailboxes)
-                self.tell("beat", number)
+                self.emit("beat", number)
                 self.mailboxes[others[number % len(others)]].wake(f"nudged by {number}") if others else None
         finally:
-            self.tell("no more beats", number)
+            self.emit("no more beats", number)
 
     async def main(self, checkpoints: list[int]) -> None:
         async with trio.open_nursery() as self.nursery:
@@ -388,11 +388,11 @@ class World:
                 self.begin(self.nursery, number)
             for until_us in checkpoints:
                 await self.timeline.fly(until_us)
-            self.tell("the end")
+            self.emit("the end")
             self.timeline.close()
-            told, self.told = self.told, []
+            emitted, self.emitted = self.emitted, []
             self.nursery.cancel_scope.cancel()
-        self.told = told
+        self.emitted = emitted
 
 
 def fly_live(seed: int) -> World:
@@ -408,8 +408,8 @@ def fly_live(seed: int) -> World:
         steering: list[Callable[[], object]] = [
             *[lambda speed=speed: timeline.set_speed(speed) for speed in (3, 10, 30)],
             *[timeline.pause, timeline.step, timeline.step, timeline.resume, timeline.resume],
-            lambda: timeline.step_until(lambda: len(world.told) % 7 == 0),
-            lambda: timeline.run_until(lambda: len(world.told) % 5 == 0),
+            lambda: timeline.step_until(lambda: len(world.emitted) % 7 == 0),
+            lambda: timeline.run_until(lambda: len(world.emitted) % 5 == 0),
             lambda: backlog.__setitem__(0, luck.randint(0, 3)),
         ]
         while not over.is_set():
@@ -459,12 +459,12 @@ def test_live_flights_are_reproduced_exactly_by_headless_reruns() -> None:
         live = fly_live(seed)
         commands += len(live.journal)
         again = fly_again(live, [UNTIL_US])
-        assert again.told == live.told
+        assert again.emitted == live.emitted
         assert again.journal == live.journal
-        assert fly_again(live, list(range(0, UNTIL_US + 1, UNTIL_US // 10))).told == live.told
+        assert fly_again(live, list(range(0, UNTIL_US + 1, UNTIL_US // 10))).emitted == live.emitted
     assert commands > 20, "this has tested little"
 
 
 def test_a_flight_without_commands_is_the_same_each_time_and_another_for_another_seed() -> None:
-    told = [fly_again(World(seed), [UNTIL_US]).told for seed in (1, 1, 1, 2)]
-    assert told[0] == told[1] == told[2] != told[3]
+    emitted = [fly_again(World(seed), [UNTIL_US]).emitted for seed in (1, 1, 1, 2)]
+    assert emitted[0] == emitted[1] == emitted[2] != emitted[3]

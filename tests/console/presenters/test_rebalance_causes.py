@@ -45,7 +45,7 @@ def declared(assignor: str = "range", *, static: bool = False) -> Flight:
     flight.noted[place] = (at_us, number, msgspec.structs.replace(event, assignors=(assignor,)))
     for member in MEMBERS:
         one = synthetic.declared(GROUP, member, ("orders",))
-        flight.tell(0, msgspec.structs.replace(one, instance_id=member if static else ""))
+        flight.emit(0, msgspec.structs.replace(one, instance_id=member if static else ""))
     synthetic.start_rebalance(flight, 1.0, GROUP, 0, "member joined", "billing-1", 4.0)
     for member in SHARES:
         synthetic.join(flight, 1.0, GROUP, member, newcomer=True)
@@ -75,15 +75,15 @@ def stabilise(  # noqa: PLR0917
         last_joined=last or list(shares)[-1],
         waited_us=us(2.0),
     )
-    flight.tell(at_s, closed)
+    flight.emit(at_s, closed)
     assignment = {synthetic.member_id(member): partitions for member, partitions in shares.items()}
     stable = e.GroupStabilized(
         group=GROUP, generation=generation, assignment=assignment, session_deadlines_us=deadlines
     )
-    flight.tell(at_s + 0.1, stable)
+    flight.emit(at_s + 0.1, stable)
     for member, partitions in taken.items():
-        flight.tell(at_s + 0.2, synthetic.client(GROUP, member, "Stable", generation))
-        flight.tell(
+        flight.emit(at_s + 0.2, synthetic.client(GROUP, member, "Stable", generation))
+        flight.emit(
             at_s + 0.2,
             e.PartitionsAssigned(group=GROUP, member=member, generation=generation, partitions=partitions),
         )
@@ -119,7 +119,7 @@ def cooperative() -> Flight:
         synthetic.join(flight, 12.2, GROUP, member, newcomer=False)
     stabilise(flight, 12.5, 3, kept | {"billing-3": ("orders-2", "orders-5")}, assignor, {"billing-3": ("orders-2",)})
     taken = e.PartitionsAssigned(group=GROUP, member="billing-3", generation=3, partitions=("orders-5",))
-    flight.tell(12.7, taken)
+    flight.emit(12.7, taken)
     return flight
 
 
@@ -213,8 +213,8 @@ def test_the_last_rebalance_stays_on_the_group_screen_in_a_sentence() -> None:
 
 def test_a_static_member_that_is_away_keeps_its_place() -> None:
     flight = declared(static=True)
-    flight.tell(20.0, e.FaultStarted(fault=1, text="stop billing-2 for 30s", ends_at_us=us(50.0)))
-    flight.tell(20.0, e.MemberStopped(group=GROUP, member="billing-2", how="stop"))
+    flight.emit(20.0, e.FaultStarted(fault=1, text="stop billing-2 for 30s", ends_at_us=us(50.0)))
+    flight.emit(20.0, e.MemberStopped(group=GROUP, member="billing-2", how="stop"))
     said = phase(view_of(flight), 25.0)
     assert "billing-2 is away (static: no LeaveGroup)" in said
     assert "billing-2 keeps its place for 24 s (session.timeout.ms), restarts in 25 s" in said
@@ -224,8 +224,8 @@ def test_a_static_member_that_is_away_keeps_its_place() -> None:
 
 def test_what_a_static_member_left_alone_is_not_charged_to_the_rebalance_before() -> None:
     flight = declared(static=True)
-    flight.tell(20.0, e.MemberStopped(group=GROUP, member="billing-2", how="stop"))
-    flight.tell(
+    flight.emit(20.0, e.MemberStopped(group=GROUP, member="billing-2", how="stop"))
+    flight.emit(
         30.0, e.PartitionsAssigned(group=GROUP, member="billing-2", generation=1, partitions=SHARES["billing-2"])
     )
     group = view_of(flight).groups[GROUP]
@@ -244,7 +244,7 @@ def test_a_member_that_does_not_poll_keeps_what_others_were_given() -> None:
 
 def test_a_static_member_that_did_not_come_back_is_told_as_one() -> None:
     flight = declared(static=True)
-    flight.tell(20.0, e.MemberStopped(group=GROUP, member="billing-2", how="kill"))
+    flight.emit(20.0, e.MemberStopped(group=GROUP, member="billing-2", how="kill"))
     synthetic.start_rebalance(flight, 49.0, GROUP, 1, "session expired", "billing-2", 349.0)
     given_everything(flight, 50.0)
     said = told(view_of(flight))
@@ -254,13 +254,13 @@ def test_a_static_member_that_did_not_come_back_is_told_as_one() -> None:
 
 def test_what_was_refused_meanwhile_is_in_the_chain() -> None:
     flight = eager()
-    flight.tell(
+    flight.emit(
         11.2,
         e.ConsumerFenced(
             group=GROUP, member="billing-2", member_id="old", instance_id="billing-2", reason="FENCED_INSTANCE_ID"
         ),
     )
-    flight.tell(11.3, e.OffsetCommitRefused(group=GROUP, member="billing-1", generation=1, error="ILLEGAL_GENERATION"))
+    flight.emit(11.3, e.OffsetCommitRefused(group=GROUP, member="billing-1", generation=1, error="ILLEGAL_GENERATION"))
     said = told(view_of(flight))
     assert "billing-2 is fenced: another process joined as billing-2" in said
     assert "billing-1: commit refused, ILLEGAL_GENERATION" in said
@@ -268,9 +268,9 @@ def test_what_was_refused_meanwhile_is_in_the_chain() -> None:
 
 def test_a_rebalance_that_had_to_begin_again_says_so() -> None:
     flight = eager()
-    flight.tell(11.6, e.JoinBarrierExtended(group=GROUP, closes_at_us=us(400), reason="nobody rejoined"))
+    flight.emit(11.6, e.JoinBarrierExtended(group=GROUP, closes_at_us=us(400), reason="nobody rejoined"))
     synthetic.start_rebalance(flight, 11.5, GROUP, 1, "session expired", "billing-2", 311.0)
-    flight.tell(
+    flight.emit(
         11.4, e.MemberRemoved(group=GROUP, member="billing-2", member_id="billing-2-0001", reason="session expired")
     )
     said = told(view_of(flight))
@@ -282,7 +282,7 @@ def test_a_rebalance_that_had_to_begin_again_says_so() -> None:
 
 def test_the_coordinators_own_reason_is_quoted() -> None:
     flight = declared()
-    flight.tell(
+    flight.emit(
         10.0,
         e.RebalanceStarted(
             group=GROUP,
@@ -314,7 +314,7 @@ def test_an_emptied_group_says_so() -> None:
         last_joined="",
         waited_us=0,
     )
-    flight.tell(11.0, closed)
+    flight.emit(11.0, closed)
     said = told(view_of(flight))
     assert "generation 2: no member is left; the group is Empty and its offsets are kept" in said
     assert "for no member" in said

@@ -32,7 +32,7 @@ class Flight:
     def __init__(self) -> None:
         self.noted: list[tuple[int, int, e.Event]] = []
 
-    def tell(self, at_s: float, event: e.Event) -> None:
+    def emit(self, at_s: float, event: e.Event) -> None:
         self.noted.append((us(at_s), len(self.noted), event))
 
     def in_order(self) -> Iterator[e.Event]:
@@ -43,12 +43,12 @@ class Flight:
 def declare(flight: Flight, topics: dict[str, int], groups: dict[str, tuple[str, ...]]) -> None:
     """The fleet as it stands at t = 0."""
     for broker in BROKERS:
-        flight.tell(0, e.BrokerStarted(broker=broker, rack=f"rack-{broker}"))
-        flight.tell(0, e.BrokerUnfenced(broker=broker, broker_epoch=broker))
-    flight.tell(0, e.ControllerElected(broker=1))
+        flight.emit(0, e.BrokerStarted(broker=broker, rack=f"rack-{broker}"))
+        flight.emit(0, e.BrokerUnfenced(broker=broker, broker_epoch=broker))
+    flight.emit(0, e.ControllerElected(broker=1))
     for place, (topic, count) in enumerate([*topics.items(), (OFFSETS, 4)]):
         internal = topic == OFFSETS
-        flight.tell(
+        flight.emit(
             0,
             e.TopicCreated(
                 topic=topic, partitions=count, replication_factor=3, min_insync_replicas=2, internal=internal
@@ -60,7 +60,7 @@ def declare(flight: Flight, topics: dict[str, int], groups: dict[str, tuple[str,
                 replicas = (3,)
             lead(flight, 0, f"{topic}-{number}", 0, replicas, "created")
     for place, (group, members) in enumerate(groups.items()):
-        flight.tell(
+        flight.emit(
             0,
             e.GroupDeclared(
                 group=group,
@@ -72,7 +72,7 @@ def declare(flight: Flight, topics: dict[str, int], groups: dict[str, tuple[str,
             ),
         )
         for member in members:
-            flight.tell(0, declared(group, member, tuple(topics)))
+            flight.emit(0, declared(group, member, tuple(topics)))
 
 
 def declared(group: str, member: str, topics: tuple[str, ...]) -> e.MemberDeclared:
@@ -92,7 +92,7 @@ def lead(  # noqa: PLR0917
     flight: Flight, at_s: float, partition: str, epoch: int, replicas: tuple[int, ...], reason: str, end: int = 0
 ) -> None:
     """The first replica is elected and takes over, with every replica in sync."""
-    flight.tell(
+    flight.emit(
         at_s,
         e.LeaderElected(
             partition=partition,
@@ -103,7 +103,7 @@ def lead(  # noqa: PLR0917
             reason=reason,
         ),
     )
-    flight.tell(
+    flight.emit(
         at_s,
         e.LeadershipTaken(
             partition=partition,
@@ -123,11 +123,11 @@ def member_id(member: str) -> str:
 
 def join(flight: Flight, at_s: float, group: str, member: str, newcomer: bool) -> None:
     if newcomer:
-        flight.tell(at_s - 0.02, e.MemberStarted(group=group, member=member))
-        flight.tell(at_s - 0.015, e.CoordinatorFound(group=group, member=member, broker=2))
-        flight.tell(at_s - 0.01, client(group, member, "Joining", -1))
-        flight.tell(at_s - 0.005, e.MemberIdAssigned(group=group, member=member, member_id=member_id(member), broker=2))
-    flight.tell(
+        flight.emit(at_s - 0.02, e.MemberStarted(group=group, member=member))
+        flight.emit(at_s - 0.015, e.CoordinatorFound(group=group, member=member, broker=2))
+        flight.emit(at_s - 0.01, client(group, member, "Joining", -1))
+        flight.emit(at_s - 0.005, e.MemberIdAssigned(group=group, member=member, member_id=member_id(member), broker=2))
+    flight.emit(
         at_s,
         e.JoinReceived(
             group=group,
@@ -162,7 +162,7 @@ def spread(members: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
 def stabilise(flight: Flight, at_s: float, group: str, generation: int, members: tuple[str, ...], last: str) -> None:
     """The barrier closes, everybody syncs, partitions are taken."""
     deadlines = {member_id(member): us(at_s + 45) for member in members}
-    flight.tell(
+    flight.emit(
         at_s,
         e.JoinBarrierCompleted(
             group=group,
@@ -176,13 +176,13 @@ def stabilise(flight: Flight, at_s: float, group: str, generation: int, members:
         ),
     )
     for place, member in enumerate(reversed(members)):
-        flight.tell(at_s + 0.01 * place, client(group, member, "Syncing", generation))
-        flight.tell(
+        flight.emit(at_s + 0.01 * place, client(group, member, "Syncing", generation))
+        flight.emit(
             at_s + 0.02 + 0.01 * place,
             e.SyncReceived(group=group, member=member, member_id=member_id(member), leader=member == members[0]),
         )
     assignment = spread(members)
-    flight.tell(
+    flight.emit(
         at_s + 0.1,
         e.GroupStabilized(
             group=group,
@@ -192,23 +192,23 @@ def stabilise(flight: Flight, at_s: float, group: str, generation: int, members:
         ),
     )
     for member, partitions in assignment.items():
-        flight.tell(at_s + 0.11, client(group, member, "Stable", generation))
-        flight.tell(
+        flight.emit(at_s + 0.11, client(group, member, "Stable", generation))
+        flight.emit(
             at_s + 0.12,
             e.PartitionsAssigned(group=group, member=member, generation=generation, partitions=partitions),
         )
 
 
 def revoke(flight: Flight, at_s: float, group: str, member: str, partitions: tuple[str, ...]) -> None:
-    flight.tell(at_s, client(group, member, "Revoking", 1))
-    flight.tell(at_s, e.PartitionsRevoked(group=group, member=member, partitions=partitions, lost=False))
-    flight.tell(at_s + 0.01, client(group, member, "Joining", 1))
+    flight.emit(at_s, client(group, member, "Revoking", 1))
+    flight.emit(at_s, e.PartitionsRevoked(group=group, member=member, partitions=partitions, lost=False))
+    flight.emit(at_s + 0.01, client(group, member, "Joining", 1))
 
 
 def start_rebalance(  # noqa: PLR0917
     flight: Flight, at_s: float, group: str, generation: int, cause: str, trigger: str, closes_s: float
 ) -> None:
-    flight.tell(
+    flight.emit(
         at_s,
         e.RebalanceStarted(
             group=group,
@@ -234,7 +234,7 @@ def beats(flight: Flight, group: str, member: str, start_s: float, end_s: float,
     at_s = start_s
     while at_s < end_s:
         error = "REBALANCE_IN_PROGRESS" if moving[0] <= at_s <= moving[1] else "NONE"
-        flight.tell(
+        flight.emit(
             at_s,
             e.HeartbeatAnswered(
                 group=group,
@@ -251,10 +251,10 @@ def produce(flight: Flight, until_s: float, topics: dict[str, int]) -> None:
     """Every half second each partition gets one batch; broker 3's own partition gets none after its death."""
     for producer, topic in PRODUCERS.items():
         if topic in topics:
-            flight.tell(
+            flight.emit(
                 0, e.ProducerDeclared(producer=producer, topics=(topic,), rate_per_second=100.0, transactional_id="")
             )
-            flight.tell(0.4, e.ProducerStateChanged(producer=producer, state="Running", reason="started"))
+            flight.emit(0.4, e.ProducerStateChanged(producer=producer, state="Running", reason="started"))
     for step in range(int(until_s * 2)):
         at_s = 0.5 + step / 2
         for topic, count in topics.items():
@@ -268,11 +268,11 @@ def _append(flight: Flight, at_s: float, topic: str, number: int, step: int) -> 
     partition, records = f"{topic}-{number}", 8
     producer = "checkout-1" if topic == "orders" and number % 2 else "checkout-2" if topic == "orders" else "ledger-1"
     base = step * records
-    flight.tell(
+    flight.emit(
         at_s,
         e.ProduceSent(producer=producer, broker=1, records={partition: records}, retried={}, bytes=records * 1_024),
     )
-    flight.tell(
+    flight.emit(
         at_s + 0.001,
         e.RecordsAppended(
             partition=partition,
@@ -287,8 +287,8 @@ def _append(flight: Flight, at_s: float, topic: str, number: int, step: int) -> 
             leader_epoch=0,
         ),
     )
-    flight.tell(at_s + 0.002, e.HighWatermarkAdvanced(partition=partition, offset=base + records))
-    flight.tell(
+    flight.emit(at_s + 0.002, e.HighWatermarkAdvanced(partition=partition, offset=base + records))
+    flight.emit(
         at_s + 0.003,
         e.BatchAcknowledged(
             producer=producer,
@@ -306,7 +306,7 @@ def consume(  # noqa: PLR0917
     flight: Flight, group: str, member: str, partitions: tuple[str, ...], start_s: float, end_s: float, slow: int = 0
 ) -> None:
     """Polls twice a second, commits every 5 s; `slow`: this many records of each second are left behind."""
-    flight.tell(
+    flight.emit(
         start_s,
         e.PositionsReset(
             group=group, member=member, positions={name: int(start_s) * 16 for name in partitions}, reason="committed"
@@ -316,13 +316,13 @@ def consume(  # noqa: PLR0917
     for tick in range(ticks):
         at_s = start_s + 0.3 + tick / 2
         reached = {name: max(0, int(at_s) * 16 - slow * (tick // 2)) for name in partitions}
-        flight.tell(
+        flight.emit(
             at_s,
             e.PollReturned(group=group, member=member, records=8 * len(partitions), positions=reached, fetches=1),
         )
-        flight.tell(at_s + 0.05, e.PollStarted(group=group, member=member))
+        flight.emit(at_s + 0.05, e.PollStarted(group=group, member=member))
         if tick % 10 == 9:
-            flight.tell(
+            flight.emit(
                 at_s,
                 e.OffsetsCommitted(
                     group=group, member=member, generation=1, offsets=reached, session_deadline_us=us(at_s + 45)
@@ -334,7 +334,7 @@ def _billing(flight: Flight) -> None:
     start_rebalance(flight, 2.0, "billing", 0, "member joined", "billing-1", 5.0)
     for place, member in enumerate(BILLING[:3]):
         join(flight, 2.0 + 0.8 * place, "billing", member, newcomer=True)
-    flight.tell(5.0, e.JoinBarrierExtended(group="billing", closes_at_us=us(8.0), reason="newcomers"))
+    flight.emit(5.0, e.JoinBarrierExtended(group="billing", closes_at_us=us(8.0), reason="newcomers"))
     stabilise(flight, 8.0, "billing", 1, BILLING[:3], "billing-3")
     first = spread(BILLING[:3])
     consume(flight, "billing", "billing-1", first["billing-1"], 8.2, 16.0)
@@ -342,13 +342,13 @@ def _billing(flight: Flight) -> None:
     consume(flight, "billing", "billing-3", first["billing-3"], 8.2, 14.0, slow=6)
     start_rebalance(flight, 14.0, "billing", 1, "member joined", "billing-4", 314.0)
     join(flight, 14.01, "billing", "billing-4", newcomer=True)
-    flight.tell(14.2, e.FaultStarted(fault=1, text="stall billing-3 for 10s", ends_at_us=us(24.2)))
-    flight.tell(14.2, e.ApplicationStalled(group="billing", member="billing-3", until_us=us(24.2)))
+    flight.emit(14.2, e.FaultStarted(fault=1, text="stall billing-3 for 10s", ends_at_us=us(24.2)))
+    flight.emit(14.2, e.ApplicationStalled(group="billing", member="billing-3", until_us=us(24.2)))
     for member, at_s in (("billing-1", 16.1), ("billing-2", 17.0)):
         revoke(flight, at_s, "billing", member, first[member])
         join(flight, at_s + 0.05, "billing", member, newcomer=False)
-    flight.tell(24.2, e.FaultEnded(fault=1))
-    flight.tell(24.2, e.PollStarted(group="billing", member="billing-3"))
+    flight.emit(24.2, e.FaultEnded(fault=1))
+    flight.emit(24.2, e.PollStarted(group="billing", member="billing-3"))
     revoke(flight, 24.3, "billing", "billing-3", first["billing-3"])
     join(flight, 24.36, "billing", "billing-3", newcomer=False)
     stabilise(flight, 24.36, "billing", 2, BILLING, "billing-3")
@@ -359,11 +359,11 @@ def _billing(flight: Flight) -> None:
 
 
 def _injuries(flight: Flight) -> None:
-    flight.tell(40.0, e.FaultStarted(fault=2, text="kill billing-2", ends_at_us=-1))
-    flight.tell(40.0, e.MemberStopped(group="billing", member="billing-2", how="kill"))
-    flight.tell(60.0, e.FaultStarted(fault=3, text="kill broker-3", ends_at_us=-1))
-    flight.tell(60.0, e.BrokerStopped(broker=3, how="kill"))
-    flight.tell(69.0, e.BrokerFenced(broker=3, reason="session expired"))
+    flight.emit(40.0, e.FaultStarted(fault=2, text="kill billing-2", ends_at_us=-1))
+    flight.emit(40.0, e.MemberStopped(group="billing", member="billing-2", how="kill"))
+    flight.emit(60.0, e.FaultStarted(fault=3, text="kill broker-3", ends_at_us=-1))
+    flight.emit(60.0, e.BrokerStopped(broker=3, how="kill"))
+    flight.emit(69.0, e.BrokerFenced(broker=3, reason="session expired"))
     for topic, count in TOPICS.items():
         for number in range(count):
             place = (list(TOPICS).index(topic) + number) % 3
@@ -374,20 +374,20 @@ def _injuries(flight: Flight) -> None:
                 gone = e.LeaderElected(
                     partition=name, leader=-1, leader_epoch=1, replicas=(3,), isr=(3,), reason="broker fenced"
                 )
-                flight.tell(69.0, gone)
+                flight.emit(69.0, gone)
                 continue
             if BROKERS[place] == 3:
                 lead(flight, 69.0, name, 1, (1, 2, 3), "broker fenced", end)
-            flight.tell(69.0, shrunk)
-    flight.tell(
+            flight.emit(69.0, shrunk)
+    flight.emit(
         83.5,
         e.MemberRemoved(
             group="billing", member="billing-2", member_id=member_id("billing-2"), reason="session expired"
         ),
     )
     start_rebalance(flight, 83.5, "billing", 2, "session expired", "billing-2", 383.5)
-    flight.tell(100.0, e.FaultStarted(fault=4, text="stall audit-1 for 5m", ends_at_us=us(400.0)))
-    flight.tell(100.0, e.ApplicationStalled(group="audit", member="audit-1", until_us=us(400.0)))
+    flight.emit(100.0, e.FaultStarted(fault=4, text="stall audit-1 for 5m", ends_at_us=us(400.0)))
+    flight.emit(100.0, e.ApplicationStalled(group="audit", member="audit-1", until_us=us(400.0)))
     survivors = tuple(member for member in BILLING if member != "billing-2")
     for place, member in enumerate(survivors):
         revoke(flight, 85.6 + place, "billing", member, spread(BILLING)[member])
@@ -399,7 +399,7 @@ def _audit(flight: Flight) -> None:
     start_rebalance(flight, 4.0, "audit", 0, "member joined", "audit-1", 7.0)
     for member in AUDIT:
         join(flight, 4.0 if member == "audit-1" else 4.3, "audit", member, newcomer=True)
-    flight.tell(7.0, e.JoinBarrierExtended(group="audit", closes_at_us=us(10.0), reason="newcomers"))
+    flight.emit(7.0, e.JoinBarrierExtended(group="audit", closes_at_us=us(10.0), reason="newcomers"))
     stabilise(flight, 10.0, "audit", 1, AUDIT, "audit-2")
     shares = spread(AUDIT)
     for member in AUDIT:
@@ -444,7 +444,7 @@ def large_view(partitions: int, members: int) -> ClusterView:
     everything = [f"{topic}-{number}" for topic, count in topics.items() for number in range(count)]
     deadlines = {member_id(member): us(60) for member in names}
     assignment = {member: tuple(everything[place::members]) for place, member in enumerate(names)}
-    flight.tell(
+    flight.emit(
         4.0,
         e.JoinBarrierCompleted(
             group="workers",
@@ -457,7 +457,7 @@ def large_view(partitions: int, members: int) -> ClusterView:
             waited_us=us(3),
         ),
     )
-    flight.tell(
+    flight.emit(
         4.1,
         e.GroupStabilized(
             group="workers",
@@ -467,15 +467,15 @@ def large_view(partitions: int, members: int) -> ClusterView:
         ),
     )
     for member, held in assignment.items():
-        flight.tell(4.2, client("workers", member, "Stable", 1))
-        flight.tell(4.2, e.PartitionsAssigned(group="workers", member=member, generation=1, partitions=held))
-        flight.tell(
+        flight.emit(4.2, client("workers", member, "Stable", 1))
+        flight.emit(4.2, e.PartitionsAssigned(group="workers", member=member, generation=1, partitions=held))
+        flight.emit(
             4.2,
             e.PositionsReset(group="workers", member=member, positions=dict.fromkeys(held, 0), reason="earliest"),
         )
         beats(flight, "workers", member, 4.5, 60.0, (200, 200))
     for place, name in enumerate(everything):
-        flight.tell(5.0, e.HighWatermarkAdvanced(partition=name, offset=(place * 37) % 500))
+        flight.emit(5.0, e.HighWatermarkAdvanced(partition=name, offset=(place * 37) % 500))
     view = ClusterView()
     for event in flight.in_order():
         fold(view, event)

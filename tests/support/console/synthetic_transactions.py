@@ -17,7 +17,7 @@ TIMEOUT_MS = 30_000
 def _state(
     flight: Flight, at_s: float, name: str, state: str, epoch: int, start_s: float = -1, *partitions: str
 ) -> None:
-    flight.tell(
+    flight.emit(
         at_s,
         e.TransactionStateChanged(
             transactional_id=name,
@@ -35,7 +35,7 @@ def _state(
 def _append(  # noqa: PLR0917
     flight: Flight, at_s: float, name: str, partition: str, base: int, records: int, marker: str = ""
 ) -> None:
-    flight.tell(
+    flight.emit(
         at_s,
         e.RecordsAppended(
             partition=partition,
@@ -52,7 +52,7 @@ def _append(  # noqa: PLR0917
             marker=marker,
         ),
     )
-    flight.tell(at_s + 0.001, e.HighWatermarkAdvanced(partition=partition, offset=base + records))
+    flight.emit(at_s + 0.001, e.HighWatermarkAdvanced(partition=partition, offset=base + records))
 
 
 @lru_cache(maxsize=1)
@@ -61,11 +61,11 @@ def all_events() -> tuple[e.Event, ...]:
     flight = Flight()
     declare(flight, {"orders": 3}, {})
     for name, producer_id in IDS.items():
-        flight.tell(
+        flight.emit(
             0, e.ProducerDeclared(producer=name, topics=("orders",), rate_per_second=50.0, transactional_id=name)
         )
-        flight.tell(0.3, e.ProducerStateChanged(producer=name, state="Running", reason="started"))
-        flight.tell(
+        flight.emit(0.3, e.ProducerStateChanged(producer=name, state="Running", reason="started"))
+        flight.emit(
             0.5,
             e.ProducerIdAssigned(producer=name, producer_id=producer_id, epoch=0),
         )
@@ -78,7 +78,7 @@ def all_events() -> tuple[e.Event, ...]:
     _state(flight, 3.0, "pay-2", "Ongoing", 0, 3.0, "orders-0", "orders-1")
     _append(flight, 3.1, "pay-2", "orders-0", 41, 10)
     _append(flight, 3.1, "pay-2", "orders-1", 0, 10)
-    flight.tell(4.0, e.ProducerStateChanged(producer="pay-2", state="Paused", reason="paused"))
+    flight.emit(4.0, e.ProducerStateChanged(producer="pay-2", state="Paused", reason="paused"))
     _state(flight, 5.0, "pay-1", "Ongoing", 0, 5.0, "orders-0")
     _append(flight, 5.1, "pay-1", "orders-0", 51, 30)
     _state(flight, 6.0, "pay-1", "PrepareCommit", 0, 5.0, "orders-0")
@@ -88,11 +88,11 @@ def all_events() -> tuple[e.Event, ...]:
     _append(flight, 38.1, "pay-2", "orders-0", 82, 1, "ABORT")
     _append(flight, 38.1, "pay-2", "orders-1", 10, 1, "ABORT")
     _state(flight, 38.2, "pay-2", "CompleteAbort", 1)
-    flight.tell(40.0, e.ProducerStateChanged(producer="pay-2", state="Running", reason="resumed"))
+    flight.emit(40.0, e.ProducerStateChanged(producer="pay-2", state="Running", reason="resumed"))
     for partition in ("orders-1", ""):
         refused = e.ProducerEpochRefused(transactional_id="pay-2", producer_id=2000, epoch=0, partition=partition)
-        flight.tell(40.1 if partition else 40.2, refused)
-    flight.tell(40.3, e.ProducerStateChanged(producer="pay-2", state="Fenced", reason="PRODUCER_FENCED"))
+        flight.emit(40.1 if partition else 40.2, refused)
+    flight.emit(40.3, e.ProducerStateChanged(producer="pay-2", state="Fenced", reason="PRODUCER_FENCED"))
     return tuple(flight.in_order())
 
 

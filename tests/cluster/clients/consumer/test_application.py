@@ -135,12 +135,12 @@ def _finish(truth: DeliveryLedger, batch: RecordBatch) -> int:
 
 
 def test_the_same_records_at_other_offsets_are_the_same_records() -> None:
-    told: list[e.Event] = []
-    truth = DeliveryLedger("g", told.append, KeyOrder(), _stands)
+    emitted: list[e.Event] = []
+    truth = DeliveryLedger("g", emitted.append, KeyOrder(), _stands)
     assert _finish(truth, _batch("orders-0", 0, 0, (1, 2, 3))) == 0
     assert _finish(truth, _batch("orders-0", 0, 3, (1, 2, 3))) == 3
     assert _finish(truth, _batch("orders-0", 2, 6, (3, 1))) == 1
-    assert told == []
+    assert emitted == []
 
 
 def test_what_was_written_for_an_input_is_that_input_again() -> None:
@@ -152,25 +152,25 @@ def test_what_was_written_for_an_input_is_that_input_again() -> None:
 
 
 def test_the_order_of_a_key_is_broken_once_by_a_partition_that_is_read_before_an_older_one() -> None:
-    told: list[e.Event] = []
+    emitted: list[e.Event] = []
     moves = KeyOrder()
-    truth = DeliveryLedger("g", told.append, moves, _stands)
+    truth = DeliveryLedger("g", emitted.append, moves, _stands)
     _finish(truth, _batch("orders-0", 0, 0, (1, 2)))
     moves.moved("p-1", {"orders-0": 4, "orders-1": 0})
     _finish(truth, _batch("orders-1", 0, 0, (2,)))
     _finish(truth, _batch("orders-0", 2, 2, (2, 2)))  # sent before key 2 moved to orders-1
-    assert told == [e.KeyOrderBroken(group="g", topic="orders", key=2)]
+    assert emitted == [e.KeyOrderBroken(group="g", topic="orders", key=2)]
     assert moves.rank(("p-1", "orders-0"), 4) == ONE_MOVE + 4
 
 
 def test_order_holds_when_the_older_partition_is_read_first() -> None:
-    told: list[e.Event] = []
+    emitted: list[e.Event] = []
     moves = KeyOrder()
-    truth = DeliveryLedger("g", told.append, moves, _stands)
+    truth = DeliveryLedger("g", emitted.append, moves, _stands)
     moves.moved("p-1", {"orders-0": 4, "orders-1": 0})
     for batch in (_batch("orders-0", 2, 2, (2, 2)), _batch("orders-1", 0, 0, (2,)), _batch("orders-0", 9, 9, (2,))):
         _finish(truth, batch)
-    assert told == []
+    assert emitted == []
 
 
 @pytest.mark.parametrize(("added", "broken"), [(True, True), (False, False)])

@@ -33,7 +33,7 @@ class Consumer:
         self.timeline = SimpleNamespace(now_us=0)
         self.partitions = {P: m.PartitionMetadata(1, 0, (1, 2, 3), (1, 2, 3))}
         self.metadata_version = self.stale = 0
-        self.told: list[e.Event] = []
+        self.emitted: list[e.Event] = []
         self.asked: list[tuple[int, m.Request, Callable[[Any], object]]] = []
         self.failures: list[str] = []
         self.fetcher = Fetcher(cast(Any, self), 1, 1, 1)
@@ -41,7 +41,7 @@ class Consumer:
         self.validation = self.positions.validation
 
     def emit(self, event: e.Event) -> None:
-        self.told.append(event)
+        self.emitted.append(event)
 
     def fail(self, reason: str) -> None:
         self.failures.append(reason)
@@ -163,7 +163,7 @@ def test_each_state_and_event(state: str, event: str) -> None:
     EVENTS[event](made)
     expected = {"seek": ("FETCHING", 7), "revoked": ("REVOKED", -1)}.get(event)
     assert made.state == (expected or AFTER.get((state, event), before))
-    truncated = [one for one in made.told if isinstance(one, e.PositionTruncated)]
+    truncated = [one for one in made.emitted if isinstance(one, e.PositionTruncated)]
     answers = [state == "AWAIT_RESET", state == "AWAIT_VALIDATION" and event in {"diverges", "unknown"}]
     assert len(truncated) == sum(answers)
 
@@ -247,7 +247,7 @@ def test_without_a_policy_the_next_poll_throws_with_where_the_logs_part() -> Non
     made.validation.ask()
     where = "{t-0=OffsetAndMetadata{offset=300, leaderEpoch=0, metadata=''}}"
     assert made.failures == [f"LogTruncationException: Truncated partitions detected with divergent offsets {where}"]
-    assert not [one for one in made.told if isinstance(one, e.PositionsReset) and one.reason == "truncated"]
+    assert not [one for one in made.emitted if isinstance(one, e.PositionsReset) and one.reason == "truncated"]
 
 
 def test_without_a_policy_and_an_offset_it_throws_as_well() -> None:
@@ -275,7 +275,7 @@ def test_a_commit_of_another_leaders_epoch_is_validated(committed: int, led: int
     made.positions.assigned((P,))
     made.positions._position({P: 40}, "committed", {P: committed})
     assert made.state == (state, 40)
-    assert [one.positions for one in made.told if isinstance(one, e.PositionsReset)] == [{P: 40}]
+    assert [one.positions for one in made.emitted if isinstance(one, e.PositionsReset)] == [{P: 40}]
 
 
 def test_a_commit_from_the_future_waits_for_metadata_as_new() -> None:

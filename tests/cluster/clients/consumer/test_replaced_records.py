@@ -32,10 +32,10 @@ def fates(flight: Flown) -> dict[str, Any]:
 def test_what_was_fetched_before_a_truncation_is_finished_as_what_it_was() -> None:
     """Seed 348: offset 650 was finished, and the fold took it for the record that stood there by then."""
     flight = flown(buffered())
-    told = flight.all(e.TruncatedRecordsProcessed)
-    assert {event.producer for event in told} == {"p-1"}
-    assert [event.first_offset for event in told] == [event.first_serial for event in told]
-    assert {event.leader_epoch for event in told} == {0}
+    emitted = flight.all(e.TruncatedRecordsProcessed)
+    assert {event.producer for event in emitted} == {"p-1"}
+    assert [event.first_offset for event in emitted] == [event.first_serial for event in emitted]
+    assert {event.leader_epoch for event in emitted} == {0}
     assert fates(flight)["delivered_then_lost"] > 0
     assert delivery_errors(buffered()) == []
 
@@ -52,9 +52,9 @@ def test_they_are_told_also_where_nothing_stands_at_their_offsets() -> None:
     """What was fetched lay beyond the end of the log that the crash left."""
     spec = buffered()
     alone = msgspec.structs.replace(spec, producers=spec.producers[:1])
-    told = flown(alone).all(e.TruncatedRecordsProcessed)
-    assert [(event.producer, event.first_serial) for event in told] == [("p-1", event.first_offset) for event in told]
-    assert told
+    emitted = flown(alone).all(e.TruncatedRecordsProcessed)
+    assert [(event.producer, event.first_serial) for event in emitted] == [("p-1", event.first_offset) for event in emitted]
+    assert emitted
     assert delivery_errors(alone) == []
 
 
@@ -62,14 +62,14 @@ def test_they_are_told_also_where_a_deposed_leader_appended_them() -> None:
     """No log that counts ever had them: its successor's ended before."""
     flight = flown(deposed())
     *_, successor = [one for one in flight.all(e.LeadershipTaken, partition="t-0") if one.leader_epoch <= 2]
-    told = flight.all(e.TruncatedRecordsProcessed)
+    emitted = flight.all(e.TruncatedRecordsProcessed)
     assert successor.leader_epoch == 2
-    assert told
-    for event in told:
+    assert emitted
+    for event in emitted:
         [written] = flight.all(e.RecordsAppended, base_offset=event.first_offset, leader_epoch=0, partition="t-0")
         assert written.at_us > successor.at_us
         assert event.first_offset >= successor.log_end
-    assert fates(flight)["delivered_then_lost"] > len(told)
+    assert fates(flight)["delivered_then_lost"] > len(emitted)
     assert delivery_errors(deposed()) == []
 
 

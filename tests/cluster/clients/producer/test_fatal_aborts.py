@@ -33,8 +33,8 @@ class OutputProducer(TransactionalOutputProducer):
         self.sender: Any = SimpleNamespace(idle=True, wake=lambda: None, abandon=lambda *_, **__: None)
         self.transactions = TransactionManager(self, "g-1", 60_000, 1)
         self.asked: list[str] = []
-        self.told: list[Event] = []
-        self.emit = self.told.append
+        self.emitted: list[Event] = []
+        self.emit = self.emitted.append
         self._application = None
         self._forget()
 

@@ -50,13 +50,13 @@ def test_an_unknown_group_is_dead_without_an_error(desk: Desk) -> None:
 def test_assignments_are_told_while_it_is_stable(desk: Desk) -> None:
     a, b = Client(desk, "a", instance_id="i"), Client(desk, "b")
     complete(desk, a, b)
-    told = describe(desk)
-    assert (told.state, told.protocol_type, told.protocol) == ("CompletingRebalance", "consumer", "")
-    assert told.members == ((a.member_id, "i", "a", ()), (b.member_id, None, "b", ()))
+    described = describe(desk)
+    assert (described.state, described.protocol_type, described.protocol) == ("CompletingRebalance", "consumer", "")
+    assert described.members == ((a.member_id, "i", "a", ()), (b.member_id, None, "b", ()))
     stabilize(desk, a, b)
-    told = describe(desk)
-    assert (told.state, told.protocol) == ("Stable", "range")
-    assert told.members == ((a.member_id, "i", "a", ("orders-0",)), (b.member_id, None, "b", ("orders-1",)))
+    described = describe(desk)
+    assert (described.state, described.protocol) == ("Stable", "range")
+    assert described.members == ((a.member_id, "i", "a", ("orders-0",)), (b.member_id, None, "b", ("orders-1",)))
 
 
 def test_groups_are_listed_by_state_in_any_case(desk: Desk) -> None:
@@ -81,7 +81,7 @@ def test_only_an_empty_group_can_be_deleted(desk: Desk) -> None:
     assert desk.log[-2:] == [OffsetTombstone(GROUP, "orders-0"), GroupTombstone(GROUP)]
     assert describe(desk).state == "Dead"
     assert committed(desk) == (ErrorCode.NONE, -1)
-    assert desk.told(e.GroupDeleted)
+    assert desk.emitted(e.GroupDeleted)
 
 
 def test_a_deleted_group_forgets_what_transactions_and_newcomers_wait_for(desk: Desk) -> None:
@@ -94,7 +94,7 @@ def test_a_deleted_group_forgets_what_transactions_and_newcomers_wait_for(desk: 
     assert answer is not None
     assert answer.error is ErrorCode.UNKNOWN_MEMBER_ID
     desk.wait(50_000)
-    assert not desk.told(e.MemberRemoved)
+    assert not desk.emitted(e.MemberRemoved)
 
 
 def test_a_group_is_there_until_its_tombstone_is_safe_and_lives_on_when_somebody_joins(desk: Desk) -> None:
@@ -144,8 +144,8 @@ def test_offsets_of_an_empty_group_count_from_when_it_became_empty(short: Desk) 
     assert committed(short) == (ErrorCode.NONE, 1)
     short.walk_to(90 * 60_000 * MS)
     assert committed(short) == (ErrorCode.NONE, -1)
-    assert [event.partitions for event in short.told(e.OffsetsExpired)] == [("orders-0",)]
-    assert short.told(e.GroupDeleted)
+    assert [event.partitions for event in short.emitted(e.OffsetsExpired)] == [("orders-0",)]
+    assert short.emitted(e.GroupDeleted)
     assert not short.coordinator.groups
 
 

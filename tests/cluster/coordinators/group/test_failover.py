@@ -75,9 +75,9 @@ def test_after_the_resignation_everything_is_elsewhere(desk: Desk, request_: Req
 
 def test_a_heartbeat_is_told_also_while_loading() -> None:
     decision = GroupCoordinator(1, {}, str).handle(HeartbeatRequest(GROUP, 1, "a"), object(), 0)
-    (told,) = decision.events
-    assert isinstance(told, e.HeartbeatAnswered)
-    assert (told.error, told.session_deadline_us) == ("NONE", -1)
+    (emitted,) = decision.events
+    assert isinstance(emitted, e.HeartbeatAnswered)
+    assert (emitted.error, emitted.session_deadline_us) == ("NONE", -1)
 
 
 def test_a_request_of_another_kind_has_no_refusal() -> None:
@@ -99,19 +99,19 @@ def test_the_failover_of_a_stable_group_is_not_noticed(desk: Desk) -> None:
     stable(desk, a, b)
     a.commit(7)
     desk.wait(10_000)
-    rebalances = len(desk.told(e.RebalanceStarted))
+    rebalances = len(desk.emitted(e.RebalanceStarted))
     desk.fail_over()
     group = group_of(desk)
     assert (group.state.value, group.generation, group.leader) == ("Stable", 1, a.member_id)
     assert a.beat() is b.beat() is ErrorCode.NONE
     assert assignment_of(b.sync()) == ("orders-1",)
     assert committed(desk) == (ErrorCode.NONE, 7)
-    assert len(desk.told(e.RebalanceStarted)) == rebalances
-    (loaded,) = desk.told(e.GroupLoaded)
+    assert len(desk.emitted(e.RebalanceStarted)) == rebalances
+    (loaded,) = desk.emitted(e.GroupLoaded)
     assert (loaded.state, loaded.generation, loaded.protocol, loaded.leader) == ("Stable", 1, "range", "a")
     assert loaded.session_deadlines_us == dict.fromkeys([a.member_id, b.member_id], desk.now_us + 45_000 * MS)
     assert loaded.offsets == {"orders-0": 7}
-    assert [event.group for event in desk.told(e.GroupUnloaded)] == [GROUP]
+    assert [event.group for event in desk.emitted(e.GroupUnloaded)] == [GROUP]
 
 
 def test_a_failover_at_the_barrier_answers_the_joins_and_forgets_them(desk: Desk) -> None:
@@ -170,7 +170,7 @@ def test_what_becomes_safe_after_the_resignation_is_told_by_the_next_coordinator
     desk.run(desk.coordinator.unload(desk.now_us))
     desk.settle()
     assert error_of(call) is ErrorCode.NONE
-    assert not desk.told(e.OffsetsCommitted)
+    assert not desk.emitted(e.OffsetsCommitted)
 
 
 def test_handed_out_ids_are_lost(desk: Desk) -> None:
@@ -196,7 +196,7 @@ def test_a_group_over_its_size_rebalances_when_it_is_loaded(desk: Desk) -> None:
     desk.config["group.max.size"] = 2
     desk.fail_over()
     assert group_of(desk).state.value == "PreparingRebalance"
-    assert desk.told(e.RebalanceStarted)[-1].cause == "coordinator moved"
+    assert desk.emitted(e.RebalanceStarted)[-1].cause == "coordinator moved"
     c.join()
     a.join()
     answer = b.ask()

@@ -38,8 +38,8 @@ def test_who_is_not_known(desk: Desk, request_: tuple[str, int, str, str | None]
     answer = desk.send(HeartbeatRequest(*request_)).response
     assert isinstance(answer, HeartbeatResponse)
     assert answer.error is error
-    told = desk.told(e.HeartbeatAnswered)[-1]
-    assert (told.error, told.session_deadline_us, told.member) == (error.name, -1, "")
+    emitted = desk.emitted(e.HeartbeatAnswered)[-1]
+    assert (emitted.error, emitted.session_deadline_us, emitted.member) == (error.name, -1, "")
 
 
 def test_a_heartbeat_renews_the_session(desk: Desk) -> None:
@@ -47,7 +47,7 @@ def test_a_heartbeat_renews_the_session(desk: Desk) -> None:
     stable(desk, a)
     desk.wait(44_000)
     assert a.beat() is ErrorCode.NONE
-    assert desk.told(e.HeartbeatAnswered)[-1].session_deadline_us == desk.now_us + 45_000 * MS
+    assert desk.emitted(e.HeartbeatAnswered)[-1].session_deadline_us == desk.now_us + 45_000 * MS
     desk.wait(44_999)
     assert group_of(desk).state.value == "Stable"
     desk.wait(1)
@@ -87,7 +87,7 @@ def test_an_unknown_members_name_is_read_from_its_id(desk: Desk) -> None:
     stable(desk, a)
     a.leave()
     a.beat()
-    assert desk.told(e.HeartbeatAnswered)[-1].member == "billing-1"
+    assert desk.emitted(e.HeartbeatAnswered)[-1].member == "billing-1"
 
 
 # --- sessions ------------------------------------------------------------------------------------------------------
@@ -97,9 +97,9 @@ def test_a_session_that_ends_rebalances_a_stable_group(desk: Desk) -> None:
     a, b = Client(desk, "a"), Client(desk, "b", session_ms=10_000)
     stable(desk, a, b)
     desk.wait(10_000)
-    (removed,) = desk.told(e.MemberRemoved)
+    (removed,) = desk.emitted(e.MemberRemoved)
     assert (removed.member, removed.reason) == ("b", "session expired")
-    started = desk.told(e.RebalanceStarted)[-1]
+    started = desk.emitted(e.RebalanceStarted)[-1]
     assert (started.cause, started.trigger, started.generation) == ("session expired", "b", 1)
 
 
@@ -126,7 +126,7 @@ def test_a_session_that_ends_at_the_barrier_may_close_it(desk: Desk) -> None:
     a.join()
     desk.wait(10_000)
     assert a.joined.generation == 2
-    completed = desk.told(e.JoinBarrierCompleted)[-1]
+    completed = desk.emitted(e.JoinBarrierCompleted)[-1]
     assert (completed.last_joined, completed.waited_us) == ("b", 10_000 * MS)
 
 
@@ -134,7 +134,7 @@ def test_a_parked_join_is_not_expired(desk: Desk) -> None:
     a, b = Client(desk, "a", session_ms=6_000), Client(desk, "b", session_ms=100_000)
     stable(desk, a, b)
     parked = a.join()
-    assert desk.told(e.JoinReceived)[-1].session_deadline_us == -1
+    assert desk.emitted(e.JoinReceived)[-1].session_deadline_us == -1
     desk.wait(60_000)
     assert parked.pending
     assert a.member_id in group_of(desk).members
@@ -154,8 +154,8 @@ def test_leaving_rebalances_at_once(desk: Desk) -> None:
     a, b = Client(desk, "a"), Client(desk, "b")
     stable(desk, a, b)
     assert b.leave() is ErrorCode.NONE
-    assert desk.told(e.MemberRemoved)[-1].reason == "member left"
-    started = desk.told(e.RebalanceStarted)[-1]
+    assert desk.emitted(e.MemberRemoved)[-1].reason == "member left"
+    started = desk.emitted(e.RebalanceStarted)[-1]
     assert (started.cause, started.trigger) == ("member left", "b")
 
 
@@ -163,10 +163,10 @@ def test_a_leaving_client_says_why(desk: Desk) -> None:
     a, b, c = Client(desk, "a"), Client(desk, "b"), Client(desk, "c")
     stable(desk, a, b, c)
     b.leave("consumer poll timeout has expired.")
-    assert desk.told(e.MemberRemoved)[-1].client_reason == "consumer poll timeout has expired."
-    assert desk.told(e.RebalanceStarted)[-1].cause == "poll interval exceeded"
+    assert desk.emitted(e.MemberRemoved)[-1].client_reason == "consumer poll timeout has expired."
+    assert desk.emitted(e.RebalanceStarted)[-1].cause == "poll interval exceeded"
     c.leave("the consumer is being closed")
-    assert desk.told(e.MemberRemoved)[-1].reason == "member left"
+    assert desk.emitted(e.MemberRemoved)[-1].reason == "member left"
 
 
 def test_leaving_completing_answers_the_syncs(desk: Desk) -> None:
@@ -186,7 +186,7 @@ def test_leaving_the_barrier_may_close_it_and_answers_the_parked_join(desk: Desk
     assert error_of(parked) is ErrorCode.UNKNOWN_MEMBER_ID
     c.leave()
     assert b.joined.generation == 2
-    assert desk.told(e.JoinBarrierCompleted)[-1].last_joined == "c"
+    assert desk.emitted(e.JoinBarrierCompleted)[-1].last_joined == "c"
 
 
 def test_a_batch_has_an_error_for_each_and_one_rebalance_for_all(desk: Desk) -> None:
@@ -216,7 +216,7 @@ def test_a_batch_has_an_error_for_each_and_one_rebalance_for_all(desk: Desk) -> 
     ]
     assert answer.members[0][:2] == ("", "ia")
     assert member_ids(desk) == [b.member_id]
-    assert len([event for event in desk.told(e.RebalanceStarted) if not event.initial]) == 1
+    assert len([event for event in desk.emitted(e.RebalanceStarted) if not event.initial]) == 1
 
 
 def test_an_unknown_group_has_unknown_members_and_an_empty_id_no_group(desk: Desk) -> None:

@@ -54,8 +54,8 @@ def test_a_dynamic_member_is_given_an_id_and_is_pending(desk: Desk) -> None:
     assert answer.member_id == "billing-1-00000000-0000-0000-0000-000000000000"
     assert group_of(desk).pending == {answer.member_id: "billing-1"}
     assert not group_of(desk).members
-    (told,) = desk.told(e.MemberIdAssigned)
-    assert (told.member, told.member_id, told.expires_at_us) == ("billing-1", answer.member_id, 45_000 * MS)
+    (emitted,) = desk.emitted(e.MemberIdAssigned)
+    assert (emitted.member, emitted.member_id, emitted.expires_at_us) == ("billing-1", answer.member_id, 45_000 * MS)
     client.ask()
     assert not group_of(desk).pending
     assert member_ids(desk) == [answer.member_id]
@@ -81,7 +81,7 @@ def test_a_pending_id_expires_with_the_session_timeout(desk: Desk) -> None:
     assert group_of(desk).pending
     desk.wait(1)
     assert not group_of(desk).pending
-    (removed,) = desk.told(e.MemberRemoved)
+    (removed,) = desk.emitted(e.MemberRemoved)
     assert (removed.member_id, removed.reason) == (client.member_id, "session expired")
     answer = client.ask()
     assert answer is not None
@@ -114,7 +114,7 @@ def test_a_pending_id_holds_the_barrier_until_it(desk: Desk, how: str) -> None:
     else:
         p.ask()
     assert group_of(desk).state.value == "CompletingRebalance"
-    completed = desk.told(e.JoinBarrierCompleted)[-1]
+    completed = desk.emitted(e.JoinBarrierCompleted)[-1]
     assert completed.last_joined == "p"  # the barrier waited for p
 
 
@@ -180,7 +180,7 @@ def test_stable_and_the_leader_unchanged_rebalances(desk: Desk, reason: str, cau
     stable(desk, a, b)
     assert a.ask(reason) is None
     assert group_of(desk).state.value == "PreparingRebalance"
-    started = desk.told(e.RebalanceStarted)[-1]
+    started = desk.emitted(e.RebalanceStarted)[-1]
     assert (started.cause, started.trigger, started.initial) == (cause, "a", False)
     assert started.closes_at_us == desk.now_us + 300_000 * MS
 
@@ -203,7 +203,7 @@ def test_stable_and_a_follower_changed_rebalances(
     stable(desk, a, b)
     b.topics, b.owned, b.protocols = topics, owned, protocols
     assert b.ask(reason) is None
-    started = desk.told(e.RebalanceStarted)[-1]
+    started = desk.emitted(e.RebalanceStarted)[-1]
     assert (started.cause, started.trigger) == (cause, "b")
 
 
@@ -227,7 +227,7 @@ def test_completing_and_changed_rebalances_and_answers_the_syncs(desk: Desk) -> 
     assert b.ask() is None
     assert group_of(desk).state.value == "PreparingRebalance"
     assert getattr(sync.response, "error", None) is ErrorCode.REBALANCE_IN_PROGRESS
-    started = desk.told(e.RebalanceStarted)[-1]
+    started = desk.emitted(e.RebalanceStarted)[-1]
     assert started.session_deadlines_us == {c.member_id: desk.now_us + 45_000 * MS}
     assert started.cause == "subscription changed"
 
@@ -238,7 +238,7 @@ def test_who_joins_again_while_its_sync_is_parked_cannot_expire(desk: Desk) -> N
     b.sync()
     b.topics = ("orders", "payments")
     parked = b.join()  # its connection broke, and took the answer to the sync with it
-    assert desk.told(e.RebalanceStarted)[-1].session_deadlines_us == {}
+    assert desk.emitted(e.RebalanceStarted)[-1].session_deadlines_us == {}
     desk.wait(30_000)
     assert parked.pending
     assert b.member_id in group_of(desk).members
@@ -312,7 +312,7 @@ def test_a_full_group_turns_newcomers_away(desk: Desk) -> None:
     answer = b.ask()
     assert answer is not None
     assert answer.error is ErrorCode.GROUP_MAX_SIZE_REACHED
-    assert [event.reason for event in desk.told(e.MemberRemoved)] == ["group full"]
+    assert [event.reason for event in desk.emitted(e.MemberRemoved)] == ["group full"]
     assert group_of(desk).state.value == "CompletingRebalance"
     assert [member.client_id for member in group_of(desk).members.values()] == ["a", "c"]
 

@@ -73,7 +73,7 @@ def test_a_member_of_the_generation_may(desk: Desk) -> None:
     assert commit(desk, 1, "x") is ErrorCode.UNKNOWN_MEMBER_ID
     assert commit(desk, 0, a.member_id, "i") is ErrorCode.ILLEGAL_GENERATION
     assert commit(desk, -1, a.member_id, "i") is ErrorCode.ILLEGAL_GENERATION
-    assert [event.error for event in desk.told(e.OffsetCommitRefused)] == [
+    assert [event.error for event in desk.emitted(e.OffsetCommitRefused)] == [
         "FENCED_INSTANCE_ID",
         "UNKNOWN_MEMBER_ID",
         "ILLEGAL_GENERATION",
@@ -100,7 +100,7 @@ def test_the_last_write_wins_also_backwards(desk: Desk) -> None:
     a.commit(9)
     a.commit(4)
     assert committed(desk) == (NONE, 4)
-    assert [event.offsets for event in desk.told(e.OffsetsCommitted)] == [{"orders-0": 9}, {"orders-0": 4}]
+    assert [event.offsets for event in desk.emitted(e.OffsetsCommitted)] == [{"orders-0": 9}, {"orders-0": 4}]
 
 
 def test_a_commit_renews_the_session(desk: Desk) -> None:
@@ -108,9 +108,9 @@ def test_a_commit_renews_the_session(desk: Desk) -> None:
     stable(desk, a)
     desk.wait(10_000)
     a.commit()
-    told = desk.told(e.OffsetsCommitted)[-1]
-    assert (told.member, told.member_id, told.generation) == ("a", a.member_id, 1)
-    assert told.session_deadline_us == desk.now_us + 45_000 * MS
+    emitted = desk.emitted(e.OffsetsCommitted)[-1]
+    assert (emitted.member, emitted.member_id, emitted.generation) == ("a", a.member_id, 1)
+    assert emitted.session_deadline_us == desk.now_us + 45_000 * MS
 
 
 def test_a_commit_renews_as_of_its_arrival_but_never_backwards(desk: Desk) -> None:
@@ -137,11 +137,11 @@ def test_too_much_metadata_is_refused_for_its_partition_alone(desk: Desk) -> Non
     answer = desk.send(OffsetCommitRequest(GROUP, 1, a.member_id, None, offsets)).response
     assert isinstance(answer, OffsetCommitResponse)
     assert answer.errors == {"orders-0": NONE, "orders-1": ErrorCode.OFFSET_METADATA_TOO_LARGE}
-    assert desk.told(e.OffsetsCommitted)[-1].offsets == {"orders-0": 1}
+    assert desk.emitted(e.OffsetsCommitted)[-1].offsets == {"orders-0": 1}
     desk.wait(1_000)
     assert error_of(a.commit(metadata="x" * 4_097)) is ErrorCode.OFFSET_METADATA_TOO_LARGE
-    told = desk.told(e.OffsetCommitRefused)[-1]
-    assert (told.error, told.session_deadline_us) == ("OFFSET_METADATA_TOO_LARGE", desk.now_us + 45_000 * MS)
+    emitted = desk.emitted(e.OffsetCommitRefused)[-1]
+    assert (emitted.error, emitted.session_deadline_us) == ("OFFSET_METADATA_TOO_LARGE", desk.now_us + 45_000 * MS)
 
 
 def test_a_commit_of_nothing_is_a_sign_of_life(desk: Desk) -> None:
@@ -150,7 +150,7 @@ def test_a_commit_of_nothing_is_a_sign_of_life(desk: Desk) -> None:
     desk.wait(1_000)
     call = desk.send(OffsetCommitRequest(GROUP, 1, a.member_id, None, {}))
     assert call.response == OffsetCommitResponse({})
-    assert desk.told(e.OffsetsCommitted)[-1].session_deadline_us == desk.now_us + 45_000 * MS
+    assert desk.emitted(e.OffsetsCommitted)[-1].session_deadline_us == desk.now_us + 45_000 * MS
 
 
 # --- what a fetch sees ---------------------------------------------------------------------------------------------
@@ -198,11 +198,11 @@ def test_a_commit_that_timed_out_may_be_safe_later(desk: Desk) -> None:
     assert error_of(call) is ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert parked.response == OffsetFetchResponse(NONE, {"orders-0": (ErrorCode.UNSTABLE_OFFSET_COMMIT, -1, -1, "")})
     assert committed(desk) == (NONE, 3)
-    assert [event.offsets for event in desk.told(e.OffsetsCommitted)] == [{"orders-0": 3}]
+    assert [event.offsets for event in desk.emitted(e.OffsetsCommitted)] == [{"orders-0": 3}]
     a.commit(9, "orders-1")
     desk.settle()  # later in the log, and safe: so is what was before it
     assert committed(desk, stable=True) == (NONE, 8)
-    assert [event.offsets for event in desk.told(e.OffsetsCommitted)][1:] == [{"orders-0": 8}, {"orders-1": 9}]
+    assert [event.offsets for event in desk.emitted(e.OffsetsCommitted)][1:] == [{"orders-0": 8}, {"orders-1": 9}]
 
 
 def test_a_commit_that_was_not_appended_leaves_no_trace(desk: Desk) -> None:
@@ -214,8 +214,8 @@ def test_a_commit_that_was_not_appended_leaves_no_trace(desk: Desk) -> None:
     assert error_of(call) is ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert not desk.coordinator.groups
     assert committed(desk, stable=True) == (NONE, -1)
-    assert not desk.told(e.OffsetsCommitted)
-    assert desk.told(e.OffsetCommitRefused)[-1].error == "COORDINATOR_NOT_AVAILABLE"
+    assert not desk.emitted(e.OffsetsCommitted)
+    assert desk.emitted(e.OffsetCommitRefused)[-1].error == "COORDINATOR_NOT_AVAILABLE"
 
 
 # --- transactions --------------------------------------------------------------------------------------------------
@@ -227,8 +227,8 @@ def test_a_transactions_offsets_wait_for_its_marker(desk: Desk) -> None:
     assert committed(desk, stable=True) == (ErrorCode.UNSTABLE_OFFSET_COMMIT, -1)
     end(desk)
     assert committed(desk, stable=True) == (NONE, 5)
-    (told,) = desk.told(e.OffsetsCommitted)
-    assert (told.offsets, told.session_deadline_us, told.generation) == ({"orders-0": 5}, -1, -1)
+    (emitted,) = desk.emitted(e.OffsetsCommitted)
+    assert (emitted.offsets, emitted.session_deadline_us, emitted.generation) == ({"orders-0": 5}, -1, -1)
     commit_in_transaction(desk, 9)
     end(desk, committed=False)
     assert committed(desk, stable=True) == (NONE, 5)
@@ -272,12 +272,12 @@ def test_a_transaction_is_fenced_by_the_groups_metadata(desk: Desk) -> None:
     assert commit_in_transaction(desk, 1, generation=2, member_id=a.member_id) is ErrorCode.ILLEGAL_GENERATION
     assert commit_in_transaction(desk, 1, generation=1, member_id="x") is ErrorCode.UNKNOWN_MEMBER_ID
     assert commit_in_transaction(desk, 1) is NONE  # a producer from before KIP-447
-    told = desk.told(e.TransactionOffsetsRefused)
-    assert [(one.transactional_id, one.group, one.generation, one.member_id) for one in told] == [
+    emitted = desk.emitted(e.TransactionOffsetsRefused)
+    assert [(one.transactional_id, one.group, one.generation, one.member_id) for one in emitted] == [
         ("tx", GROUP, 2, a.member_id),
         ("tx", GROUP, 1, "x"),
     ]
-    assert [one.error for one in told] == ["ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"]
+    assert [one.error for one in emitted] == ["ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"]
 
 
 def test_a_transactional_commit_is_answered_when_it_is_safe(desk: Desk) -> None:

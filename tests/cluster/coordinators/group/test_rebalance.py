@@ -20,14 +20,14 @@ def desk() -> Desk:
 def test_one_member_alone_waits_for_the_initial_delay(desk: Desk) -> None:
     client = Client(desk, "a")
     call = client.join()
-    (started,) = desk.told(e.RebalanceStarted)
+    (started,) = desk.emitted(e.RebalanceStarted)
     assert (started.initial, started.closes_at_us, started.generation) == (True, 3_000 * MS, 0)
     assert (started.cause, started.trigger) == ("member joined", "a")
     desk.wait(2_999)
     assert call.pending
     desk.wait(1)
     assert (client.joined.generation, client.joined.leader) == (1, client.member_id)
-    (completed,) = desk.told(e.JoinBarrierCompleted)
+    (completed,) = desk.emitted(e.JoinBarrierCompleted)
     assert (completed.last_joined, completed.waited_us, completed.leader) == ("a", 3_000 * MS, "a")
 
 
@@ -51,7 +51,7 @@ def test_every_window_with_a_newcomer_adds_one(desk: Desk, arrivals_ms: list[int
     assert all(call.pending for call in calls)
     desk.walk_to(closes_ms * MS)
     assert not any(call.pending for call in calls)
-    assert {event.reason for event in desk.told(e.JoinBarrierExtended)} <= {"newcomers"}
+    assert {event.reason for event in desk.emitted(e.JoinBarrierExtended)} <= {"newcomers"}
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_the_windows_together_last_as_long_as_the_rebalance_timeout(
     assert group_of(desk).generation == 0
     desk.walk_to(closes_ms * MS)
     assert group_of(desk).generation == 1
-    assert len(desk.told(e.JoinBarrierExtended)) == (closes_ms - 1) // 3_000  # none when nothing remains
+    assert len(desk.emitted(e.JoinBarrierExtended)) == (closes_ms - 1) // 3_000  # none when nothing remains
 
 
 def test_a_group_that_became_empty_begins_with_the_initial_delay_again(desk: Desk) -> None:
@@ -76,7 +76,7 @@ def test_a_group_that_became_empty_begins_with_the_initial_delay_again(desk: Des
     a.leave()
     assert (group_of(desk).state.value, group_of(desk).generation) == ("Empty", 2)
     b.join()
-    assert desk.told(e.RebalanceStarted)[-1].initial
+    assert desk.emitted(e.RebalanceStarted)[-1].initial
     desk.wait(3_000)
     assert b.joined.generation == 3
 
@@ -137,7 +137,7 @@ def test_it_closes_at_once_when_all_have_joined(desk: Desk) -> None:
     stable(desk, a, b)
     desk.wait(10_000)
     c.join()
-    assert desk.told(e.RebalanceStarted)[-1].trigger == "c"
+    assert desk.emitted(e.RebalanceStarted)[-1].trigger == "c"
     desk.wait(700)
     a.join()
     desk.wait(300)
@@ -145,7 +145,7 @@ def test_it_closes_at_once_when_all_have_joined(desk: Desk) -> None:
     assert {client.joined.generation for client in (a, b, c)} == {2}
     assert {client.joined.leader for client in (a, b, c)} == {a.member_id}
     assert [len(client.joined.members) for client in (a, b, c)] == [3, 0, 0]
-    completed = desk.told(e.JoinBarrierCompleted)[-1]
+    completed = desk.emitted(e.JoinBarrierCompleted)[-1]
     assert (completed.last_joined, completed.waited_us) == ("b", 1_000 * MS)
     assert completed.session_deadlines_us == dict.fromkeys(completed.members, desk.now_us + 45_000 * MS)
 
@@ -155,14 +155,14 @@ def test_at_the_longest_rebalance_timeout_absent_dynamic_members_are_dropped(des
     b = Client(desk, "b", rebalance_ms=20_000, session_ms=60_000)
     stable(desk, a, b)
     a.join()
-    assert desk.told(e.RebalanceStarted)[-1].closes_at_us == desk.now_us + 20_000 * MS
+    assert desk.emitted(e.RebalanceStarted)[-1].closes_at_us == desk.now_us + 20_000 * MS
     desk.wait(19_999)
     assert b.beat() is ErrorCode.REBALANCE_IN_PROGRESS  # it heartbeats, and does not poll
     desk.wait(1)
     assert a.joined.generation == 2
-    (removed,) = desk.told(e.MemberRemoved)
+    (removed,) = desk.emitted(e.MemberRemoved)
     assert (removed.member, removed.reason) == ("b", "poll interval exceeded")
-    assert desk.told(e.JoinBarrierCompleted)[-1].last_joined == "b"
+    assert desk.emitted(e.JoinBarrierCompleted)[-1].last_joined == "b"
     assert b.beat() is ErrorCode.UNKNOWN_MEMBER_ID
 
 
@@ -185,7 +185,7 @@ def test_when_the_leader_does_not_come_the_earliest_that_did_leads(desk: Desk) -
     desk.wait(10_000)
     assert b.joined.leader == c.joined.leader == b.member_id
     assert len(b.joined.members) == 3
-    assert desk.told(e.JoinBarrierCompleted)[-1].leader == "b"
+    assert desk.emitted(e.JoinBarrierCompleted)[-1].leader == "b"
 
 
 def test_when_nobody_comes_it_waits_for_another_rebalance_timeout(desk: Desk) -> None:
@@ -195,7 +195,7 @@ def test_when_nobody_comes_it_waits_for_another_rebalance_timeout(desk: Desk) ->
     b.leave()
     assert group_of(desk).state.value == "PreparingRebalance"
     desk.wait(10_000)
-    extended = desk.told(e.JoinBarrierExtended)[-1]
+    extended = desk.emitted(e.JoinBarrierExtended)[-1]
     assert (extended.reason, extended.closes_at_us) == ("nobody rejoined", desk.now_us + 10_000 * MS)
     assert group_of(desk).generation == 1
     a.join()
@@ -217,7 +217,7 @@ def test_a_new_member_that_is_never_answered_is_given_up_after_five_minutes(desk
     b = Client(desk, "b", session_ms=400_000, rebalance_ms=600_000)
     stable(desk, a)
     call = b.join()
-    received = desk.told(e.JoinReceived)[-1]
+    received = desk.emitted(e.JoinReceived)[-1]
     assert (received.newcomer, received.session_deadline_us) == (True, desk.now_us + 300_000 * MS)
     desk.wait(299_999)
     assert call.pending
@@ -235,7 +235,7 @@ def test_the_empty_generation_is_written(desk: Desk) -> None:
     assert isinstance(record, GroupMetadata)
     assert (record.generation, record.members, record.leader, record.protocol) == (2, (), "", "")
     assert (record.protocol_type, record.since_us) == ("consumer", desk.now_us)
-    completed = desk.told(e.JoinBarrierCompleted)[-1]
+    completed = desk.emitted(e.JoinBarrierCompleted)[-1]
     assert (completed.generation, completed.members, completed.protocol, completed.leader) == (2, {}, "", "")
 
 
@@ -246,5 +246,5 @@ def test_generations_count_from_one_and_every_completion(desk: Desk) -> None:
     b.join()
     a.join()
     assert a.joined.generation == 2
-    desk.told(e.JoinBarrierCompleted)
-    assert [event.generation for event in desk.told(e.JoinBarrierCompleted)] == [1, 2]
+    desk.emitted(e.JoinBarrierCompleted)
+    assert [event.generation for event in desk.emitted(e.JoinBarrierCompleted)] == [1, 2]

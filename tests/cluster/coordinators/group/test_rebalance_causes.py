@@ -28,7 +28,7 @@ def three(desk: Desk, **options: object) -> tuple[Client, Client, Client]:
 
 
 def last(desk: Desk) -> e.RebalanceStarted:
-    return desk.told(e.RebalanceStarted)[-1]
+    return desk.emitted(e.RebalanceStarted)[-1]
 
 
 def newcomer(desk: Desk) -> Client:
@@ -211,18 +211,18 @@ CASES = [
 @pytest.mark.parametrize(("act", "cause", "detail"), CASES, ids=[f"{case[1]}: {case[2][:40]}" for case in CASES])
 def test_what_happens_is_what_is_said(desk: Desk, act: Callable[[Desk], Client], cause: str, detail: str) -> None:
     who = act(desk)
-    told = last(desk)
-    assert (told.cause, told.trigger, told.member_id) == (cause, who.name, who.member_id)
-    assert told.detail == detail.replace("{id}", who.member_id)
+    emitted = last(desk)
+    assert (emitted.cause, emitted.trigger, emitted.member_id) == (cause, who.name, who.member_id)
+    assert emitted.detail == detail.replace("{id}", who.member_id)
 
 
 def test_a_group_that_is_loaded_over_its_size_names_nobody(desk: Desk) -> None:
     three(desk)
     desk.config["group.max.size"] = 2
     desk.fail_over()
-    told = last(desk)
-    assert (told.cause, told.trigger, told.member_id) == (Cause.COORDINATOR_MOVED, "", "")
-    assert told.detail.startswith(f"Freshly-loaded group {GROUP} (size 3) is over capacity 2. Rebalancing in order to")
+    emitted = last(desk)
+    assert (emitted.cause, emitted.trigger, emitted.member_id) == (Cause.COORDINATOR_MOVED, "", "")
+    assert emitted.detail.startswith(f"Freshly-loaded group {GROUP} (size 3) is over capacity 2. Rebalancing in order to")
 
 
 def test_every_cause_of_the_scenario_format_can_be_reached() -> None:
@@ -232,11 +232,11 @@ def test_every_cause_of_the_scenario_format_can_be_reached() -> None:
 def test_a_move_that_interrupted_nobody_is_no_cause(desk: Desk) -> None:
     """Failing over a Stable group is invisible; what happens afterwards has its own reasons."""
     a, b, _ = three(desk)
-    before = len(desk.told(e.RebalanceStarted))
+    before = len(desk.emitted(e.RebalanceStarted))
     desk.fail_over()
     desk.wait(1_000)
     assert b.beat() is ErrorCode.NONE
-    assert len(desk.told(e.RebalanceStarted)) == before
+    assert len(desk.emitted(e.RebalanceStarted)) == before
     assert a.ask(reasons.METADATA_CHANGED) is None
     assert last(desk).cause == Cause.METADATA_CHANGED
 
@@ -261,10 +261,10 @@ def test_leaving_together_is_one_rebalance_and_the_first_is_named(desk: Desk) ->
     a, b, c = three(desk)
     leaving = (LeavingMember(c.member_id, None, reasons.POLL_TIMEOUT), LeavingMember(b.member_id, None, ""))
     desk.send(LeaveGroupRequest(GROUP, leaving))
-    told = last(desk)
-    assert (told.cause, told.trigger) == (Cause.POLL_INTERVAL_EXCEEDED, "c")
-    assert told.detail == f"explicit `LeaveGroup` request for ({c.member_id}, {b.member_id}) members."
-    assert [event.client_reason for event in desk.told(e.MemberRemoved)] == [reasons.POLL_TIMEOUT, ""]
+    emitted = last(desk)
+    assert (emitted.cause, emitted.trigger) == (Cause.POLL_INTERVAL_EXCEEDED, "c")
+    assert emitted.detail == f"explicit `LeaveGroup` request for ({c.member_id}, {b.member_id}) members."
+    assert [event.client_reason for event in desk.emitted(e.MemberRemoved)] == [reasons.POLL_TIMEOUT, ""]
     assert a.beat() is ErrorCode.REBALANCE_IN_PROGRESS
 
 
@@ -274,9 +274,9 @@ def test_an_assignment_that_cannot_be_stored(desk: Desk) -> None:
     desk.commits = False
     a.sync({})
     desk.settle(ErrorCode.NOT_ENOUGH_REPLICAS)
-    told = last(desk)
-    assert (told.cause, told.trigger) == (Cause.SYNC_TIMED_OUT, "a")
-    assert told.detail == (
+    emitted = last(desk)
+    assert (emitted.cause, emitted.trigger) == (Cause.SYNC_TIMED_OUT, "a")
+    assert emitted.detail == (
         f"Error COORDINATOR_NOT_AVAILABLE when storing group assignmentduring SyncGroup (member: {a.member_id})."
     )
-    assert told.closes_at_us == desk.now_us + 300_000 * MS
+    assert emitted.closes_at_us == desk.now_us + 300_000 * MS

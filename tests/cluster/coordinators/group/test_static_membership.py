@@ -45,9 +45,9 @@ def test_a_restarted_follower_goes_on_without_a_rebalance(desk: Desk) -> None:
     assert (answer.error, answer.generation, answer.members) == (ErrorCode.NONE, 1, ())
     assert (answer.leader, answer.skip_assignment) == (a.member_id, False)
     assert group_of(desk).state.value == "Stable"
-    assert len(desk.told(e.RebalanceStarted)) == 1
+    assert len(desk.emitted(e.RebalanceStarted)) == 1
     assert assignment_of(new.sync()) == ("orders-1",)
-    (replaced,) = desk.told(e.StaticMemberReplaced)
+    (replaced,) = desk.emitted(e.StaticMemberReplaced)
     assert (replaced.old_member_id, replaced.member_id, replaced.member) == (b.member_id, new.member_id, "b")
     assert replaced.session_deadline_us == desk.now_us + 45_000 * MS
     assert b.beat() is ErrorCode.FENCED_INSTANCE_ID
@@ -100,9 +100,9 @@ def test_a_changed_vote_rebalances(desk: Desk) -> None:
     new = restarted(b)
     new.protocols = ("sticky",)
     assert new.ask() is None
-    started = desk.told(e.RebalanceStarted)[-1]
+    started = desk.emitted(e.RebalanceStarted)[-1]
     assert (started.cause, started.trigger) == ("static member replaced", "b")
-    received = desk.told(e.JoinReceived)[-1]
+    received = desk.emitted(e.JoinReceived)[-1]
     assert (received.member_id, received.newcomer, received.session_deadline_us) == (
         list(group_of(desk).members)[1],
         False,
@@ -187,7 +187,7 @@ def test_absent_for_less_than_the_session_is_silent_and_for_longer_is_not(desk: 
     a.beat()
     assert group_of(desk).state.value == "Stable"
     desk.wait(1)
-    assert desk.told(e.RebalanceStarted)[-1].cause == "session expired"
+    assert desk.emitted(e.RebalanceStarted)[-1].cause == "session expired"
 
 
 def test_kafka_arms_the_new_member_with_the_old_session_timeout(desk: Desk) -> None:
@@ -250,7 +250,7 @@ def test_a_replacement_that_is_being_stored_counts_as_joined(desk: Desk) -> None
     answered = new.joined
     desk.settle()
     assert new.joined is answered
-    assert desk.told(e.JoinBarrierCompleted)[-1].waited_us == 0
+    assert desk.emitted(e.JoinBarrierCompleted)[-1].waited_us == 0
 
 
 def test_a_replacement_that_was_answered_at_a_barrier_is_taken_back_all_the_same(desk: Desk) -> None:

@@ -66,7 +66,7 @@ def test_followers_wait_for_the_leader_and_for_the_log(desk: Desk) -> None:
     complete(desk, a, b, c)
     desk.commits = False
     of_b = b.sync()
-    assert [(s.member, s.leader, s.session_deadline_us) for s in desk.told(e.SyncReceived)] == [("b", False, -1)]
+    assert [(s.member, s.leader, s.session_deadline_us) for s in desk.emitted(e.SyncReceived)] == [("b", False, -1)]
     of_a = a.sync({a.member_id: ("orders-0",), b.member_id: ("orders-1", "orders-2"), "gone": ("orders-3",)})
     assert of_a.pending
     assert of_b.pending
@@ -76,11 +76,11 @@ def test_followers_wait_for_the_leader_and_for_the_log(desk: Desk) -> None:
     assert (record.generation, record.leader, record.protocol) == (1, a.member_id, "range")
     desk.wait(200)
     assert a.beat() is ErrorCode.NONE  # parked: not renewed, and not in danger
-    assert desk.told(e.HeartbeatAnswered)[-1].session_deadline_us == -1
+    assert desk.emitted(e.HeartbeatAnswered)[-1].session_deadline_us == -1
     desk.settle()
     assert assignment_of(of_a) == ("orders-0",)
     assert assignment_of(of_b) == ("orders-1", "orders-2")
-    (stabilized,) = desk.told(e.GroupStabilized)
+    (stabilized,) = desk.emitted(e.GroupStabilized)
     assert stabilized.assignment[c.member_id] == ()
     assert stabilized.session_deadlines_us[b.member_id] == desk.now_us + 45_000 * MS
     assert stabilized.session_deadlines_us[c.member_id] == 6_000 * MS + 45_000 * MS  # it has not asked
@@ -93,7 +93,7 @@ def test_stable_answers_at_once_and_renews_the_session(desk: Desk) -> None:
     desk.wait(1_000)
     assert assignment_of(a.sync()) == ("orders-0",)
     assert group_of(desk).members[a.member_id].session_deadline_us == desk.now_us + 45_000 * MS
-    assert desk.told(e.SyncReceived)[-1].session_deadline_us == desk.now_us + 45_000 * MS
+    assert desk.emitted(e.SyncReceived)[-1].session_deadline_us == desk.now_us + 45_000 * MS
 
 
 def test_a_parked_sync_is_not_expired(desk: Desk) -> None:
@@ -125,7 +125,7 @@ def test_an_assignment_that_is_not_stored_starts_another_rebalance(
     desk.settle(error)
     assert [error_of(call) for call in calls] == [told, told]
     assert group_of(desk).state.value == "PreparingRebalance"
-    started = desk.told(e.RebalanceStarted)[-1]
+    started = desk.emitted(e.RebalanceStarted)[-1]
     assert started.session_deadlines_us == dict.fromkeys(group_of(desk).members, desk.now_us + 45_000 * MS)
 
 
@@ -138,7 +138,7 @@ def test_a_rebalance_that_comes_before_the_log_wins(desk: Desk) -> None:
     assert error_of(of_a) is ErrorCode.REBALANCE_IN_PROGRESS
     desk.settle()
     assert group_of(desk).state.value == "PreparingRebalance"
-    assert not desk.told(e.GroupStabilized)
+    assert not desk.emitted(e.GroupStabilized)
 
 
 def test_a_leader_that_syncs_twice_is_answered_once_and_stores_twice(desk: Desk) -> None:
@@ -150,7 +150,7 @@ def test_a_leader_that_syncs_twice_is_answered_once_and_stores_twice(desk: Desk)
     assert first.pending
     assert assignment_of(second) == ("orders-0",)
     desk.settle()
-    assert len(desk.told(e.GroupStabilized)) == 1
+    assert len(desk.emitted(e.GroupStabilized)) == 1
 
 
 # --- the pending-sync timer: RT from the generation on -------------------------------------------------------------
@@ -165,9 +165,9 @@ def test_members_that_never_sync_are_removed_though_they_heartbeat(desk: Desk) -
     desk.wait(1)
     assert error_of(of_b) is ErrorCode.REBALANCE_IN_PROGRESS
     assert a.beat() is ErrorCode.UNKNOWN_MEMBER_ID
-    (removed,) = desk.told(e.MemberRemoved)
+    (removed,) = desk.emitted(e.MemberRemoved)
     assert (removed.member, removed.reason, removed.leader) == ("a", "sync timed out", "b")
-    started = desk.told(e.RebalanceStarted)[-1]
+    started = desk.emitted(e.RebalanceStarted)[-1]
     assert (started.cause, started.trigger) == ("sync timed out", "a")
     assert isinstance(of_b.response, SyncGroupResponse)
 

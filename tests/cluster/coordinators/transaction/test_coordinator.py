@@ -132,7 +132,7 @@ def test_a_transaction_beyond_its_timeout_is_fenced_and_aborted_at_a_scan() -> N
             desk.deadline()
         assert 60 * SECOND_US < desk.now_us - began_us <= 70 * SECOND_US
         assert desk.metadata.epoch == EPOCH + 1
-        (fenced,) = [event for event in desk.told if isinstance(event, TransactionFenced)]
+        (fenced,) = [event for event in desk.emitted if isinstance(event, TransactionFenced)]
         assert (fenced.epoch, fenced.reason) == (EPOCH + 1, "timeout")
         assert desk.end(commit=True).error is (FENCED if version == 1 else CONCURRENT)
         desk.mark()
@@ -176,7 +176,7 @@ def test_a_fence_that_cannot_be_written_is_told_once() -> None:
     desk.append_error = ErrorCode.NOT_ENOUGH_REPLICAS
     for _ in range(3):
         desk.init()
-    assert [event.epoch for event in desk.told if isinstance(event, TransactionFenced)] == [EPOCH + 1]
+    assert [event.epoch for event in desk.emitted if isinstance(event, TransactionFenced)] == [EPOCH + 1]
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -195,7 +195,7 @@ def test_a_fence_to_the_last_epoch_is_tried_again_until_it_is_written(version: i
     assert desk.metadata.epoch == FENCING_EPOCH
     desk.mark()
     assert (desk.state(), desk.metadata.epoch) == (S.COMPLETE_ABORT, FENCING_EPOCH if version == 1 else 0)
-    assert [event.epoch for event in desk.told if isinstance(event, TransactionFenced)] == [FENCING_EPOCH]
+    assert [event.epoch for event in desk.emitted if isinstance(event, TransactionFenced)] == [FENCING_EPOCH]
     answer = desk.init()
     assert (answer.error, answer.epoch) == (NONE, 0 if version == 1 else 1)
     assert answer.producer_id != PRODUCER_ID
@@ -279,8 +279,8 @@ def test_an_unused_transactional_id_expires() -> None:
     while ID in desk.coordinator.transactions:
         desk.deadline()
     assert 2 * 3_600 * SECOND_US <= desk.now_us <= 3 * 3_600 * SECOND_US + 2 * SECOND_US
-    assert isinstance(desk.told[-1], TransactionStateChanged)
-    assert desk.told[-1].state == "Dead"
+    assert isinstance(desk.emitted[-1], TransactionStateChanged)
+    assert desk.emitted[-1].state == "Dead"
     assert desk.add("orders-0") is ErrorCode.INVALID_PRODUCER_ID_MAPPING
 
 

@@ -176,5 +176,5 @@ def test_an_expiration_that_is_committed_late_takes_the_id_away() -> None:
     assert decision.late is not None
     desk.run(decision.late())
     assert ID not in desk.coordinator.transactions
-    assert isinstance(desk.told[-1], TransactionStateChanged)
-    assert desk.told[-1].state == "Dead"
+    assert isinstance(desk.emitted[-1], TransactionStateChanged)
+    assert desk.emitted[-1].state == "Dead"
