@@ -7,22 +7,17 @@ There is no global configuration: two simulations in one process know nothing of
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 from msgspec.structs import force_setattr
 
 from cluster.events import Event
 from cluster.view import ClusterView, fold
+from cluster.virtual_time import Timeline
 
 Sink = Callable[[Event], object]
 Emit = Callable[[Event], None]
-
-
-class Now(Protocol):
-    """Whatever knows the virtual time."""
-
-    now_us: int
 
 
 class EventLogger(structlog.BoundLoggerBase):
@@ -42,7 +37,7 @@ class EventLogger(structlog.BoundLoggerBase):
 class Pipeline:
     """The processor of one simulation: it stamps, folds, and passes on to the sinks."""
 
-    def __init__(self, clock: Now, sinks: list[Sink]) -> None:
+    def __init__(self, clock: Timeline, sinks: list[Sink]) -> None:
         self.clock = clock
         self.sequence = 0
         self.view = ClusterView()

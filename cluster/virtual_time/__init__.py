@@ -3,13 +3,23 @@
 from cluster.virtual_time.pacing import Pace
 from cluster.virtual_time.timeline import (
     TIMED_OUT,
-    Diverged,
-    NothingLeft,
+    DeadlockError,
+    LivelockError,
+    RerunDivergedError,
     TimedOut,
     Timeline,
     Timer,
-    TimeStandsStill,
     Waiter,
 )
 
-__all__ = ["TIMED_OUT", "Diverged", "NothingLeft", "Pace", "TimeStandsStill", "TimedOut", "Timeline", "Timer", "Waiter"]
+__all__ = [
+    "TIMED_OUT",
+    "DeadlockError",
+    "LivelockError",
+    "Pace",
+    "RerunDivergedError",
+    "TimedOut",
+    "Timeline",
+    "Timer",
+    "Waiter",
+]

@@ -36,9 +36,26 @@ import trio
 from trio.lowlevel import Abort, Task, current_task, reschedule, wait_task_rescheduled
 
 from cluster.virtual_time.pacing import MICROSECONDS, Pace
-from cluster.virtual_time.waiting import TIMED_OUT, Diverged, NothingLeft, TimedOut, Timer, TimeStandsStill, Waiter
+from cluster.virtual_time.waiting import (
+    TIMED_OUT,
+    DeadlockError,
+    LivelockError,
+    RerunDivergedError,
+    TimedOut,
+    Timer,
+    Waiter,
+)
 
-__all__ = ["TIMED_OUT", "Diverged", "NothingLeft", "TimeStandsStill", "TimedOut", "Timeline", "Timer", "Waiter"]
+__all__ = [
+    "TIMED_OUT",
+    "DeadlockError",
+    "LivelockError",
+    "RerunDivergedError",
+    "TimedOut",
+    "Timeline",
+    "Timer",
+    "Waiter",
+]
 
 Argument = TypeVar("Argument")
 
@@ -56,7 +73,7 @@ class _Actor:
 
     def __init__(self, timeline: "Timeline", number: int, name: str) -> None:
         self.timeline, self.number, self.name = timeline, number, name
-        self.waiter = Waiter(timeline, "its first turn")
+        self.waiter = Waiter(timeline.deliver, timeline.entry_cancelled, "its first turn")
         self.owned: list[Timer] = []
         self.owned_limit = 8  # before more are added, those that have run are dropped
 
@@ -86,7 +103,7 @@ class Timeline(trio.abc.Clock):
     """The clock to give to `trio.run(…, clock=timeline)`; its theory is told at the top of the module.
 
     `execute(command)` carries out a submitted or recorded command, in a turn of its own. `speed`: virtual seconds per
-    wall second. `live`: when nothing is left, wait for commands instead of raising NothingLeft. `wall`: a wall clock.
+    wall second. `live`: when nothing is left, wait for commands instead of raising DeadlockError. `wall`: a wall clock.
 
     `hold()` is asked often; while it is true no action runs (commands and kills do). Whoever makes it false again sends
     `run_sync_soon` of anything, so that trio asks again. `on_command(turn, at_us, command)` hears of each command just
@@ -140,7 +157,7 @@ class Timeline(trio.abc.Clock):
     def call_at(self, at_us: int, action: Callable[..., object], *args: object) -> Timer:
         """Run `action(*args)` at `at_us` (now, if that is past), after what was scheduled for that instant before."""
         now_us = self.now_us
-        timer = Timer(self, at_us if at_us > now_us else now_us, action, args)  # noqa: FURB136 - max() costs more
+        timer = Timer(self.entry_cancelled, at_us if at_us > now_us else now_us, action, args)  # noqa: FURB136 - max() costs more
         self._sequence = sequence = self._sequence + 1
         heappush(self._heap, (timer.at_us, sequence, None, timer))
         return timer
@@ -209,7 +226,7 @@ class Timeline(trio.abc.Clock):
                 self.now_us = now_us = at_us
                 self._instant_turn = turn
             elif turn - self._instant_turn >= TURNS_AT_ONE_INSTANT:
-                raise TimeStandsStill(f"more than {TURNS_AT_ONE_INSTANT} turns at {now_us} us: {action or argument}")
+                raise LivelockError(f"more than {TURNS_AT_ONE_INSTANT} turns at {now_us} us: {action or argument}")
             self.turn = turn = turn + 1
             if action is None:
                 argument.fire()
@@ -245,7 +262,7 @@ class Timeline(trio.abc.Clock):
             turn, at_us, command = self.replay[0]
             if turn < self.turn or (turn == self.turn and not self.now_us <= at_us <= self._next_us()):
                 here = f"turn {self.turn}, {self.now_us} us"
-                raise Diverged(f"{command} was recorded at turn {turn}, {at_us} us; the rerun is at {here}")
+                raise RerunDivergedError(f"{command} was recorded at turn {turn}, {at_us} us; the rerun is at {here}")
             if turn == self.turn and at_us <= self._horizon_us:
                 del self.replay[0]
                 self._run_command(at_us, command)
@@ -265,14 +282,16 @@ class Timeline(trio.abc.Clock):
         next_us = min(self._next_us(), self._end_us)
         if next_us == math.inf:
             if self.replay:
-                raise Diverged(f"{self.replay[0]} was recorded; the rerun has nothing left after turn {self.turn}")
+                raise RerunDivergedError(
+                    f"{self.replay[0]} was recorded; the rerun has nothing left after turn {self.turn}"
+                )
             if self._live:
                 return math.inf
             parked = sorted(self._actors.values(), key=lambda actor: actor.number)
             title = (
                 f"nothing can happen any more after turn {self.turn}, {self.now_us} us; parked actors: {len(parked)}"
             )
-            raise NothingLeft("\n  ".join([title, *(actor.describe() for actor in parked)]))
+            raise DeadlockError("\n  ".join([title, *(actor.describe() for actor in parked)]))
         wait = self._seconds_until(next_us)
         if wait == 0.0 and self._next_us() > self._end_us:
             if self.now_us < self._end_us:
@@ -321,7 +340,7 @@ class Timeline(trio.abc.Clock):
 
     def waiter(self, label: object = "") -> Waiter:
         """Make a wait that is to begin; `label` says what for (its `str` is taken only if somebody must be told)."""
-        return Waiter(self, label)
+        return Waiter(self.deliver, self.entry_cancelled, label)
 
     async def park(self, waiter: Waiter) -> object:
         """Wait until the waiter is woken; returns what it was woken with. Raises RuntimeError if parked in before."""
@@ -342,7 +361,7 @@ class Timeline(trio.abc.Clock):
 
     async def sleep(self, duration_us: int) -> None:
         """Wait `duration_us` microseconds; 0 lets what is due at this instant go first."""
-        waiter = Waiter(self, "time to pass")
+        waiter = Waiter(self.deliver, self.entry_cancelled, "time to pass")
         self._time(waiter, self.now_us + duration_us)
         waiter.parked = task = current_task()  # `park`, without its coroutine: every batch that is worked on sleeps
         (actor := self._actors[task]).waiter = waiter
@@ -353,7 +372,7 @@ class Timeline(trio.abc.Clock):
     async def fly(self, until_us: float = math.inf) -> None:
         """Let time pass to exactly `until_us`, all of that instant included; costs no turn, and may be called again.
 
-        Raises what an action, command or actor raised, NothingLeft, TimeStandsStill or Diverged; ValueError if the end
+        Raises what an action, command or actor raised, DeadlockError, LivelockError or RerunDivergedError; ValueError if the end
         is past; RuntimeError when closed. After an error, and when main is cancelled in it, the Timeline is closed.
         """
         if self.closed or self._main is not None:

@@ -8,7 +8,7 @@ timeout and a kill cannot resume the same wait twice.
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 
 class TimedOut(Enum):
@@ -23,48 +23,38 @@ NEVER_US = 1 << 62
 TIMED_OUT: Final = TimedOut.TIMED_OUT
 
 
-class NothingLeft(RuntimeError):  # noqa: N818 - it is a sentence about the flight
+class DeadlockError(RuntimeError):
     """Nothing is scheduled any more and the flight has no end; names each parked actor and what it waits for."""
 
 
-class TimeStandsStill(RuntimeError):  # noqa: N818
+class LivelockError(RuntimeError):
     """More than 100,000 turns at one instant: something schedules itself without a delay."""
 
 
-class Diverged(RuntimeError):  # noqa: N818
+class RerunDivergedError(RuntimeError):
     """An exact rerun did not come to a recorded command's turn and instant in the way the recorded flight did."""
-
-
-class CancellationCounter(Protocol):
-    """What a Timer needs of the Timeline."""
-
-    def entry_cancelled(self) -> None:
-        """Count an entry of the heap that died before its instant."""
-
-
-class Schedule(CancellationCounter, Protocol):
-    """What a Waiter needs of the Timeline."""
-
-    def deliver(self, waiter: "Waiter") -> None:
-        """Resume the actor parked in `waiter`: in this turn, if it is the first, else in one of its own."""
 
 
 class Timer:
     """An action that may be cancelled. `at_us` is when it is due; `pending` until it has run or was cancelled."""
 
-    __slots__ = ("_action", "_args", "_counter", "at_us", "pending")
+    __slots__ = ("_action", "_args", "_on_cancel", "at_us", "pending")
 
     def __init__(
-        self, counter: CancellationCounter, at_us: int, action: Callable[..., object], args: tuple[object, ...]
+        self,
+        on_cancel: Callable[[], None],
+        at_us: int,
+        action: Callable[..., object],
+        args: tuple[object, ...],
     ) -> None:
-        self._counter, self._action, self._args = counter, action, args
+        self._on_cancel, self._action, self._args = on_cancel, action, args
         self.at_us, self.pending = at_us, True
 
     def cancel(self) -> None:
         """Never run the action. Harmless when it has run or was cancelled before."""
         if self.pending:
             self.pending = False
-            self._counter.entry_cancelled()
+            self._on_cancel()
 
     def fire(self) -> None:
         """Run the action. The Timeline calls this, nobody else."""
@@ -79,10 +69,10 @@ class Waiter:
     that waits or waited; `timed`, whether the wait was given a timeout; `value`, what it ended with.
     """
 
-    __slots__ = ("_schedule", "label", "parked", "pending", "timed", "value")
+    __slots__ = ("_deliver", "_on_cancel", "label", "parked", "pending", "timed", "value")
 
-    def __init__(self, schedule: Schedule, label: object = "") -> None:
-        self._schedule, self.label = schedule, label
+    def __init__(self, deliver: Callable[["Waiter"], None], on_cancel: Callable[[], None], label: object = "") -> None:
+        self._deliver, self._on_cancel, self.label = deliver, on_cancel, label
         self.pending, self.timed = True, False
         self.parked: Any = None  # a task; only the Timeline knows of trio
         self.value: object = None
@@ -93,13 +83,13 @@ class Waiter:
             return False
         self.pending, self.value = False, value
         if self.timed:
-            self._schedule.entry_cancelled()
+            self._on_cancel()
         if self.parked is not None:
-            self._schedule.deliver(self)
+            self._deliver(self)
         return True
 
     def fire(self) -> None:
         """Time is up. The Timeline calls this, nobody else."""
         self.pending, self.value = False, TIMED_OUT
         if self.parked is not None:
-            self._schedule.deliver(self)
+            self._deliver(self)

@@ -23,7 +23,7 @@ from cluster.invariants import Invariants, InvariantViolated
 from cluster.simulation import Simulation
 from cluster.spec import LONGEST_FLIGHT_US, ScenarioSpec
 from cluster.view import ClusterView, document
-from cluster.virtual_time import Diverged
+from cluster.virtual_time import RerunDivergedError
 from recordings.bounded_files import RecordingError
 from recordings.flights import interruption
 from recordings.flights.interruptible_run import first_of, run_flight
@@ -264,7 +264,9 @@ class _Flight:
         if isinstance(end, RecordingError | OSError):  # a cluster knows no files: it was a listener's output
             raise end
         violated = isinstance(end, InvariantViolated)
-        if end is not None and not isinstance(end, KeyboardInterrupt | LastEvent | Diverged | InvariantViolated):
+        if end is not None and not isinstance(
+            end, KeyboardInterrupt | LastEvent | RerunDivergedError | InvariantViolated
+        ):
             raise FlightError(end, plan, self.now_us, self.turns, journal.last_events()) from end
         shortened = end is not None or self.now_us < plan.spec.until_us
         return FlightResult(
@@ -282,7 +284,7 @@ class _Flight:
             },
             view=document(self.simulation.view, self.now_us),
             interrupted=isinstance(end, KeyboardInterrupt),
-            diverged=str(end) if isinstance(end, Diverged) else None,
+            diverged=str(end) if isinstance(end, RerunDivergedError) else None,
             virtual_us=self.now_us,
             last_events=journal.last_events() if violated else [],
             refused=tuple(self.refused),

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 import trio
 
-from cluster.virtual_time import TIMED_OUT, NothingLeft, Timeline, TimeStandsStill, Waiter
+from cluster.virtual_time import TIMED_OUT, DeadlockError, LivelockError, Timeline, Waiter
 from cluster.virtual_time import timeline as timeline_module
 from tests.support.scheduler_instruments import run_flight
 
@@ -74,7 +74,7 @@ def test_a_cancelled_timer_moves_neither_time_nor_turn() -> None:
     assert not early.pending
 
     async def main() -> None:
-        with pytest.raises(NothingLeft):
+        with pytest.raises(DeadlockError):
             await timeline.fly()
 
     run_flight(timeline, main)
@@ -400,7 +400,7 @@ def test_when_nothing_is_left_each_parked_actor_is_named_with_what_it_waits_for(
         timeline.start(nursery, member, "a fetch")
 
     error = error_of(timeline, prepare)
-    assert isinstance(error, NothingLeft)
+    assert isinstance(error, DeadlockError)
     title, *lines = str(error).splitlines()
     assert title == "nothing can happen any more after turn 4, 0 us; parked actors: 4"
     assert [line.split(".")[-1].strip() for line in lines] == [
@@ -434,7 +434,7 @@ def test_time_that_stands_still_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
     timeline = Timeline(ignore)
     timeline.call_at(10, lambda: None)
     timeline.call_at(20, spin, timeline)
-    assert isinstance(error_of(timeline, lambda _: None), TimeStandsStill)
+    assert isinstance(error_of(timeline, lambda _: None), LivelockError)
     assert (timeline.now_us, timeline.turn) == (20, 1_001)
 
 
@@ -446,7 +446,7 @@ def test_an_actor_can_make_time_stand_still_too(monkeypatch: pytest.MonkeyPatch)
         while True:
             await timeline.sleep(0)
 
-    assert isinstance(error_of(timeline, lambda nursery: timeline.start(nursery, actor)), TimeStandsStill)
+    assert isinstance(error_of(timeline, lambda nursery: timeline.start(nursery, actor)), LivelockError)
     assert (timeline.now_us, timeline.turn) == (0, 1_000)
 
 

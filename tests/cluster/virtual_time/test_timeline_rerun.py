@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from cluster.random_streams import random_stream
-from cluster.virtual_time import TIMED_OUT, Diverged, NothingLeft, Timeline, Waiter
+from cluster.virtual_time import TIMED_OUT, DeadlockError, RerunDivergedError, Timeline, Waiter
 from tests.support.scheduler_instruments import OneActorAtATime, run_flight
 
 Command = tuple[int, int, object]
@@ -257,7 +257,7 @@ def test_a_rerun_that_diverges_says_where(replay: list[Command], complaint: str)
     timeline.call_at(20, lambda: None)
 
     async def main() -> None:
-        with pytest.raises(Diverged, match=complaint):
+        with pytest.raises(RerunDivergedError, match=complaint):
             await timeline.fly()
 
     run_flight(timeline, main)
@@ -297,7 +297,7 @@ def test_in_a_what_if_commands_come_at_their_instant_before_its_actions() -> Non
     async def main() -> None:
         await timeline.fly(40)
         assert len(timeline.replay_by_time) == 1
-        with pytest.raises(NothingLeft):
+        with pytest.raises(DeadlockError):
             await timeline.fly()
 
     run_flight(timeline, main)
