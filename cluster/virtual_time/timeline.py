@@ -372,8 +372,8 @@ class Timeline(trio.abc.Clock):
     async def fly(self, until_us: float = math.inf) -> None:
         """Let time pass to exactly `until_us`, all of that instant included; costs no turn, and may be called again.
 
-        Raises what an action, command or actor raised, DeadlockError, LivelockError or RerunDivergedError; ValueError if the end
-        is past; RuntimeError when closed. After an error, and when main is cancelled in it, the Timeline is closed.
+        Raises what an action, command or actor raised, DeadlockError, LivelockError or RerunDivergedError, ValueError
+        if the end is past, RuntimeError when closed. An error, and a cancelled main, closes the Timeline.
         """
         if self.closed or self._main is not None:
             raise RuntimeError("the flight is over" if self.closed else "the flight is under way")

@@ -53,7 +53,9 @@ def test_they_are_told_also_where_nothing_stands_at_their_offsets() -> None:
     spec = buffered()
     alone = msgspec.structs.replace(spec, producers=spec.producers[:1])
     emitted = flown(alone).all(e.TruncatedRecordsProcessed)
-    assert [(event.producer, event.first_serial) for event in emitted] == [("p-1", event.first_offset) for event in emitted]
+    assert [(event.producer, event.first_serial) for event in emitted] == [
+        ("p-1", event.first_offset) for event in emitted
+    ]
     assert emitted
     assert delivery_errors(alone) == []
 

@@ -222,7 +222,9 @@ def test_a_group_that_is_loaded_over_its_size_names_nobody(desk: Desk) -> None:
     desk.fail_over()
     emitted = last(desk)
     assert (emitted.cause, emitted.trigger, emitted.member_id) == (Cause.COORDINATOR_MOVED, "", "")
-    assert emitted.detail.startswith(f"Freshly-loaded group {GROUP} (size 3) is over capacity 2. Rebalancing in order to")
+    assert emitted.detail.startswith(
+        f"Freshly-loaded group {GROUP} (size 3) is over capacity 2. Rebalancing in order to"
+    )
 
 
 def test_every_cause_of_the_scenario_format_can_be_reached() -> None:
