@@ -23,7 +23,7 @@ Emit = Callable[[Event], None]
 class EventLogger(structlog.BoundLoggerBase):
     """A structlog logger for typed events: `emit(event)` runs its one processor, a Pipeline, over the event.
 
-    Each event must not have been told before.
+    Each event must not have been emitted before.
     """
 
     emit: Emit
