@@ -18,7 +18,9 @@ WRITTEN_US = 5_500_000  # offsets.commit.timeout.ms and what comes with it
 LATE_US = 1_000_000
 SETTLED_US = 3_000_000  # what was held up has arrived by then
 NOT_WRITTEN = "COORDINATOR_NOT_AVAILABLE"
-_OF_ONE_PROCESS = ("kill", "stop", "stall", "pause heartbeats", "fill", "slow disk", "abandon")
+_OF_ONE_PROCESS = (
+    "kill", "stop", "stall", "pause_heartbeats", "fill_disk", "slow_disk", "abandon_transaction"
+)  # fmt: skip
 
 
 class _Watch:
@@ -119,14 +121,14 @@ class DurationInvariants:
     def fault_began(self, event: e.FaultStarted | e.FaultEnded) -> None:
         """Requests are held up, or those that were arrive."""
         self._disturbed_us = event.at_us
-        if isinstance(event, e.FaultStarted) and event.text.startswith(_OF_ONE_PROCESS):
+        if isinstance(event, e.FaultStarted) and event.fault_kind in _OF_ONE_PROCESS:
             self._of_processes[event.fault] = None
         elif event.fault not in self._of_processes:
             self._split_us = event.at_us
 
     def _split(self) -> bool:
         """Whether a coordinator may be in office that was deposed, and answers members that its successor misses."""
-        return any(not fault.text.startswith(_OF_ONE_PROCESS) for fault in self._view.faults.values())
+        return any(fault.kind not in _OF_ONE_PROCESS for fault in self._view.faults.values())
 
     def coordinator_lost(self, event: e.CoordinatorLost) -> None:
         """A heartbeat that was under way is sent again after `retry.backoff.ms`."""

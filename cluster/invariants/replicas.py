@@ -3,27 +3,15 @@
 Events do not tell how far a follower has got: a flight lends its replicas to be looked at. Nothing here changes them.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable
 
 from cluster import events as e
 from cluster.invariants.handlers import Handlers
 from cluster.invariants.log_state import LogState
 from cluster.invariants.sentences import broken
-from cluster.protocol.record_batch import RecordBatch
+from cluster.storage.partition_log import PartitionLog
 
-
-class LogSeen(Protocol):
-    """The log of one replica."""
-
-    log_start: int
-    log_end: int
-
-    def read(self, offset: int, end: int, max_bytes: int) -> Sequence[RecordBatch]:
-        """Whole batches from the one that holds `offset` on."""
-
-
-Look = Callable[[int, str], LogSeen | None]
+Look = Callable[[int, str], PartitionLog | None]
 """(broker, partition) → the log there; None when the broker has none."""
 
 ALL_BYTES = 1 << 62
@@ -34,7 +22,9 @@ class ReplicaInvariants:
 
     def __init__(self, logs: dict[str, LogState], look: Look) -> None:
         self._logs, self._look = logs, look
-        self._in_sync: dict[str, tuple[tuple[int, ...], list[tuple[int, LogSeen]]]] = {}  # partition → ISR, its logs
+        self._in_sync: dict[
+            str, tuple[tuple[int, ...], list[tuple[int, PartitionLog]]]
+        ] = {}  # partition → ISR, its logs
         self._agreed: dict[str, int] = {}  # partition → below this all replicas in sync were found equal
 
     def handlers(self) -> Handlers:

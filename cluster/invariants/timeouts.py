@@ -12,6 +12,10 @@ SETTLED_US = 3_000_000
 _OVER = {"Empty", "CompleteCommit", "CompleteAbort"}
 TIMED_OUT = "timeout"
 SESSION_EXPIRED = "session expired"
+_OF_PROCESSES = (
+    "kill", "stop", "crash", "pause", "pause_heartbeats", "stall", "fill_disk", "slow_disk", "abandon_transaction"
+)  # fmt: skip
+"""Kinds of faults that leave every link as it is."""
 
 
 class TimeoutInvariants:
@@ -108,7 +112,7 @@ class TimeoutInvariants:
     def fault(self, event: e.FaultStarted | e.FaultEnded) -> None:
         """What is on its way may be late."""
         self._disturbed_us = event.at_us
-        if isinstance(event, e.FaultStarted) and event.text.startswith(_PROCESSES):
+        if isinstance(event, e.FaultStarted) and event.fault_kind in _OF_PROCESSES:
             self._of_processes[event.fault] = None
         elif event.fault not in self._of_processes:
             self._held_up_us = event.at_us
@@ -125,7 +129,7 @@ class TimeoutInvariants:
             return
         stopped_us, silent_us = event.at_us - down_us, event.at_us - self._silent_us[event.broker]
         session = f"its session is {self._session_us / MS:g} ms"
-        links = any(not fault.text.startswith(_PROCESSES) for fault in self._view.faults.values())
+        links = any(fault.kind not in _OF_PROCESSES for fault in self._view.faults.values())
         if not links and silent_us < self._session_us - self._beat_us - SETTLED_US and self._disturbed_us == down_us:
             broken("S6", event, f"{name} is fenced {stopped_us / MS:g} ms after it stopped, {session}")
         since_us = max(down_us, self._controller_us, self._held_up_us)  # another controller begins anew
@@ -181,6 +185,3 @@ class TimeoutInvariants:
             if event.error == "TimeoutException" and most_us is not None and age_us < most_us - MS:
                 found = f"{event.partition}: {event.producer}'s batch fails after {age_us / MS:g} ms at most"
                 broken("S7", event, f"{found}, delivery.timeout.ms is {most_us / MS:g}")
-
-
-_PROCESSES = ("kill", "stop", "crash", "pause", "stall", "fill", "slow disk", "abandon")

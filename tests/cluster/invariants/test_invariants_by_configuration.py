@@ -191,11 +191,11 @@ OFFSETS = [
 CHANGED = e.SubscriptionChanged(group="g", member="g-1", topics=("payments",))
 GIVEN_UP = e.CoordinatorLost(group="g", member="g-1", broker=1, cause="null", disconnected=True)
 WRITTEN = [*OFFSETS, appended(0), watermark(10), *stable(1, g1=(P,))]
-HOLD = e.FaultStarted(fault=1, text="pause broker-1", ends_at_us=-1)
-KILL = e.FaultStarted(fault=1, text="kill broker-3", ends_at_us=-1)
+HOLD = e.FaultStarted(fault=1, text="pause broker-1", fault_kind="pause", ends_at_us=-1)
+KILL = e.FaultStarted(fault=1, text="kill broker-3", fault_kind="kill", ends_at_us=-1)
 RELEASED = e.FaultEnded(fault=1)
 CALM = [*declared(), *stable(1, g1=(P,), g2=()), beat(10_000 * MS)]
-FAULT = e.FaultStarted(fault=1, text="cut broker-1 broker-2", ends_at_us=-1, at_us=8_000 * MS)
+FAULT = e.FaultStarted(fault=1, text="cut broker-1 broker-2", fault_kind="cut", ends_at_us=-1, at_us=8_000 * MS)
 HEALED = [*CALM[:-1], FAULT, e.FaultEnded(fault=1, at_us=9_000 * MS), CALM[-1]]
 HELD_UP = [*CALM, renewed(10_100), other_beat(14_000)]
 
@@ -255,7 +255,7 @@ MORE: list[tuple[str, list[e.Event]]] = [
     ("G14", [*WRITTEN, committed(5), GIVEN_UP, HOLD, at(30_000, RELEASED), at(43_001, committed(4))]),
     ("G14", [*WRITTEN, committed(5), GIVEN_UP, KILL, at(13_001, committed(4))]),
     ("S1", [*declared(), *stable(1, g1=(P,)), beat(5_000 * MS, -1), removed(14_900, "session expired")]),
-    ("S1", [*CALM, e.FaultStarted(fault=1, text="stall g-2", ends_at_us=-1), beat(17_000 * MS)]),
+    ("S1", [*CALM, e.FaultStarted(fault=1, text="stall g-2", fault_kind="stall", ends_at_us=-1), beat(17_000 * MS)]),
     ("S1", [*declared(), *stable(1, g1=(P,), g2=()), replaced(1_000), other_beat(12_100)]),
     ("S1", [*ACCEPTED, other_beat(17_100)]),
     ("S1", [*ACCEPTED, removed(15_900, "session expired")]),
@@ -327,13 +327,13 @@ LEGAL: list[list[e.Event]] = [
     [*CALM, renewed(10_200), beat(10_420 * MS), renewed(10_430), beat(10_840 * MS), beat(11_000 * MS)],
     [*HELD_UP, beat(14_500 * MS), beat(14_500 * MS), beat(14_900 * MS)],
     [*HEALED, renewed(10_100), other_beat(14_000), beat(14_500 * MS), beat(14_500 * MS)],
-    [*CALM, e.FaultStarted(fault=1, text="hold g-1 broker-1", ends_at_us=-1), beat(10_100 * MS)],
+    [*CALM, e.FaultStarted(fault=1, text="hold g-1 broker-1", fault_kind="hold", ends_at_us=-1), beat(10_100 * MS)],
     [transaction("Empty"), fenced(60_000)],
     [transaction("CompleteCommit"), at(30_000, transaction("CompleteCommit")), fenced(60_000)],
     [transaction("Empty"), fenced(10, "InitProducerId")],
     [killed(20_000), gone(28_000)],
     [*frozen(13_300, 20_000), killed(20_000), gone(22_000)],  # seed 9612: its disk was full when it was resumed
-    [e.FaultStarted(fault=1, text="cut broker-1 broker-2", ends_at_us=-1), gone(20_000)],
+    [e.FaultStarted(fault=1, text="cut broker-1 broker-2", fault_kind="cut", ends_at_us=-1), gone(20_000)],
     [opened(0), failed(120_000)],
     [*began(0, 5), given("g-1"), done(0, 6)],
     [*began(0, 5), e.PositionsReset(group="g", member="g-1", positions={P: 1}, reason="seek"), done(1, 6)],
