@@ -50,6 +50,11 @@ def test_a_new_analysis_is_in_the_json_and_its_documentation() -> None:
     assert "A broker that the controller fenced." in text
 
 
+def test_an_analysis_finds_its_own_rows() -> None:
+    assert analysis().rows_of(with_rows(analysis())) == [Fencing(broker=2)]
+    assert analysis().rows_of(CALM) == []
+
+
 def test_an_earlier_report_has_no_rows_of_a_new_analysis() -> None:
     struct = flight_struct([*ANALYSES, analysis()])
     assert "fencings" not in msgspec.json.decode(msgspec.json.encode(CALM))

@@ -65,6 +65,11 @@ class Analysis(Generic[S]):
     sentences: Callable[[FlightReport], Iterable[str]] = lambda _: ()
     eventful: Callable[[FlightReport], bool] = lambda _: False
 
+    def rows_of(self, flight: FlightReport) -> list[S]:
+        """This analysis's rows of a flight; none if the flight is of a report that did not have the analysis yet."""
+        rows: list[S] = getattr(flight, self.key, [])
+        return rows
+
 
 def make(struct: type[S], row: "Row", **more: Any) -> S:  # noqa: ANN401 - whatever fields it has
     """A struct of the row's columns that it has fields for, and `more`."""
