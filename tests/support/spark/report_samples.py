@@ -3,6 +3,7 @@
 import msgspec
 
 from recordings.spark import report_model as data
+from recordings.spark.report_document import Flight
 from recordings.spark.verdict import UNJUDGED
 
 SECOND_US = 1_000_000
@@ -118,7 +119,7 @@ PRODUCER = data.ProducerReport(
 
 TOTALS = data.Totals(**COUNTS)
 
-CALM = data.FlightReport(
+CALM = Flight(
     run_id="abc",
     scenario="made-up",
     title="Made up",
@@ -147,7 +148,7 @@ CALM = data.FlightReport(
 )
 
 
-def troubled() -> data.FlightReport:
+def troubled() -> Flight:
     """A member died, its group fell behind, rebalanced and read 13 records again."""
     group = msgspec.structs.replace(
         GROUP,
