@@ -1,4 +1,4 @@
-"""What the leader of a group writes when it assigns the partitions. One function a kind of event, by its name."""
+"""What the leader of a group writes when it assigns the partitions. One function a class of events."""
 
 # ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
 
@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from cluster import events as e
 from cluster.assignors import Subscription, TopicPartition
 from cluster.assignors.sticky import assign_sticky
-from recordings.kafka_log.consumers import assignment_text, consumer_line
-from recordings.kafka_log.state import Line, Notes
+from recordings.kafka_log.consumer_lines import assignment_text, consumer_line
+from recordings.kafka_log.handlers import LogWriter
+from recordings.kafka_log.state import KafkaLogState, Line
+
+WRITER = LogWriter()
 
 STICKY = "org.apache.kafka.clients.consumer.internals.AbstractStickyAssignor"
 
@@ -16,17 +19,19 @@ STICKY = "org.apache.kafka.clients.consumer.internals.AbstractStickyAssignor"
 COOPERATIVE = "cooperative-sticky"
 
 
-def join_barrier_completed(notes: Notes, event: e.JoinBarrierCompleted) -> list[Line]:
+@WRITER.handles(e.JoinBarrierCompleted)
+def join_barrier_completed(log: KafkaLogState, event: e.JoinBarrierCompleted) -> list[Line]:
     """What the members said in their JoinGroups is what the leader assigns by, also if it is late."""
     if event.protocol == COOPERATIVE:
-        said = {member_id: _subscription(notes, client) for member_id, client in event.members.items()}
-        notes.group(event.group).subscriptions[event.generation] = said
+        said = {member_id: _subscription(log, client) for member_id, client in event.members.items()}
+        log.group(event.group).subscriptions[event.generation] = said
     return []
 
 
-def assignment_made(notes: Notes, event: e.AssignmentMade) -> list[Line]:
-    known, group = notes.member(event.member), notes.group(event.group)
-    known.counts = {topic: notes.partition_counts.get(topic, 0) for topic in notes.topics_of(event.group)}
+@WRITER.handles(e.AssignmentMade)
+def assignment_made(log: KafkaLogState, event: e.AssignmentMade) -> list[Line]:
+    known, group = log.member(event.member), log.group(event.group)
+    known.counts = {topic: log.partition_counts.get(topic, 0) for topic in log.topics_of(event.group)}
     lines = []
     if event.generation in group.subscriptions:
         lines.append(_final(before_holding_back(group.subscriptions[event.generation], event.assignments)))
@@ -37,18 +42,19 @@ def assignment_made(notes: Notes, event: e.AssignmentMade) -> list[Line]:
         lines.append(_final(event.assignments))
     shares = ", ".join(f"{member_id}={assignment_text(given)}" for member_id, given in event.assignments.items())
     message = f"Finished assignment for group at generation {event.generation}: {{{shares}}}"
-    return [*lines, consumer_line(notes, event.member, message)]
+    return [*lines, consumer_line(log, event.member, message)]
 
 
-def sync_received(notes: Notes, event: e.SyncReceived) -> list[Line]:
+@WRITER.handles(e.SyncReceived)
+def sync_received(log: KafkaLogState, event: e.SyncReceived) -> list[Line]:
     """What a leader that is back in a Stable group wrote before it sent its SyncGroup: it assigns nothing."""
-    if not event.leader or notes.group(event.group).state != "Stable":
+    if not event.leader or log.group(event.group).state != "Stable":
         return []
     message = (
-        f"Skipped assignment for returning static leader at generation {notes.member(event.member).generation}. The"
+        f"Skipped assignment for returning static leader at generation {log.member(event.member).generation}. The"
         " static leader will continue with its existing assignment."
     )
-    return [consumer_line(notes, event.member, message)]
+    return [consumer_line(log, event.member, message)]
 
 
 def _final(assignments: Mapping[str, Sequence[object]]) -> Line:
@@ -57,9 +63,9 @@ def _final(assignments: Mapping[str, Sequence[object]]) -> Line:
     return Line("INFO", "", f"Final assignment of partitions to consumers: \n{{{shares}}}", STICKY)
 
 
-def _subscription(notes: Notes, member: str) -> Subscription:
+def _subscription(log: KafkaLogState, member: str) -> Subscription:
     """What a member said in its last JoinGroup."""
-    known = notes.member(member)
+    known = log.member(member)
     generation, claimed = known.claimed
     owned = tuple(map(TopicPartition.parse, claimed))
     return Subscription(known.joined_topics, owned, generation, known.instance_id or None)

@@ -1,4 +1,4 @@
-"""What brokers and the controller write. One function a kind of event, by its name."""
+"""What brokers and the controller write. One function a class of events."""
 
 # ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
 
@@ -7,7 +7,10 @@ import re
 from cluster import events as e
 from cluster.protocol.names import coordinator_partition
 from recordings.kafka_log.followers import follows_again, log_line
-from recordings.kafka_log.state import Line, Notes, PartitionNotes, StopNotes
+from recordings.kafka_log.handlers import LogWriter
+from recordings.kafka_log.state import KafkaLogState, Line, PartitionLogState, ShutdownProgress
+
+WRITER = LogWriter()
 
 CONTROLLER = "org.apache.kafka.controller.QuorumController"
 REPLICATION = "org.apache.kafka.controller.ReplicationControlManager"
@@ -23,8 +26,8 @@ BY_CONTROLLER = re.compile(r"shrink: broker-(\d+) ")
 """How the reason of an ISR change begins that the controller made itself: it fenced a broker, or let it shut down."""
 
 
-def _controller(notes: Notes, message: str, logger: str = CONTROLLER, level: str = "INFO") -> list[Line]:
-    return [Line(level, f"[QuorumController id={notes.controller}] ", message, logger)]
+def _controller(log: KafkaLogState, message: str, logger: str = CONTROLLER, level: str = "INFO") -> list[Line]:
+    return [Line(level, f"[QuorumController id={log.controller}] ", message, logger)]
 
 
 def _ids(numbers: tuple[int, ...]) -> str:
@@ -39,11 +42,12 @@ def _java(value: object) -> str:
 # --- brokers -------------------------------------------------------------------------------------------------------
 
 
-def broker_started(notes: Notes, event: e.BrokerStarted) -> list[Line]:
-    notes.stopping.pop(event.broker, None)
+@WRITER.handles(e.BrokerStarted)
+def broker_started(log: KafkaLogState, event: e.BrokerStarted) -> list[Line]:
+    log.stopping.pop(event.broker, None)
     if event.serves:
-        return [*_serves(event.broker), *follows_again(notes, event.broker)]
-    notes.starting[event.broker] = None
+        return [*_serves(event.broker), *follows_again(log, event.broker)]
+    log.starting[event.broker] = None
     return [_transition(event.broker, "SHUTDOWN", "STARTING")]
 
 
@@ -60,12 +64,13 @@ def _server(broker: int, message: str, level: str = "INFO") -> Line:
     return Line(level, f"[BrokerServer id={broker}] ", message, BROKER_SERVER)
 
 
-def broker_state_changed(notes: Notes, event: e.BrokerStateChanged) -> list[Line]:
+@WRITER.handles(e.BrokerStateChanged)
+def broker_state_changed(log: KafkaLogState, event: e.BrokerStateChanged) -> list[Line]:
     if event.state == "Running":
-        notes.starting.pop(event.broker, None)
+        log.starting.pop(event.broker, None)
         lines = [_transition(event.broker, "STARTING", "STARTED"), *_serves(event.broker)]
-        return [*lines, *follows_again(notes, event.broker)]
-    notes.stopping[event.broker] = StopNotes(event.at_us)
+        return [*lines, *follows_again(log, event.broker)]
+    log.stopping[event.broker] = ShutdownProgress(event.at_us)
     return _shutting_down(event.broker)
 
 
@@ -73,11 +78,12 @@ def _shutting_down(broker: int) -> list[Line]:
     return [_transition(broker, "STARTED", "SHUTTING_DOWN"), _server(broker, "shutting down")]
 
 
-def broker_stopped(notes: Notes, event: e.BrokerStopped) -> list[Line]:
-    stop, broker = notes.stopping.get(event.broker), event.broker
-    starting = broker in notes.starting
-    notes.starting.pop(broker, None)
-    notes.away[broker] = None
+@WRITER.handles(e.BrokerStopped)
+def broker_stopped(log: KafkaLogState, event: e.BrokerStopped) -> list[Line]:
+    stop, broker = log.stopping.get(event.broker), event.broker
+    starting = broker in log.starting
+    log.starting.pop(broker, None)
+    log.away[broker] = None
     if event.how != "stop" or starting:  # `BrokerServer.shutdown` returns at once unless it is STARTED
         return []
     completed = [_server(broker, "shut down completed"), _transition(broker, "SHUTTING_DOWN", "SHUTDOWN")]
@@ -88,80 +94,86 @@ def broker_stopped(notes: Notes, event: e.BrokerStopped) -> list[Line]:
         return [_server(broker, message, "ERROR"), *completed]
     if stop.granted:
         return completed
-    return [*_granted(notes, "Fenced", broker, IMMEDIATE_SHUTDOWN), *completed]
+    return [*_granted(log, "Fenced", broker, IMMEDIATE_SHUTDOWN), *completed]
 
 
-def broker_unfenced(notes: Notes, event: e.BrokerUnfenced) -> list[Line]:
+@WRITER.handles(e.BrokerUnfenced)
+def broker_unfenced(log: KafkaLogState, event: e.BrokerUnfenced) -> list[Line]:
     message = (
         f"The request from broker {event.broker} to unfence has been granted because it has caught up with the offset"
         " of its register broker record."
     )
-    return _controller(notes, message, HEARTBEATS)
+    return _controller(log, message, HEARTBEATS)
 
 
-def broker_fenced(notes: Notes, event: e.BrokerFenced) -> list[Line]:
+@WRITER.handles(e.BrokerFenced)
+def broker_fenced(log: KafkaLogState, event: e.BrokerFenced) -> list[Line]:
     if event.reason == "session expired":
-        return _controller(notes, f"Fencing broker {event.broker} because its session has timed out.", REPLICATION)
-    stop = notes.stopping.get(event.broker)
+        return _controller(log, f"Fencing broker {event.broker} because its session has timed out.", REPLICATION)
+    stop = log.stopping.get(event.broker)
     if stop is None:  # recorded when a clean stop took no time
-        return _granted(notes, "Unfenced", event.broker, f"a {event.reason}")
+        return _granted(log, "Unfenced", event.broker, f"a {event.reason}")
     stop.granted = True
     if not stop.begun:
-        return _granted(notes, "Unfenced", event.broker, IMMEDIATE_SHUTDOWN)
+        return _granted(log, "Unfenced", event.broker, IMMEDIATE_SHUTDOWN)
     message = (
         f"The request from broker {event.broker} to shut down has been granted since the lowest active offset is"
         " now greater than the broker's controlled shutdown offset."
     )
-    return _controller(notes, message, HEARTBEATS)
+    return _controller(log, message, HEARTBEATS)
 
 
-def _granted(notes: Notes, state: str, broker: int, what: str) -> list[Line]:
+def _granted(log: KafkaLogState, state: str, broker: int, what: str) -> list[Line]:
     message = f"{state} broker {broker} has requested and been granted {what}."
-    return _controller(notes, message, HEARTBEATS)
+    return _controller(log, message, HEARTBEATS)
 
 
-def _begins_to_go(notes: Notes, broker: int, reason: str) -> list[Line]:
+def _begins_to_go(log: KafkaLogState, broker: int, reason: str) -> list[Line]:
     """The first of a stopping broker's leaderships or places in an ISR goes: the controller has heard of it."""
-    stop = notes.stopping.get(broker)
+    stop = log.stopping.get(broker)
     if stop is None or stop.begun or stop.granted or CONTROLLED_SHUTDOWN not in reason:
         return []
     stop.begun = True
-    return _granted(notes, "Unfenced", broker, f"a {CONTROLLED_SHUTDOWN}")
+    return _granted(log, "Unfenced", broker, f"a {CONTROLLED_SHUTDOWN}")
 
 
-def controller_elected(notes: Notes, event: e.ControllerElected) -> list[Line]:
-    notes.controller = event.broker
-    return _controller(notes, "Becoming the active controller.") if event.broker >= 0 else []
+@WRITER.handles(e.ControllerElected)
+def controller_elected(log: KafkaLogState, event: e.ControllerElected) -> list[Line]:
+    log.controller = event.broker
+    return _controller(log, "Becoming the active controller.") if event.broker >= 0 else []
 
 
 # --- partitions ----------------------------------------------------------------------------------------------------
 
 
-def topic_created(notes: Notes, event: e.TopicCreated) -> list[Line]:
-    notes.min_insync[event.topic] = event.min_insync_replicas
-    notes.partition_counts[event.topic] = event.partitions
+@WRITER.handles(e.TopicCreated)
+def topic_created(log: KafkaLogState, event: e.TopicCreated) -> list[Line]:
+    log.min_insync[event.topic] = event.min_insync_replicas
+    log.partition_counts[event.topic] = event.partitions
     if event.topic == "__transaction_state":
-        notes.transaction_partitions = event.partitions
+        log.transaction_partitions = event.partitions
     return []
 
 
-def partitions_added(notes: Notes, event: e.PartitionsAdded) -> list[Line]:
-    notes.partition_counts[event.topic] = event.partitions
+@WRITER.handles(e.PartitionsAdded)
+def partitions_added(log: KafkaLogState, event: e.PartitionsAdded) -> list[Line]:
+    log.partition_counts[event.topic] = event.partitions
     return []
 
 
-def leader_elected(notes: Notes, event: e.LeaderElected) -> list[Line]:
-    partition = notes.partition(event.partition)
+@WRITER.handles(e.LeaderElected)
+def leader_elected(log: KafkaLogState, event: e.LeaderElected) -> list[Line]:
+    partition = log.partition(event.partition)
     before = (partition.isr, partition.leader, partition.leader_epoch, partition.epoch)
     partition.previous_leader, partition.previous_epoch = partition.leader, partition.leader_epoch
     partition.isr = _in_order(partition.isr, event.isr)
     partition.leader, partition.leader_epoch = event.leader, event.leader_epoch
     partition.replicas = event.replicas
     if event.reason == "created":
-        return _created(notes, event) if event.at_us else []
+        return _created(log, event) if event.at_us else []
     partition.epoch += 1
-    lines = _partition_change(notes, event.partition, before, unclean=event.reason == "unclean")
-    return [*_begins_to_go(notes, partition.previous_leader, event.reason), *lines]
+    lines = _partition_change(log, event.partition, before, unclean=event.reason == "unclean")
+    return [*_begins_to_go(log, partition.previous_leader, event.reason), *lines]
 
 
 def _in_order(before: tuple[int, ...], now: tuple[int, ...]) -> tuple[int, ...]:
@@ -169,22 +181,22 @@ def _in_order(before: tuple[int, ...], now: tuple[int, ...]) -> tuple[int, ...]:
     return (*(one for one in before if one in now), *(one for one in now if one not in before))
 
 
-def _created(notes: Notes, event: e.LeaderElected) -> list[Line]:
+def _created(log: KafkaLogState, event: e.LeaderElected) -> list[Line]:
     message = (
         f"Replayed PartitionRecord for new partition {event.partition} and PartitionRegistration("
         f"replicas={_java(event.replicas)}, isr={_java(event.isr)}, leader={event.leader},"
         f" leaderEpoch={event.leader_epoch}, partitionEpoch=0)."
     )
-    return _controller(notes, message, REPLICATION)
+    return _controller(log, message, REPLICATION)
 
 
 def _partition_change(
-    notes: Notes, name: str, before: tuple[tuple[int, ...], int, int, int], *, unclean: bool
+    log: KafkaLogState, name: str, before: tuple[tuple[int, ...], int, int, int], *, unclean: bool
 ) -> list[Line]:
     """What the controller replays: Kafka says it at INFO only when data may be lost, else at DEBUG."""
-    if not notes.concerns_the_scenario(name):
+    if not log.concerns_the_scenario(name):
         return []
-    partition = notes.partition(name)
+    partition = log.partition(name)
     after = (partition.isr, partition.leader, partition.leader_epoch, partition.epoch)
     names = ("isr", "leader", "leaderEpoch", "partitionEpoch")
     changes = [
@@ -193,15 +205,16 @@ def _partition_change(
         if old != new
     ]
     message = f"{'UNCLEAN ' if unclean else ''}partition change for {name}: {', '.join(changes)}"
-    return _controller(notes, message, REPLICATION, "INFO" if unclean else "DEBUG")
+    return _controller(log, message, REPLICATION, "INFO" if unclean else "DEBUG")
 
 
-def leadership_taken(notes: Notes, event: e.LeadershipTaken) -> list[Line]:
-    partition = notes.partition(event.partition)
+@WRITER.handles(e.LeadershipTaken)
+def leadership_taken(log: KafkaLogState, event: e.LeadershipTaken) -> list[Line]:
+    partition = log.partition(event.partition)
     partition.high_watermark, partition.log_end = event.high_watermark, event.log_end
-    if event.at_us == 0 or not notes.concerns_the_scenario(event.partition):
+    if event.at_us == 0 or not log.concerns_the_scenario(event.partition):
         return []
-    under = "(under-min-isr)" if notes.under_min_isr(event.partition) else ""
+    under = "(under-min-isr)" if log.under_min_isr(event.partition) else ""
     message = (
         f"Leader {event.partition} starts at leader epoch {event.leader_epoch} from offset {event.log_end} with"
         f" partition epoch {partition.epoch}, high watermark {event.high_watermark}, ISR [{_ids(partition.isr)}],"
@@ -211,17 +224,18 @@ def leadership_taken(notes: Notes, event: e.LeadershipTaken) -> list[Line]:
     return [Line("INFO", f"[Broker id={event.broker}] ", message, STATE_CHANGE)]
 
 
-def isr_changed(notes: Notes, event: e.IsrChanged) -> list[Line]:
-    partition, name = notes.partition(event.partition), event.partition
+@WRITER.handles(e.IsrChanged)
+def isr_changed(log: KafkaLogState, event: e.IsrChanged) -> list[Line]:
+    partition, name = log.partition(event.partition), event.partition
     before = partition.isr
     change = (before, partition.leader, partition.leader_epoch, partition.epoch)
     partition.isr = _in_order(before, event.isr)
     partition.epoch += 1
     by_controller = BY_CONTROLLER.match(event.reason)
-    granted = _begins_to_go(notes, int(by_controller[1]), event.reason) if by_controller else []
-    if not notes.concerns_the_scenario(name):
+    granted = _begins_to_go(log, int(by_controller[1]), event.reason) if by_controller else []
+    if not log.concerns_the_scenario(name):
         return granted
-    lines = [*granted, *_partition_change(notes, name, change, unclean=False)]
+    lines = [*granted, *_partition_change(log, name, change, unclean=False)]
     if by_controller:  # the leader finds it in the metadata, and has nothing to do
         message = (
             f"Skipped the become-leader state change for {name} since it is already the leader with leader epoch"
@@ -229,11 +243,11 @@ def isr_changed(notes: Notes, event: e.IsrChanged) -> list[Line]:
             f" [{_ids(partition.isr)}], adding replicas [] and removing replicas []."
         )
         return [*lines, Line("INFO", f"[Broker id={partition.leader}] ", message, STATE_CHANGE)]
-    return [*_asked_by_leader(notes, name, before), *lines, _updated(notes, name)]
+    return [*_asked_by_leader(log, name, before), *lines, _updated(log, name)]
 
 
-def _asked_by_leader(notes: Notes, name: str, before: tuple[int, ...]) -> list[Line]:
-    partition = notes.partition(name)
+def _asked_by_leader(log: KafkaLogState, name: str, before: tuple[int, ...]) -> list[Line]:
+    partition = log.partition(name)
     gone = [replica for replica in before if replica not in partition.isr]
     if not gone:
         return []
@@ -245,30 +259,33 @@ def _asked_by_leader(notes: Notes, name: str, before: tuple[int, ...]) -> list[L
     return [Line("INFO", _on_leader(partition, name), message, PARTITION)]
 
 
-def _updated(notes: Notes, name: str) -> Line:
-    partition = notes.partition(name)
-    under = "(under-min-isr)" if notes.under_min_isr(name) else ""
+def _updated(log: KafkaLogState, name: str) -> Line:
+    partition = log.partition(name)
+    under = "(under-min-isr)" if log.under_min_isr(name) else ""
     message = f"ISR updated to {_ids(partition.isr)} {under} and version updated to {partition.epoch}"
     return Line("INFO", _on_leader(partition, name), message, PARTITION)
 
 
-def _on_leader(partition: PartitionNotes, name: str) -> str:
+def _on_leader(partition: PartitionLogState, name: str) -> str:
     return f"[Partition {name} broker={partition.leader}] "
 
 
-def records_appended(notes: Notes, event: e.RecordsAppended) -> list[Line]:
-    known = notes.partition(event.partition)
+@WRITER.handles(e.RecordsAppended)
+def records_appended(log: KafkaLogState, event: e.RecordsAppended) -> list[Line]:
+    known = log.partition(event.partition)
     known.log_end = event.base_offset + event.count
     known.epochs.setdefault(event.leader_epoch, event.base_offset)
     return []
 
 
-def high_watermark_advanced(notes: Notes, event: e.HighWatermarkAdvanced) -> list[Line]:
-    notes.partition(event.partition).high_watermark = event.offset
+@WRITER.handles(e.HighWatermarkAdvanced)
+def high_watermark_advanced(log: KafkaLogState, event: e.HighWatermarkAdvanced) -> list[Line]:
+    log.partition(event.partition).high_watermark = event.offset
     return []
 
 
-def log_truncated(_notes: Notes, event: e.LogTruncated) -> list[Line]:
+@WRITER.handles(e.LogTruncated)
+def log_truncated(_state: KafkaLogState, event: e.LogTruncated) -> list[Line]:
     if event.reason == "crash":
         return []  # Kafka recovers what is on disk, and does not know what was not
     if event.offset < event.log_end:
@@ -278,7 +295,8 @@ def log_truncated(_notes: Notes, event: e.LogTruncated) -> list[Line]:
     return [log_line(event.partition, event.broker, message)]
 
 
-def log_start_advanced(_notes: Notes, event: e.LogStartAdvanced) -> list[Line]:
+@WRITER.handles(e.LogStartAdvanced)
+def log_start_advanced(_state: KafkaLogState, event: e.LogStartAdvanced) -> list[Line]:
     why = "segment deletion" if event.reason == "retention" else "client delete records request"
     message = f"Incremented log start offset to {event.log_start} due to {why}"
     return [log_line(event.partition, event.broker, message)]
@@ -287,38 +305,43 @@ def log_start_advanced(_notes: Notes, event: e.LogStartAdvanced) -> list[Line]:
 # --- of which Kafka knows nothing ----------------------------------------------------------------------------------
 
 
-def fault_started(_notes: Notes, event: e.FaultStarted) -> list[Line]:
+@WRITER.handles(e.FaultStarted)
+def fault_started(_state: KafkaLogState, event: e.FaultStarted) -> list[Line]:
     return [Line("WARN", "[Flightdeck] ", f"fault {event.fault} begins: {event.text}", "flightdeck")]
 
 
-def fault_ended(_notes: Notes, event: e.FaultEnded) -> list[Line]:
+@WRITER.handles(e.FaultEnded)
+def fault_ended(_state: KafkaLogState, event: e.FaultEnded) -> list[Line]:
     return [Line("INFO", "[Flightdeck] ", f"fault {event.fault} is over", "flightdeck")]
 
 
-def command_refused(_notes: Notes, event: e.CommandRefused) -> list[Line]:
+@WRITER.handles(e.CommandRefused)
+def command_refused(_state: KafkaLogState, event: e.CommandRefused) -> list[Line]:
     return [Line("WARN", "[Flightdeck] ", f"{event.text}: refused, {event.reason}", "flightdeck")]
 
 
 # --- transactions --------------------------------------------------------------------------------------------------
 
 
-def transaction_fenced(notes: Notes, event: e.TransactionFenced) -> list[Line]:
+@WRITER.handles(e.TransactionFenced)
+def transaction_fenced(log: KafkaLogState, event: e.TransactionFenced) -> list[Line]:
     """Said when the abort is written, and only if it is for the transaction's age."""
     if event.reason == "timeout":
-        notes.timed_out[event.transactional_id] = None
+        log.timed_out[event.transactional_id] = None
     return []
 
 
-def transaction_state_changed(notes: Notes, event: e.TransactionStateChanged) -> list[Line]:
+@WRITER.handles(e.TransactionStateChanged)
+def transaction_state_changed(log: KafkaLogState, event: e.TransactionStateChanged) -> list[Line]:
     """A producer's initialisation and an abort for a transaction's age: the rest is not said at level INFO."""
-    epoch = notes.ongoing_epochs.get(event.transactional_id, event.epoch)
+    epoch = log.ongoing_epochs.get(event.transactional_id, event.epoch)
     if event.state == "Ongoing":
-        notes.ongoing_epochs[event.transactional_id] = event.epoch
+        log.ongoing_epochs[event.transactional_id] = event.epoch
     elif event.epoch > epoch and event.state.startswith("Prepare"):
-        notes.with_epochs[event.transactional_id] = None
+        log.with_epochs[event.transactional_id] = None
     if event.loaded:
         return []
-    if event.state == "PrepareAbort" and notes.timed_out.pop(event.transactional_id, event) is None:
+    if event.state == "PrepareAbort" and log.timed_out.pop(event.transactional_id, event) is None:
         message = (
             f"Completed rollback of ongoing transaction for transactionalId {event.transactional_id} due to timeout"
         )
@@ -326,14 +349,15 @@ def transaction_state_changed(notes: Notes, event: e.TransactionStateChanged) ->
         message = (
             f"Initialized transactionalId {event.transactional_id} with producerId {event.producer_id} and producer"
             f" epoch {event.epoch} on partition __transaction_state-"
-            f"{coordinator_partition(event.transactional_id, notes.transaction_partitions)}"
+            f"{coordinator_partition(event.transactional_id, log.transaction_partitions)}"
         )
     else:
         return []
     return [Line("INFO", f"[TransactionCoordinator id={event.broker}] ", message, TRANSACTIONS)]
 
 
-def hanging_transaction_aborted(_notes: Notes, event: e.HangingTransactionAborted) -> list[Line]:
+@WRITER.handles(e.HangingTransactionAborted)
+def hanging_transaction_aborted(_state: KafkaLogState, event: e.HangingTransactionAborted) -> list[Line]:
     """Brokers write markers without a word; the tool that asks for it says nothing either."""
     message = f"producer id {event.producer_id}'s transaction in {event.partition} is aborted by an administrator"
     return [Line("INFO", "[Flightdeck] ", message, "flightdeck")]

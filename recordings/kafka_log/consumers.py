@@ -1,4 +1,4 @@
-"""What consumers write: the classic consumer of the 4.x client. One function a kind of event, by its name."""
+"""What consumers write: the classic consumer of the 4.x client. One function a class of events."""
 
 # ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
 
@@ -6,13 +6,24 @@ import re
 
 from cluster import events as e
 from cluster.protocol import reasons
+from recordings.kafka_log.consumer_lines import (
+    CONSUMER,
+    ERRORS,
+    EXCEPTIONS,
+    assignment_text,
+    consumer_line,
+    coordinator_node,
+    generation_of,
+    optional,
+    own_generation,
+)
+from recordings.kafka_log.handlers import LogWriter
 from recordings.kafka_log.java_maps import tree_set
-from recordings.kafka_log.state import Line, MemberNotes, Notes
+from recordings.kafka_log.state import KafkaLogState, Line, MemberLogState
 
-COORDINATOR = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
+WRITER = LogWriter()
+
 INVOKER = "org.apache.kafka.clients.consumer.internals.ConsumerRebalanceListenerInvoker"
-CONSUMER = "org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer"
-
 POLL_TIMEOUT = (
     "consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer than the"
     " configured max.poll.interval.ms, which typically implies that the poll loop is spending too much time processing"
@@ -22,118 +33,55 @@ POLL_TIMEOUT = (
 LEAVING = "consumer pro-actively leaving the group"
 ENCOUNTERED = re.compile(r"encountered (\w+) from (\w+) response")
 
-ERRORS = {
-    "REQUEST_TIMED_OUT": "The request timed out.",
-    "OFFSET_METADATA_TOO_LARGE": "The metadata field of the offset request was too large.",
-    "COORDINATOR_LOAD_IN_PROGRESS": "The coordinator is loading and hence can't process requests.",
-    "COORDINATOR_NOT_AVAILABLE": "The coordinator is not available.",
-    "NOT_COORDINATOR": "This is not the correct coordinator.",
-    "ILLEGAL_GENERATION": "Specified group generation id is not valid.",
-    "INCONSISTENT_GROUP_PROTOCOL": (
-        "The group member's supported protocols are incompatible with those of existing members or first group member"
-        " tried to join with empty protocol type or empty protocol list."
-    ),
-    "INVALID_GROUP_ID": "The configured groupId is invalid.",
-    "UNKNOWN_MEMBER_ID": "The coordinator is not aware of this member.",
-    "INVALID_SESSION_TIMEOUT": (
-        "The session timeout is not within the range allowed by the broker (as configured by"
-        " group.min.session.timeout.ms and group.max.session.timeout.ms)."
-    ),
-    "REBALANCE_IN_PROGRESS": "The group is rebalancing, so a rejoin is needed.",
-    "GROUP_MAX_SIZE_REACHED": "The group has reached its maximum size.",
-    "FENCED_INSTANCE_ID": (
-        "The broker rejected this static consumer since another consumer with the same group.instance.id has registered"
-        " with a different member.id."
-    ),
-}
-"""What Kafka's `Errors` says of an error."""
-
 JOINS = {"Joining": "JoinGroup", "Syncing": "SyncGroup"}
 """What a member waits for in these states."""
 
-EXCEPTIONS = {
-    "".join(word.capitalize() for word in name.split("_")) + "Exception": message for name, message in ERRORS.items()
-}
 
-
-def consumer_line(notes: Notes, member: str, message: str, logger: str = COORDINATOR, level: str = "INFO") -> Line:
-    """A line of a consumer, with its context."""
-    known = notes.member(member)
-    instance = f"instanceId={known.instance_id}, " if known.instance_id else ""
-    return Line(level, f"[Consumer {instance}clientId={member}, groupId={known.group}] ", message, logger)
-
-
-def generation_of(notes: Notes, known: MemberNotes, generation: int, member_id: str) -> str:
-    """A generation as Java prints it."""
-    protocol = f"'{notes.group(known.group).protocol}'" if generation >= 0 else "'null'"
-    return f"Generation{{generationId={generation}, memberId='{member_id}', protocol={protocol}}}"
-
-
-def _own_generation(notes: Notes, known: MemberNotes) -> str:
-    """The generation as the member knows it."""
-    return generation_of(notes, known, known.generation, known.member_id)
-
-
-def assignment_text(partitions: tuple[str, ...]) -> str:
-    """An assignment as Java prints it."""
-    return f"Assignment(partitions=[{', '.join(partitions)}])"
-
-
-def optional(text: str) -> str:
-    """A text as Java's Optional."""
-    return f"Optional[{text}]" if text else "Optional.empty"
-
-
-def coordinator_node(broker: int) -> str:
-    """A coordinator as a client prints it: ids count down from Integer.MAX_VALUE, for a connection of their own."""
-    return node(broker, 2**31 - 1 - broker)
-
-
-def node(broker: int, number: int = -1) -> str:
-    """A broker as a client prints it, by its id unless another one is given."""
-    return f"broker-{broker}:9092 (id: {number if number >= 0 else broker} rack: null isFenced: false)"
-
-
-def member_declared(notes: Notes, event: e.MemberDeclared) -> list[Line]:
-    known = notes.member(event.member)
+@WRITER.handles(e.MemberDeclared)
+def member_declared(log: KafkaLogState, event: e.MemberDeclared) -> list[Line]:
+    known = log.member(event.member)
     known.group, known.instance_id, known.topics = event.group, event.instance_id, event.topics
     return []
 
 
-def member_started(notes: Notes, event: e.MemberStarted) -> list[Line]:
-    known = notes.member(event.member)
+@WRITER.handles(e.MemberStarted)
+def member_started(log: KafkaLogState, event: e.MemberStarted) -> list[Line]:
+    known = log.member(event.member)
     known.running, known.generation, known.member_id, known.coordinator, known.asked = True, -1, "", -1, ""
     known.owned, known.unpositioned, known.fenced_by_commit = {}, {}, False
     known.commits_in_hand, known.beat_refused = 0, ""
     known.ended_commits, known.joined, known.unread = [], False, []
-    if event.member in notes.transactional_ids:
+    if event.member in log.transactional_ids:
         known.subscribes_later = True  # when initTransactions() has returned
         return []
-    return [subscribed(notes, event.member)]
+    return [subscribed(log, event.member)]
 
 
-def subscribed(notes: Notes, member: str) -> Line:
+def subscribed(log: KafkaLogState, member: str) -> Line:
     """A consumer says what it subscribes to."""
-    topics = ", ".join(notes.member(member).topics)
-    return consumer_line(notes, member, f"Subscribed to topic(s): {topics}", CONSUMER)
+    topics = ", ".join(log.member(member).topics)
+    return consumer_line(log, member, f"Subscribed to topic(s): {topics}", CONSUMER)
 
 
-def member_stopped(notes: Notes, event: e.MemberStopped) -> list[Line]:
-    notes.member(event.member).running = False
+@WRITER.handles(e.MemberStopped)
+def member_stopped(log: KafkaLogState, event: e.MemberStopped) -> list[Line]:
+    log.member(event.member).running = False
     return []
 
 
-def coordinator_found(notes: Notes, event: e.CoordinatorFound) -> list[Line]:
-    known = notes.member(event.member)
+@WRITER.handles(e.CoordinatorFound)
+def coordinator_found(log: KafkaLogState, event: e.CoordinatorFound) -> list[Line]:
+    known = log.member(event.member)
     if event.broker != known.found:
         known.found, known.unheard = event.broker, 0  # what another one has in hand it does not tell any more
     known.coordinator = event.broker
-    return [consumer_line(notes, event.member, f"Discovered group coordinator {coordinator_node(event.broker)}")]
+    return [consumer_line(log, event.member, f"Discovered group coordinator {coordinator_node(event.broker)}")]
 
 
-def coordinator_lost(notes: Notes, event: e.CoordinatorLost) -> list[Line]:
+@WRITER.handles(e.CoordinatorLost)
+def coordinator_lost(log: KafkaLogState, event: e.CoordinatorLost) -> list[Line]:
     """What made it lose the coordinator has its own line after a heartbeat, a JoinGroup and a SyncGroup."""
-    known = notes.member(event.member)
+    known = log.member(event.member)
     known.coordinator = -1
     known.unheard += known.commits_in_hand
     known.commits_in_hand = 0
@@ -142,99 +90,101 @@ def coordinator_lost(notes: Notes, event: e.CoordinatorLost) -> list[Line]:
         f"Group coordinator {where} is unavailable or invalid due to cause: {event.cause}. isDisconnected: {gone}."
         " Rediscovery will be attempted."
     )
-    lines = [consumer_line(notes, event.member, message)]
+    lines = [consumer_line(log, event.member, message)]
     if not event.disconnected:
-        lines.append(consumer_line(notes, event.member, f"Requesting disconnect from last known coordinator {where}"))
+        lines.append(consumer_line(log, event.member, f"Requesting disconnect from last known coordinator {where}"))
     api = JOINS.get(known.state)
     error = event.cause.removeprefix("error response ")
     if api and error in ERRORS:
         message = f"{api} failed: {ERRORS[error]} Marking coordinator unknown. Sent generation was "
-        lines.append(consumer_line(notes, event.member, message + _own_generation(notes, known)))
+        lines.append(consumer_line(log, event.member, message + own_generation(log, known)))
     elif event.disconnected and known.state == "Joining" and not known.join_arrived:  # poll() still waits
         known.asked = reasons.rebalance_failed("DISCONNECT")
-        lines.append(_request_to_join(notes, event.member, known, known.asked))
+        lines.append(_request_to_join(log, event.member, known, known.asked))
     return lines
 
 
 # --- joining, being refused, leaving -------------------------------------------------------------------------------
 
 
-def member_state_changed(notes: Notes, event: e.MemberStateChanged) -> list[Line]:
-    known, member = notes.member(event.member), event.member
-    lines = _refused(notes, event, known)
+@WRITER.handles(e.MemberStateChanged)
+def member_state_changed(log: KafkaLogState, event: e.MemberStateChanged) -> list[Line]:
+    known, member = log.member(event.member), event.member
+    lines = _refused(log, event, known)
     if event.state == "Fenced":
-        lines = _fenced(notes, member, known)
+        lines = _fenced(log, member, known)
     if event.generation != known.generation >= 0:
-        known.former = _own_generation(notes, known)
+        known.former = own_generation(log, known)
     known.generation, known.member_id = event.generation, event.member_id or known.member_id
-    now = generation_of(notes, known, event.generation, event.member_id)
+    now = generation_of(log, known, event.generation, event.member_id)
     before, known.state = known.state, event.state
     known.hands_over = event.state == "Revoking" and event.reason == reasons.REVOKED
     match event.state:
         case "Joining" if not lines:
-            lines = _put_off(notes, event, known, before)
-            lines += [*_asks(notes, event, known), *(ended_commits(notes, member) if known.joined else ())]
-            lines += [consumer_line(notes, member, "(Re-)joining group"), *read_next(known)]
+            lines = _put_off(log, event, known, before)
+            lines += [*_asks(log, event, known), *(ended_commits(log, member) if known.joined else ())]
+            lines += [consumer_line(log, member, "(Re-)joining group"), *read_next(known)]
             known.asked, known.joined_topics, known.join_arrived = "", known.topics, False
             known.joined = bool(known.ended_commits)
             known.claimed = known.generation, tuple(known.owned)
         case "Revoking" if not known.hands_over:  # else it asks once it has given them up
-            lines += _asks(notes, event, known)
+            lines += _asks(log, event, known)
         case "Syncing":
-            lines.append(consumer_line(notes, member, f"Successfully joined group with generation {now}"))
+            lines.append(consumer_line(log, member, f"Successfully joined group with generation {now}"))
         case "Stable" if before == "Syncing":
-            lines.append(consumer_line(notes, member, f"Successfully synced group in generation {now}"))
-            lines += _update(notes, member, known)
+            lines.append(consumer_line(log, member, f"Successfully synced group in generation {now}"))
+            lines += _update(log, member, known)
         case "Left":
-            lines += ended_commits(notes, member) if event.reason == reasons.CLOSED else []
-            lines += _left(notes, event, known)
+            lines += ended_commits(log, member) if event.reason == reasons.CLOSED else []
+            lines += _left(log, event, known)
         case _:
             pass
     return lines
 
 
-def join_received(notes: Notes, event: e.JoinReceived) -> list[Line]:
+@WRITER.handles(e.JoinReceived)
+def join_received(log: KafkaLogState, event: e.JoinReceived) -> list[Line]:
     """By the time that its JoinGroup has arrived, a member is in its next poll()."""
-    return ended_commits(notes, event.member) if notes.member(event.member).joined else []
+    return ended_commits(log, event.member) if log.member(event.member).joined else []
 
 
-def ended_commits(notes: Notes, member: str) -> list[Line]:
+def ended_commits(log: KafkaLogState, member: str) -> list[Line]:
     """What poll() says at its beginning of auto commits that have ended since: their callbacks are invoked there."""
-    known = notes.member(member)
+    known = log.member(member)
     messages, known.ended_commits, known.joined = known.ended_commits, [], False
-    return [consumer_line(notes, member, message, level="WARN") for message in messages]
+    return [consumer_line(log, member, message, level="WARN") for message in messages]
 
 
-def _put_off(notes: Notes, event: e.MemberStateChanged, known: MemberNotes, before: str) -> list[Line]:
+def _put_off(log: KafkaLogState, event: e.MemberStateChanged, known: MemberLogState, before: str) -> list[Line]:
     """A SyncGroup that found the next rebalance under way, a JoinGroup whose coordinator had no groups yet."""
     if before == "Syncing" and event.reason == reasons.rebalance_failed("REBALANCE_IN_PROGRESS"):
         message = "SyncGroup failed: The group began another rebalance. Need to re-join the group. Sent generation was"
-        return [consumer_line(notes, event.member, f"{message} {_own_generation(notes, known)}")]
+        return [consumer_line(log, event.member, f"{message} {own_generation(log, known)}")]
     if before == "Joining" and event.reason == reasons.rebalance_failed("COORDINATOR_LOAD_IN_PROGRESS"):
         message = f"JoinGroup failed: Coordinator {coordinator_node(known.coordinator)} is loading the group."
-        return [consumer_line(notes, event.member, message)]
+        return [consumer_line(log, event.member, message)]
     return []
 
 
-def _asks(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> list[Line]:
+def _asks(log: KafkaLogState, event: e.MemberStateChanged, known: MemberLogState) -> list[Line]:
     """A rejoin is asked for once, with its reason."""
     if not event.reason or event.reason == known.asked:
         return []
     known.asked = event.reason
-    return [_request_to_join(notes, event.member, known, event.reason)]
+    return [_request_to_join(log, event.member, known, event.reason)]
 
 
-def _request_to_join(notes: Notes, member: str, known: MemberNotes, reason: str) -> Line:
-    return consumer_line(notes, member, f"Request joining group due to: {_in_full(notes, known, reason)}")
+def _request_to_join(log: KafkaLogState, member: str, known: MemberLogState, reason: str) -> Line:
+    return consumer_line(log, member, f"Request joining group due to: {_in_full(log, known, reason)}")
 
 
-def _in_full(notes: Notes, known: MemberNotes, reason: str) -> str:
+def _in_full(log: KafkaLogState, known: MemberLogState, reason: str) -> str:
     """The reason as the log has it; what goes into the request is shorter (KIP-800). The metadata's version is not."""
     if reason == reasons.SUBSCRIPTION_CHANGED:
         before, now = (f"[{', '.join(topics)}]" for topics in (known.joined_topics, known.topics))
         return f"{reason} from {before} at the beginning of the rebalance to {now}"
     if reason == reasons.METADATA_CHANGED:
-        counts = {topic: notes.partition_counts.get(topic, 0) for topic in known.counts}
+        counts = {topic: log.partition_counts.get(topic, 0) for topic in known.counts}
         return f"{reason} from {_snapshot(known.counts)} at the beginning of the rebalance to {_snapshot(counts)}"
     if not reason.startswith(reasons.REBALANCE_FAILED):
         return reason
@@ -248,9 +198,9 @@ def _snapshot(counts: dict[str, int]) -> str:
     return f"({{{topics}}})"
 
 
-def _update(notes: Notes, member: str, known: MemberNotes) -> list[Line]:
+def _update(log: KafkaLogState, member: str, known: MemberLogState) -> list[Line]:
     """What a cooperative member makes of its assignment."""
-    group = notes.group(known.group)
+    group = log.group(known.group)
     if not group.cooperative:
         return []
     assigned = group.assignment.get(known.member_id, ())
@@ -263,85 +213,86 @@ def _update(notes: Notes, member: str, known: MemberNotes) -> list[Line]:
         "Revoked partitions (owned - assigned):": revoked,
     }
     table = "".join(f"\n\t{title:<43}{tree_set(names)}" for title, names in rows.items())
-    return [consumer_line(notes, member, f"Updating assignment with{table}\n")]
+    return [consumer_line(log, member, f"Updating assignment with{table}\n")]
 
 
-def _refused(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> list[Line]:
+def _refused(log: KafkaLogState, event: e.MemberStateChanged, known: MemberLogState) -> list[Line]:
     """An answer that takes the member its generation, and perhaps its member id, away."""
     found = ENCOUNTERED.fullmatch(event.reason)
     if found is None or event.reason == known.asked:
         return []
     error, api = found.groups()
-    sent = _own_generation(notes, known)
+    sent = own_generation(log, known)
     instance = optional(known.instance_id)
     lines = []
     match api:
         case "HEARTBEAT":
             message = f"Attempt to heartbeat with {sent} and group instance id {instance} failed due to {error},"
-            lines.append(consumer_line(notes, event.member, f"{message} resetting generation"))
+            lines.append(consumer_line(log, event.member, f"{message} resetting generation"))
         case "JOIN_GROUP" | "SYNC_GROUP":
             name = "JoinGroup" if api == "JOIN_GROUP" else "SyncGroup"
             message = f"{name} failed: {ERRORS[error]} Need to re-join the group. Sent generation was {sent}"
-            lines.append(consumer_line(notes, event.member, message))
+            lines.append(consumer_line(log, event.member, message))
         case _:
             pass
-    lines += _reset(notes, event.member, event.reason, member_id=error != "ILLEGAL_GENERATION")
+    lines += _reset(log, event.member, event.reason, member_id=error != "ILLEGAL_GENERATION")
     known.asked = event.reason
     beat, known.beat_refused = known.beat_refused, ""
     if beat and api != "HEARTBEAT":
-        known.unread.append(stale_heartbeat(notes, event.member, sent, beat))
+        known.unread.append(stale_heartbeat(log, event.member, sent, beat))
     return lines
 
 
-def read_next(known: MemberNotes) -> list[Line]:
+def read_next(known: MemberLogState) -> list[Line]:
     """What a client says of answers that lie behind the last in its socket, when it looks into that again."""
     lines, known.unread = known.unread, []
     return lines
 
 
-def stale_heartbeat(notes: Notes, member: str, sent: str, error: str) -> Line:
+def stale_heartbeat(log: KafkaLogState, member: str, sent: str, error: str) -> Line:
     """The refusal of a heartbeat that was sent as somebody who the member is no more."""
-    instance = optional(notes.member(member).instance_id)
+    instance = optional(log.member(member).instance_id)
     message = f"Attempt to heartbeat with stale {sent} and group instance id {instance} failed due to {error},"
-    return consumer_line(notes, member, f"{message} ignoring the error")
+    return consumer_line(log, member, f"{message} ignoring the error")
 
 
-def _reset(notes: Notes, member: str, reason: str, *, member_id: bool = True) -> list[Line]:
+def _reset(log: KafkaLogState, member: str, reason: str, *, member_id: bool = True) -> list[Line]:
     what = "generation and member id " if member_id else "generation "
     return [
-        consumer_line(notes, member, f"Resetting {what}due to: {reason}"),
-        consumer_line(notes, member, f"Request joining group due to: {reason}"),
+        consumer_line(log, member, f"Resetting {what}due to: {reason}"),
+        consumer_line(log, member, f"Request joining group due to: {reason}"),
     ]
 
 
-def _left(notes: Notes, event: e.MemberStateChanged, known: MemberNotes) -> list[Line]:
+def _left(log: KafkaLogState, event: e.MemberStateChanged, known: MemberLogState) -> list[Line]:
     """A member that was in a group says LeaveGroup, unless it is static or knows no coordinator; before that, why."""
     member, member_id = event.member, known.member_id
     slow = "poll" in event.reason
-    lines = [consumer_line(notes, member, POLL_TIMEOUT, level="WARN")] if slow else []
+    lines = [consumer_line(log, member, POLL_TIMEOUT, level="WARN")] if slow else []
     if not known.instance_id and member_id and known.coordinator >= 0:
         due = reasons.POLL_TIMEOUT if slow else reasons.CLOSED
         coordinator = coordinator_node(known.coordinator)
         message = f"Member {member_id} sending LeaveGroup request to coordinator {coordinator} due to {due}"
-        lines.append(consumer_line(notes, member, message))
+        lines.append(consumer_line(log, member, message))
     known.generation, known.member_id, known.asked = -1, "", LEAVING
-    return [*lines, *_reset(notes, member, LEAVING)]
+    return [*lines, *_reset(log, member, LEAVING)]
 
 
-def _fenced(notes: Notes, member: str, known: MemberNotes) -> list[Line]:
+def _fenced(log: KafkaLogState, member: str, known: MemberLogState) -> list[Line]:
     """FENCED_INSTANCE_ID by the answer to a heartbeat, a JoinGroup or a SyncGroup; a commit says it by itself."""
-    sent, instance = _own_generation(notes, known), optional(known.instance_id)
+    sent, instance = own_generation(log, known), optional(known.instance_id)
     if known.fenced_by_commit:
         return []
     if known.state in JOINS:
         message = f"{JOINS[known.state]} failed: The group instance id {instance} has been fenced by another instance."
-        return [consumer_line(notes, member, f"{message} Sent generation was {sent}", level="ERROR")]
+        return [consumer_line(log, member, f"{message} Sent generation was {sent}", level="ERROR")]
     message = f"Attempt to heartbeat with {sent} and group instance id {instance} failed due to FENCED_INSTANCE_ID,"
     reason = reasons.encountered("FENCED_INSTANCE_ID", "HEARTBEAT")
-    return [consumer_line(notes, member, f"{message} resetting generation"), *_reset(notes, member, reason)]
+    return [consumer_line(log, member, f"{message} resetting generation"), *_reset(log, member, reason)]
 
 
-def application_failed(notes: Notes, event: e.ApplicationFailed) -> list[Line]:
+@WRITER.handles(e.ApplicationFailed)
+def application_failed(log: KafkaLogState, event: e.ApplicationFailed) -> list[Line]:
     """What poll() throws is the application's; of a JoinGroup that must fail, the consumer itself says so too."""
     if event.reason not in ERRORS:
         return []
@@ -351,50 +302,53 @@ def application_failed(notes: Notes, event: e.ApplicationFailed) -> list[Line]:
     exception = f"{event.reason.title().replace('_', '')}Exception"
     again = f"Request joining group due to: rebalance failed due to '{thrown}' ({exception})"
     return [
-        consumer_line(notes, event.member, f"JoinGroup failed due to fatal error: {said}", level="ERROR"),
-        consumer_line(notes, event.member, again),
-        *_reset(notes, event.member, LEAVING),  # close(), which has no member id to leave with
+        consumer_line(log, event.member, f"JoinGroup failed due to fatal error: {said}", level="ERROR"),
+        consumer_line(log, event.member, again),
+        *_reset(log, event.member, LEAVING),  # close(), which has no member id to leave with
     ]
 
 
-def subscription_changed(notes: Notes, event: e.SubscriptionChanged) -> list[Line]:
-    notes.member(event.member).topics = event.topics
-    return [subscribed(notes, event.member)]
+@WRITER.handles(e.SubscriptionChanged)
+def subscription_changed(log: KafkaLogState, event: e.SubscriptionChanged) -> list[Line]:
+    log.member(event.member).topics = event.topics
+    return [subscribed(log, event.member)]
 
 
 # --- partitions -------------------------------------------------------------------------------------------------------
 
 
-def partitions_assigned(notes: Notes, event: e.PartitionsAssigned) -> list[Line]:
-    known = notes.member(event.member)
+@WRITER.handles(e.PartitionsAssigned)
+def partitions_assigned(log: KafkaLogState, event: e.PartitionsAssigned) -> list[Line]:
+    known = log.member(event.member)
     known.unpositioned |= dict.fromkeys(event.partitions)
     known.owned |= dict.fromkeys(event.partitions)
-    given = notes.group(event.group).assignment.get(known.member_id, event.partitions)
+    given = log.group(event.group).assignment.get(known.member_id, event.partitions)
     added = f"Adding newly assigned partitions: {tree_set(event.partitions)}"
     return [
-        consumer_line(notes, event.member, f"Notifying assignor about the new {assignment_text(given)}"),
-        consumer_line(notes, event.member, added, INVOKER),
+        consumer_line(log, event.member, f"Notifying assignor about the new {assignment_text(given)}"),
+        consumer_line(log, event.member, added, INVOKER),
     ]
 
 
-def partitions_revoked(notes: Notes, event: e.PartitionsRevoked) -> list[Line]:
-    known = notes.member(event.member)
+@WRITER.handles(e.PartitionsRevoked)
+def partitions_revoked(log: KafkaLogState, event: e.PartitionsRevoked) -> list[Line]:
+    known = log.member(event.member)
     for partition in event.partitions:
         known.unpositioned.pop(partition, None)
         known.owned.pop(partition, None)
     names = tree_set(event.partitions)
     if not event.lost:
-        lines = [consumer_line(notes, event.member, f"Revoke previously assigned partitions {names}", INVOKER)]
+        lines = [consumer_line(log, event.member, f"Revoke previously assigned partitions {names}", INVOKER)]
         if known.hands_over:
             known.asked = reasons.REVOKED
             full = f"need to revoke partitions {names} as indicated by the current assignment and re-join"
-            lines.append(consumer_line(notes, event.member, f"Request joining group due to: {full}"))
+            lines.append(consumer_line(log, event.member, f"Request joining group due to: {full}"))
         return lines
     message = (
         "Giving away all assigned partitions as lost since generation/memberID has been reset,indicating that consumer"
         " is in old state or no longer part of the group"
     )
-    lost = consumer_line(notes, event.member, f"Lost previously assigned partitions {names}", INVOKER)
+    lost = consumer_line(log, event.member, f"Lost previously assigned partitions {names}", INVOKER)
     if known.state == "Fenced":  # only close() takes them, which does not say why
         return [lost]
-    return [consumer_line(notes, event.member, message), lost]
+    return [consumer_line(log, event.member, message), lost]

@@ -1,4 +1,4 @@
-"""What followers write when they begin to follow a leader. One function a kind of event, by its name.
+"""What followers write when they begin to follow a leader. One function a class of events.
 
 A follower without a leader epoch of its own truncates to its high watermark; others ask their leader where to cut.
 Source: `ReplicaManager.applyLocalFollowersDelta`, `AbstractFetcherThread.truncateToHighWatermark`, which goes through a
@@ -10,8 +10,11 @@ HashSet of the partitions that it fetches from one leader, internal ones among t
 from collections.abc import Iterable
 
 from cluster import events as e
+from recordings.kafka_log.handlers import LogWriter
 from recordings.kafka_log.java_maps import hash_set_order
-from recordings.kafka_log.state import Line, Notes
+from recordings.kafka_log.state import KafkaLogState, Line
+
+WRITER = LogWriter()
 
 UNIFIED_LOG = "org.apache.kafka.storage.internals.log.UnifiedLog"
 
@@ -21,41 +24,43 @@ def log_line(partition: str, broker: int, message: str) -> Line:
     return Line("INFO", f"[UnifiedLog partition={partition}, dir=/broker-{broker}] ", message, UNIFIED_LOG)
 
 
-def leader_elected(notes: Notes, event: e.LeaderElected) -> list[Line]:
-    for waits in notes.to_lead.values():
+@WRITER.handles(e.LeaderElected)
+def leader_elected(log: KafkaLogState, event: e.LeaderElected) -> list[Line]:
+    for waits in log.to_lead.values():
         waits.pop(event.partition, None)
-    notes.to_lead.setdefault(event.leader, {})[event.partition] = None
+    log.to_lead.setdefault(event.leader, {})[event.partition] = None
     return []
 
 
-def leadership_taken(notes: Notes, event: e.LeadershipTaken) -> list[Line]:
+@WRITER.handles(e.LeadershipTaken)
+def leadership_taken(log: KafkaLogState, event: e.LeadershipTaken) -> list[Line]:
     """Its followers begin when it leads all that one change of the metadata has given it."""
-    waits, led = notes.to_lead.get(event.broker, {}), notes.just_led.setdefault(event.broker, {})
+    waits, led = log.to_lead.get(event.broker, {}), log.just_led.setdefault(event.broker, {})
     waits.pop(event.partition, None)
     led[event.partition] = None
     if waits:
         return []
-    del notes.just_led[event.broker]
+    del log.just_led[event.broker]
     if event.at_us == 0:
         return []
-    followers = dict.fromkeys(one for name in led for one in notes.partition(name).replicas if one not in notes.away)
-    return [line for one in followers for line in _begins(notes, one, led)]
+    followers = dict.fromkeys(one for name in led for one in log.partition(name).replicas if one not in log.away)
+    return [line for one in followers for line in _begins(log, one, led)]
 
 
-def follows_again(notes: Notes, broker: int) -> list[Line]:
+def follows_again(log: KafkaLogState, broker: int) -> list[Line]:
     """A broker that was away learns whom to follow."""
-    if broker not in notes.away:
+    if broker not in log.away:
         return []
-    del notes.away[broker]
+    del log.away[broker]
     by_leader: dict[int, list[str]] = {}
-    for name, known in notes.partitions.items():
+    for name, known in log.partitions.items():
         by_leader.setdefault(known.leader, []).append(name)
-    return [line for names in by_leader.values() for line in _begins(notes, broker, names)]
+    return [line for names in by_leader.values() for line in _begins(log, broker, names)]
 
 
-def _begins(notes: Notes, follower: int, names: Iterable[str]) -> list[Line]:
+def _begins(log: KafkaLogState, follower: int, names: Iterable[str]) -> list[Line]:
     """A follower truncates those logs of one leader's partitions that have never had a record."""
-    known = {name: notes.partition(name) for name in names}
+    known = {name: log.partition(name) for name in names}
     empty = [
         name
         for name, one in known.items()
@@ -69,5 +74,5 @@ def _begins(notes: Notes, follower: int, names: Iterable[str]) -> list[Line]:
             f" {known[name].log_end - 1}",
         )
         for name in hash_set_order(empty)
-        if notes.concerns_the_scenario(name)
+        if log.concerns_the_scenario(name)
     ]

@@ -1,36 +1,42 @@
-"""What a consumer writes of its heartbeats. One function a kind of event, by its name."""
+"""What a consumer writes of its heartbeats. One function a class of events."""
 
 # ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
 
 from cluster import events as e
 from cluster.protocol import reasons
-from recordings.kafka_log.consumers import consumer_line, optional, stale_heartbeat
-from recordings.kafka_log.state import Line, Notes
+from recordings.kafka_log.consumer_lines import consumer_line, optional
+from recordings.kafka_log.consumers import stale_heartbeat
+from recordings.kafka_log.handlers import LogWriter
+from recordings.kafka_log.state import KafkaLogState, Line
+
+WRITER = LogWriter()
 
 FATAL = {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_INSTANCE_ID"}
 
 
-def heartbeat_answered(notes: Notes, event: e.HeartbeatAnswered) -> list[Line]:
+@WRITER.handles(e.HeartbeatAnswered)
+def heartbeat_answered(log: KafkaLogState, event: e.HeartbeatAnswered) -> list[Line]:
     """Each refusal asks for a rejoin, until JoinGroup is sent; also while the application does not poll.
 
     A fatal one changes the member when it hears of it, or is about somebody who it is no more by then.
     """
-    known = notes.members.get(event.member)
+    known = log.members.get(event.member)
     if known is None or not known.running:
         return []
     fatal = event.error in FATAL
     if event.member_id == known.member_id:
         known.beat_refused = event.error if fatal else ""
     elif fatal and f"'{event.member_id}'" in known.former:
-        return [stale_heartbeat(notes, event.member, known.former, event.error)]
+        return [stale_heartbeat(log, event.member, known.former, event.error)]
     else:
         return []
     if event.error == "REBALANCE_IN_PROGRESS" and known.state in {"Stable", "Revoking"}:
         known.asked = reasons.ALREADY_REBALANCING
-        return [consumer_line(notes, event.member, f"Request joining group due to: {reasons.ALREADY_REBALANCING}")]
+        return [consumer_line(log, event.member, f"Request joining group due to: {reasons.ALREADY_REBALANCING}")]
     return []
 
 
-def consumer_fenced(notes: Notes, event: e.ConsumerFenced) -> list[Line]:
+@WRITER.handles(e.ConsumerFenced)
+def consumer_fenced(log: KafkaLogState, event: e.ConsumerFenced) -> list[Line]:
     message = f"Caught fenced group.instance.id {optional(event.instance_id)} error in heartbeat thread"
-    return [consumer_line(notes, event.member, message, level="ERROR")]
+    return [consumer_line(log, event.member, message, level="ERROR")]

@@ -1,20 +1,15 @@
-"""What consumers write of commits that are refused, and of positions. One function a kind of event, by its name."""
+"""What consumers write of commits that are refused, and of positions. One function a class of events."""
 
 # ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
 
 from cluster import events as e
-from recordings.kafka_log.consumers import (
-    CONSUMER,
-    ERRORS,
-    consumer_line,
-    ended_commits,
-    generation_of,
-    node,
-    optional,
-    read_next,
-)
+from recordings.kafka_log.consumer_lines import CONSUMER, ERRORS, consumer_line, generation_of, node, optional
+from recordings.kafka_log.consumers import ended_commits, read_next
+from recordings.kafka_log.handlers import LogWriter
 from recordings.kafka_log.java_maps import commit_order, consumed_order
-from recordings.kafka_log.state import Line, MemberNotes, Notes
+from recordings.kafka_log.state import KafkaLogState, Line, MemberLogState
+
+WRITER = LogWriter()
 
 UTILS = "org.apache.kafka.clients.consumer.internals.ConsumerUtils"
 SUBSCRIPTIONS = "org.apache.kafka.clients.consumer.internals.SubscriptionState"
@@ -58,75 +53,78 @@ STALE = (
 )
 
 
-def offset_commit_refused(notes: Notes, event: e.OffsetCommitRefused) -> list[Line]:
-    known = notes.members.get(event.member)
+@WRITER.handles(e.OffsetCommitRefused)
+def offset_commit_refused(log: KafkaLogState, event: e.OffsetCommitRefused) -> list[Line]:
+    known = log.members.get(event.member)
     if known is None or not known.running:
         return []  # a process that is gone writes nothing
     if event.error in RETRIABLE and _unheard(known):
         return []
     if event.error == "CommitFailedException":
         message = "Failing OffsetCommit request since the consumer is not part of an active group"
-        return [consumer_line(notes, event.member, message)]
+        return [consumer_line(log, event.member, message)]
     error, said = event.error, ERRORS.get(event.error, event.error)
     level = "WARN" if error in RETRIABLE else "ERROR"
     lines = []
     for partition in commit_order(event.offsets)[:1]:  # the client gives up at the first
         message = f"Offset commit failed on partition {partition} at offset {event.offsets[partition]}: {said}"
-        lines.append(consumer_line(notes, event.member, message, level=level))
-    sent = generation_of(notes, known, event.generation, event.member_id)
+        lines.append(consumer_line(log, event.member, message, level=level))
+    sent = generation_of(log, known, event.generation, event.member_id)
     if error in {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"}:
-        lines.append(consumer_line(notes, event.member, f"OffsetCommit failed with {sent}: {said}"))
+        lines.append(consumer_line(log, event.member, f"OffsetCommit failed with {sent}: {said}"))
     elif error == "FENCED_INSTANCE_ID":
         instance = optional(known.instance_id)
         known.fenced_by_commit = True
         message = f"OffsetCommit failed with {sent} due to group instance id {instance} fenced"
-        lines.append(consumer_line(notes, event.member, message))
+        lines.append(consumer_line(log, event.member, message))
     return lines
 
 
-def auto_commit_failed(notes: Notes, event: e.AutoCommitFailed) -> list[Line]:
+@WRITER.handles(e.AutoCommitFailed)
+def auto_commit_failed(log: KafkaLogState, event: e.AutoCommitFailed) -> list[Line]:
     """The callback of an asynchronous one waits for the next poll(), where rejoining does not."""
-    known, said = notes.member(event.member), _exception(notes, event)
+    known, said = log.member(event.member), _exception(log, event)
     lines = []
     if event.error in UNSENT:
         message = "Failing OffsetCommit request since the consumer is not part of an active group"
-        lines.append(consumer_line(notes, event.member, message))
-    offsets = ", ".join(f"{name}={_offset(notes, event, name)}" for name in consumed_order(event.offsets))
+        lines.append(consumer_line(log, event.member, message))
+    offsets = ", ".join(f"{name}={_offset(log, event, name)}" for name in consumed_order(event.offsets))
     if event.during == "close":
         message = f"Synchronous auto-commit of offsets {{{offsets}}} failed: {said}"
-        return [*ended_commits(notes, event.member), *lines, consumer_line(notes, event.member, message, level="WARN")]
+        return [*ended_commits(log, event.member), *lines, consumer_line(log, event.member, message, level="WARN")]
     if event.during == "rejoin":
         lines += read_next(known)
         why = "joinPrepare timeout. Will" if event.error in RETRIABLE else f"{said}. Will"
         message = f"Asynchronous auto-commit of offsets failed: {why} continue to join group"
         message += "" if event.error in RETRIABLE else "."
-        lines.append(consumer_line(notes, event.member, message, level="ERROR"))
+        lines.append(consumer_line(log, event.member, message, level="ERROR"))
     if event.error in RETRIABLE or event.error == "FENCED_INSTANCE_ID":
         return lines  # the one is said at level DEBUG, of the other poll() throws
     known.ended_commits.append(f"Asynchronous auto-commit of offsets {{{offsets}}} failed: {said}")
-    return lines if event.during == "rejoin" else [*lines, *ended_commits(notes, event.member)]
+    return lines if event.during == "rejoin" else [*lines, *ended_commits(log, event.member)]
 
 
-def _exception(notes: Notes, event: e.AutoCommitFailed) -> str:
+def _exception(log: KafkaLogState, event: e.AutoCommitFailed) -> str:
     """What the exception of a commit that failed for good says."""
-    known = notes.member(event.member)
+    known = log.member(event.member)
     if event.error in {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"} and known.state == "Joining" and not known.asked:
         return STALE  # it has joined again since it sent the commit
     return UNSENT.get(event.error) or FAILED.get(event.error) or ERRORS.get(event.error, event.error)
 
 
-def _offset(notes: Notes, event: e.AutoCommitFailed, partition: str) -> str:
+def _offset(log: KafkaLogState, event: e.AutoCommitFailed, partition: str) -> str:
     offset = event.offsets[partition]
-    epoch = notes.read_epoch(event.member, partition, offset)
+    epoch = log.read_epoch(event.member, partition, offset)
     return f"OffsetAndMetadata{{offset={offset}, leaderEpoch={'null' if epoch is None else epoch}, metadata=''}}"
 
 
-def session_renewed(notes: Notes, event: e.SessionRenewed) -> list[Line]:
-    notes.member(event.member).commits_in_hand += 1
+@WRITER.handles(e.SessionRenewed)
+def session_renewed(log: KafkaLogState, event: e.SessionRenewed) -> list[Line]:
+    log.member(event.member).commits_in_hand += 1
     return []
 
 
-def _unheard(known: MemberNotes) -> bool:
+def _unheard(known: MemberLogState) -> bool:
     """A commit has been settled: whether its member has given up the connection over which it waited."""
     if known.unheard:
         known.unheard -= 1
@@ -135,94 +133,99 @@ def _unheard(known: MemberNotes) -> bool:
     return False
 
 
-def offsets_committed(notes: Notes, event: e.OffsetsCommitted) -> list[Line]:
+@WRITER.handles(e.OffsetsCommitted)
+def offsets_committed(log: KafkaLogState, event: e.OffsetsCommitted) -> list[Line]:
     """A commit carries the leader epoch of what was read last; one of a transaction's application does not."""
-    if event.member in notes.members:
-        _unheard(notes.members[event.member])
+    if event.member in log.members:
+        _unheard(log.members[event.member])
     for partition, offset in event.offsets.items():
-        epoch = notes.read_epoch(event.member, partition, offset) if event.member else None
-        notes.committed_epochs[event.group, partition] = epoch
+        epoch = log.read_epoch(event.member, partition, offset) if event.member else None
+        log.committed_epochs[event.group, partition] = epoch
     return []
 
 
-def positions_reset(notes: Notes, event: e.PositionsReset) -> list[Line]:
+@WRITER.handles(e.PositionsReset)
+def positions_reset(log: KafkaLogState, event: e.PositionsReset) -> list[Line]:
     """One OffsetFetch brings all committed offsets: first it says which there are not."""
     lines = []
-    known = notes.member(event.member)
+    known = log.member(event.member)
     if event.reason == "committed":
-        lines = no_offsets(notes, event.member, [name for name in known.unpositioned if name not in event.positions])
+        lines = no_offsets(log, event.member, [name for name in known.unpositioned if name not in event.positions])
     for partition, offset in event.positions.items():
-        committed = notes.committed_epochs.get((event.group, partition)) if event.reason == "committed" else None
+        committed = log.committed_epochs.get((event.group, partition)) if event.reason == "committed" else None
         if event.reason != "truncated":
             known.reset_to[partition] = offset, committed
-        lines += _position(notes, event, partition, offset)
+        lines += _position(log, event, partition, offset)
         known.unpositioned.pop(partition, None)
     return lines
 
 
-def no_offsets(notes: Notes, member: str, partitions: list[str]) -> list[Line]:
+def no_offsets(log: KafkaLogState, member: str, partitions: list[str]) -> list[Line]:
     """Nothing is committed for these, which a member was just given."""
     for partition in partitions:
-        notes.member(member).unpositioned.pop(partition, None)
-    return [consumer_line(notes, member, f"Found no committed offset for partition {name}") for name in partitions]
+        log.member(member).unpositioned.pop(partition, None)
+    return [consumer_line(log, member, f"Found no committed offset for partition {name}") for name in partitions]
 
 
-def _position(notes: Notes, event: e.PositionsReset, partition: str, offset: int) -> list[Line]:
-    member, position = event.member, _fetch_position(notes, event.member, partition, offset)
+def _position(log: KafkaLogState, event: e.PositionsReset, partition: str, offset: int) -> list[Line]:
+    member, position = event.member, _fetch_position(log, event.member, partition, offset)
     match event.reason:
         case "committed":
             message = f"Setting offset for partition {partition} to the committed offset {position}"
             return [Line("INFO", "", message, UTILS)]  # a static logger knows no client
         case "seek":
-            return [consumer_line(notes, member, f"Seeking to offset {offset} for partition {partition}", CONSUMER)]
+            return [consumer_line(log, member, f"Seeking to offset {offset} for partition {partition}", CONSUMER)]
         case "truncated":
             return []  # said where it was found out
         case _:
             reset = consumer_line(
-                notes, member, f"Resetting offset for partition {partition} to position {position}.", SUBSCRIPTIONS
+                log, member, f"Resetting offset for partition {partition} to position {position}.", SUBSCRIPTIONS
             )
-            return [*no_offsets(notes, member, [partition] * (partition in notes.member(member).unpositioned)), reset]
+            return [*no_offsets(log, member, [partition] * (partition in log.member(member).unpositioned)), reset]
 
 
-def application_failed(notes: Notes, event: e.ApplicationFailed) -> list[Line]:
+@WRITER.handles(e.ApplicationFailed)
+def application_failed(log: KafkaLogState, event: e.ApplicationFailed) -> list[Line]:
     """Without a reset policy poll() throws; what has no committed offset was said before."""
     if not event.reason.startswith("NoOffsetForPartitionException"):
         return []
-    return no_offsets(notes, event.member, list(notes.member(event.member).unpositioned))
+    return no_offsets(log, event.member, list(log.member(event.member).unpositioned))
 
 
-def position_out_of_range(notes: Notes, event: e.PositionOutOfRange) -> list[Line]:
-    position = _fetch_position(notes, event.member, event.partition, event.position)
+@WRITER.handles(e.PositionOutOfRange)
+def position_out_of_range(log: KafkaLogState, event: e.PositionOutOfRange) -> list[Line]:
+    position = _fetch_position(log, event.member, event.partition, event.position)
     what = "resetting offset"
     if event.reset == "none":
         what = "raising error to the application since no reset policy is configured"
     message = f"Fetch position {position} is out of range for partition {event.partition}, {what}"
-    return [consumer_line(notes, event.member, message, COLLECTOR)]
+    return [consumer_line(log, event.member, message, COLLECTOR)]
 
 
-def position_truncated(notes: Notes, event: e.PositionTruncated) -> list[Line]:
+@WRITER.handles(e.PositionTruncated)
+def position_truncated(log: KafkaLogState, event: e.PositionTruncated) -> list[Line]:
     name, strict = event.partition, event.reset == "none"
-    notes.member(event.member).reset_to[name] = event.diverging, event.diverging_epoch
+    log.member(event.member).reset_to[name] = event.diverging, event.diverging_epoch
     message = (
         f"Truncation detected for partition {name} at offset"
-        f" {_position_text(notes, name, event.position, event.offset_epoch)}"
+        f" {_position_text(log, name, event.position, event.offset_epoch)}"
     )
     if strict and event.diverging >= 0:
         end = f"OffsetAndMetadata{{offset={event.diverging}, leaderEpoch={event.diverging_epoch}, metadata=''}}"
         message += f" (the end offset from the broker is {end})"
     message += ", but no reset policy is set" if strict else ", resetting offset"
     if not strict and event.diverging >= 0:
-        diverging = _position_text(notes, name, event.diverging, event.diverging_epoch)
+        diverging = _position_text(log, name, event.diverging, event.diverging_epoch)
         message += f" to the first offset known to diverge {diverging}"
-    return [consumer_line(notes, event.member, message, SUBSCRIPTIONS, level="WARN" if strict else "INFO")]
+    return [consumer_line(log, event.member, message, SUBSCRIPTIONS, level="WARN" if strict else "INFO")]
 
 
-def _fetch_position(notes: Notes, member: str, partition: str, offset: int) -> str:
-    return _position_text(notes, partition, offset, notes.read_epoch(member, partition, offset))
+def _fetch_position(log: KafkaLogState, member: str, partition: str, offset: int) -> str:
+    return _position_text(log, partition, offset, log.read_epoch(member, partition, offset))
 
 
-def _position_text(notes: Notes, partition: str, offset: int, epoch: int | None) -> str:
-    known = notes.partition(partition)
+def _position_text(log: KafkaLogState, partition: str, offset: int, epoch: int | None) -> str:
+    known = log.partition(partition)
     offset_epoch = "Optional.empty" if epoch is None else f"Optional[{epoch}]"
     leader = f"Optional[{node(known.leader)}]"
     current = (

@@ -1,10 +1,14 @@
-"""What producers write. One function a kind of event, by its name."""
+"""What producers write. One function a class of events."""
 
 # ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
 
 from cluster import events as e
-from recordings.kafka_log.consumers import node, subscribed
-from recordings.kafka_log.state import Line, Notes
+from recordings.kafka_log.consumer_lines import node
+from recordings.kafka_log.consumers import subscribed
+from recordings.kafka_log.handlers import LogWriter
+from recordings.kafka_log.state import KafkaLogState, Line
+
+WRITER = LogWriter()
 
 SENDER = "org.apache.kafka.clients.producer.internals.Sender"
 TRANSACTIONS = "org.apache.kafka.clients.producer.internals.TransactionManager"
@@ -43,51 +47,56 @@ NETWORK_EXCEPTION = "org.apache.kafka.common.errors.NetworkException"
 """The exception of a connection that broke, after which it asks for metadata as well."""
 
 
-def _producer(notes: Notes, producer: str, message: str, logger: str, level: str = "INFO") -> Line:
-    transactional = notes.transactional_ids.get(producer, "")
+def _producer(log: KafkaLogState, producer: str, message: str, logger: str, level: str = "INFO") -> Line:
+    transactional = log.transactional_ids.get(producer, "")
     suffix = f", transactionalId={transactional}" if transactional else ""
     return Line(level, f"[Producer clientId={producer}{suffix}] ", message, logger)
 
 
-def producer_declared(notes: Notes, event: e.ProducerDeclared) -> list[Line]:
+@WRITER.handles(e.ProducerDeclared)
+def producer_declared(log: KafkaLogState, event: e.ProducerDeclared) -> list[Line]:
     if event.transactional_id:
-        notes.transactional_ids[event.producer] = event.transactional_id
+        log.transactional_ids[event.producer] = event.transactional_id
     return []
 
 
-def producer_id_assigned(notes: Notes, event: e.ProducerIdAssigned) -> list[Line]:
+@WRITER.handles(e.ProducerIdAssigned)
+def producer_id_assigned(log: KafkaLogState, event: e.ProducerIdAssigned) -> list[Line]:
     """Under `transaction.version` 2 a new epoch of the same producer id is said at level DEBUG only."""
-    known, notes.producer_ids[event.producer] = notes.producer_ids.get(event.producer), event.producer_id
-    notes.producer_epochs[event.producer] = event.epoch
-    transactional_id = notes.transactional_ids.get(event.producer, "")
-    if known == event.producer_id and transactional_id in notes.with_epochs:
+    known, log.producer_ids[event.producer] = log.producer_ids.get(event.producer), event.producer_id
+    log.producer_epochs[event.producer] = event.epoch
+    transactional_id = log.transactional_ids.get(event.producer, "")
+    if known == event.producer_id and transactional_id in log.with_epochs:
         return []
     message = f"ProducerId set to {event.producer_id} with epoch {event.epoch}"
-    lines = [_producer(notes, event.producer, message, TRANSACTIONS)]
-    if transactional_id and notes.member(event.producer).subscribes_later:
-        notes.member(event.producer).subscribes_later = False
-        lines.append(subscribed(notes, event.producer))
+    lines = [_producer(log, event.producer, message, TRANSACTIONS)]
+    if transactional_id and log.member(event.producer).subscribes_later:
+        log.member(event.producer).subscribes_later = False
+        lines.append(subscribed(log, event.producer))
     return lines
 
 
-def producer_coordinator_found(notes: Notes, event: e.ProducerCoordinatorFound) -> list[Line]:
+@WRITER.handles(e.ProducerCoordinatorFound)
+def producer_coordinator_found(log: KafkaLogState, event: e.ProducerCoordinatorFound) -> list[Line]:
     message = f"Discovered {event.of} coordinator {node(event.broker)}"
-    return [_producer(notes, event.producer, message, TRANSACTIONS)]
+    return [_producer(log, event.producer, message, TRANSACTIONS)]
 
 
-def sequence_in_doubt(notes: Notes, event: e.SequenceInDoubt) -> list[Line]:
+@WRITER.handles(e.SequenceInDoubt)
+def sequence_in_doubt(log: KafkaLogState, event: e.SequenceInDoubt) -> list[Line]:
     message = (
         f"No inflight batches remaining for {event.partition}, last ack'd sequence for partition is"
         f" {event.acknowledged}, next sequence is {event.following}. Going to bump epoch and reset sequence numbers."
     )
-    return [_producer(notes, event.producer, message, TRANSACTIONS)]
+    return [_producer(log, event.producer, message, TRANSACTIONS)]
 
 
-def batch_retried(notes: Notes, event: e.BatchRetried) -> list[Line]:
+@WRITER.handles(e.BatchRetried)
+def batch_retried(log: KafkaLogState, event: e.BatchRetried) -> list[Line]:
     why = _disconnected(event)
     error = f"{event.error}. Error Message: {why}" if why else event.error
     message = f"Got error produce response on topic-partition {event.partition}, retrying. Error: {error}"
-    return [_producer(notes, event.producer, message, SENDER, "WARN"), *_metadata_is_wrong(notes, event)]
+    return [_producer(log, event.producer, message, SENDER, "WARN"), *_metadata_is_wrong(log, event)]
 
 
 def _disconnected(event: e.BatchRetried | e.BatchFailed) -> str:
@@ -98,7 +107,7 @@ def _disconnected(event: e.BatchRetried | e.BatchFailed) -> str:
     return f"Disconnected from node {event.disconnected_from}{due}"
 
 
-def _metadata_is_wrong(notes: Notes, event: e.BatchRetried | e.BatchFailed) -> list[Line]:
+def _metadata_is_wrong(log: KafkaLogState, event: e.BatchRetried | e.BatchFailed) -> list[Line]:
     """After an error that says so (`InvalidMetadataException`), whether the batch is sent again or given up."""
     exception = f"{NETWORK_EXCEPTION}: {_disconnected(event)}" if event.disconnected_from >= 0 else ""
     exception = exception if event.error == "NETWORK_EXCEPTION" else STALE.get(event.error, "")
@@ -108,48 +117,52 @@ def _metadata_is_wrong(notes: Notes, event: e.BatchRetried | e.BatchFailed) -> l
         f"Received invalid metadata error in produce request on partition {event.partition} due to {exception} Going"
         " to request metadata update now"
     )
-    return [_producer(notes, event.producer, message, SENDER, "WARN")]
+    return [_producer(log, event.producer, message, SENDER, "WARN")]
 
 
-def batch_split(notes: Notes, event: e.BatchSplit) -> list[Line]:
+@WRITER.handles(e.BatchSplit)
+def batch_split(log: KafkaLogState, event: e.BatchSplit) -> list[Line]:
     message = (
         f"Got error produce response on topic-partition {event.partition}, splitting and retrying. Error: {event.error}"
     )
-    return [_producer(notes, event.producer, message, SENDER, "WARN")]
+    return [_producer(log, event.producer, message, SENDER, "WARN")]
 
 
-def batch_failed(notes: Notes, event: e.BatchFailed) -> list[Line]:
+@WRITER.handles(e.BatchFailed)
+def batch_failed(log: KafkaLogState, event: e.BatchFailed) -> list[Line]:
     """The producer hands the error to its application without a word; what follows from it for itself it says."""
     exception = ABORTABLE.get(event.error)
-    if exception is None or event.producer not in notes.transactional_ids or not event.sent:
-        return _metadata_is_wrong(notes, event)
-    return [_abortable(notes, event.producer, exception)]
+    if exception is None or event.producer not in log.transactional_ids or not event.sent:
+        return _metadata_is_wrong(log, event)
+    return [_abortable(log, event.producer, exception)]
 
 
-def send_refused(notes: Notes, event: e.SendRefused) -> list[Line]:
+@WRITER.handles(e.SendRefused)
+def send_refused(log: KafkaLogState, event: e.SendRefused) -> list[Line]:
     """An old epoch is known: each send() says so, and only its future fails."""
-    if event.error != "InvalidProducerEpochException" or event.producer not in notes.transactional_ids:
+    if event.error != "InvalidProducerEpochException" or event.producer not in log.transactional_ids:
         return []
-    identity = f"(producerId={notes.producer_ids[event.producer]}, epoch={notes.producer_epochs[event.producer]})"
+    identity = f"(producerId={log.producer_ids[event.producer]}, epoch={log.producer_epochs[event.producer]})"
     said = (
-        f"InvalidProducerEpochException: Producer with transactionalId '{notes.transactional_ids[event.producer]}'"
+        f"InvalidProducerEpochException: Producer with transactionalId '{log.transactional_ids[event.producer]}'"
         f" and {identity} attempted to produce with an old epoch"
     )
-    return [_abortable(notes, event.producer, said)]
+    return [_abortable(log, event.producer, said)]
 
 
-def _abortable(notes: Notes, producer: str, exception: str) -> Line:
+def _abortable(log: KafkaLogState, producer: str, exception: str) -> Line:
     message = f"Transiting to abortable error state due to org.apache.kafka.common.errors.{exception}"
-    return _producer(notes, producer, message, TRANSACTIONS)
+    return _producer(log, producer, message, TRANSACTIONS)
 
 
-def producer_state_changed(notes: Notes, event: e.ProducerStateChanged) -> list[Line]:
+@WRITER.handles(e.ProducerStateChanged)
+def producer_state_changed(log: KafkaLogState, event: e.ProducerStateChanged) -> list[Line]:
     if event.state == "Running" and event.reason == "started":
-        notes.producer_ids.pop(event.producer, None)
-        transactional = event.producer in notes.transactional_ids
-        return [_producer(notes, event.producer, INVOKING, TRANSACTIONS)] if transactional else []
+        log.producer_ids.pop(event.producer, None)
+        transactional = event.producer in log.transactional_ids
+        return [_producer(log, event.producer, INVOKING, TRANSACTIONS)] if transactional else []
     exception = FATAL.get(event.reason)
     if event.state != "Fenced" or exception is None:
         return []
     message = f"Transiting to fatal error state due to org.apache.kafka.common.errors.{exception}"
-    return [_producer(notes, event.producer, message, TRANSACTIONS)]
+    return [_producer(log, event.producer, message, TRANSACTIONS)]

@@ -9,38 +9,39 @@ virtual. Injuries, of which Kafka knows nothing, are marked `[Flightdeck]`.
 """
 
 from collections.abc import Callable
-from typing import Any
 
-from cluster.events import EVENT_KINDS, Event
-from recordings.kafka_log import assignments as kafka_log_assignments
-from recordings.kafka_log import brokers as kafka_log_servers
-from recordings.kafka_log import consumers as kafka_log_consumers
-from recordings.kafka_log import followers as kafka_log_followers
-from recordings.kafka_log import group_coordinators as kafka_log_groups
-from recordings.kafka_log import heartbeats as kafka_log_heartbeats
-from recordings.kafka_log import offsets as kafka_log_offsets
-from recordings.kafka_log import producers as kafka_log_producers
-from recordings.kafka_log.state import Line, Notes
-
-Renderer = Callable[[Notes, Any], list[Line]]
+from cluster.events import Event
+from recordings.kafka_log import (
+    assignments,
+    brokers,
+    consumers,
+    followers,
+    group_coordinators,
+    heartbeats,
+    offsets,
+    producers,
+)
+from recordings.kafka_log.handlers import Renderer
+from recordings.kafka_log.state import KafkaLogState
 
 WRITERS = (
-    kafka_log_consumers,
-    kafka_log_assignments,
-    kafka_log_heartbeats,
-    kafka_log_offsets,
-    kafka_log_producers,
-    kafka_log_groups,
-    kafka_log_servers,
-    kafka_log_followers,
+    consumers.WRITER,
+    assignments.WRITER,
+    heartbeats.WRITER,
+    offsets.WRITER,
+    producers.WRITER,
+    group_coordinators.WRITER,
+    brokers.WRITER,
+    followers.WRITER,
 )
-"""Whoever writes a log, clients first: what several write of one event was caused by a client."""
+"""Clients first: where several write lines of one event, a client caused it."""
 
 RENDERERS: dict[type[Event], tuple[Renderer, ...]] = {
-    cls: tuple(getattr(writer, kind) for writer in WRITERS if hasattr(writer, kind))
-    for kind, cls in EVENT_KINDS.items()
-    if any(hasattr(writer, kind) for writer in WRITERS)
+    kind: tuple(writer.renderers[kind] for writer in WRITERS if kind in writer.renderers)
+    for writer in WRITERS
+    for kind in writer.renderers
 }
+"""Class of events → the functions that make its lines, in the order of `WRITERS`."""
 
 
 class KafkaLog:
@@ -48,12 +49,12 @@ class KafkaLog:
 
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write = write
-        self._notes = Notes()
+        self._state = KafkaLogState()
 
     def __call__(self, event: Event) -> None:
         """Render one event."""
         for renderer in RENDERERS.get(type(event), ()):
-            for line in renderer(self._notes, event):
+            for line in renderer(self._state, event):
                 self._write(f"[{timestamp(event.at_us)}] {line.level} {line.context}{line.message} ({line.logger})")
 
 

@@ -17,7 +17,7 @@ class Line(NamedTuple):
     logger: str
 
 
-class GroupNotes(msgspec.Struct):
+class GroupLogState(msgspec.Struct):
     """What a coordinator's lines say of a group beyond the event itself.
 
     `told_joined`: the newcomer whose line came before the rebalance that it set off. `absent`: member ids that the
@@ -37,7 +37,7 @@ class GroupNotes(msgspec.Struct):
     subscriptions: dict[int, dict[str, Subscription]] = {}
 
 
-class PartitionNotes(msgspec.Struct):
+class PartitionLogState(msgspec.Struct):
     """What a broker's lines say of a partition beyond the event itself.
 
     `epoch` counts the controller's changes; `epochs`: the leader epochs of its records, each with its first offset.
@@ -55,7 +55,7 @@ class PartitionNotes(msgspec.Struct):
     epochs: dict[int, int] = {}
 
 
-class MemberNotes(msgspec.Struct):
+class MemberLogState(msgspec.Struct):
     """What a consumer's lines say of itself: `generation` and `member_id` as it knows them.
 
     `asked`: the reason that it has given last for a rejoin; `hands_over`: it gives up what its assignment does not have
@@ -98,7 +98,7 @@ class MemberNotes(msgspec.Struct):
     subscribes_later: bool = False
 
 
-class StopNotes(msgspec.Struct):
+class ShutdownProgress(msgspec.Struct):
     """A broker's controlled shutdown: since when, and how far the controller is with it."""
 
     asked_us: int
@@ -106,13 +106,13 @@ class StopNotes(msgspec.Struct):
     granted: bool = False
 
 
-class Notes:
+class KafkaLogState:
     """What was seen so far, as far as lines need it."""
 
     def __init__(self) -> None:
-        self.groups: dict[str, GroupNotes] = {}
-        self.partitions: dict[str, PartitionNotes] = {}
-        self.members: dict[str, MemberNotes] = {}
+        self.groups: dict[str, GroupLogState] = {}
+        self.partitions: dict[str, PartitionLogState] = {}
+        self.members: dict[str, MemberLogState] = {}
         self.member_ids: dict[str, str] = {}  # client id → the id that the coordinator gave it last
         self.pending: dict[str, None] = {}  # member ids that were handed out and did not come back yet
         self.min_insync: dict[str, int] = {}
@@ -127,23 +127,23 @@ class Notes:
         self.committed_epochs: dict[tuple[str, str], int | None] = {}  # by group and partition
         self.controller = -1
         self.starting: dict[int, None] = {}  # brokers that take no connections yet
-        self.stopping: dict[int, StopNotes] = {}  # brokers that were asked to stop
+        self.stopping: dict[int, ShutdownProgress] = {}  # brokers that were asked to stop
         self.away: dict[int, None] = {}  # brokers whose process has ended
         self.to_lead: dict[int, dict[str, None]] = {}  # broker → partitions that it is to lead and does not yet
         self.just_led: dict[int, dict[str, None]] = {}  # broker → those of the same change that it has begun to lead
         self.coordinating: dict[str, None] = {}  # internal partitions that some group of the scenario depends on
 
-    def group(self, name: str) -> GroupNotes:
+    def group(self, name: str) -> GroupLogState:
         """What is known of a group."""
-        return self.groups.setdefault(name, GroupNotes(""))
+        return self.groups.setdefault(name, GroupLogState(""))
 
-    def partition(self, name: str) -> PartitionNotes:
+    def partition(self, name: str) -> PartitionLogState:
         """What is known of a partition."""
-        return self.partitions.setdefault(name, PartitionNotes())
+        return self.partitions.setdefault(name, PartitionLogState())
 
-    def member(self, name: str) -> MemberNotes:
+    def member(self, name: str) -> MemberLogState:
         """What is known of a consumer."""
-        return self.members.setdefault(name, MemberNotes())
+        return self.members.setdefault(name, MemberLogState())
 
     def topics_of(self, group: str) -> tuple[str, ...]:
         """What the members of a group that run subscribe to."""

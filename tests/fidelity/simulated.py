@@ -23,7 +23,7 @@ from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, fold
 from recordings.flights.runner import FlightResult, fly, make_plan
 from recordings.kafka_log.renderer import RENDERERS
-from recordings.kafka_log.state import Notes
+from recordings.kafka_log.state import KafkaLogState
 from recordings.scenarios.loader import load
 from tests.fidelity.normalisation import Fact, Row, facts, offsets_text, outcome
 
@@ -70,7 +70,7 @@ class _Flight:
     def __init__(self, spec: ScenarioSpec) -> None:
         self.rows: list[Row] = []
         self.told: list[Told] = []
-        self._notes = Notes()
+        self._log = KafkaLogState()
         self._transactions = _Transactions(spec)
         self._view = ClusterView()
         self._looks = deque(_looks(spec))
@@ -79,7 +79,7 @@ class _Flight:
         at_ms = event.at_us / 1_000
         writer = getattr(event, "member", "") or getattr(event, "producer", "")
         for renderer in RENDERERS.get(type(event), ()):
-            for line in renderer(self._notes, event):
+            for line in renderer(self._log, event):
                 self.rows.append(Row(at_ms, line.level, line.logger, line.context + line.message, writer))
         self.told += [(at_ms, *each) for each in (*_told(event), *self._transactions.told(event))]
         while self._looks and event.at_us >= self._looks[0][0]:

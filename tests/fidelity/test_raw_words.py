@@ -2,11 +2,14 @@
 
 import re
 from collections import defaultdict
+from importlib import import_module
+from pkgutil import iter_modules
 
 import pytest
 
+from recordings import kafka_log
 from recordings.flights.runner import fly, make_plan
-from recordings.kafka_log.renderer import WRITERS, KafkaLog
+from recordings.kafka_log.renderer import KafkaLog
 from recordings.scenarios.loader import load
 from tests.fidelity.normalisation import COMPARED, simple_name
 from tests.fidelity.recorder.raw import LINE, raw_of, read_run
@@ -37,7 +40,8 @@ def test_a_line_has_the_whole_name_of_its_logger() -> None:
         read_run(raw_of(name, RELEASE)) for name in ("s30-broker-dies", "s41-exactly-once", "s61-reset-by-duration")
     ]
     real = {found[3].partition("$")[0] for run in runs for found in filter(None, map(LINE.match, run.lines))}
-    names = {value for writer in WRITERS for value in vars(writer).values() if isinstance(value, str)}
+    writers = [import_module(f"recordings.kafka_log.{found.name}") for found in iter_modules(kafka_log.__path__)]
+    names = {value for writer in writers for value in vars(writer).values() if isinstance(value, str)}
     loggers = {value for value in names if re.fullmatch(r"[\w.]+\.[A-Z]\w+", value) and simple_name(value) in COMPARED}
     seen = {simple_name(one) for one in real}
     assert len({one for one in loggers if simple_name(one) in seen}) > 10

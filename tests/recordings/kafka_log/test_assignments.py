@@ -9,7 +9,7 @@ from cluster.events import Event
 from recordings.flights.runner import fly, make_plan
 from recordings.kafka_log.assignments import before_holding_back
 from recordings.kafka_log.renderer import RENDERERS
-from recordings.kafka_log.state import Notes
+from recordings.kafka_log.state import KafkaLogState
 from recordings.scenarios.loader import load
 from tests.support.kafka_log_lines import CLIENT, ID, OTHER, lines_of, rebalance, state
 
@@ -57,12 +57,12 @@ def test_the_cooperative_assignor_says_what_it_then_holds_back() -> None:
 @pytest.mark.parametrize("file", SCENARIOS)
 def test_what_was_held_back_is_the_only_difference(file: str) -> None:
     """The line is computed from what the members said when they joined: held back again, it is what was assigned."""
-    notes = Notes()
+    known = KafkaLogState()
     held_back: list[TopicPartition] = []
 
     def log(event: Event) -> None:
-        if isinstance(event, e.AssignmentMade) and event.generation in notes.group(event.group).subscriptions:
-            said = notes.group(event.group).subscriptions[event.generation]
+        if isinstance(event, e.AssignmentMade) and event.generation in known.group(event.group).subscriptions:
+            said = known.group(event.group).subscriptions[event.generation]
             final = before_holding_back(said, event.assignments)
             parsed = {member: [TopicPartition.parse(str(one)) for one in given] for member, given in final.items()}
             going = partitions_changing_hands(parsed, said)
@@ -70,7 +70,7 @@ def test_what_was_held_back_is_the_only_difference(file: str) -> None:
             assert left == {member: list(given) for member, given in event.assignments.items()}
             held_back.extend(going)
         for renderer in RENDERERS.get(type(event), ()):
-            renderer(notes, event)
+            renderer(known, event)
 
     fly(make_plan(load(file)), log=log)
     assert held_back

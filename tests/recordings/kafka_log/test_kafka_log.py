@@ -10,7 +10,9 @@ from cluster import events as e
 from cluster.events import EVENT_KINDS, Event
 from cluster.protocol.names import coordinator_partition
 from recordings.flights.runner import Plan, fly
+from recordings.kafka_log.handlers import LogWriter
 from recordings.kafka_log.renderer import RENDERERS, KafkaLog, timestamp
+from recordings.kafka_log.state import KafkaLogState, Line
 
 SILENT = {
     "group_declared", "member_declared", "producer_declared",  # the scenario's, before anything runs
@@ -201,3 +203,22 @@ def test_who_leaves_says_so_before_the_coordinator_does(flight: tuple[list[Event
     for at, member_id in heard:
         said = next(place for place, line in enumerate(lines) if f"Member {member_id} sending LeaveGroup" in line)
         assert said < at
+
+
+def test_a_writer_has_one_handler_for_a_class_of_events() -> None:
+    writer = LogWriter()
+
+    def lines(log: KafkaLogState, event: e.BrokerStarted) -> list[Line]:
+        return [Line("INFO", "", f"{event.broker} of {len(log.partitions)}", "")]
+
+    assert writer.handles(e.BrokerStarted)(lines) is lines
+    assert writer.renderers == {e.BrokerStarted: lines}
+    with pytest.raises(ValueError, match="two handlers of BrokerStarted"):
+        writer.handles(e.BrokerStarted)(lines)
+
+
+def test_clients_write_first_of_what_they_caused() -> None:
+    assert [each.__module__.rpartition(".")[2] for each in RENDERERS[e.JoinBarrierCompleted]] == [
+        "assignments",
+        "group_coordinators",
+    ]

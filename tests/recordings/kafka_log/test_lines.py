@@ -13,7 +13,7 @@ from cluster import events as e
 from cluster.events import Event
 from cluster.protocol import reasons
 from recordings.kafka_log.renderer import RENDERERS, KafkaLog
-from recordings.kafka_log.state import Notes
+from recordings.kafka_log.state import KafkaLogState
 from tests.support.kafka_log_lines import AT, CLIENT, ID, OTHER, declared, lines_of, rebalance, state
 
 Told = Callable[..., list[str]]
@@ -327,7 +327,7 @@ def test_a_truncation_under_a_consumer(reset: str, diverging: int, line: str) ->
     begin = f"{CLIENT}Truncation detected for partition orders-0 at offset {fetch_position(5, 2)}, "
     assert lines_of(found) == [begin + rest]
     (renderer,) = RENDERERS[e.PositionTruncated]
-    (written,) = renderer(Notes(), found)
+    (written,) = renderer(KafkaLogState(), found)
     assert written.level == level
     assert written.logger.endswith(".SubscriptionState")
     follows = e.PositionsReset(group="billing", member="billing-1", positions={"orders-0": 3}, reason="truncated")

@@ -7,7 +7,7 @@ import pytest
 from cluster import events as e
 from cluster.config import Value
 from recordings.kafka_log.renderer import RENDERERS
-from recordings.kafka_log.state import Notes
+from recordings.kafka_log.state import KafkaLogState
 from tests.support.broker_flights import SECOND_US, cluster, flown
 
 AGAIN = (
@@ -30,10 +30,10 @@ def killed_with_five_in_flight(producer: dict[str, Value]) -> list[tuple[int, st
     """What its producer writes of a leader that dies with all the requests that a connection may have in flight."""
     steps = [(5.0, "slow disk of broker-1 to 2s for 20s"), (6.0, "kill broker-1")]
     flight = flown(cluster(*steps, until_s=8, rate=50.0, producer=producer, reads=False), truthful=False)
-    notes, lines = Notes(), []
+    log, lines = KafkaLogState(), []
     for event in flight.all(e.Event):
         for renderer in RENDERERS.get(type(event), ()):
-            lines += [(event.at_us, f"{line.context}{line.message}") for line in renderer(notes, event)]
+            lines += [(event.at_us, f"{line.context}{line.message}") for line in renderer(log, event)]
     return [(at_us, text) for at_us, text in lines if at_us >= 6 * SECOND_US and "produce re" in text]
 
 
@@ -65,5 +65,5 @@ def test_what_is_written_of_a_batch_that_is_given_up(error: str, broker: int, sa
     failed = e.BatchFailed(
         producer="p-1", partition="orders-0", records=1, freed_bytes=1, error=error, sent=True, disconnected_from=broker
     )
-    lines = [line for renderer in RENDERERS[e.BatchFailed] for line in renderer(Notes(), failed)]
+    lines = [line for renderer in RENDERERS[e.BatchFailed] for line in renderer(KafkaLogState(), failed)]
     assert [f"{line.context}{line.message}" for line in lines] == said

@@ -5,7 +5,7 @@ import pytest
 from cluster import events as e
 from cluster.broker.broker_lifecycle import SHUTDOWN_TIMEOUT_US
 from cluster.events import Event
-from recordings.kafka_log import brokers as kafka_log_servers
+from recordings.kafka_log import brokers
 from tests.support.kafka_log_lines import lines_of
 
 CONTROLLER, SERVER = "[QuorumController id=-1] ", "[BrokerServer id=2] "
@@ -56,7 +56,7 @@ def test_a_fenced_broker_is_granted_an_immediate_shutdown() -> None:
 def test_a_broker_that_no_controller_answers_gives_up_waiting() -> None:
     timed_out = f"{SERVER}Timed out waiting for the controller to approve controlled shutdown"
     assert of_stop(ASKED, stopped(after_us=SHUTDOWN_TIMEOUT_US)) == [*BEGINS, timed_out, *COMPLETED]
-    assert kafka_log_servers.SHUTDOWN_TIMEOUT_US == SHUTDOWN_TIMEOUT_US
+    assert brokers.SHUTDOWN_TIMEOUT_US == SHUTDOWN_TIMEOUT_US
 
 
 def test_a_broker_that_is_starting_shuts_nothing_down() -> None:
