@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView, document
-from recordings.scenarios.document_schema import Possible
+from recordings.scenarios.document_schema import KnownNames
 from recordings.scenarios.predicates import Predicate, PredicateError
 
 EVALUATION_INTERVAL_US = 100_000  # virtual time between two evaluations
@@ -22,7 +22,7 @@ class UntilCondition:
         self, expression: str, view: ClusterView, now_us: Callable[[], int], spec: ScenarioSpec | None = None
     ) -> None:
         self.predicate, self.view, self.now_us = Predicate(expression), view, now_us
-        for path_error in self.predicate.trouble_in(Possible(spec)) if spec is not None else ():
+        for path_error in self.predicate.errors_in(KnownNames(spec)) if spec is not None else ():
             raise PredicateError(*path_error)
         self.evaluated_us = -EVALUATION_INTERVAL_US
 

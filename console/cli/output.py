@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from recordings.flights.rerun import RerunResult
     from recordings.flights.runner import FlightResult
     from recordings.scenarios.expectations import Result
-    from recordings.scenarios.loader import Listed
+    from recordings.scenarios.loader import ScenarioInfo
     from recordings.spark.report import Reported
     from recordings.swarm.check import Checked
     from recordings.tables.export import Exported
@@ -109,9 +109,9 @@ def _of_reach(checked: "Checked") -> list[str]:
     return lines
 
 
-def of_library(listed: Sequence["Listed"]) -> str:
+def of_library(listed: Sequence["ScenarioInfo"]) -> str:
     """The library by module: name, how long it flies, title."""
-    modules: dict[str, list[Listed]] = defaultdict(list)
+    modules: dict[str, list[ScenarioInfo]] = defaultdict(list)
     for scenario in listed:
         modules[scenario["module"]].append(scenario)
     width = max((len(scenario["name"]) for scenario in listed), default=0)

@@ -23,8 +23,8 @@ from console.presenters.styled_text import (
 from console.presenters.table import TableColumn, layout
 
 if TYPE_CHECKING:
-    from recordings.journal.catalogue import Shelved
-    from recordings.scenarios.loader import Listed
+    from recordings.journal.catalogue import RecordingInfo
+    from recordings.scenarios.loader import ScenarioInfo
 
 SCENARIO_COLUMNS = (
     TableColumn("scenario", 24, grow=1, most=34),
@@ -48,7 +48,7 @@ class ScenariosListing(Listing):
 
     title = "scenarios"
 
-    def __init__(self, scenarios: Sequence["Listed"], width: int) -> None:
+    def __init__(self, scenarios: Sequence["ScenarioInfo"], width: int) -> None:
         super().__init__(width)
         self.scenarios = {scenario["name"]: scenario for scenario in scenarios}
         self.layout = layout(SCENARIO_COLUMNS, width)
@@ -82,7 +82,7 @@ class RecordingsListing(Listing):
 
     title = "recordings"
 
-    def __init__(self, recordings: Sequence["Shelved"], directory: Path, width: int) -> None:
+    def __init__(self, recordings: Sequence["RecordingInfo"], directory: Path, width: int) -> None:
         super().__init__(width)
         self.recordings = recordings
         self.vacant = line(
@@ -106,8 +106,8 @@ class RecordingsListing(Listing):
         """One recording, or what is wrong with it."""
         one = self.recordings[int(key)]
         name: Span = (middle(one.path.name, self.layout.width_of(0)), STRONG)
-        if one.trouble:
-            return (fit(line("  ", name, ("  ✖ ", ERROR), (one.trouble, MUTED)), self.width),)
+        if one.failure:
+            return (fit(line("  ", name, ("  ✖ ", ERROR), (one.failure, MUTED)), self.width),)
         length: Span = (duration(one.virtual_us), PLAIN) if one.virtual_us is not None else (UNFINISHED, MUTED)
         events = f"{one.events:,}" if one.events is not None else ""
         cells: list[Line | Span | str] = [name, one.scenario, (when(one.started), MUTED), length, str(one.seed), events]
@@ -141,15 +141,15 @@ class AboutListing(Listing):
         return (fit(line("  ", *self.lines[int(key[1:])]), self.width),)
 
 
-def about_scenario(scenario: "Listed", width: int) -> AboutListing:
+def about_scenario(scenario: "ScenarioInfo", width: int) -> AboutListing:
     """A scenario's lesson."""
     return AboutListing(scenario["title"], scenario["lesson"].split("\n\n"), width)
 
 
-def about_recording(one: "Shelved", width: int) -> AboutListing:
+def about_recording(one: "RecordingInfo", width: int) -> AboutListing:
     """Where a recording lies and what it is of."""
-    if one.trouble:
-        return AboutListing(one.path.name, [f"It cannot be played: {one.trouble}", str(one.path)], width)
+    if one.failure:
+        return AboutListing(one.path.name, [f"It cannot be played: {one.failure}", str(one.path)], width)
     if one.virtual_us is None:
         end = "It has no end: its flight was killed, or goes on. It is played to its last whole event."
     else:

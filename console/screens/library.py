@@ -17,8 +17,8 @@ from console.widgets.panel import Panel
 from console.widgets.panel_layout import Arrangement, Place, Wish
 
 if TYPE_CHECKING:
-    from recordings.journal.catalogue import Shelved
-    from recordings.scenarios.loader import Listed
+    from recordings.journal.catalogue import RecordingInfo
+    from recordings.scenarios.loader import ScenarioInfo
 
 
 class HangarScreen(FlightScreen):
@@ -28,8 +28,8 @@ class HangarScreen(FlightScreen):
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.scenarios: list[Listed] = []
-        self.recordings: list[Shelved] = []
+        self.scenarios: list[ScenarioInfo] = []
+        self.recordings: list[RecordingInfo] = []
         super().__init__()
 
     def panels(self) -> list[Panel]:

@@ -161,15 +161,15 @@ def _logic(operator: str, items: list[Code]) -> Code:
 
 def _decided(asked: Iterable[Ask], operator: str, *, decides: bool) -> bool:
     """Whether one of them decides; an error of one counts only when no other does."""
-    trouble: EvaluationError | None = None
+    failure: EvaluationError | None = None
     for ask in asked:
         try:
             if _truth(ask(), operator) is decides:
                 return decides
         except EvaluationError as error:
-            trouble = trouble or error
-    if trouble is not None:
-        raise trouble
+            failure = failure or error
+    if failure is not None:
+        raise failure
     return not decides
 
 

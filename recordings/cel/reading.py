@@ -54,7 +54,7 @@ class ExpressionError(ValueError):
         super().__init__(f"{reason} (did you mean {suggestion}?)" if suggestion else reason)
 
 
-class Token(msgspec.Struct, frozen=True):
+class CelToken(msgspec.Struct, frozen=True):
     """A word of an expression: its kind (`text`, `number`, `name`, `mark`, `end`) and the column where it begins."""
 
     kind: str
@@ -79,7 +79,7 @@ def _too_deep() -> ExpressionError:
     return ExpressionError(f"the expression is nested deeper than {DEEPEST} levels")
 
 
-def _tokens(text: str) -> list[Token]:
+def _tokens(text: str) -> list[CelToken]:
     tokens = []
     blank = _BLANK.match(text)
     position = blank.end() if blank else 0
@@ -88,10 +88,10 @@ def _tokens(text: str) -> list[Token]:
         if match is None:
             wrong = text[position]
             raise ExpressionError(f"column {position + 1}: {_unknown(wrong)}", _MEANT.get(wrong))
-        tokens.append(Token(str(match.lastgroup), match[0], position + 1))
+        tokens.append(CelToken(str(match.lastgroup), match[0], position + 1))
         blank = _BLANK.match(text, match.end())
         position = blank.end() if blank else match.end()
-    return [*tokens, Token("end", "", len(text) + 1)]
+    return [*tokens, CelToken("end", "", len(text) + 1)]
 
 
 def _unknown(character: str) -> str:
@@ -101,11 +101,11 @@ def _unknown(character: str) -> str:
 class _Reader:
     """One descent; each level of the grammar is a method."""
 
-    def __init__(self, tokens: list[Token]) -> None:
+    def __init__(self, tokens: list[CelToken]) -> None:
         self.tokens, self.place, self.depth = tokens, 0, 0
 
     @property
-    def next(self) -> Token:
+    def next(self) -> CelToken:
         return self.tokens[self.place]
 
     def take(self, *marks: str) -> str | None:
@@ -215,7 +215,7 @@ class _Reader:
         self.place -= 1
         raise self.wrong(f"{token.text} stands where a value is expected")
 
-    def _named(self, token: Token) -> n.Node:
+    def _named(self, token: CelToken) -> n.Node:
         if token.text in _WORDS:
             return n.Literal(_WORDS[token.text])
         if token.text in RESERVED:
@@ -266,7 +266,7 @@ class _Reader:
         return n.MapOf(tuple(entries))
 
 
-def _number(token: Token, sign: int) -> int | float:
+def _number(token: CelToken, sign: int) -> int | float:
     if token.text[:2] in ("0x", "0X"):
         number = sign * int(token.text, 16)
     elif any(mark in token.text for mark in ".eE"):
@@ -278,7 +278,7 @@ def _number(token: Token, sign: int) -> int | float:
     return number
 
 
-def _text(token: Token) -> str:
+def _text(token: CelToken) -> str:
     raw = _RAW_TEXT.fullmatch(token.text)
     if raw is not None:
         return raw[2]
@@ -286,7 +286,7 @@ def _text(token: Token) -> str:
     return _ESCAPE.sub(lambda match: _unescaped(match[0], token), token.text[quotes:-quotes])
 
 
-def _unescaped(escape: str, token: Token) -> str:
+def _unescaped(escape: str, token: CelToken) -> str:
     if len(escape) == 2 and escape[1] in _ESCAPES:
         return _ESCAPES[escape[1]]
     if len(escape) > 2:

@@ -52,11 +52,11 @@ def listen() -> None:
     """From now on signals end what this process does; to be called on the main thread."""
     atexit.register(_deaf)  # the first to be registered is the last to be called
     _ears.before = {number: signal.getsignal(number) for number in (*SIGNALS, signal.SIGALRM)}
-    signal.signal(signal.SIGTERM, _told)
+    signal.signal(signal.SIGTERM, _on_signal)
     signal.signal(signal.SIGALRM, _press)
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _told)
+            signal.signal(number, _on_signal)
 
 
 def hand_back() -> None:
@@ -120,7 +120,7 @@ def flying(end: Callable[[], None]) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _told(_number: int, _frame: FrameType | None) -> None:
+def _on_signal(_number: int, _frame: FrameType | None) -> None:
     now, before = time.monotonic(), _ears.asked_at
     if before is not None and now - before < PATIENCE_SECONDS:
         return

@@ -16,7 +16,7 @@ from cluster.commands import Command, CommandError, parse
 from recordings.bounded_files import RecordingError
 from recordings.flights.runner import FlightResult, Plan, Replay, Setting, fly, make_plan
 from recordings.journal.comparison import Comparison, Divergence
-from recordings.journal.format import CommandLine
+from recordings.journal.format import JournaledCommand
 from recordings.journal.reader import Recording
 from recordings.journal.upgrade import upgraded_lines
 from recordings.scenarios.custom_code import Leave
@@ -103,7 +103,7 @@ def _plan(recording: Recording, settings: Sequence[Setting], until_us: int | Non
     return make_plan(scenario, seed=recorded.seed, until_us=until_us, settings=[*recorded.set, *settings], leave=leave)
 
 
-def _replay(commands: list[CommandLine], *, by_turn: bool, stop_at_seq: int | None) -> Replay:
+def _replay(commands: list[JournaledCommand], *, by_turn: bool, stop_at_seq: int | None) -> Replay:
     """The operator's commands: scenario and seed bring the others again by themselves."""
     given = [(line.turn, line.at_us, _parsed(line)) for line in commands if line.source == "operator"]
     if by_turn:
@@ -111,7 +111,7 @@ def _replay(commands: list[CommandLine], *, by_turn: bool, stop_at_seq: int | No
     return Replay(by_time=tuple((at_us, command) for _, at_us, command in given))
 
 
-def _parsed(line: CommandLine) -> Command:
+def _parsed(line: JournaledCommand) -> Command:
     try:
         return parse(line.command)
     except CommandError as error:

@@ -27,7 +27,7 @@ from cluster.virtual_time import RerunDivergedError
 from recordings.bounded_files import RecordingError
 from recordings.flights import interruption
 from recordings.flights.interruptible_run import first_of, run_flight
-from recordings.journal.format import CommandLine, Settings, clock
+from recordings.journal.format import JournaledCommand, Settings, clock
 from recordings.journal.writer import JournalHash, Recorder, new_header
 from recordings.scenarios.custom_code import Leave, run_own_code
 from recordings.scenarios.expectations import Expectations, Result
@@ -295,7 +295,7 @@ def journal_command(recorder: Recorder, note: CommandNote) -> None:
     """Write down a command that was executed."""
     command, source, turn, at_us, after_seq = note
     recorder.command(
-        CommandLine(
+        JournaledCommand(
             command=text_of(command),
             source=source,
             turn=turn,

@@ -13,8 +13,8 @@ SAMPLES = Path(__file__).parents[1] / "samples"
 """The packaged recordings."""
 
 
-class Shelved(msgspec.Struct, frozen=True, kw_only=True):
-    """A recording: what it is of, when it was made, how long it is. `trouble`: why it cannot be told more of.
+class RecordingInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A recording: what it is of, when it was made, how long it is. `failure`: why its other fields are empty.
 
     `events` and `virtual_us` are None while it grows, or if its flight was killed.
     """
@@ -25,25 +25,25 @@ class Shelved(msgspec.Struct, frozen=True, kw_only=True):
     started: str = ""
     virtual_us: int | None = None
     events: int | None = None
-    trouble: str = ""
+    failure: str = ""
 
 
-def find_recordings(directories: Iterable[Path]) -> list[Shelved]:
+def find_recordings(directories: Iterable[Path]) -> list[RecordingInfo]:
     """The recordings directly in some directories, newest first; a directory that is none is empty."""
     paths = {header.parent.resolve() for directory in directories for header in directory.glob(f"*/{HEADER}")}
     return sorted((_look_at(path) for path in paths), key=lambda one: (one.started, str(one.path)), reverse=True)
 
 
-def _look_at(path: Path) -> Shelved:
+def _look_at(path: Path) -> RecordingInfo:
     try:
         header = decoded(read_ours(path / HEADER, HEADER_BYTES), HEADER_DECODER)
     except (OSError, RecordingError) as error:
-        return Shelved(path=path, trouble=f"{HEADER}: {error}")
-    found = Shelved(path=path, scenario=header.scenario, seed=header.settings.seed, started=header.started)
+        return RecordingInfo(path=path, failure=f"{HEADER}: {error}")
+    found = RecordingInfo(path=path, scenario=header.scenario, seed=header.settings.seed, started=header.started)
     try:
         footer = decoded(read_ours(path / FOOTER, FOOTER_BYTES), FOOTER_DECODER)
     except FileNotFoundError:
         return found
     except (OSError, RecordingError) as error:
-        return msgspec.structs.replace(found, trouble=f"{FOOTER}: {error}")
+        return msgspec.structs.replace(found, failure=f"{FOOTER}: {error}")
     return msgspec.structs.replace(found, virtual_us=footer.virtual_us, events=footer.events)

@@ -62,7 +62,7 @@ class Footer(msgspec.Struct, frozen=True, kw_only=True):
     complete: bool
 
 
-class CommandLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class JournaledCommand(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A command as journaled: executed at `turn` and `at_us`, after event `after_seq` and before the next one.
 
     `kind` is what the command does, e.g. `slow_disk`; `targets` are the processes, groups, topics and partitions that

@@ -19,7 +19,7 @@ import msgspec
 import zstandard
 
 from cluster import events, view
-from cluster.storage import offset_ranges as intervals
+from cluster.storage import offset_ranges
 from cluster.view import ClusterView
 from recordings.bounded_files import RecordingError, decoded, read_ours
 from recordings.journal import upgrade
@@ -189,7 +189,7 @@ def _unpacked(packed: bytes) -> bytes:
 def fingerprint() -> str:
     """What tells this fold from any other: a hash of the code that it consists of."""
     digest = hashlib.sha256()
-    files = [Path(str(module.__file__)) for module in (events, intervals, upgrade)]
+    files = [Path(str(module.__file__)) for module in (events, offset_ranges, upgrade)]
     for file in [*files, *sorted(Path(str(view.__file__)).parent.glob("*.py"))]:
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]

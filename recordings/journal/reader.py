@@ -25,10 +25,10 @@ from recordings.journal.format import (
     FORMAT,
     HEADER,
     SEGMENT_NAME,
-    CommandLine,
     Count,
     Footer,
     Header,
+    JournaledCommand,
     Position,
     clock,
     segment_name,
@@ -37,11 +37,11 @@ from recordings.journal.segments import line_chunks
 from recordings.journal.upgrade import upgraded_command, upgraded_events
 from recordings.version import VERSION
 
-Entry = Event | CommandLine
+Entry = Event | JournaledCommand
 
 COMMAND_START = b'{"command"'
 EVENT_DECODER = msgspec.json.Decoder(reduce(or_, EVENT_KINDS.values()))
-COMMAND_DECODER = msgspec.json.Decoder(CommandLine)
+COMMAND_DECODER = msgspec.json.Decoder(JournaledCommand)
 HEADER_DECODER = msgspec.json.Decoder(Header)
 FOOTER_DECODER = msgspec.json.Decoder(Footer)
 
@@ -76,7 +76,7 @@ class Survey(msgspec.Struct, frozen=True):
     `totals.turns` is -1 when only the flight could have known it.
     """
 
-    commands: list[CommandLine]
+    commands: list[JournaledCommand]
     totals: Footer
     last_event: Event | None
 
@@ -132,9 +132,9 @@ class Recording:
         """Read and verify everything once; the answer is kept."""
         if self._survey is None:
             reading = _Reading(self, Position())
-            commands: list[CommandLine] = []
+            commands: list[JournaledCommand] = []
             for batch in reading.batches():
-                commands += [entry for entry in batch.entries if isinstance(entry, CommandLine)]
+                commands += [entry for entry in batch.entries if isinstance(entry, JournaledCommand)]
                 if len(commands) > MOST_COMMANDS:
                     raise RecordingError(f"{self.path} holds more than {MOST_COMMANDS:,} commands")
             self._survey = Survey(commands, reading.totals(len(commands)), reading.last)
@@ -272,7 +272,7 @@ class _Reading:
             raise self._damaged(f"time runs backwards, from {self.at_us} us to {brief(str(entry.at_us))} us")
         if entry.at_us > LATEST_US:
             raise self._damaged(f"{brief(str(entry.at_us))} us is later than any flight")
-        if isinstance(entry, CommandLine):
+        if isinstance(entry, JournaledCommand):
             if entry.after_seq != self.seq:
                 raise self._damaged(f"a command says it came after event {brief(str(entry.after_seq))}, not {self.seq}")
         elif entry.seq != self.seq + 1:

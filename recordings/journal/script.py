@@ -21,7 +21,7 @@ import msgspec
 from recordings.scenarios.loader import ScenarioError, ScenarioErrors
 from recordings.scenarios.predicates import Predicate
 from recordings.scenarios.toml_lines import locate
-from recordings.scenarios.toml_tables import Problem, ReadError, Table, duration, filled_text
+from recordings.scenarios.toml_tables import Problem, ReadError, TomlTable, duration, filled_text
 from recordings.scenarios.toml_text import TomlError, read_text, read_toml
 
 
@@ -61,7 +61,7 @@ def parse_script(text: str, file: str) -> Script:
         raise ScenarioErrors([ScenarioError(file, error.line, str(error))]) from None
     lines = locate(text)
     problems: list[Problem] = []
-    top = Table(data, (), problems)
+    top = TomlTable(data, (), problems)
     title = top.take("title", filled_text, "", required=True)
     tables = top.tables("step")
     top.close()
@@ -74,7 +74,7 @@ def parse_script(text: str, file: str) -> Script:
     return Script(title, steps)
 
 
-def _step(table: Table, line: int) -> ScriptStep:
+def _step(table: TomlTable, line: int) -> ScriptStep:
     step = ScriptStep(
         at_us=table.take("at", duration, None),
         do=table.take("do", filled_text, None),

@@ -12,7 +12,7 @@ import msgspec
 from cluster.commands import CommandError, kind_of, parse, targets_of
 from cluster.events import Event, FaultStarted
 from recordings.bounded_files import RecordingError, decoded
-from recordings.journal.format import CommandLine
+from recordings.journal.format import JournaledCommand
 
 _STARTED = b'{"kind":"fault_started"'
 _DECODER = msgspec.json.Decoder(FaultStarted)
@@ -26,7 +26,7 @@ def upgraded_events(events: Sequence[Event], version: int) -> Sequence[Event]:
     return [_with_kind(event) if isinstance(event, FaultStarted) else event for event in events]
 
 
-def upgraded_command(line: CommandLine, version: int) -> CommandLine:
+def upgraded_command(line: JournaledCommand, version: int) -> JournaledCommand:
     """The line of a command as the newest format has it; a text that is no command stays without a kind."""
     if version > 1:
         return line

@@ -19,7 +19,7 @@ import msgspec
 from cluster.events import Event, kind_of
 from cluster.view import ClusterView
 from recordings.bounded_files import RecordingError
-from recordings.journal.format import FOOTER, HEADER, CommandLine, Footer, Header, Position, Settings, write_json
+from recordings.journal.format import FOOTER, HEADER, Footer, Header, JournaledCommand, Position, Settings, write_json
 from recordings.journal.keyframes import Keyframes
 from recordings.journal.segments import SEGMENT_BYTES, SegmentWriter
 from recordings.version import VERSION
@@ -136,7 +136,7 @@ class Recorder(JournalHash):
         self._view = view
         self._keyframe_seq = self._keyframes.next_after(view.seq)
 
-    def command(self, line: CommandLine) -> None:
+    def command(self, line: JournaledCommand) -> None:
         """Journal a command that is about to be executed, after the events so far."""
         self.flush()
         with self._lock:

@@ -48,7 +48,7 @@ def rebalance_started(log: KafkaLogState, event: e.RebalanceStarted) -> list[Lin
     lines = []
     if log.newcomer_of(event):  # Kafka lets it in first, and then rebalances for it
         lines.append(_joins(log, event.group, event.trigger, event.member_id))
-        group.told_joined = event.member_id
+        group.logged_join = event.member_id
     group.state = "PreparingRebalance"
     message = (
         f"Preparing to rebalance group {event.group} in state PreparingRebalance with old generation"
@@ -62,8 +62,8 @@ def join_received(log: KafkaLogState, event: e.JoinReceived) -> list[Line]:
     group = log.group(event.group)
     log.member_ids[event.member] = event.member_id
     log.member(event.member).join_arrived = True
-    told, group.told_joined = group.told_joined == event.member_id, ""
-    if not event.newcomer or told:
+    logged, group.logged_join = group.logged_join == event.member_id, ""
+    if not event.newcomer or logged:
         log.pending.pop(event.member_id, None)
         return []
     line = _joins(log, event.group, event.member, event.member_id)
@@ -210,7 +210,7 @@ def group_loaded(log: KafkaLogState, event: e.GroupLoaded) -> list[Line]:
     group = log.group(event.group)
     group.broker, group.state, group.generation = event.broker, event.state, event.generation
     group.members, group.protocol = tuple(event.members.values()), event.protocol
-    group.absent, group.told_joined = [], ""
+    group.absent, group.logged_join = [], ""
     return [_coordinator(group, f"Loaded classic group {event.group} with {len(event.members)} members.")]
 
 

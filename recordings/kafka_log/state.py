@@ -20,7 +20,7 @@ class Line(NamedTuple):
 class GroupLogState(msgspec.Struct):
     """What a coordinator's lines say of a group beyond the event itself.
 
-    `told_joined`: the newcomer whose line came before the rebalance that it set off. `absent`: member ids that the
+    `logged_join`: the newcomer whose line came before the rebalance that it set off. `absent`: member ids that the
     barrier closed without. `subscriptions`: by generation, what its members said, until its leader has assigned.
     """
 
@@ -30,7 +30,7 @@ class GroupLogState(msgspec.Struct):
     generation: int = 0
     members: tuple[str, ...] = ()
     protocol: str = ""
-    told_joined: str = ""
+    logged_join: str = ""
     absent: list[str] = []
     cooperative: bool = False
     assignment: dict[str, tuple[str, ...]] = {}

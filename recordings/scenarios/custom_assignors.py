@@ -22,7 +22,7 @@ class CodeError(ValueError):
     """Why an assignor's code cannot be run."""
 
 
-def trouble(name: str) -> str | None:
+def load_error(name: str) -> str | None:
     """Why an assignor cannot be had, None when it can or when its code is not ours; only the library's is loaded."""
     file = shipped_file(name)
     if file is None or name in ASSIGNORS:

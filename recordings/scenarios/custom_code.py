@@ -13,7 +13,7 @@ import msgspec
 
 from cluster.commands import Set
 from cluster.spec import ScenarioSpec
-from recordings.scenarios import custom_assignors as own_assignors
+from recordings.scenarios import custom_assignors
 from recordings.scenarios.custom_assignors import CodeError
 from recordings.scenarios.loader import Scenario, ScenarioError, ScenarioErrors
 from recordings.scenarios.toml_lines import Place, locate
@@ -22,12 +22,12 @@ _KEYS = ("assignors", "partition.assignment.strategy")
 
 
 class Leave(msgspec.Struct, frozen=True):
-    """The user's leave to run code: `tell` gets what is run, before it runs.
+    """The user's leave to run code: `notify` gets what is run, before it runs.
 
     `folder`: where the code of a recorded scenario is; `never`: the recording itself.
     """
 
-    tell: Callable[[str], object]
+    notify: Callable[[str], object]
     folder: Path | None = None
     never: Path | None = None
 
@@ -53,7 +53,7 @@ def _named(spec: ScenarioSpec) -> Iterator[tuple[Place, str]]:
             said.append((("at", at, "do"), tuple(word.strip() for word in step.command.value.split(","))))
     for place, names in said:
         for name in names:
-            if own_assignors.is_foreign(name) and name not in seen:
+            if custom_assignors.is_foreign(name) and name not in seen:
                 seen.append(name)
                 yield place, name
 
@@ -66,16 +66,16 @@ def _run(name: str, scenario: Scenario, leave: Leave | None) -> None:
         raise CodeError(f"{name} is code of {whose}, which runs only with --allow-code{where}")
     folder = leave.folder or scenario.folder
     assert folder is not None
-    file = own_assignors.find(name, folder, on_path=not recorded)
+    file = custom_assignors.find(name, folder, on_path=not recorded)
     if file is None:
         beside = f"below {folder}" if recorded else f"beside the scenario ({folder}) nor on Python's path"
         raise CodeError(f"{name} was {'not found' if recorded else 'found neither'} {beside}")
     if leave.never is not None and file.resolve().is_relative_to(leave.never.resolve()):
         raise CodeError(f"{name} would be code of the recording itself ({file}), and that never runs")
-    leave.tell(
+    leave.notify(
         f"running code of {'a recorded' if recorded else 'the'} scenario: {file}, class {name.rpartition('.')[2]}"
     )
-    own_assignors.load(name, file, importing=not file.is_relative_to(folder))
+    custom_assignors.load(name, file, importing=not file.is_relative_to(folder))
 
 
 def _line(scenario: Scenario, place: Place) -> int:

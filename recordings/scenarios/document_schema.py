@@ -1,9 +1,9 @@
 """The shape of the view document: which paths can exist in a scenario.
 
-The table below is the contract of `scenario-format.md` (§ the view document). A leaf is a sample value of its type;
-`ByName` is a map whose keys are names of one kind, and `Possible` knows which names a scenario can ever have: a member
-`NAME-n` of a declared group and a partition `TOPIC-n` of a declared topic can always exist, because scale and add
-partitions make them, and so can every id that a transactions pattern produces.
+The table below is the contract of `scenario-format.md` (§ the view document). A leaf is a sample value of its type.
+`ByName` is a map whose keys are names of one kind. `KnownNames` holds the names that a scenario can ever have: members
+`NAME-n` of a declared group and partitions `TOPIC-n` of a declared topic, because `scale` and `add partitions` create
+them, and every id that a transactions pattern produces.
 """
 
 import re
@@ -64,7 +64,7 @@ SHAPE: dict[str, Any] = {
 """Every path of the view document."""
 
 
-class Possible:
+class KnownNames:
     """The names that can exist in flights of one scenario."""
 
     def __init__(self, spec: ScenarioSpec) -> None:
@@ -131,14 +131,17 @@ def written(path: tuple[str, ...]) -> str:
     return text
 
 
-def impossible(path: tuple[str, ...], possible: Possible | None) -> tuple[str, str | None] | None:
-    """Why a path can never exist, and the nearest one that can; None when it can (without `possible`, by any name)."""
+def path_error(path: tuple[str, ...], known_names: KnownNames | None) -> tuple[str, str | None] | None:
+    """Why a path can never exist, and the nearest path that can; None when it can.
+
+    Without `known_names` every name can exist.
+    """
     node: Any = SHAPE
     for place, key in enumerate(path):
         here = path[:place]
         if isinstance(node, ByName):
-            if possible is not None and not possible.may_exist(node.kind, key):
-                return _no_such_name(path, place, node.kind, possible)
+            if known_names is not None and not known_names.may_exist(node.kind, key):
+                return _no_such_name(path, place, node.kind, known_names)
             node = node.node
         elif isinstance(node, dict):
             if key not in node:
@@ -151,9 +154,9 @@ def impossible(path: tuple[str, ...], possible: Possible | None) -> tuple[str, s
     return None
 
 
-def _no_such_name(path: tuple[str, ...], place: int, kind: str, possible: Possible) -> tuple[str, str | None]:
+def _no_such_name(path: tuple[str, ...], place: int, kind: str, known_names: KnownNames) -> tuple[str, str | None]:
     key, here = path[place], path[:place]
-    with_dash = next((name for name in possible.known[kind] if name.startswith(f"{key}-")), None)
-    near = with_dash or nearest(key, possible.known[kind])
+    with_dash = next((name for name in known_names.known[kind] if name.startswith(f"{key}-")), None)
+    near = with_dash or nearest(key, known_names.known[kind])
     hint = "; a name with a dash is written in brackets" if with_dash else ""
     return f"no {kind} is named {key} in this scenario{hint}", written((*here, near)) if near else None

@@ -1,7 +1,7 @@
 """Scenario files: TOML in, a ScenarioSpec out, or every error of the file at once.
 
-The format is the contract `scenario-format.md`. `scenario_reader` knows its structure, `scenario_checks` what must fit
-together; here both are put together with the lines of the file. The library is the folder beside this module.
+The format is the contract `scenario-format.md`. `parser` reads its structure, `validation` checks what must
+fit together; this module adds the lines of the file to their errors. The library is the folder `recordings/library`.
 """
 
 from itertools import chain, islice
@@ -64,7 +64,7 @@ class ScenarioErrors(Exception):  # noqa: N818 - it holds them
         super().__init__("\n".join(str(error) for error in errors))
 
 
-class Listed(TypedDict):
+class ScenarioInfo(TypedDict):
     """A scenario of the library as `flightdeck scenarios --json` prints it; `until` is a duration's text."""
 
     name: str
@@ -144,9 +144,9 @@ def library() -> list[str]:
     return sorted(path.stem for path in LIBRARY.glob("*.toml"))
 
 
-def list_scenarios() -> list[Listed]:
+def list_scenarios() -> list[ScenarioInfo]:
     """The packaged scenarios by name, with what a picker shows. Raises ScenarioErrors if one of them is wrong."""
-    listed: list[Listed] = []
+    listed: list[ScenarioInfo] = []
     for name in library():
         spec = load(name).spec
         until = format_duration(spec.until_us)

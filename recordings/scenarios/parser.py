@@ -31,7 +31,7 @@ from recordings.scenarios.toml_tables import (
     Problem,
     ReadError,
     Scalar,
-    Table,
+    TomlTable,
     duration,
     filled_text,
     filled_words,
@@ -55,7 +55,7 @@ def read_scenario(
     data: dict[str, Any], problems: list[Problem], lines: dict[tuple[str | int, ...], int]
 ) -> ScenarioSpec:
     """The spec that the file's tables describe; everything wrong with them is added to `problems`."""
-    top = Table(data, (), problems)
+    top = TomlTable(data, (), problems)
     cluster = top.table("cluster")
     brokers = _brokers(cluster)
     config = cluster.config("broker")
@@ -83,7 +83,7 @@ def read_scenario(
     return spec
 
 
-def _brokers(table: Table) -> tuple[BrokerSpec, ...]:
+def _brokers(table: TomlTable) -> tuple[BrokerSpec, ...]:
     if isinstance(table.data.get("brokers"), list):
         brokers = []
         seen: set[int] = set()
@@ -101,7 +101,7 @@ def _brokers(table: Table) -> tuple[BrokerSpec, ...]:
     return tuple(BrokerSpec(number) for number in range(1, count + 1))
 
 
-def _network(table: Table) -> NetworkSpec:
+def _network(table: TomlTable) -> NetworkSpec:
     network = NetworkSpec(
         latency_us=table.take("latency", duration, 1_000),
         jitter=table.take("jitter", number(0, 1), 0.2),
@@ -111,7 +111,7 @@ def _network(table: Table) -> NetworkSpec:
     return network
 
 
-def _link(table: Table) -> LinkSpec:
+def _link(table: TomlTable) -> LinkSpec:
     link = LinkSpec(
         between=table.take("between", _ends, ("", ""), required=True),
         latency_us=table.take("latency", duration, 0, required=True),
@@ -127,7 +127,7 @@ def _ends(value: object) -> tuple[str, str]:
     return ends[0], ends[1]
 
 
-def _topic(table: Table, replication: int) -> TopicSpec:
+def _topic(table: TomlTable, replication: int) -> TopicSpec:
     topic = TopicSpec(
         name=table.take("name", filled_text, "", required=True),
         partitions=table.take("partitions", whole(1), 1),
@@ -138,7 +138,7 @@ def _topic(table: Table, replication: int) -> TopicSpec:
     return topic
 
 
-def _producer(table: Table) -> ProducerSpec:
+def _producer(table: TomlTable) -> ProducerSpec:
     producer = ProducerSpec(
         name=table.take("name", filled_text, "", required=True),
         topics=table.take("topics", filled_words, (), required=True),
@@ -182,7 +182,7 @@ def _arrivals(value: object) -> ArrivalsSpec:
     return ArrivalsSpec("profile", tuple(steps))
 
 
-def _keys(table: Table) -> KeysSpec:
+def _keys(table: TomlTable) -> KeysSpec:
     keys = KeysSpec(
         kind=table.take("kind", one_of("none", "uniform", "zipf", "hot"), "none", required=bool(table.data)),
         distinct=table.take("distinct", whole(1), 1_000),
@@ -193,7 +193,7 @@ def _keys(table: Table) -> KeysSpec:
     return keys
 
 
-def _transactions(table: Table) -> TransactionsSpec:
+def _transactions(table: TomlTable) -> TransactionsSpec:
     transactions = TransactionsSpec(
         id=table.take("id", filled_text, "", required=True),
         records=table.take("records", whole(1), 100),
@@ -204,7 +204,7 @@ def _transactions(table: Table) -> TransactionsSpec:
     return transactions
 
 
-def _group(table: Table) -> GroupSpec:
+def _group(table: TomlTable) -> GroupSpec:
     config = table.config("consumer")
     if not table.has("topics") and not table.has("subscriptions"):
         table.wrong("topics", "topics (or subscriptions) is missing")
@@ -225,7 +225,7 @@ def _group(table: Table) -> GroupSpec:
 
 
 def _said_twice(
-    table: Table, config: dict[str, Value], field: str, key: str, default: tuple[str, ...]
+    table: TomlTable, config: dict[str, Value], field: str, key: str, default: tuple[str, ...]
 ) -> tuple[str, ...]:
     """A list that the file may give by its own field or by Kafka's key, but not differently by both."""
     kafka = config.get(key)
@@ -245,11 +245,11 @@ def assignors(value: object) -> tuple[str, ...]:
     return filled_words(value)
 
 
-def _subscriptions(table: Table) -> dict[str, tuple[str, ...]]:
+def _subscriptions(table: TomlTable) -> dict[str, tuple[str, ...]]:
     return {member: table.take(member, filled_words, ()) for member in table.data}
 
 
-def _application(table: Table, config: dict[str, Value]) -> ApplicationSpec:
+def _application(table: TomlTable, config: dict[str, Value]) -> ApplicationSpec:
     application = ApplicationSpec(
         per_record_us=table.take("per_record", duration, 0),
         jitter=table.take("jitter", number(0, 1), 0.0),
@@ -264,7 +264,7 @@ def _application(table: Table, config: dict[str, Value]) -> ApplicationSpec:
     return application
 
 
-def _commit(table: Table, config: dict[str, Value]) -> CommitPolicy:
+def _commit(table: TomlTable, config: dict[str, Value]) -> CommitPolicy:
     """The commit policy; `enable.auto.commit` = false without one means that no member commits."""
     commit: CommitPolicy = table.take("commit", one_of(*get_args(CommitPolicy)), "auto")
     automatic = config.get("enable.auto.commit")
@@ -278,13 +278,13 @@ def _commit(table: Table, config: dict[str, Value]) -> CommitPolicy:
     return commit
 
 
-def _poison(table: Table) -> PoisonSpec:
+def _poison(table: TomlTable) -> PoisonSpec:
     poison = PoisonSpec(table.take("key", filled_text, "", required=True), table.take("crashes", flag, True))
     table.close()
     return poison
 
 
-def _step(table: Table) -> StepSpec:
+def _step(table: TomlTable) -> StepSpec:
     at_us = table.take("time", duration, 0, required=True)
     command: Command | None = table.take("do", _command, None, required=True)
     table.close()
@@ -303,7 +303,7 @@ def _command_text(value: object) -> str:
     return text_of(_command(value))
 
 
-def _expectation(table: Table, line: int) -> ExpectationSpec:
+def _expectation(table: TomlTable, line: int) -> ExpectationSpec:
     that = table.take("that", filled_text, None)
     event = table.take("event", filled_text, None)
     if table.has("that") == table.has("event"):
@@ -328,7 +328,7 @@ def _expectation(table: Table, line: int) -> ExpectationSpec:
     return expectation
 
 
-def _where(table: Table) -> dict[str, Scalar]:
+def _where(table: TomlTable) -> dict[str, Scalar]:
     read = {key: table.take(key, scalar, None) for key in table.data}
     return {key: value for key, value in read.items() if value is not None}
 
@@ -348,7 +348,7 @@ _MAY_HAVE = {"by": {"from", "after", "nth"}, "at": set[str](), "always": {"from"
 """What each way of saying when a `that` must hold may have beside it."""
 
 
-def _when(table: Table, expectation: ExpectationSpec) -> None:
+def _when(table: TomlTable, expectation: ExpectationSpec) -> None:
     """An expectation says once when it must hold: `that` by, at or always; an `event` in a window."""
     times = [key for key in _MAY_HAVE if table.has(key)]
     allowed = {key for keys in _MAY_HAVE.values() for key in keys}
@@ -368,7 +368,7 @@ def _when(table: Table, expectation: ExpectationSpec) -> None:
     _window(table, expectation, allowed)
 
 
-def _window(table: Table, expectation: ExpectationSpec, allowed: set[str]) -> None:
+def _window(table: TomlTable, expectation: ExpectationSpec, allowed: set[str]) -> None:
     """A window begins once, and before it ends."""
     if table.has("nth") and "nth" in allowed and not table.has("after"):
         table.wrong("nth", "nth only goes with `after`: it says which of several")

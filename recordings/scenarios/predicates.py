@@ -17,7 +17,7 @@ from recordings.cel.nodes import Macro, Node, children
 from recordings.cel.reading import ExpressionError, read
 from recordings.cel.types import NOUNS, MisfitError, Type, path_of, type_of
 from recordings.cel.values import STEPS, AbsentError, BudgetError, EvaluationError, kind_of
-from recordings.scenarios.document_schema import SHAPE, ByName, Possible, impossible, written
+from recordings.scenarios.document_schema import SHAPE, ByName, KnownNames, path_error, written
 
 _SHOWN_CHARACTERS = 160
 
@@ -49,7 +49,7 @@ class Predicate:
     """A CEL expression over the view document that is true or false.
 
     `needs`: the roots of the document that it names. Raises PredicateError for what is no CEL and for unknown roots
-    and fields; names of groups, members and so on, and types, are checked by `trouble_in`.
+    and fields; names of groups, members and so on, and types, are checked by `errors_in`.
     """
 
     def __init__(self, text: str) -> None:
@@ -58,9 +58,9 @@ class Predicate:
             node = read(text)
             self.paths = tuple(dict.fromkeys(_paths_of(node, text, frozenset())))
             for path in self.paths:
-                trouble = impossible(path, None)
-                if trouble is not None:
-                    raise PredicateError(*trouble)
+                error = path_error(path, None)
+                if error is not None:
+                    raise PredicateError(*error)
         except ExpressionError as error:
             raise PredicateError(error.reason, error.suggestion) from None
         self._node, self._program = node, Program(node)
@@ -87,11 +87,11 @@ class Predicate:
         """Whether it holds in this document."""
         return self.ask(document).holds
 
-    def trouble_in(self, possible: Possible) -> list[tuple[str, str | None]]:
+    def errors_in(self, known_names: KnownNames) -> list[tuple[str, str | None]]:
         """What is wrong with it in one scenario (impossible names, wrong types), each with a suggestion or None."""
-        troubles = [trouble for path in self.paths if (trouble := impossible(path, possible)) is not None]
-        if troubles:
-            return list(dict.fromkeys(troubles))
+        errors = [error for path in self.paths if (error := path_error(path, known_names)) is not None]
+        if errors:
+            return list(dict.fromkeys(errors))
         try:
             kind = type_of(self._node, _type_at)
         except MisfitError as error:

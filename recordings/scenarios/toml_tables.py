@@ -44,7 +44,7 @@ class Problem(msgspec.Struct, frozen=True):
     suggestion: str | None = None
 
 
-class Table:
+class TomlTable:
     """A TOML table that remembers which keys were asked for; `close()` reports the others as unknown."""
 
     def __init__(self, data: Mapping[str, Any], place: Place, problems: list[Problem]) -> None:
@@ -81,18 +81,18 @@ class Table:
             self.wrong(key, f"{key}: {error}")
         return default
 
-    def table(self, key: str) -> "Table":
+    def table(self, key: str) -> "TomlTable":
         """The table at a key; an empty one when it is absent or no table."""
-        return Table(self.take(key, mapping, {}), (*self.place, key), self.problems)
+        return TomlTable(self.take(key, mapping, {}), (*self.place, key), self.problems)
 
-    def tables(self, key: str) -> list["Table"]:
+    def tables(self, key: str) -> list["TomlTable"]:
         """The tables of an array at a key (`[[topic]]`)."""
         self.known.append(key)
         found = self.data.get(key, [])
         if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
             self.wrong(key, f"{key} is written as [[{key}]]" if "." not in key else f"{key} is a list of tables")
             return []
-        return [Table(each, (*self.place, key, index), self.problems) for index, each in enumerate(found)]
+        return [TomlTable(each, (*self.place, key, index), self.problems) for index, each in enumerate(found)]
 
     def config(self, scope: Scope) -> dict[str, Value]:
         """The `config` table: Kafka's keys, quoted or not, each value in its own type and unit."""
@@ -109,7 +109,7 @@ class Table:
                 self.note(Problem(place, error.reason, error.suggestion))
         return values
 
-    def close(self, elsewhere: "Table | None" = None, place: str = "") -> None:
+    def close(self, elsewhere: "TomlTable | None" = None, place: str = "") -> None:
         """Report every key that was not asked for; for one of `elsewhere` the place where it belongs."""
         known = set(self.known)
         belongs = () if elsewhere is None else elsewhere.known

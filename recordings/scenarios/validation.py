@@ -29,8 +29,8 @@ from cluster.spec import (
     ScenarioSpec,
     why_not,
 )
-from recordings.scenarios import custom_assignors as own_assignors
-from recordings.scenarios.document_schema import Possible
+from recordings.scenarios import custom_assignors
+from recordings.scenarios.document_schema import KnownNames
 from recordings.scenarios.predicates import Predicate, PredicateError
 from recordings.scenarios.toml_lines import Place
 from recordings.scenarios.toml_tables import Problem, Scalar, shown
@@ -53,9 +53,9 @@ def check_scenario(spec: ScenarioSpec) -> Iterator[Problem]:
     for index, group in enumerate(spec.groups):
         yield from _group(spec, group, ("group", index))
     yield from _steps(spec)
-    possible = Possible(spec)
+    known_names = KnownNames(spec)
     for index, expectation in enumerate(spec.expectations):
-        yield from _expectation(spec, possible, expectation, ("expect", index))
+        yield from _expectation(spec, known_names, expectation, ("expect", index))
 
 
 def _sizes(spec: ScenarioSpec) -> Iterator[Problem]:
@@ -213,7 +213,7 @@ def _group(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator[Probl
         yield Problem((*place, "config", error.key), error.reason)
     yield from _refused_config(group.config, (*place, "config"))
     for index, assignor in enumerate(group.assignors):
-        unloadable = own_assignors.trouble(assignor)
+        unloadable = custom_assignors.load_error(assignor)
         if unloadable is not None:
             yield Problem((*place, "assignors", index), f"assignors: {unloadable}")
     if group.static and group.config.get("group.instance.id") is not None:
@@ -272,7 +272,7 @@ def _steps(spec: ScenarioSpec) -> Iterator[Problem]:
 
 
 def _expectation(
-    spec: ScenarioSpec, possible: Possible, expectation: ExpectationSpec, place: Place
+    spec: ScenarioSpec, known_names: KnownNames, expectation: ExpectationSpec, place: Place
 ) -> Iterator[Problem]:
     instants = {"at": expectation.at_us, "from": expectation.from_us}
     yield from _after_the_end(spec, instants, place)
@@ -280,10 +280,10 @@ def _expectation(
         yield from _after(spec, expectation, expectation.after, place)
     if expectation.that is not None:
         try:
-            troubles = Predicate(expectation.that).trouble_in(possible)
+            errors = Predicate(expectation.that).errors_in(known_names)
         except PredicateError as error:
-            troubles = [(error.reason, error.suggestion)]
-        for reason, suggestion in troubles:
+            errors = [(error.reason, error.suggestion)]
+        for reason, suggestion in errors:
             yield Problem((*place, "that"), f"that: {reason}", suggestion)
     if expectation.event is not None:
         yield from _event(expectation.event, expectation.where, place)

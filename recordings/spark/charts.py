@@ -151,7 +151,7 @@ def _x(at_us: float, span: int) -> float:
 
 def _incidents(flight: FlightReport, span: int) -> Iterator[Band]:
     for incident in flight.incidents:
-        ends = flight.virtual_us if incident.fault and incident.mended_us is None else incident.mended_us
+        ends = flight.virtual_us if incident.fault and incident.cleared_us is None else incident.cleared_us
         lasted = f", for {duration(ends - incident.at_us)}" if ends is not None else ""
         refused = f" (refused: {incident.refused})" if incident.refused else ""
         x = _x(incident.at_us, span)

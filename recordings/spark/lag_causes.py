@@ -108,7 +108,7 @@ def _caught_up(group: Group, peak_us: int) -> int | None:
 
 
 def _overlap(incident: Incident, since_us: int, until_us: int) -> int:
-    ended_us = until_us if incident.mended_us is None else min(incident.mended_us, until_us)
+    ended_us = until_us if incident.cleared_us is None else min(incident.cleared_us, until_us)
     return ended_us - max(incident.at_us, since_us)
 
 

@@ -67,16 +67,16 @@ def report(
     interrupted. Then nothing was written.
     """
     began = time.perf_counter()
-    tell = progress or (lambda *_: None)
+    report_progress = progress or (lambda *_: None)
     _refuse(out)
     try:
-        with _readable_tables(recordings, master, tables, salvage, tell) as (places, warnings):
-            tell("starting Spark", EXPORTED)
+        with _readable_tables(recordings, master, tables, salvage, report_progress) as (places, warnings):
+            report_progress("starting Spark", EXPORTED)
             with (
                 nullcontext(spark) if spark is not None else spark_session(master, name="flightdeck report") as session
             ):
-                made = _analyse(session, places, tell)
-        tell("writing", ASKED)
+                made = _analyse(session, places, report_progress)
+        report_progress("writing", ASKED)
         _write(out, {JSON: msgspec.json.encode(made) + b"\n", HTML: page(made).encode()})
     except KeyboardInterrupt:
         raise ReportInterruptedError(f"the report was interrupted; nothing was written to {out}") from None
@@ -98,7 +98,7 @@ def report(
 
 @contextmanager
 def _readable_tables(
-    recordings: Sequence[str | Path], master: str | None, tables: str | None, salvage: bool, tell: Progress
+    recordings: Sequence[str | Path], master: str | None, tables: str | None, salvage: bool, report_progress: Progress
 ) -> Iterator[tuple[list[str], list[str]]]:
     """Where the tables of all flights are, exported now if need be, and the reader's warnings."""
     exported = [str(place) for place in recordings if _is_exported(place)]
@@ -111,7 +111,7 @@ def _readable_tables(
             f"{flights[0]} is on this machine, and {master} may not see it: `flightdeck export RECORDING… --to URI` to"
             " a place that the cluster reads, then report from that URI"
         )
-    tell("reading the recordings", 0)
+    report_progress("reading the recordings", 0)
     with temporary_directory("flightdeck-tables-") if tables is None else nullcontext(tables) as place:
         warnings = [warning for each in export(flights, place, salvage=salvage) for warning in each.warnings]
         yield [*exported, place], warnings
@@ -123,11 +123,11 @@ def _is_exported(place: str | Path) -> bool:
     return (Path(place) / "tables" / "flights").is_dir() and not (Path(place) / HEADER).exists()
 
 
-def _analyse(spark: SparkSession, places: Sequence[str], tell: Progress) -> Report:
+def _analyse(spark: SparkSession, places: Sequence[str], report_progress: Progress) -> Report:
     def answered(question: str, done: int, of: int) -> None:
-        tell(f"analysing: {question}", STARTED + (ASKED - STARTED) * done / of)
+        report_progress(f"analysing: {question}", STARTED + (ASKED - STARTED) * done / of)
 
-    tell("analysing", STARTED)
+    report_progress("analysing", STARTED)
     try:
         results = run_queries(Tables(spark, places), answered)
     except (PySparkException, Py4JError) as error:

@@ -197,7 +197,7 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     source: str
     fault: bool
-    mended_us: int | None
+    cleared_us: int | None = msgspec.field(name="mended_us")
     refused: str
     effects: list[Effect]
 

@@ -45,27 +45,27 @@ class Core(msgspec.Struct, frozen=True):
         return [name for name in group.instances() if name in self.members]
 
 
-def heals_a_core(spec: ScenarioSpec, luck: Random, *, asked: bool) -> bool:
+def heals_a_core(spec: ScenarioSpec, stream: Random, *, asked: bool) -> bool:
     """Whether only a core is healed; `asked`: wherever there can be one."""
-    drawn = luck.random() < OF_THOSE
+    drawn = stream.random() < OF_THOSE
     return len(spec.brokers) >= FEWEST_BROKERS and (drawn or asked)
 
 
-def draw_core(spec: ScenarioSpec, luck: Random) -> Core:
+def draw_core(spec: ScenarioSpec, stream: Random) -> Core:
     """The core: of all with so many brokers one in which most partitions can go on."""
     ids = [broker.id for broker in spec.brokers]
-    cores = list(combinations(sorted(ids), luck.randint(len(ids) // 2 + 1, len(ids) - 1)))
-    luck.shuffle(cores)
+    cores = list(combinations(sorted(ids), stream.randint(len(ids) // 2 + 1, len(ids) - 1)))
+    stream.shuffle(cores)
     brokers = max(cores, key=lambda core: Placement(spec, core).whole())
-    members = [name for group in spec.groups for name in group.instances()[: luck.randint(1, group.members)]]
+    members = [name for group in spec.groups for name in group.instances()[: stream.randint(1, group.members)]]
     instances = [name for producer in spec.producers if not is_fresh(producer) for name in producer.instances()]
-    producers = [name for place, name in enumerate(instances) if place == 0 or luck.random() < 0.7]
+    producers = [name for place, name in enumerate(instances) if place == 0 or stream.random() < 0.7]
     return Core(brokers, tuple(members), tuple(producers))
 
 
-def sparing_one(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
+def sparing_one(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     """With topics, in most seeds, of which one replica may be missing."""
-    if luck.random() >= SPARES_ONE:
+    if stream.random() >= SPARES_ONE:
         return spec
 
     def sparing(topic: TopicSpec) -> TopicSpec:
@@ -75,9 +75,9 @@ def sparing_one(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
     return msgspec.structs.replace(spec, topics=tuple(sparing(topic) for topic in spec.topics))
 
 
-def writing_less(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
+def writing_less(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     """With applications that, in most seeds, only read: those that write wait too long for a broken broker."""
-    if luck.random() >= ONLY_READS:
+    if stream.random() >= ONLY_READS:
         return spec
 
     def reading(group: GroupSpec) -> GroupSpec:
@@ -110,9 +110,9 @@ def is_fresh(producer: ProducerSpec) -> bool:
     return producer.name.startswith(FRESH)
 
 
-def healing_of_core(spec: ScenarioSpec, core: Core, healed_us: int, luck: Random) -> list[StepSpec]:
+def healing_of_core(spec: ScenarioSpec, core: Core, healed_us: int, stream: Random) -> list[StepSpec]:
     """The core is healed and started, the rest broken for good; then the core's producers stop."""
-    texts = [*_broken(spec, core, luck), *_mended(spec, core), *_started(spec, core)]
+    texts = [*_broken(spec, core, stream), *_clearing(spec, core), *_started(spec, core)]
     steps = [step(healed_us + after_ms * 1_000, text) for after_ms, text in texts]
     fresh = [name for each in spec.producers if is_fresh(each) for name in each.instances()]
     for names, before in ((core.producers, PRODUCERS_STOP_US), (fresh, FRESH_STOP_US)):
@@ -120,22 +120,22 @@ def healing_of_core(spec: ScenarioSpec, core: Core, healed_us: int, luck: Random
     return steps
 
 
-def _broken(spec: ScenarioSpec, core: Core, luck: Random) -> Iterator[tuple[int, str]]:
+def _broken(spec: ScenarioSpec, core: Core, stream: Random) -> Iterator[tuple[int, str]]:
     """A process outside the core that still runs gets a fault; one that is restarting gets it afterwards."""
     inside = [f"broker-{number}" for number in core.brokers]
     for broker in spec.brokers:
         if broker.id not in core.brokers:
-            yield from _struck(broker.name, luck.choice(("kill", "pause", "isolate")))
+            yield from _struck(broker.name, stream.choice(("kill", "pause", "isolate")))
     for group in spec.groups:
         ways = ("kill", "pause", "cut") if group.application.restart_after_us is None else ("pause", "cut")
         for name in group.instances():
             if name not in core.members:
-                way = luck.choice(ways)
+                way = stream.choice(ways)
                 yield from _struck(name, way) if way != "cut" else ((0, f"cut {name} {broker}") for broker in inside)
     for producer in spec.producers:
         for name in producer.instances():
             if name not in core.producers and not is_fresh(producer):
-                yield from _struck(name, luck.choice(("kill", "pause")))
+                yield from _struck(name, stream.choice(("kill", "pause")))
 
 
 def _struck(name: str, way: str) -> Iterator[tuple[int, str]]:
@@ -143,7 +143,7 @@ def _struck(name: str, way: str) -> Iterator[tuple[int, str]]:
         yield after_ms, f"{way} {name}"
 
 
-def _mended(spec: ScenarioSpec, core: Core) -> Iterator[tuple[int, str]]:
+def _clearing(spec: ScenarioSpec, core: Core) -> Iterator[tuple[int, str]]:
     """Links within the core, and what else the trouble left there."""
     commands = {type(each.command) for each in spec.steps}
     brokers = [f"broker-{number}" for number in core.brokers]

@@ -11,7 +11,7 @@ from cluster.random_streams import random_stream
 from cluster.spec import GroupSpec, ScenarioSpec, StepSpec
 
 SECOND_US = 1_000_000
-TROUBLE_BEGINS_US = 5 * SECOND_US
+FAULTS_BEGIN_US = 5 * SECOND_US
 PRODUCERS_STOP_US = (16 * SECOND_US, 10 * SECOND_US)  # before the end; twice, because a fault's end may start one again
 RESTARTED_MS = 12_000
 STARTED_MS = (200, 8_000, 16_000)  # again, and again: a clean stop that the trouble held up ends late
@@ -34,21 +34,21 @@ CLASSES: dict[str, tuple[Callable[[Victims], str], bool]] = {
 """What a nemesis may do, and what needs an operator's hand afterwards."""
 
 
-def _some(luck: Random, names: list[str]) -> list[str]:
-    return sorted(luck.sample(names, luck.randint(1, len(names))))
+def _some(stream: Random, names: list[str]) -> list[str]:
+    return sorted(stream.sample(names, stream.randint(1, len(names))))
 
 
-def trouble(seed: int, spec: ScenarioSpec, faults: tuple[str, ...], healed_us: int) -> list[StepSpec]:
+def fault_steps(seed: int, spec: ScenarioSpec, faults: tuple[str, ...], healed_us: int) -> list[StepSpec]:
     """One to three injuries of each of these classes; what has an end, ends before the healing."""
     steps = []
     for name in faults:
-        luck = random_stream(seed, f"swarm/fault/{name}")
+        stream = random_stream(seed, f"swarm/fault/{name}")
         text, lasts = CLASSES[name]
-        there = victims(luck, spec.names())
-        for _ in range(luck.randint(1, 3)):
-            at_us = luck.randrange(TROUBLE_BEGINS_US, healed_us - 4 * SECOND_US, 1_000)
-            for_ms = luck.choice((300, 2_000, 7_000, 10_000))
-            ends = lasts and luck.random() < 0.7 and at_us + for_ms * 1_000 < healed_us
+        there = victims(stream, spec.names())
+        for _ in range(stream.randint(1, 3)):
+            at_us = stream.randrange(FAULTS_BEGIN_US, healed_us - 4 * SECOND_US, 1_000)
+            for_ms = stream.choice((300, 2_000, 7_000, 10_000))
+            ends = lasts and stream.random() < 0.7 and at_us + for_ms * 1_000 < healed_us
             steps.append(step(at_us, text(there) + (f" for {for_ms}ms" if ends else "")))
     return steps
 

@@ -4,8 +4,8 @@ Theory of operation (swarm testing, Groce et al. 2012: leaving features out find
 draws which features and which classes of faults it has. Faults happen in the *safety phase*, in which only invariants
 are asked. It ends with everything healed, restarted and scaled back; producers stop some seconds later; at the end the
 cluster must have *converged*: expectations of the scenario say so, so that the file alone shows a failure. In one seed
-of four only a core is healed (`swarm_core`), and judged (`core_liveness`). Every class draws from a stream of its own:
-leaving one out changes no other. Faults are in `swarm_faults`, what must be at the end in `convergence`.
+of four only a core is healed (`core`), and judged (`core_liveness`). Every class draws from a stream of its own:
+leaving one out changes no other. Faults are in `faults`, what must be at the end in `convergence`.
 """
 
 from collections.abc import Sequence
@@ -46,16 +46,14 @@ from recordings.swarm.core import (
     writing_less,
 )
 from recordings.swarm.core_liveness import CoreJudgement, judged
-from recordings.swarm.faults import CLASSES, TROUBLE_BEGINS_US, healing, trouble
+from recordings.swarm.faults import CLASSES, FAULTS_BEGIN_US, fault_steps, healing
 from recordings.swarm.rare_features import RARE
 
 SECOND_US = 1_000_000
 LONGEST_STARTUP_US = 3 * SECOND_US
 HEALING_US = 35 * SECOND_US + LONGEST_STARTUP_US  # from a cluster's last fault until it is whole and read to the end
-HEALED_FOR_US = (
-    21 * SECOND_US
-)  # then also the last broker is back (`swarm_faults.STARTED_MS`), and producers still write
-SHORTEST_US = TROUBLE_BEGINS_US + HEALING_US + 6 * SECOND_US
+HEALED_FOR_US = 21 * SECOND_US  # then also the last broker is back (`faults.STARTED_MS`), and producers still write
+SHORTEST_US = FAULTS_BEGIN_US + HEALING_US + 6 * SECOND_US
 
 FEATURES = (
     "transactions", "read_committed", "static", "assignors", "acks", "not_idempotent", "keys", "slow_processing",
@@ -85,33 +83,33 @@ def draw(seed: int, virtual_us: int, features: Sequence[str] = ()) -> Swarm:
     It lasts at least `SHORTEST_US`.
     """
     assert virtual_us >= SHORTEST_US
-    luck = random_stream(seed, "swarm/features")
-    chosen = tuple(name for name in FEATURES if (luck.random() < 0.4) | (name in features))
-    rare = tuple(name for name in RARE if (luck.random() < RARELY) | (name in features))
+    stream = random_stream(seed, "swarm/features")
+    chosen = tuple(name for name in FEATURES if (stream.random() < 0.4) | (name in features))
+    rare = tuple(name for name in RARE if (stream.random() < RARELY) | (name in features))
     spec = _cluster(seed, virtual_us, chosen)
     for name in rare:
         spec = RARE[name](spec, random_stream(seed, f"swarm/rare/{name}"))
     chosen = (*chosen, *rare)
-    luck = random_stream(seed, "swarm/faults")
-    faults = tuple(name for name in CLASSES if (luck.random() < 0.3) | (name in features))
+    stream = random_stream(seed, "swarm/faults")
+    faults = tuple(name for name in CLASSES if (stream.random() < 0.3) | (name in features))
     healed_us = virtual_us - HEALING_US
-    spec = msgspec.structs.replace(spec, steps=tuple(trouble(seed, spec, faults, healed_us)))
+    spec = msgspec.structs.replace(spec, steps=tuple(fault_steps(seed, spec, faults, healed_us)))
     spec = _audited(spec, random_stream(seed, "swarm/audit"))
-    luck = random_stream(seed, "swarm/core")
-    if heals_a_core(spec, luck, asked=CORE in features):
-        return _of_core(Swarm(spec, (*chosen, CORE), faults, healed_us), luck)
+    stream = random_stream(seed, "swarm/core")
+    if heals_a_core(spec, stream, asked=CORE in features):
+        return _of_core(Swarm(spec, (*chosen, CORE), faults, healed_us), stream)
     ends = tuple(ExpectationSpec(that=that, at_us=healed_us + HEALED_FOR_US) for that in timely(spec))
     ends += tuple(ExpectationSpec(that=that, at_us=virtual_us) for that in converged(spec))
     return Swarm(_with(spec, healing(spec, healed_us), ends), chosen, faults, healed_us)
 
 
-def _of_core(drawn: Swarm, luck: Random) -> Swarm:
+def _of_core(drawn: Swarm, stream: Random) -> Swarm:
     """The same, with a core healed and the rest broken to the end."""
-    spec = with_fresh_producers(writing_less(sparing_one(drawn.spec, luck), luck), drawn.healed_us)
-    core = draw_core(spec, luck)
+    spec = with_fresh_producers(writing_less(sparing_one(drawn.spec, stream), stream), drawn.healed_us)
+    core = draw_core(spec, stream)
     judgement = judged(spec, core)
     ends = tuple(ExpectationSpec(that=that, at_us=spec.until_us) for that in judgement.expressions())
-    healed = healing_of_core(spec, core, drawn.healed_us, luck)
+    healed = healing_of_core(spec, core, drawn.healed_us, stream)
     return msgspec.structs.replace(drawn, spec=_with(spec, healed, ends), core=core, judgement=judgement)
 
 
@@ -124,20 +122,20 @@ def _with(spec: ScenarioSpec, healed: list[StepSpec], ends: tuple[ExpectationSpe
 
 
 def _cluster(seed: int, virtual_us: int, features: tuple[str, ...]) -> ScenarioSpec:
-    luck = random_stream(seed, "swarm/cluster")
-    brokers = luck.choice((1, 2, 3, 3, 3, 3, 4, 5))
-    topics = tuple(_topic(luck, number, brokers, features) for number in range(luck.randint(1, 2)))
-    count = luck.randint(1, 2)
-    producers = tuple(_producer(luck, number, topics, features) for number in range(count))
-    groups = tuple(_group(luck, number, topics, features) for number in range(2 if "two_groups" in features else 1))
-    luck = random_stream(seed, "swarm/applications")
-    groups = tuple(_with_application(luck, group, features, first=group is groups[0]) for group in groups)
+    stream = random_stream(seed, "swarm/cluster")
+    brokers = stream.choice((1, 2, 3, 3, 3, 3, 4, 5))
+    topics = tuple(_topic(stream, number, brokers, features) for number in range(stream.randint(1, 2)))
+    count = stream.randint(1, 2)
+    producers = tuple(_producer(stream, number, topics, features) for number in range(count))
+    groups = tuple(_group(stream, number, topics, features) for number in range(2 if "two_groups" in features else 1))
+    stream = random_stream(seed, "swarm/applications")
+    groups = tuple(_with_application(stream, group, features, first=group is groups[0]) for group in groups)
     config: dict[str, Value] = {
-        "offsets.topic.num.partitions": luck.choice((1, 3)),
-        "transaction.state.log.num.partitions": luck.choice((1, 2)),
+        "offsets.topic.num.partitions": stream.choice((1, 3)),
+        "transaction.state.log.num.partitions": stream.choice((1, 2)),
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1_000,
-        "group.initial.rebalance.delay.ms": luck.choice((0, 500, 3_000)),
-        "replica.lag.time.max.ms": luck.choice((3_000, 8_000)),
+        "group.initial.rebalance.delay.ms": stream.choice((0, 500, 3_000)),
+        "replica.lag.time.max.ms": stream.choice((3_000, 8_000)),
     }
     if "version_1" in features:
         config["transaction.version"] = 1
@@ -151,8 +149,8 @@ def _cluster(seed: int, virtual_us: int, features: tuple[str, ...]) -> ScenarioS
         brokers=tuple(BrokerSpec(number + 1) for number in range(brokers)),
         config=config,
         network=NetworkSpec(
-            latency_us=luck.choice((5_000, 15_000)) if "far_apart" in features else 1_000,
-            jitter=luck.choice((0.0, 0.2, 0.9)),
+            latency_us=stream.choice((5_000, 15_000)) if "far_apart" in features else 1_000,
+            jitter=stream.choice((0.0, 0.2, 0.9)),
         ),
         topics=topics,
         producers=producers,
@@ -160,60 +158,60 @@ def _cluster(seed: int, virtual_us: int, features: tuple[str, ...]) -> ScenarioS
     )
 
 
-def _topic(luck: Random, number: int, brokers: int, features: tuple[str, ...]) -> TopicSpec:
-    replication = luck.randint(min(2, brokers), min(3, brokers))
-    config: dict[str, Value] = {"min.insync.replicas": luck.randint(1, replication)}
-    if "unclean" in features and luck.random() < 0.5:
+def _topic(stream: Random, number: int, brokers: int, features: tuple[str, ...]) -> TopicSpec:
+    replication = stream.randint(min(2, brokers), min(3, brokers))
+    config: dict[str, Value] = {"min.insync.replicas": stream.randint(1, replication)}
+    if "unclean" in features and stream.random() < 0.5:
         config["unclean.leader.election.enable"] = True
-    return TopicSpec(f"t{number}", partitions=luck.randint(1, 4), replication=replication, config=config)
+    return TopicSpec(f"t{number}", partitions=stream.randint(1, 4), replication=replication, config=config)
 
 
-def _producer(luck: Random, number: int, topics: tuple[TopicSpec, ...], features: tuple[str, ...]) -> ProducerSpec:
-    names = tuple(topic.name for topic in luck.sample(topics, luck.randint(1, len(topics))))
-    request_ms = luck.choice((1_000, 2_500))
+def _producer(stream: Random, number: int, topics: tuple[TopicSpec, ...], features: tuple[str, ...]) -> ProducerSpec:
+    names = tuple(topic.name for topic in stream.sample(topics, stream.randint(1, len(topics))))
+    request_ms = stream.choice((1_000, 2_500))
     config: dict[str, Value] = {
-        "linger.ms": luck.choice((0, 5, 50)),
-        "max.in.flight.requests.per.connection": luck.choice((1, 5, 5)),
+        "linger.ms": stream.choice((0, 5, 50)),
+        "max.in.flight.requests.per.connection": stream.choice((1, 5, 5)),
         "request.timeout.ms": request_ms,
-        "delivery.timeout.ms": request_ms + luck.choice((100, 4_000, 9_000)),
+        "delivery.timeout.ms": request_ms + stream.choice((100, 4_000, 9_000)),
         "metadata.max.age.ms": 5_000,
     }
     if "small_batches" in features:
-        config["batch.size"] = luck.choice((300, 1_500))
-    transactional = "transactions" in features and (number == 0 or luck.random() < 0.5)
+        config["batch.size"] = stream.choice((300, 1_500))
+    transactional = "transactions" in features and (number == 0 or stream.random() < 0.5)
     if transactional:
-        config["transaction.timeout.ms"] = luck.choice((3_000, 6_000))
+        config["transaction.timeout.ms"] = stream.choice((3_000, 6_000))
     elif "acks" in features:
-        config["acks"] = luck.choice(("0", "1", "1"))
+        config["acks"] = stream.choice(("0", "1", "1"))
         config["enable.idempotence"] = False
     elif "not_idempotent" in features:
         config["enable.idempotence"] = False
-    abort = luck.choice((0.0, 0.2))
+    abort = stream.choice((0.0, 0.2))
     kinds: tuple[KeysKind, ...] = ("uniform", "zipf", "hot")
-    kind = luck.choice(kinds)
+    kind = stream.choice(kinds)
     return ProducerSpec(
         f"p{number}",
         names,
-        count=luck.randint(1, 2),
-        rate_per_second=luck.choice((2.0, 5.0, 15.0)),
-        arrivals=ArrivalsSpec(luck.choice(("steady", "poisson"))),
-        keys=KeysSpec(kind, distinct=luck.choice((3, 50))) if "keys" in features else KeysSpec(),
-        size_bytes=luck.choice((100, 400)),
+        count=stream.randint(1, 2),
+        rate_per_second=stream.choice((2.0, 5.0, 15.0)),
+        arrivals=ArrivalsSpec(stream.choice(("steady", "poisson"))),
+        keys=KeysSpec(kind, distinct=stream.choice((3, 50))) if "keys" in features else KeysSpec(),
+        size_bytes=stream.choice((100, 400)),
         config=config,
-        transactions=TransactionsSpec(f"x{number}-{{n}}", luck.choice((3, 10)), abort) if transactional else None,
+        transactions=TransactionsSpec(f"x{number}-{{n}}", stream.choice((3, 10)), abort) if transactional else None,
     )
 
 
-def _group(luck: Random, number: int, topics: tuple[TopicSpec, ...], features: tuple[str, ...]) -> GroupSpec:
-    names = tuple(topic.name for topic in luck.sample(topics, luck.randint(1, len(topics))))
+def _group(stream: Random, number: int, topics: tuple[TopicSpec, ...], features: tuple[str, ...]) -> GroupSpec:
+    names = tuple(topic.name for topic in stream.sample(topics, stream.randint(1, len(topics))))
     policies: tuple[CommitPolicy, ...] = ("after-each-poll", "async", "before-processing")
-    policy, assignors = luck.choice(policies), luck.choice(ASSIGNOR_LISTS)
+    policy, assignors = stream.choice(policies), stream.choice(ASSIGNOR_LISTS)
     config: dict[str, Value] = {
         "session.timeout.ms": 6_000 if "short_session" in features else 10_000,
-        "heartbeat.interval.ms": luck.choice((500, 1_500)),
-        "max.poll.interval.ms": luck.choice((4_000, 8_000)),
-        "max.poll.records": luck.choice((5, 500)),
-        "auto.commit.interval.ms": luck.choice((500, 2_000)),
+        "heartbeat.interval.ms": stream.choice((500, 1_500)),
+        "max.poll.interval.ms": stream.choice((4_000, 8_000)),
+        "max.poll.records": stream.choice((5, 500)),
+        "auto.commit.interval.ms": stream.choice((500, 2_000)),
         "request.timeout.ms": 3_000,
         "metadata.max.age.ms": 5_000,
         "auto.offset.reset": "earliest",
@@ -223,42 +221,42 @@ def _group(luck: Random, number: int, topics: tuple[TopicSpec, ...], features: t
     return GroupSpec(
         f"g{number}",
         topics=names,
-        members=luck.randint(1, 4),
-        stagger_us=luck.choice((0, 700_000)),
+        members=stream.randint(1, 4),
+        stagger_us=stream.choice((0, 700_000)),
         static="static" in features,
         config=config,
         application=ApplicationSpec(
-            per_record_us=luck.choice((100, 3_000)) if "slow_processing" in features else 0,
+            per_record_us=stream.choice((100, 3_000)) if "slow_processing" in features else 0,
             commit=policy if "commit_policy" in features else "auto",
         ),
         assignors=assignors if "assignors" in features else DEFAULT_ASSIGNORS,
     )
 
 
-def _with_application(luck: Random, group: GroupSpec, features: tuple[str, ...], *, first: bool) -> GroupSpec:
+def _with_application(stream: Random, group: GroupSpec, features: tuple[str, ...], *, first: bool) -> GroupSpec:
     """What else its application does: it writes (with a transaction or without), to topics or elsewhere, or chokes."""
     application, config = group.application, dict(group.config)
     once = first and "exactly_once" in features
     if "sink" in features:
         application = msgspec.structs.replace(application, sink="store")
     if "poison" in features and "keys" in features:
-        crashes = luck.random() < 0.4 and not once  # who dies again and again always leaves a transaction open
-        poison = PoisonSpec(str(luck.choice((0, 1, 2))), crashes=crashes)
+        crashes = stream.random() < 0.4 and not once  # who dies again and again always leaves a transaction open
+        poison = PoisonSpec(str(stream.choice((0, 1, 2))), crashes=crashes)
         application = msgspec.structs.replace(application, poison=poison)
-    if once or application.poison is not None or luck.random() < 0.3:
-        application = msgspec.structs.replace(application, restart_after_us=luck.choice((500_000, 3_000_000)))
+    if once or application.poison is not None or stream.random() < 0.3:
+        application = msgspec.structs.replace(application, restart_after_us=stream.choice((500_000, 3_000_000)))
     if once:
         application = msgspec.structs.replace(
-            application, commit="transaction", writes=OUT if luck.random() < 0.8 else None
+            application, commit="transaction", writes=OUT if stream.random() < 0.8 else None
         )
-        config["max.poll.records"] = luck.choice((200, 500))
+        config["max.poll.records"] = stream.choice((200, 500))
     elif first and "writes" in features:
         application = msgspec.structs.replace(application, writes=OUT)
         config["max.poll.records"] = 500  # each poll waits for its writes: with five it would never catch up in time
     return msgspec.structs.replace(group, application=application, config=config)
 
 
-def _audited(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
+def _audited(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     """With what the first group writes to, if it does, and its reader, whom no fault strikes.
 
     Its session outlasts the trouble: an isolated member whose session is over reads its last records again. After a
@@ -267,7 +265,7 @@ def _audited(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
     if all(group.application.writes is None for group in spec.groups):
         return spec
     brokers = len(spec.brokers)
-    out = TopicSpec(OUT, luck.randint(1, 3), min(3, brokers), {"min.insync.replicas": min(2, brokers)})
+    out = TopicSpec(OUT, stream.randint(1, 3), min(3, brokers), {"min.insync.replicas": min(2, brokers)})
     session_ms = SHORT_SESSION_MS if commands_of(spec, Crash) else min(max(45_000, spec.until_us // 1_000), 1_800_000)
     audit = msgspec.structs.replace(AUDIT, config={**AUDIT.config, "session.timeout.ms": session_ms})
     return msgspec.structs.replace(spec, topics=(*spec.topics, out), groups=(*spec.groups, audit))

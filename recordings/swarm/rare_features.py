@@ -16,23 +16,23 @@ UNTOUCHED = ("out", "audit")
 LINGER_MS = 500
 
 
-def unequal_topics(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
+def unequal_topics(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     """Members of a group subscribe to different topics; the first one to all of them."""
     names = [topic.name for topic in spec.topics if topic.name not in UNTOUCHED]
 
     def unequal(group: GroupSpec) -> GroupSpec:
         if group.name in UNTOUCHED or len(names) < 2 or group.members < 2:
             return group
-        others = {name: (luck.choice(names),) for name in group.instances()[1:]}
-        assignors = (luck.choice(("sticky", "cooperative-sticky", "range", "roundrobin")),)
+        others = {name: (stream.choice(names),) for name in group.instances()[1:]}
+        assignors = (stream.choice(("sticky", "cooperative-sticky", "range", "roundrobin")),)
         return msgspec.structs.replace(group, topics=tuple(names), subscriptions=others, assignors=assignors)
 
     return msgspec.structs.replace(spec, groups=tuple(unequal(group) for group in spec.groups))
 
 
-def static_twins(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
+def static_twins(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     """All members of the last group have one `group.instance.id`: each that starts fences the one before."""
-    del luck
+    del stream
     group = spec.groups[-1]
     application = group.application
     plain = application.commit == "auto" and application.writes is None and application.poison is None
@@ -42,9 +42,9 @@ def static_twins(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
     return msgspec.structs.replace(spec, groups=(*spec.groups[:-1], twins))
 
 
-def small_messages(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
+def small_messages(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     """Topics take small batches only, and producers make large ones, some of them compressed."""
-    limit = luck.choice((1_000, 2_000))
+    limit = stream.choice((1_000, 2_000))
     if any(producer.config.get("acks") == "0" for producer in spec.producers):
         return spec  # they count as acknowledged what was refused
 
@@ -54,7 +54,7 @@ def small_messages(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
         return msgspec.structs.replace(topic, config=topic.config | {"max.message.bytes": limit})
 
     def large(producer: ProducerSpec) -> ProducerSpec:
-        codec = luck.choice(("none", "gzip", "zstd", "lz4", "snappy"))
+        codec = stream.choice(("none", "gzip", "zstd", "lz4", "snappy"))
         config = dict(producer.config | {"batch.size": 16_384, "linger.ms": LINGER_MS, "compression.type": codec})
         config["delivery.timeout.ms"] = int(str(config["delivery.timeout.ms"])) + LINGER_MS
         return msgspec.structs.replace(producer, config=config)
@@ -63,25 +63,25 @@ def small_messages(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
     return msgspec.structs.replace(spec, topics=topics, producers=tuple(large(each) for each in spec.producers))
 
 
-def full_groups(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
+def full_groups(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     """`group.max.size` is the size of the largest group: who comes beside its members is turned away."""
-    del luck
+    del stream
     most = max((group.members for group in spec.groups), default=1)
     return msgspec.structs.replace(spec, config=spec.config | {"group.max.size": most})
 
 
-def short_lived_ids(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
+def short_lived_ids(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     """Transactional ids that are not used for a while are forgotten."""
     config = {
-        "transactional.id.expiration.ms": luck.choice((4_000, 7_000)),
+        "transactional.id.expiration.ms": stream.choice((4_000, 7_000)),
         "transaction.remove.expired.transaction.cleanup.interval.ms": 1_000,
     }
     return msgspec.structs.replace(spec, config=spec.config | config)
 
 
-def buggify(spec: ScenarioSpec, luck: Random) -> ScenarioSpec:
+def buggify(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
     """Brokers do often what they may do and seldom do."""
-    del luck
+    del stream
     return msgspec.structs.replace(spec, buggify=True)
 
 

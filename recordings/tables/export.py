@@ -17,7 +17,7 @@ import msgspec
 
 from cluster.events import Event, kind_of
 from recordings.bounded_files import RecordingError
-from recordings.journal.format import CommandLine
+from recordings.journal.format import JournaledCommand
 from recordings.journal.reader import Recording
 from recordings.tables.parquet_files import BATCH_ROWS, FlightTables, Target
 from recordings.tables.schema import COMMANDS, EVENT_TABLES, FLIGHTS, TABLES, FlightRow
@@ -91,11 +91,11 @@ def _export(recording: Recording, target: Target, progress: Progress | None) -> 
 def _stream(recording: Recording, tables: FlightTables, progress: Progress | None) -> FlightRow:
     """Hand every event and command to the flight's tables; returns the flight's row in `flights`."""
     buffers: dict[type[Event], list[Any]] = {cls: [] for cls in EVENT_TABLES}
-    commands: list[CommandLine] = []
+    commands: list[JournaledCommand] = []
     append: dict[type, Callable[[Any], None]] = {cls: rows.append for cls, rows in buffers.items()}
-    append[CommandLine] = commands.append
+    append[JournaledCommand] = commands.append
     total = recording.footer.events if recording.footer is not None else -1
-    told = 0
+    reported = 0
     last: Event | None = None
     for batch in recording.batches():
         for entry in batch.entries:
@@ -106,9 +106,9 @@ def _stream(recording: Recording, tables: FlightTables, progress: Progress | Non
                 tables.add(EVENT_TABLES[cls], rows[:BATCH_ROWS])
                 seq = rows[BATCH_ROWS - 1].seq
                 del rows[:BATCH_ROWS]
-                if progress is not None and seq - told >= PROGRESS_EVENTS:
-                    told = seq
-                    progress(told, total)
+                if progress is not None and seq - reported >= PROGRESS_EVENTS:
+                    reported = seq
+                    progress(reported, total)
     for cls, rows in buffers.items():
         tables.add(EVENT_TABLES[cls], rows)
     tables.add(TABLES[COMMANDS], commands)

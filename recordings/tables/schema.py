@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args, get_origin
 import msgspec
 
 from cluster.events import EVENT_KINDS, Event
-from recordings.journal.format import CommandLine
+from recordings.journal.format import JournaledCommand
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -162,7 +162,7 @@ def _paragraphs(docstring: str) -> str:
 EVENT_TABLES: dict[type[Event], Table] = {cls: table_of(kind, cls) for kind, cls in EVENT_KINDS.items()}
 TABLES: dict[str, Table] = {
     table.name: table
-    for table in (*EVENT_TABLES.values(), table_of(COMMANDS, CommandLine), table_of(FLIGHTS, FlightRow))
+    for table in (*EVENT_TABLES.values(), table_of(COMMANDS, JournaledCommand), table_of(FLIGHTS, FlightRow))
 }
 
 UNITS = (

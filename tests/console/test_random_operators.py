@@ -12,7 +12,7 @@ from console.bridge import Bridge
 from console.flight_clock import ENDED, FAILED
 from console.refused_commands import RefusedCommands
 from recordings.flights.rerun import rerun
-from recordings.journal.format import CommandLine
+from recordings.journal.format import JournaledCommand
 from recordings.journal.reader import Recording
 
 PROCESSES = ("billing-1", "billing-2", "billing-3", "audit-1", "checkout-1", "broker-2", "broker-3")
@@ -74,4 +74,4 @@ def test_a_flight_under_a_random_operator_is_rerun_exactly(seed: int, tmp_path: 
     assert result.matches, result.first_divergence
     assert result.compared_events == survey.totals.events
     entries = Recording(path).entries()
-    assert any(isinstance(entry, CommandLine) and entry.source == "operator" for entry in entries)
+    assert any(isinstance(entry, JournaledCommand) and entry.source == "operator" for entry in entries)

@@ -11,7 +11,7 @@ from cluster.config import CONFIG_KEYS, MICROSECONDS
 from cluster.events import EVENT_KINDS, Event
 from console.command_line import completions, read
 from recordings.flights.runner import LastEvent, fly, make_plan
-from recordings.scenarios.document_schema import SHAPE, Possible
+from recordings.scenarios.document_schema import SHAPE, KnownNames
 from recordings.scenarios.loader import (
     LIBRARY,
     Scenario,
@@ -25,7 +25,7 @@ from recordings.scenarios.loader import (
 from recordings.scenarios.predicates import Predicate, PredicateError
 from tests.fuzz.engine import Target
 from tests.fuzz.mutation import mutated_text
-from tests.support.zero_document import zeros
+from tests.support.zero_document import empty_document
 
 FLOWN = 100
 """One of so many accepted scenarios is flown, for `FLOWN_US` and at most `FLOWN_EVENTS`."""
@@ -156,8 +156,8 @@ def setting_bases() -> list[str]:
 
 
 @cache
-def _possible() -> Possible:
-    return Possible(small().spec)
+def _possible() -> KnownNames:
+    return KnownNames(small().spec)
 
 
 def _feed_scenario(made: tuple[str, float]) -> bool:
@@ -184,8 +184,8 @@ def _fly(scenario: Scenario) -> None:
 def _feed_cel(text: str) -> bool:
     predicate = Predicate(text)
     possible = _possible()
-    wrong = predicate.trouble_in(possible)
-    answer = predicate.ask(zeros(possible, predicate.needs))
+    wrong = predicate.errors_in(possible)
+    answer = predicate.ask(empty_document(possible, predicate.needs))
     assert isinstance(answer.holds, bool)
     return not wrong
 

@@ -212,7 +212,7 @@ def test_a_group_that_never_caught_up_is_not_said_to_have() -> None:
 
 def test_the_repair_is_never_blamed() -> None:
     """A high watermark that moves only when a broker is back shows the lag at the instant of the repair."""
-    fault = replace(INCIDENT, at_us=8 * SECOND_US, text="kill broker-3", mended_us=31 * SECOND_US)
+    fault = replace(INCIDENT, at_us=8 * SECOND_US, text="kill broker-3", cleared_us=31 * SECOND_US)
     repair = replace(INCIDENT, at_us=31 * SECOND_US, text="start broker-3", fault=False)
     told = " ".join(verdict(replace(troubled(), incidents=[fault, repair])).sentences)
     assert "Faults in force meanwhile: “kill broker-3” at 0:08." in told
@@ -222,7 +222,7 @@ def test_the_repair_is_never_blamed() -> None:
 
 
 def test_a_fault_that_was_over_before_is_not_blamed() -> None:
-    over = replace(INCIDENT, at_us=0, text="stall billing-1 for 1s", mended_us=SECOND_US)
+    over = replace(INCIDENT, at_us=0, text="stall billing-1 for 1s", cleared_us=SECOND_US)
     older = replace(LAG, time_lag_peak_us=20 * SECOND_US)
     group = replace(troubled().groups[0], lag=older)
     told = " ".join(verdict(replace(troubled(), groups=[group], incidents=[over])).sentences)
@@ -230,7 +230,7 @@ def test_a_fault_that_was_over_before_is_not_blamed() -> None:
 
 
 def test_the_fault_that_covers_most_of_the_wait_comes_first() -> None:
-    short = replace(INCIDENT, at_us=30 * SECOND_US, text="stall billing-3 for 1s", mended_us=31 * SECOND_US)
+    short = replace(INCIDENT, at_us=30 * SECOND_US, text="stall billing-3 for 1s", cleared_us=31 * SECOND_US)
     long = replace(INCIDENT, at_us=5 * SECOND_US, text="kill billing-2")
     told = " ".join(verdict(replace(troubled(), incidents=[long, short])).sentences)
     assert "“kill billing-2” at 0:05 and “stall billing-3 for 1s” at 0:30" in told

@@ -26,7 +26,7 @@ NO_INCIDENT = "mark "  # a command that only writes something down
 def incidents(tables: Tables) -> DataFrame:
     """What was done to each flight, in order: every command that did something, whoever gave it.
 
-    `run_id`, `incident` (from 1), `at_us`, `text`, `source`, `fault` (it started one), `mended_us` (when that fault
+    `run_id`, `incident` (from 1), `at_us`, `text`, `source`, `fault` (it started one), `cleared_us` (when that fault
     ended; null: never, or there was none), `refused` ("" or why it could not be), `next_us` (the next incident, or the
     flight's end).
     """
@@ -36,11 +36,11 @@ def incidents(tables: Tables) -> DataFrame:
 def _incidents(tables: Tables) -> DataFrame:
     order = Window.partitionBy("run_id").orderBy("after_seq", "turn", "command")
     key = ("run_id", "at_us", "text")
-    ended = tables["fault_ended"].select("run_id", "fault", sf.col("at_us").alias("mended_us"))
+    ended = tables["fault_ended"].select("run_id", "fault", sf.col("at_us").alias("cleared_us"))
     begun = tables["fault_started"].select(*key, "fault").join(ended, ["run_id", "fault"], "left")
-    lasting = sf.max(sf.coalesce("mended_us", sf.lit(END_OF_TIME)))  # a fault that nothing ends lasts longest
-    mended = begun.groupBy(*key).agg(
-        sf.nullif(lasting, sf.lit(END_OF_TIME)).alias("mended_us"), sf.lit(True).alias("fault")
+    lasting = sf.max(sf.coalesce("cleared_us", sf.lit(END_OF_TIME)))  # a fault that nothing ends lasts longest
+    lasting_faults = begun.groupBy(*key).agg(
+        sf.nullif(lasting, sf.lit(END_OF_TIME)).alias("cleared_us"), sf.lit(True).alias("fault")
     )
     refused = tables["command_refused"].groupBy(*key).agg(sf.first("reason").alias("refused"))
     ends = tables.flights.select("run_id", "virtual_us")
@@ -51,7 +51,7 @@ def _incidents(tables: Tables) -> DataFrame:
         .withColumn("next_us", sf.lead("at_us").over(order))
         .select("run_id", "incident", "at_us", sf.col("command").alias("text"), "source", "next_us")
         .join(sf.broadcast(ends), "run_id")
-        .join(mended, list(key), "left")
+        .join(lasting_faults, list(key), "left")
         .join(refused, list(key), "left")
         .withColumn("next_us", sf.coalesce("next_us", "virtual_us"))
         .withColumn("refused", sf.coalesce("refused", sf.lit("")))

@@ -39,11 +39,11 @@ def odd_fates(tables: Tables, odd: DataFrame, readers: DataFrame) -> DataFrame:
         .when(sf.col("deleted"), "skipped")
         .otherwise("unread")
     )
-    told = sf.col("acked")
-    counts = {name: sf.count_if(told & (sf.col("fate") == name)) for name in FATES}
-    counts["acknowledged"] = sf.count_if(told)
-    counts["delivered_unacknowledged"] = sf.count_if(~told & (sf.col("fate") == "delivered"))
-    counts["delivered_then_lost"] = sf.count_if(told & (sf.col("fate") == "delivered") & sf.col("vanished"))
+    acked = sf.col("acked")
+    counts = {name: sf.count_if(acked & (sf.col("fate") == name)) for name in FATES}
+    counts["acknowledged"] = sf.count_if(acked)
+    counts["delivered_unacknowledged"] = sf.count_if(~acked & (sf.col("fate") == "delivered"))
+    counts["delivered_then_lost"] = sf.count_if(acked & (sf.col("fate") == "delivered") & sf.col("vanished"))
     return judged.withColumn("fate", fate).groupBy(*READER).agg(*(counts[name].alias(name) for name in FATES))
 
 
@@ -110,8 +110,10 @@ def _truncated(tables: Tables) -> DataFrame:
     place = sf.explode(sf.expr("sequence(0, records - 1)")).alias("place")
     at = (sf.col("first_offset") + sf.col("place")).alias("at_offset")
     whose = sf.struct("producer", (sf.col("first_serial") + sf.col("place")).alias("serial")).alias("fetched")
-    told = tables["truncated_records_processed"].select(*AT_ONCE, "first_offset", "producer", "first_serial", place)
-    return told.select(*AT_ONCE, at, whose)
+    processed = tables["truncated_records_processed"].select(
+        *AT_ONCE, "first_offset", "producer", "first_serial", place
+    )
+    return processed.select(*AT_ONCE, at, whose)
 
 
 def _left_behind(tables: Tables, places: DataFrame, readers: DataFrame) -> DataFrame:

@@ -1,8 +1,8 @@
-"""Who reads a partition: its owner on the clients' side, and the stretches when it had none.
+"""The owner of each partition on the clients' side, and the stretches without an owner.
 
-A consumer holds a partition from onPartitionsAssigned until it gives it up: revoked or lost, stopped or killed, fenced.
-Its owner is whoever was assigned it last. When the owner gives it up while another still holds it, who was thrown out
-and does not know it yet, that one owns it again.
+A consumer holds a partition from onPartitionsAssigned until it revokes or loses it, stops, is killed or is fenced. Its
+owner is the member that was assigned it last. When the owner gives it up while a removed member still holds it, that
+member owns it again.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -12,7 +12,7 @@ from recordings.spark.facts.time_windows import every_second
 from recordings.spark.tables import Tables
 
 PARTITION = ("run_id", "group", "partition")
-NOBODY_YET = '{"holders": [], "owner": "", "changes": []}'
+NO_OWNER_YET = '{"holders": [], "owner": "", "changes": []}'
 CHANGE = ("seq", "at_us", "member")
 HOLDING = (
     "struct<holders:array<string>,owner:string,"
@@ -23,33 +23,33 @@ HOLDING = (
 def owner_changes(tables: Tables) -> DataFrame:
     """Each change of an owner, and each assignment.
 
-    `PARTITION`, `seq`, `at_us`, `owner` ("" from now on nobody), `before` (likewise), `assigned` (not by release).
+    `PARTITION`, `seq`, `at_us`, `owner` ("": none from now on), `before` (the owner until now), `assigned` (false: a
+    release).
     """
     return tables.once("owner_changes", lambda: _owner_changes(tables))
 
 
 def _owner_changes(tables: Tables) -> DataFrame:
-    told = sf.sort_array(sf.collect_list(sf.struct("seq", "at_us", "member", "assigned")))
+    ordered = sf.sort_array(sf.collect_list(sf.struct("seq", "at_us", "member", "assigned")))
     declared = tables["member_declared"].groupBy("run_id", "group", "member").agg(sf.min("seq").alias("seq"))
     members = declared.groupBy("run_id", "group").agg(
         sf.transform(sf.sort_array(sf.collect_list(sf.struct("seq", "member"))), lambda row: row["member"]).alias(
             "members"
         )
     )
+    folded = sf.aggregate("facts", sf.from_json(sf.lit(NO_OWNER_YET), HOLDING), _next_holding)
     return (
-        _tellings(tables)
+        _holding_facts(tables)
         .groupBy(*PARTITION)
-        .agg(told.alias("told"))
+        .agg(ordered.alias("facts"))
         .join(sf.broadcast(members), ["run_id", "group"])
-        .select(
-            *PARTITION, sf.explode(sf.aggregate("told", sf.from_json(sf.lit(NOBODY_YET), HOLDING), _told)["changes"])
-        )
+        .select(*PARTITION, sf.explode(folded["changes"]))
         .select(*PARTITION, "col.*")
     )
 
 
-def _tellings(tables: Tables) -> DataFrame:
-    """Who was assigned a partition, and who (of those that ever were) gave it up: `PARTITION`, `CHANGE`, `assigned`."""
+def _holding_facts(tables: Tables) -> DataFrame:
+    """Each assignment of a partition to a member, and each release by one: `PARTITION`, `CHANGE`, `assigned`."""
     key = ("run_id", "group", *CHANGE)
     assigned = tables["partitions_assigned"].select(*key, sf.explode("partitions").alias("partition"))
     revoked = tables["partitions_revoked"].select(*key, sf.explode("partitions").alias("partition"))
@@ -60,8 +60,8 @@ def _tellings(tables: Tables) -> DataFrame:
     return assigned.withColumn("assigned", sf.lit(True)).unionByName(released.withColumn("assigned", sf.lit(False)))
 
 
-def _told(so_far: Column, now: Column) -> Column:
-    """The fold of one partition: who holds it (a member that was thrown out may not know), who of them owns it."""
+def _next_holding(so_far: Column, now: Column) -> Column:
+    """The fold of one partition: its holders (a removed member may still be one), and its owner among them."""
     holders = sf.array_remove(so_far["holders"], now["member"])
     others = sf.filter("members", lambda member: sf.array_contains(holders, member))
     heir = sf.when(so_far["owner"] == now["member"], sf.coalesce(sf.get(others, sf.lit(0)), sf.lit("")))
@@ -82,7 +82,7 @@ def _told(so_far: Column, now: Column) -> Column:
 
 
 def owners_by_second(tables: Tables) -> DataFrame:
-    """Each partition's owner at every second from its first one on: `PARTITION`, `second`, `owner` ("" for nobody)."""
+    """Each partition's owner at every second from its first one on: `PARTITION`, `second`, `owner` ("": none)."""
     return every_second(owner_changes(tables), tables.flights, ["group", "partition"], ["owner"])
 
 

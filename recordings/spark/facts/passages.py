@@ -41,9 +41,9 @@ def _starts(tables: Tables) -> DataFrame:
     That is its first position. One beyond the end of the log (a seek) counts from when the log reaches it, unless the
     group has another one before.
     """
-    told = tables["positions_reset"]
-    positions = told.select("run_id", "group", "seq", sf.explode("positions").alias("partition", "offset"))
-    if not told.where("reason = 'seek'").isEmpty():  # else a plan would cost more than it finds
+    resets = tables["positions_reset"]
+    positions = resets.select("run_id", "group", "seq", sf.explode("positions").alias("partition", "offset"))
+    if not resets.where("reason = 'seek'").isEmpty():  # else a plan would cost more than it finds
         following = Window.partitionBy(*READER).orderBy("seq")
         positions = (
             positions.withColumn("_next", sf.lead("seq").over(following))
@@ -84,10 +84,10 @@ def _by_reign(tables: Tables, rows: DataFrame) -> DataFrame:
 def _passed(tables: Tables, end: DataFrame) -> DataFrame:
     """What each group's commits had passed when it was deleted: `READER`, `passed`."""
     earlier = Window.partitionBy(*PARTITION).orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
-    told = tables["log_start_advanced"].select(*PARTITION, "seq", "leader_epoch", "log_start")
+    advanced = tables["log_start_advanced"].select(*PARTITION, "seq", "leader_epoch", "log_start")
     valid: Column = sf.coalesce(sf.col("leader_epoch") >= last_reign(sf.col("seq"))["leader_epoch"], sf.lit(True))
     deleted = (
-        _by_reign(tables, told)
+        _by_reign(tables, advanced)
         .where(valid)
         .select(*PARTITION, "seq", "log_start")
         .unionByName(leaders(tables).select(*PARTITION, "seq", "log_start"))

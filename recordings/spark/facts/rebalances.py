@@ -97,9 +97,9 @@ def attendance(tables: Tables, found: DataFrame) -> DataFrame:
     `REBALANCE`, `member`, `newcomer`, `joined_us` (its last JoinGroup came), `synced_us`, `stopped_us` and `ready_us`
     (when it stopped and when it was Stable again; null for one that was not Stable before, or did not stop).
     """
-    told = rounds(tables).where(sf.col("what").isin("joined", "synced"))
+    received = rounds(tables).where(sf.col("what").isin("joined", "synced"))
     came = (
-        told.groupBy(*GROUP, "round", "member")
+        received.groupBy(*GROUP, "round", "member")
         .agg(
             sf.max("newcomer").alias("newcomer"),
             sf.max(sf.when(sf.col("what") == "joined", sf.col("at_us"))).alias("joined_us"),

@@ -24,8 +24,8 @@ def test_recordings_are_found_newest_first_with_what_their_files_say(
     assert set(found) == {"recorded.flight", "torn.flight", "odd.flight", "broken.flight"}
     whole = found["recorded.flight"]
     assert (whole.scenario, whole.seed, whole.events, whole.virtual_us) == ("tiny", 5, flown.events, flown.virtual_us)
-    assert whole.trouble == ""
-    assert (found["torn.flight"].events, found["torn.flight"].trouble) == (None, "")
-    assert FOOTER in found["odd.flight"].trouble
-    assert HEADER in found["broken.flight"].trouble
+    assert whole.failure == ""
+    assert (found["torn.flight"].events, found["torn.flight"].failure) == (None, "")
+    assert FOOTER in found["odd.flight"].failure
+    assert HEADER in found["broken.flight"].failure
     assert [one.path.name for one in find_recordings([tmp_path])][-1] == "broken.flight"

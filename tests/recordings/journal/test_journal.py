@@ -12,7 +12,7 @@ import pytest
 
 from cluster.events import Event, HeartbeatAnswered, HighWatermarkAdvanced
 from recordings.bounded_files import RecordingError
-from recordings.journal.format import FOOTER, CommandLine, Footer, Header, Settings
+from recordings.journal.format import FOOTER, Footer, Header, JournaledCommand, Settings
 from recordings.journal.reader import Recording
 from recordings.journal.segments import line_chunks
 from recordings.journal.writer import JournalHash, Recorder, new_header
@@ -65,7 +65,9 @@ def test_recording_and_not_recording_give_the_same_hash(tmp_path: Path) -> None:
         recorder(event)
         if event.seq == 1_234:
             recorder.command(
-                CommandLine(command="kill broker-2", source="operator", turn=77, at_us=event.at_us, after_seq=event.seq)
+                JournaledCommand(
+                    command="kill broker-2", source="operator", turn=77, at_us=event.at_us, after_seq=event.seq
+                )
             )
     footer = recorder.close(turns=99, virtual_us=35_000)
     assert footer is not None
@@ -158,7 +160,7 @@ def test_a_full_disk_keeps_what_was_recorded(tmp_path: Path) -> None:
     assert len(kept) >= 1_000
     assert "its last whole event is" in recording.warnings[0]
     with pytest.raises(RecordingError, match="No space left"):
-        recorder.command(CommandLine(command="kill broker-1", source="operator", turn=1, at_us=1, after_seq=1))
+        recorder.command(JournaledCommand(command="kill broker-1", source="operator", turn=1, at_us=1, after_seq=1))
 
 
 def test_the_footer_is_what_the_reader_finds(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from cluster.commands import kind_of, parse, targets_of
 from cluster.events import FaultStarted
 from cluster.view import document
 from recordings.flights.rerun import rerun
-from recordings.journal.format import FOOTER, FORMAT, CommandLine
+from recordings.journal.format import FOOTER, FORMAT, JournaledCommand
 from recordings.journal.playback import Playback
 from recordings.journal.reader import DamagedError, Recording
 from recordings.tables.export import export
@@ -154,7 +154,7 @@ def test_a_recording_of_today_can_be_made_older(faults: Path, tmp_path: Path) ->
 
 def test_a_command_line_keeps_what_it_says(faults: Path) -> None:
     (first, *_) = Recording(faults).survey().commands
-    assert first == CommandLine(
+    assert first == JournaledCommand(
         command="kill billing-2 for 2s", source="scenario", turn=885, at_us=4_000_000, after_seq=359,
         kind="kill", targets=("billing-2",),
     )  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 
 from cluster.events import Event, HighWatermarkAdvanced
 from recordings.bounded_files import RecordingError
-from recordings.journal.format import CommandLine, Position, Settings
+from recordings.journal.format import JournaledCommand, Position, Settings
 from recordings.journal.reader import DamagedError, Recording
 from recordings.journal.segments import compress_segment
 from recordings.journal.writer import Recorder, new_header
@@ -31,7 +31,7 @@ def flight(tmp_path: Path) -> Path:
         if event.seq in {5, 12}:
             text, turn = f"kill broker-{event.seq}", event.seq * 2
             recorder.command(
-                CommandLine(command=text, source="operator", turn=turn, at_us=event.at_us, after_seq=event.seq)
+                JournaledCommand(command=text, source="operator", turn=turn, at_us=event.at_us, after_seq=event.seq)
             )
     recorder.close(turns=40, virtual_us=200)
     return path
@@ -50,7 +50,7 @@ def test_events_and_commands_in_order(flight: Path) -> None:
     recording = Recording(flight)
     entries = list(recording.entries())
     assert [entry for entry in entries if isinstance(entry, Event)] == watermarks(20)
-    assert isinstance(entries[5], CommandLine)
+    assert isinstance(entries[5], JournaledCommand)
     assert recording.survey().commands == [entries[5], entries[13]]
     assert recording.survey().last_event == entries[-1]
     assert recording.warnings == []

@@ -92,7 +92,7 @@ def test_a_harmed_file_is_one_sentence(flight: Path, name: str, harm: Callable[[
     assert "\n" not in str(caught.value)
     assert str(flight) in str(caught.value)
     if name == "header.json":
-        assert all(shelved.trouble for shelved in find_recordings([flight.parent]))
+        assert all(found.failure for found in find_recordings([flight.parent]))
     elif name == "footer.json":
         assert any("rebuilt from the events" in each for each in summarize(flight, salvage=True).warnings)
     else:

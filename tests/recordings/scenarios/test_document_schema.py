@@ -17,8 +17,8 @@ from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
 from cluster.view.document import ROOTS, document
 from cluster.view.fold import fold
 from cluster.view.state import ClusterView
-from recordings.scenarios.document_schema import SHAPE, ByName, Possible
-from tests.support.zero_document import zeros
+from recordings.scenarios.document_schema import SHAPE, ByName, KnownNames
+from tests.support.zero_document import empty_document
 
 SPEC = ScenarioSpec(
     "t", topics=(TopicSpec("a", 1),), producers=(ProducerSpec("p", ("a",)),), groups=(GroupSpec("g", ("a",)),)
@@ -64,6 +64,6 @@ def test_the_documents_roots_and_fields_are_those_of_the_shape() -> None:
 
 
 def test_zeros_have_the_shape_too() -> None:
-    whole = zeros(Possible(SPEC), frozenset(SHAPE))
+    whole = empty_document(KnownNames(SPEC), frozenset(SHAPE))
     assert all(fits(whole[root], shape) for root, shape in SHAPE.items())
     assert list(whole["partitions"]) == ["a-0"]

@@ -9,12 +9,12 @@ from cluster.commands import Kill, parse
 from cluster.events import MemberRemoved
 from cluster.spec import ExpectationSpec, GroupSpec, ScenarioSpec, StepSpec, TopicSpec
 from recordings.flights.runner import Replay, fly, make_plan
-from recordings.scenarios.document_schema import SHAPE, Possible
+from recordings.scenarios.document_schema import SHAPE, KnownNames
 from recordings.scenarios.expectations import Expectations
 from recordings.scenarios.loader import ScenarioErrors, parse_scenario
 from recordings.scenarios.writer import write_scenario
 from tests.support.minimal_scenario import MINIMAL
-from tests.support.zero_document import zeros
+from tests.support.zero_document import empty_document
 
 S = 1_000_000
 THAT = "delivery.lost == 0"
@@ -41,7 +41,7 @@ def judged(expectation: ExpectationSpec, truth: dict[int, bool], until_us: int =
     holds = False
     for now_us in flight.checkpoints(until_us):
         holds = truth.get(now_us, holds)
-        document = zeros(Possible(SPEC), frozenset(SHAPE))
+        document = empty_document(KnownNames(SPEC), frozenset(SHAPE))
         document["delivery"]["lost"] = 0 if holds else 3
         flight.judge(document, now_us)
     (result,) = flight.results(until_us, shortened=until_us < 10 * S)

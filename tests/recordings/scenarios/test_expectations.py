@@ -14,10 +14,10 @@ from cluster.spec import (
     TopicSpec,
     TransactionsSpec,
 )
-from recordings.scenarios.document_schema import SHAPE, Possible
+from recordings.scenarios.document_schema import SHAPE, KnownNames
 from recordings.scenarios.expectations import Expectations
 from recordings.scenarios.predicates import Answer, Predicate, PredicateError
-from tests.support.zero_document import zeros
+from tests.support.zero_document import empty_document
 
 S = 1_000_000
 
@@ -27,11 +27,11 @@ SPEC = ScenarioSpec(
     producers=(ProducerSpec("checkout", ("orders",), 2, transactions=TransactionsSpec("tx-{n}")),),
     groups=(GroupSpec("billing", ("orders",), members=2), GroupSpec("my-group", ("orders",))),
 )
-POSSIBLE = Possible(SPEC)
+POSSIBLE = KnownNames(SPEC)
 
 
 def document(state: str = "Stable", members: int = 2, lost: int = 0) -> dict[str, Any]:
-    whole = zeros(POSSIBLE, frozenset(SHAPE))
+    whole = empty_document(POSSIBLE, frozenset(SHAPE))
     whole["groups"]["billing"] |= {"state": state, "members": members}
     whole["delivery"]["lost"] = lost
     return whole
@@ -333,7 +333,7 @@ def test_what_cannot_be_asked_is_an_error(text: str, reason: str, suggestion: st
     ],
 )
 def test_names_that_can_exist_are_no_trouble(text: str) -> None:
-    assert Predicate(text).trouble_in(POSSIBLE) == []
+    assert Predicate(text).errors_in(POSSIBLE) == []
 
 
 @pytest.mark.parametrize(
@@ -356,14 +356,14 @@ def test_names_that_can_exist_are_no_trouble(text: str) -> None:
 def test_names_that_cannot_exist_and_types_that_do_not_fit_are_trouble(
     text: str, reason: str, suggestion: str | None
 ) -> None:
-    ((found, near),) = Predicate(text).trouble_in(POSSIBLE)
+    ((found, near),) = Predicate(text).errors_in(POSSIBLE)
     assert reason in found
     assert near == suggestion
 
 
 def test_members_of_an_application_with_transactions_are_transactional_ids() -> None:
     group = GroupSpec("billing", ("orders",), members=1, application=ApplicationSpec(commit="transaction"))
-    possible = Possible(ScenarioSpec("t", groups=(group,)))
+    possible = KnownNames(ScenarioSpec("t", groups=(group,)))
     assert possible.known["transaction"] == ("billing-1",)
     assert possible.may_exist("transaction", "billing-9")
     assert not POSSIBLE.may_exist("transaction", "billing-1")

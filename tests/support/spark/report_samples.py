@@ -108,7 +108,7 @@ INCIDENT = data.Incident(
     text="kill billing-2",
     source="operator",
     fault=True,
-    mended_us=None,
+    cleared_us=None,
     refused="",
     effects=[EFFECT],
 )
