@@ -1,68 +1,36 @@
-"""What a command would hit if it were given now, and words for it.
+"""The impact of a command: leaders, coordinators, members and transactions that it would change, and sentences for it.
 
-Told from the view alone, before anything happens, by Kafka's rules of elections and sessions. It looks as far as the
-command itself reaches: what else goes wrong meanwhile, nobody knows.
+The prediction reads the view alone and applies Kafka's rules of elections and sessions before the command is given.
+It covers the command's own effects; faults that start later are not part of it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from cluster.commands import CommandError, Names
 from cluster.commands import catalogue as c
 from cluster.view.state import ClusterView
-from console.presenters import impact_cluster as to_cluster
-from console.presenters import impact_processes as to_processes
+from console.presenters import impact_cluster, impact_processes
 from console.presenters.formatting import duration
-from console.presenters.impact_model import NO_BROKER, Impact, ImpactModel, MemberRemoval
+from console.presenters.impact_model import NO_BROKER, Impact, ImpactModel, MemberRemoval, Predictors
 from console.presenters.styled_text import ERROR, MUTED, OK, WARN, Line, Span, line
 
 __all__ = ["BROKER_SESSION_US", "Impact", "MemberRemoval", "impact_line", "impact_of", "preview", "sentences"]
 
 BROKER_SESSION_US = 9_000_000  # broker.session.timeout.ms, unless the scenario says otherwise
-NAMES_SHOWN = 3  # names in a row before `and 7 more`
+NAMES_SHOWN = 3  # names before `and 7 more`
 
-PREDICTORS: dict[type, Callable[[ImpactModel, Any], None]] = {
-    c.Kill: to_processes.kill,
-    c.Crash: to_processes.crash,
-    c.Stop: to_processes.stop,
-    c.Start: to_processes.start,
-    c.Restart: to_processes.restart,
-    c.Pause: to_processes.pause,
-    c.Resume: to_processes.resume,
-    c.PauseHeartbeats: to_processes.pause_heartbeats,
-    c.Stall: to_processes.stall,
-    c.SlowMember: to_processes.slow_member,
-    c.Scale: to_processes.scale,
-    c.RollingRestart: to_processes.rolling_restart,
-    c.Subscribe: to_processes.subscribe,
-    c.AbandonTransaction: to_processes.abandon,
-    c.FillDisk: to_processes.fill_disk,
-    c.Cut: to_cluster.cut,
-    c.Hold: to_cluster.cut,
-    c.SlowLink: to_cluster.slow_link,
-    c.Isolate: to_cluster.isolate,
-    c.LoseResponses: to_cluster.lose,
-    c.SlowDisk: to_cluster.slow_disk,
-    c.Elect: to_cluster.elect,
-    c.FailOverController: to_cluster.fail_over,
-    c.MoveCoordinator: to_cluster.move_coordinator,
-    c.DeleteRecords: to_cluster.delete_records,
-    c.AddPartitions: to_cluster.add_partitions,
-    c.Seek: to_cluster.seek,
-    c.AbortHangingTransaction: to_cluster.abort_hanging,
-    c.Nemesis: to_cluster.nemesis,
-}
-"""What is looked at before each command; those that are not here (`heal`, `release`, `set`, `mark`) injure nothing."""
+PREDICTORS: Predictors = impact_processes.PREDICTORS | impact_cluster.PREDICTORS
+"""The predictor of each command class. Commands without one (`heal`, `release`, `set`, `mark`) start no fault."""
 
 
 def impact_of(view: ClusterView, command: c.Command, now_us: int, session_us: int = BROKER_SESSION_US) -> Impact:
-    """What a command would hit now; `session_us` is `broker.session.timeout.ms` in µs."""
+    """The impact of a command given now; `session_us` is `broker.session.timeout.ms` in µs."""
     impact = Impact(command=c.text_of(command))
-    look = PREDICTORS.get(type(command))
+    predict = PREDICTORS.get(type(command))
     if not view.brokers:
         impact.refused = "the cluster is still being built"
-    elif look is not None:
-        look(ImpactModel(view, now_us, session_us, impact), command)
+    elif predict is not None:
+        predict(ImpactModel(view, now_us, session_us, impact), command)
     return impact
 
 
@@ -81,20 +49,20 @@ def _counted(number: int, one: str, several: str) -> str:
 
 
 def sentences(impact: Impact) -> list[tuple[str, str]]:
-    """What there is to say, the worst first: a tone and the words."""
+    """The impact in sentences, each with its tone, the worst first."""
     if impact.refused:
         return [(MUTED, f"nothing: {impact.refused}")]
-    said = [*_of_partitions(impact), *_of_coordinators(impact), *_of_members(impact)]
+    result = [*_of_partitions(impact), *_of_coordinators(impact), *_of_members(impact)]
     if impact.open_transactions:
-        said.append((WARN, f"leaves open the transaction of {listed(impact.open_transactions)}"))
-    said += [(MUTED, note) for note in impact.notes]
-    return said or [(OK, "no leader, coordinator, member or transaction is struck")]
+        result.append((WARN, f"the transaction of {listed(impact.open_transactions)} stays open"))
+    result += [(MUTED, note) for note in impact.notes]
+    return result or [(OK, "no leader, coordinator, member or transaction changes")]
 
 
 def _of_partitions(impact: Impact) -> Iterator[tuple[str, str]]:
     if impact.offline:
         what = _counted(len(impact.offline), "partition has", "partitions have")
-        yield ERROR, f"{what} no other in-sync replica → no leader until it is back: {listed(impact.offline)}"
+        yield ERROR, f"{what} no other in-sync replica → no leader until the broker returns: {listed(impact.offline)}"
     if impact.unwritable:
         what = _counted(len(impact.unwritable), "partition falls", "partitions fall")
         yield ERROR, f"{what} below min.insync.replicas → no acks=all: {listed(impact.unwritable)}"
@@ -102,7 +70,7 @@ def _of_partitions(impact: Impact) -> Iterator[tuple[str, str]]:
     if moves:
         after = f" after {duration(impact.after_us)}" if impact.after_us else ""
         led = len(impact.led)
-        share = f"the {led} partitions that it leads" if moves == led else f"{moves} of the {led} that it leads"
+        share = f"all {led} led partitions" if moves == led else f"{moves} of {led} led partitions"
         what = share if led > 1 else next(name for name, leader in impact.leaders.items() if leader != NO_BROKER)
         if not led and moves > 1:
             what = f"{moves} partitions"
@@ -111,7 +79,7 @@ def _of_partitions(impact: Impact) -> Iterator[tuple[str, str]]:
 
 def _of_coordinators(impact: Impact) -> Iterator[tuple[str, str]]:
     if impact.controller is not None:
-        yield WARN, f"controller → {f'broker-{impact.controller}' if impact.controller != NO_BROKER else 'nobody'}"
+        yield WARN, f"controller → {f'broker-{impact.controller}' if impact.controller != NO_BROKER else 'none'}"
     if impact.groups:
         what = _counted(len(impact.groups), "group loses its coordinator", "groups lose their coordinator")
         yield WARN, f"{what}: {listed(impact.groups)}"
@@ -124,17 +92,18 @@ def _of_members(impact: Impact) -> Iterator[tuple[str, str]]:
     for member, leaving in list(impact.members.items())[:NAMES_SHOWN]:
         when = f"after {duration(leaving.after_us)}" if leaving.after_us else "at once"
         held = f", holding {listed(leaving.holds)}" if leaving.holds else ""
-        yield WARN, f"{member} drops out {when} ({leaving.reason}){held}"
+        yield WARN, f"{member} leaves {when} ({leaving.reason}){held}"
     if len(impact.members) > NAMES_SHOWN:
         yield WARN, f"and {len(impact.members) - NAMES_SHOWN} more members leave"
     if impact.rebalances:
         yield WARN, f"{listed(impact.rebalances)} rebalance{'s' if len(impact.rebalances) == 1 else ''}"
     if impact.emptied:
-        yield WARN, f"nobody reads for {listed(impact.emptied)} then"
+        verb = "has" if len(impact.emptied) == 1 else "have"
+        yield WARN, f"{listed(impact.emptied)} {verb} no member left"
 
 
 def _targets(impact: Impact) -> str:
-    """How many leaderships go where."""
+    """The new leaders, with the number of partitions of each."""
     to: dict[int, int] = {}
     for leader in impact.leaders.values():
         if leader != NO_BROKER:
@@ -145,16 +114,16 @@ def _targets(impact: Impact) -> str:
 
 
 def impact_line(impact: Impact) -> Line:
-    """All of it in one line, as long as it may be; the worst first."""
+    """All sentences in one line of any length, the worst first."""
     spans: list[Span] = [("would hit: ", MUTED)]
-    for place, (tone, words) in enumerate(sentences(impact)):
-        spans += [(" · ", MUTED)] if place else []
+    for index, (tone, words) in enumerate(sentences(impact)):
+        spans += [(" · ", MUTED)] if index else []
         spans.append((words, tone))
     return line(*spans)
 
 
 def preview(view: ClusterView, names: Names, now_us: int, text: str, session_us: int = BROKER_SESSION_US) -> Line:
-    """The line for a command that is being typed; empty while it is none, or one that injures nothing."""
+    """The line for a command that is being typed; empty for incomplete text and for commands without a predictor."""
     try:
         command = c.parse(text, names)
     except CommandError:

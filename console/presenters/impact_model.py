@@ -1,6 +1,7 @@
 """The state from which a command's impact is predicted, by Kafka's rules of elections and sessions."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,7 +17,7 @@ OPEN = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort"})
 
 
 class MemberRemoval(msgspec.Struct, frozen=True):
-    """A member that its group loses: after how long, and why in the coordinator's words."""
+    """A member that the coordinator removes: after µs, the reason as the coordinator names it, its partitions."""
 
     after_us: int
     reason: str
@@ -24,14 +25,14 @@ class MemberRemoval(msgspec.Struct, frozen=True):
 
 
 class Impact(msgspec.Struct, kw_only=True):
-    """What a command would hit; `refused`: why it would do nothing.
+    """What a command would change; `refused`: why the command would do nothing.
 
-    `led`: partitions whose leader is struck; `leaders` maps those that get another leader to it (-1: to none);
-    `after_us`: when that is noticed. `unwritable`: partitions that had enough in-sync replicas for acks=all, and would
-    have fewer than min.insync.replicas. `groups` and `transactions` lose their coordinator; `open_transactions` stay
-    open. `controller`: the next one (-1: none), None when that does not change. `members` leave their groups,
-    `rebalances` are the groups that rebalance, `emptied` those that have no member then.
-    `notes`: what else there is to say. Kafka's words throughout.
+    `led`: partitions that the affected broker leads. `leaders`: partitions that change their leader, and the next one
+    (-1: none); `after_us`: when the controller notices. `unwritable`: partitions with enough in-sync replicas for
+    acks=all that would have fewer than min.insync.replicas. `groups` and `transactions` lose their coordinator;
+    `open_transactions` stay open. `controller`: the next controller (-1: none), None without a change. `members` leave
+    their groups, `rebalances` are the groups that rebalance, `emptied` the groups that keep no member. `notes`: further
+    sentences.
     """
 
     command: str
@@ -51,35 +52,35 @@ class Impact(msgspec.Struct, kw_only=True):
 
     @property
     def offline(self) -> tuple[str, ...]:
-        """Partitions that nobody would lead."""
+        """Partitions that would have no leader."""
         return tuple(name for name, leader in self.leaders.items() if leader == NO_BROKER)
 
 
 class ImpactModel:
-    """What is known while an impact is worked out."""
+    """The view, the instant and the impact found so far; its methods apply Kafka's rules and add to the impact."""
 
     def __init__(self, view: ClusterView, now_us: int, session_us: int, impact: Impact) -> None:
         self.view, self.now_us, self.session_us, self.impact = view, now_us, session_us, impact
 
     def lasts(self, for_us: int | None, at_least_us: int) -> bool:
-        """Whether something with this `for` lasts so long."""
+        """Whether a fault with this `for` (None: without end) lasts at least so long."""
         return for_us is None or for_us >= at_least_us
 
     # --- brokers ------------------------------------------------------------------------------------------------------
 
     def can_lead(self, broker: int) -> bool:
-        """Whether a broker could lead, as far as anybody can see from outside."""
+        """Whether a broker can lead, by the events: it serves and is not fenced, frozen, stopping or isolated."""
         known = self.view.brokers[broker]
         out = known.paused or known.fenced or known.stopping or broker in self.isolated_brokers()
         return known.up and not out
 
     def isolated_brokers(self) -> list[int]:
-        """Brokers that are cut off from everything."""
+        """Brokers with an `isolate` in force."""
         commands = [parsed(fault.text) for fault in self.view.faults.values()]
         return [number_of(one.broker) for one in commands if isinstance(one, c.Isolate)]
 
     def any_unresponsive(self, besides: int) -> bool:
-        """Whether another broker answers nothing, and no connection to it breaks: frozen, cut off, its host gone."""
+        """Whether another broker is frozen, isolated or crashed: it answers nothing, and no connection to it breaks."""
         commands = [parsed(fault.text) for fault in self.view.faults.values()]
         crashed = [number_of(one.broker) for one in commands if isinstance(one, c.Crash)]
         brokers = self.view.brokers.values()
@@ -88,28 +89,28 @@ class ImpactModel:
         )
 
     def running_brokers(self, besides: int) -> list[int]:
-        """Brokers whose processes run, one left out."""
+        """Brokers that serve and are not frozen, without one of them."""
         return [one.broker for one in self.view.brokers.values() if one.up and not one.paused and one.broker != besides]
 
     def controller_lost(self, broker: int, *, at_once: bool) -> None:
-        """The controller's process ends or freezes (the lowest running one is next), or most cannot reach it."""
+        """Choose the next controller when this one ends or freezes (`at_once`), or loses the majority."""
         if self.view.controller != broker:
             return
         others = self.running_brokers(broker)
         first = min(others, default=NO_BROKER) if at_once else broker
         if at_once and first not in self.isolated_brokers():
             self.impact.controller = first
-        else:  # whom most cannot reach is replaced, too
-            heard = [one for one in others if one not in self.isolated_brokers()]
-            self.impact.controller = min(heard or others, key=lambda one: (one < first, one), default=None)
+        else:  # a controller without the majority is replaced, too
+            connected = [one for one in others if one not in self.isolated_brokers()]
+            self.impact.controller = min(connected or others, key=lambda one: (one < first, one), default=None)
 
     def others_have_majority(self, broker: int) -> bool:
-        """Whether those that still hear one another are most of those that run."""
-        heard = [one for one in self.running_brokers(broker) if one not in self.isolated_brokers()]
-        return 2 * len(heard) > len(self.running_brokers(NO_BROKER))
+        """Whether the connected brokers besides this one are a majority of the running brokers."""
+        connected = [one for one in self.running_brokers(broker) if one not in self.isolated_brokers()]
+        return 2 * len(connected) > len(self.running_brokers(NO_BROKER))
 
     def isolated_controller(self, broker: int) -> None:
-        """A controller that hears nobody, and whom no majority replaces, fences all the others."""
+        """An isolated controller that no majority replaces fences all other brokers."""
         impact = self.impact
         impact.after_us = self.session_us
         self.note(f"no majority is left to replace the controller: broker-{broker} fences the others")
@@ -134,11 +135,11 @@ class ImpactModel:
             elif broker in partition.isr:
                 self.isr_shrinks(name, partition, broker)
         self.coordinators_lost(impact.led)
-        if self.any_unresponsive(broker):  # a member may ask just one of those for its new coordinator
+        if self.any_unresponsive(broker):  # a member may ask one of these brokers for its new coordinator
             self.silent_failure()
 
     def leader_elected(self, name: str, partition: PartitionView, gone: int) -> None:
-        """The next in-sync replica, in the order of the assignment."""
+        """Elect the first in-sync replica of the assignment that can lead."""
         candidates = (one for one in partition.replicas if one != gone and one in partition.isr and self.can_lead(one))
         leader = next(candidates, NO_BROKER)
         self.impact.leaders[name] = leader
@@ -146,41 +147,41 @@ class ImpactModel:
             self.isr_shrinks(name, partition, gone)
 
     def isr_shrinks(self, name: str, partition: PartitionView, gone: int) -> None:
-        """A replica leaves the ISR: too few may be left for acks=all."""
+        """A replica leaves the ISR; note the partition if too few in-sync replicas remain for acks=all."""
         least = self.view.topics[partition.topic].min_insync_replicas
         left = [one for one in partition.isr if one != gone]
         if len(left) < least <= len(partition.isr) and partition.leader != NO_BROKER:
             self.impact.unwritable += (name,)
 
     def silent_failure(self) -> None:
-        """Nobody is told that the broker is gone: no connection breaks, so that clients wait for their timeouts."""
+        """No connection to the broker breaks, so that clients notice by timeouts."""
         words = "no connection breaks: members notice by timeouts, and may lose their sessions"
         if self.impact.groups and words not in self.impact.notes:
             self.note(words)
 
     def coordinators_lost(self, names: Iterable[str]) -> None:
-        """Groups and transactional ids whose coordinator leads one of these partitions."""
-        struck = dict.fromkeys(names)
+        """Note groups and transactional ids whose coordinator leads one of these partitions."""
+        led = dict.fromkeys(names)
         groups = self.view.groups.values()
-        self.impact.groups = tuple(group.group for group in groups if group.coordinator_partition in struck)
+        self.impact.groups = tuple(group.group for group in groups if group.coordinator_partition in led)
         topic = self.view.topics.get(TRANSACTION_TOPIC)
         if topic is not None:
             ids = self.view.transactions
             self.impact.transactions = tuple(
-                one for one in ids if f"{TRANSACTION_TOPIC}-{coordinator_partition(one, topic.partitions)}" in struck
+                one for one in ids if f"{TRANSACTION_TOPIC}-{coordinator_partition(one, topic.partitions)}" in led
             )
 
     def partition(self, topic: str, number: int) -> PartitionView | None:
-        """A partition that a command names; says so when it is not there yet."""
+        """The partition that a command names; refuse the command when the partition does not exist yet."""
         known = self.view.partitions.get(f"{topic}-{number}")
         if known is None:
-            self.refuse(f"there is no {topic}-{number} yet")
+            self.refuse(f"{topic}-{number} does not exist yet")
         return known
 
     # --- members and producers ----------------------------------------------------------------------------------------
 
     def member_removed(self, member: MemberView, after_us: int, reason: str) -> None:
-        """A member's group goes on without it."""
+        """The coordinator removes a member; its group rebalances, or keeps no member."""
         group = self.view.groups[member.group]
         if member.member_id in group.members:
             self.impact.members[member.member] = MemberRemoval(after_us, reason, tuple(member.owned))
@@ -191,19 +192,19 @@ class ImpactModel:
                 self.group_rebalances(member.group)
 
     def group_rebalances(self, group: str) -> None:
-        """A group rebalances, if anybody is in it."""
+        """A group rebalances, if it has members."""
         if group not in self.impact.rebalances and self.view.groups[group].members:
             self.impact.rebalances += (group,)
 
     def session_left_us(self, member: MemberView) -> int:
-        """What is left of a member's session when nothing more is heard of it."""
+        """The rest of a member's session without another heartbeat, in µs."""
         whole = member.session_timeout_ms * MS
         group = self.view.groups[member.group]
         deadline_us = group.session_deadlines_us.get(member.member_id, NEVER)
         return min(whole, max(0, deadline_us - self.now_us)) if deadline_us != NEVER else whole
 
     def open_transactions_of(self, producer: ProducerView | None) -> None:
-        """A producer will not end its open transaction."""
+        """Note the transactions that a producer leaves open."""
         if producer is None or producer.producer_id == NEVER:
             return
         for name, one in self.view.transactions.items():
@@ -211,16 +212,16 @@ class ImpactModel:
                 self.impact.open_transactions += (name,)
 
     def note(self, words: str) -> None:
-        """Add a sentence on what no field of the impact holds."""
+        """Add a sentence that no field of the impact holds."""
         self.impact.notes.append(words)
 
     def refuse(self, reason: str) -> bool:
-        """Nothing would happen."""
+        """The command would do nothing, for this reason; always True."""
         self.impact.refused = reason
         return True
 
     def is_up(self, name: str) -> bool:
-        """Whether a process is there to be struck."""
+        """Whether a process runs."""
         broker = self.view.brokers.get(number_of(name)) if number_of(name) else None
         member, producer = self.view.members.get(name), self.view.producers.get(name)
         if broker is not None:
@@ -229,12 +230,12 @@ class ImpactModel:
             return member.alive
         return producer is not None and producer.state not in {"Stopped", "Dead"}
 
-    def is_down(self, name: str) -> bool:
-        """The other way round; and says so."""
+    def refused_as_down(self, name: str) -> bool:
+        """Refuse a command to a process that does not run."""
         return not self.is_up(name) and self.refuse(f"{name} is not running: start it first")
 
-    def is_paused(self, name: str) -> bool:
-        """Whether a process is frozen already; says so."""
+    def refused_as_paused(self, name: str) -> bool:
+        """Refuse a command that freezes a frozen process."""
         broker = self.view.brokers.get(number_of(name)) if number_of(name) else None
         member, producer = self.view.members.get(name), self.view.producers.get(name)
         paused = broker is not None and broker.paused
@@ -243,8 +244,19 @@ class ImpactModel:
         return paused and self.refuse(f"{name} is paused already")
 
 
+CommandT = TypeVar("CommandT")
+Predictors = dict[type, Callable[[ImpactModel, Any], None]]
+
+
+def predictor(
+    command: type[CommandT], predict: Callable[[ImpactModel, CommandT], None]
+) -> tuple[type, Callable[[ImpactModel, Any], None]]:
+    """One row of a table of predictors; the type checker holds that the predictor takes this command."""
+    return command, predict
+
+
 def parsed(text: str) -> c.Command | None:
-    """A fault's command; None for what is none."""
+    """The command of a fault's text; None for text that is no command."""
     try:
         return c.parse(text)
     except CommandError:
@@ -252,6 +264,6 @@ def parsed(text: str) -> c.Command | None:
 
 
 def number_of(name: str) -> int:
-    """A broker's id by its name; 0 for anything else."""
+    """A broker's id by its name; 0 for any other name."""
     number = name.removeprefix("broker-")
     return int(number) if name.startswith("broker-") and number.isdigit() else 0

@@ -1,31 +1,32 @@
-"""What commands to processes would hit: kill, crash, stop, start, restart, pause, stall, slow."""
+"""Predictors of commands to processes: kill, crash, stop, start, restart, pause, stall, slow."""
 
 from cluster.commands import catalogue as c
 from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.state import MemberView, ProducerView
-from console.presenters.impact_model import MS, NO_BROKER, ImpactModel, number_of
+from console.presenters.impact_model import MS, NO_BROKER, ImpactModel, Predictors, number_of, predictor
 
 
 def process_dies(model: ImpactModel, name: str, for_us: int | None, *, crash: bool = False) -> None:
-    """A process ends without a word."""
-    if model.is_down(name):
+    """A process ends without LeaveGroup, controlled shutdown or last send."""
+    if model.refused_as_down(name):
         return
     broker, member = number_of(name), model.view.members.get(name)
     if broker:
         model.controller_lost(broker, at_once=True)
-        model.broker_fenced(broker, model.session_us)  # also when it is back before: its old session has to end first
+        # The controller fences a broker that returns earlier, too: its former session has to end first.
+        model.broker_fenced(broker, model.session_us)
         alone = sum(partition.isr == (broker,) for partition in model.view.partitions.values())
         if crash:
             model.silent_failure()
-            model.note("what its disk had not flushed is lost there")
+            model.note("the broker loses the records that its disk had not flushed")
             if alone:
-                model.note(f"{alone} partitions are in sync nowhere else: lost for good")
+                model.note(f"{alone} partitions have no other in-sync replica: the loss there is permanent")
         return
     if member is not None:
         session_us = model.session_left_us(member)
         static_is_back = bool(member.instance_id) and not model.lasts(for_us, session_us)
         if static_is_back:
-            model.note("a static member that is back within its session: no rebalance")
+            model.note("the static member returns within its session: no rebalance")
         else:
             model.member_removed(member, session_us, RebalanceCause.SESSION_EXPIRED)
         model.open_transactions_of(model.view.producers.get(name))
@@ -34,36 +35,36 @@ def process_dies(model: ImpactModel, name: str, for_us: int | None, *, crash: bo
     producer_stops(model, producer)
     model.open_transactions_of(producer)
     if producer.buffered_bytes:
-        model.note(f"{producer.buffered_bytes:,} bytes that it has not sent are lost")
+        model.note(f"{name} loses {producer.buffered_bytes:,} bytes that it has not sent")
 
 
 def kill(model: ImpactModel, command: c.Kill) -> None:
-    """Kill -9."""
+    """SIGKILL ends a process."""
     process_dies(model, command.target, command.for_us)
 
 
 def crash(model: ImpactModel, command: c.Crash) -> None:
-    """The host is gone, with what was not flushed."""
+    """The host of a broker ends, with the records that were not flushed."""
     process_dies(model, command.broker, command.for_us, crash=True)
 
 
 def fill_disk(model: ImpactModel, command: c.FillDisk) -> None:
-    """The broker halts with its next append."""
+    """The broker halts at its next append."""
     if model.is_up(command.broker):
         process_dies(model, command.broker, command.for_us)
-    model.note("the broker halts with the first append that finds no room")
+    model.note("the broker halts at the first append for which its disk has no room")
 
 
 def stop(model: ImpactModel, command: c.Stop) -> None:
-    """Clean: a broker's leaderships move first, a dynamic member leaves, a producer sends what it has."""
-    if not model.is_down(command.target):
+    """A clean stop: a broker's leaders move first, a dynamic member sends LeaveGroup, a producer sends its batches."""
+    if not model.refused_as_down(command.target):
         process_closes(model, command.target, command.for_us)
 
 
 def restart(model: ImpactModel, command: c.Restart) -> None:
-    """A clean stop and a start; a start of what is down."""
+    """A clean stop and a start; only a start for a process that is down."""
     if not model.is_up(command.target):
-        model.note(f"{command.target} is down: it starts")
+        model.note(f"{command.target} is down: the command only starts it")
         process_starts(model, command.target)
         return
     process_closes(model, command.target, command.for_us or 0)
@@ -71,7 +72,7 @@ def restart(model: ImpactModel, command: c.Restart) -> None:
 
 
 def process_closes(model: ImpactModel, name: str, for_us: int | None) -> None:
-    """A clean end."""
+    """A process stops cleanly."""
     broker, member = number_of(name), model.view.members.get(name)
     if broker:
         model.controller_lost(broker, at_once=True)
@@ -81,13 +82,13 @@ def process_closes(model: ImpactModel, name: str, for_us: int | None) -> None:
     elif member is not None and model.lasts(for_us, model.session_left_us(member)):
         model.member_removed(member, model.session_left_us(member), RebalanceCause.SESSION_EXPIRED)
     elif member is not None:
-        model.note("a static member that is back within its session: no rebalance")
+        model.note("the static member returns within its session: no rebalance")
     elif name in model.view.producers:
         producer_stops(model, model.view.producers[name])
 
 
 def start(model: ImpactModel, command: c.Start) -> None:
-    """What is down comes back."""
+    """A process that is down starts."""
     broker = model.view.brokers.get(number_of(command.target))
     if broker is not None and broker.stopping:
         model.refuse(f"{command.target} has not stopped yet: restart it instead")
@@ -98,7 +99,7 @@ def start(model: ImpactModel, command: c.Start) -> None:
 
 
 def process_starts(model: ImpactModel, name: str) -> None:
-    """A process comes: a broker may lead what nobody leads, a member makes its group rebalance."""
+    """A process starts: a broker leads partitions without a leader, a member triggers a rebalance."""
     broker, member = number_of(name), model.view.members.get(name)
     if broker:
         for partition in model.view.partitions.values():
@@ -111,9 +112,9 @@ def process_starts(model: ImpactModel, name: str) -> None:
 
 
 def pause(model: ImpactModel, command: c.Pause) -> None:
-    """A process freezes: long enough to be missed, or not."""
+    """A process freezes, for longer than its session or not."""
     name = command.target
-    if model.is_down(name) or model.is_paused(name):
+    if model.refused_as_down(name) or model.refused_as_paused(name):
         return
     broker, member = number_of(name), model.view.members.get(name)
     if broker:
@@ -123,7 +124,7 @@ def pause(model: ImpactModel, command: c.Pause) -> None:
             model.silent_failure()
         else:
             led = sum(one.leader == broker for one in model.view.partitions.values())
-            model.note(f"shorter than broker.session.timeout.ms: the {led} partitions it leads stand still")
+            model.note(f"shorter than broker.session.timeout.ms: its {led} led partitions serve no requests")
     elif member is not None:
         heartbeats_stop(model, member, command.for_us)
     else:
@@ -131,49 +132,52 @@ def pause(model: ImpactModel, command: c.Pause) -> None:
 
 
 def producer_stops(model: ImpactModel, producer: ProducerView) -> None:
-    """What a producer would have written is missing."""
+    """A producer sends no more records."""
     if producer.topics:
         rate = f"{producer.rate_per_second:g} records a second"
         model.note(f"{producer.producer} sends nothing to {', '.join(producer.topics)} ({rate} till now)")
 
 
 def zombie(model: ImpactModel, producer: ProducerView, for_us: int | None) -> None:
-    """A producer that sleeps over its transaction's timeout."""
+    """A frozen producer whose transaction may time out."""
     producer_stops(model, producer)
     model.open_transactions_of(producer)
     for name in model.impact.open_transactions:
         timeout_us = model.view.transactions[name].timeout_ms * MS
         if model.lasts(for_us, timeout_us):
-            model.note(f"longer than {name}'s timeout: it is aborted, and the producer fenced when it wakes")
+            model.note(f"longer than {name}'s timeout: the coordinator aborts the transaction and fences the producer")
 
 
 def heartbeats_stop(model: ImpactModel, member: MemberView, for_us: int | None) -> None:
-    """Nothing is heard of a member any more."""
+    """A member sends no more heartbeats."""
     session_us = model.session_left_us(member)
     if model.lasts(for_us, session_us):
         model.member_removed(member, session_us, RebalanceCause.SESSION_EXPIRED)
     else:
-        model.note(f"shorter than its session ({member.session_timeout_ms} ms): it stays in its group")
+        model.note(f"shorter than its session ({member.session_timeout_ms} ms): {member.member} stays in its group")
 
 
 def pause_heartbeats(model: ImpactModel, command: c.PauseHeartbeats) -> None:
-    """The heartbeat thread alone is silent."""
-    if model.is_down(command.member):
+    """The heartbeat thread stops; the poll loop continues."""
+    if model.refused_as_down(command.member):
         return
     member = model.view.members[command.member]
     heartbeats_stop(model, member, command.for_us)
     if member.member in model.impact.members:
-        model.note("unless it commits within its session: a commit renews it, too")
+        model.note("a commit within the session keeps the member: it renews the session, too")
 
 
 def stall(model: ImpactModel, command: c.Stall) -> None:
-    """poll() is not called: after max.poll.interval.ms the client gives up its membership (a static one: silently)."""
-    if model.is_down(command.member):
+    """The application does not call poll(): after max.poll.interval.ms the client leaves its group.
+
+    A static member sends no LeaveGroup; its session expires.
+    """
+    if model.refused_as_down(command.member):
         return
     member = model.view.members[command.member]
     limit_us = member.max_poll_interval_ms * MS
     if not model.lasts(command.for_us, limit_us):
-        model.note(f"shorter than max.poll.interval.ms ({member.max_poll_interval_ms}): it stays")
+        model.note(f"shorter than max.poll.interval.ms ({member.max_poll_interval_ms}): {member.member} stays")
     elif member.instance_id:
         model.member_removed(member, limit_us + member.session_timeout_ms * MS, RebalanceCause.SESSION_EXPIRED)
     else:
@@ -181,8 +185,8 @@ def stall(model: ImpactModel, command: c.Stall) -> None:
 
 
 def slow_member(model: ImpactModel, command: c.SlowMember) -> None:
-    """Records take their time."""
-    if model.is_down(command.member):
+    """The application takes longer for each record."""
+    if model.refused_as_down(command.member):
         return
     member = model.view.members[command.member]
     per_second = 1_000_000 / command.to_us if command.to_us else float("inf")
@@ -190,8 +194,8 @@ def slow_member(model: ImpactModel, command: c.SlowMember) -> None:
 
 
 def resume(model: ImpactModel, command: c.Resume) -> None:
-    """A frozen process goes on."""
-    if model.is_down(command.target):
+    """A frozen process continues."""
+    if model.refused_as_down(command.target):
         return
     word = "pause", "stall", "pause heartbeats"
     texts = [fault.text for fault in model.view.faults.values()]
@@ -200,7 +204,7 @@ def resume(model: ImpactModel, command: c.Resume) -> None:
 
 
 def scale(model: ImpactModel, command: c.Scale) -> None:
-    """The highest numbers stop cleanly, new numbers start."""
+    """The members with the highest numbers stop cleanly, or members with new numbers start."""
     members = [one for one in model.view.members.values() if one.group == command.group]
     number = {one.member: int(one.member.rpartition("-")[2]) for one in members}
     for member in members:
@@ -208,12 +212,12 @@ def scale(model: ImpactModel, command: c.Scale) -> None:
             process_closes(model, member.member, None)
     running = sum(one.alive and number[one.member] <= command.to for one in members)
     if command.to > running:
-        model.note(f"{command.to - running} more of {command.group} start")
+        model.note(f"{command.to - running} more members of {command.group} start")
         model.impact.rebalances = (command.group,)
 
 
 def rolling_restart(model: ImpactModel, command: c.RollingRestart) -> None:
-    """Each leaves and comes back: two rebalances of its own, none for a static one that is back in time."""
+    """Each member leaves and returns: two rebalances, or none for a static member that returns within its session."""
     members = [one for one in model.view.members.values() if one.group == command.group and one.alive]
     if not members:
         model.refuse(f"no member of {command.group} is running")
@@ -225,23 +229,23 @@ def rolling_restart(model: ImpactModel, command: c.RollingRestart) -> None:
 
 
 def subscribe(model: ImpactModel, command: c.Subscribe) -> None:
-    """Another subscription makes a member join again."""
+    """A member with another subscription joins again."""
     member = model.view.members.get(command.member)
     if member is None:
         model.refuse(f"{command.member} was never started: scale its group first")
         return
     if sorted(member.topics) == sorted(command.topics):
-        model.refuse(f"{command.member} subscribes to exactly these already")
+        model.refuse(f"{command.member} already subscribes to exactly these topics")
     elif member.alive:
         model.group_rebalances(member.group)
         lost = [name for name in member.owned if model.view.partitions[name].topic not in command.topics]
         if lost:
-            model.note(f"{command.member} gives up {len(lost)} of its partitions")
+            model.note(f"{command.member} revokes {len(lost)} of its partitions")
 
 
 def abandon(model: ImpactModel, command: c.AbandonTransaction) -> None:
-    """A transaction stays open until its timeout; who reads committed data waits at it."""
-    if model.is_down(command.producer):
+    """A transaction stays open until its timeout; readers of committed data wait at its first offset."""
+    if model.refused_as_down(command.producer):
         return
     producer = model.view.producers.get(command.producer)
     model.open_transactions_of(producer)
@@ -249,4 +253,23 @@ def abandon(model: ImpactModel, command: c.AbandonTransaction) -> None:
         name for one in model.impact.open_transactions for name in model.view.transactions[one].partitions
     )
     if held:
-        model.note(f"the last stable offset of {', '.join(held)} stands until its timeout")
+        model.note(f"the last stable offset of {', '.join(held)} stays until its timeout")
+
+
+PREDICTORS: Predictors = dict((
+    predictor(c.Kill, kill),
+    predictor(c.Crash, crash),
+    predictor(c.Stop, stop),
+    predictor(c.Start, start),
+    predictor(c.Restart, restart),
+    predictor(c.Pause, pause),
+    predictor(c.Resume, resume),
+    predictor(c.PauseHeartbeats, pause_heartbeats),
+    predictor(c.Stall, stall),
+    predictor(c.SlowMember, slow_member),
+    predictor(c.Scale, scale),
+    predictor(c.RollingRestart, rolling_restart),
+    predictor(c.Subscribe, subscribe),
+    predictor(c.AbandonTransaction, abandon),
+    predictor(c.FillDisk, fill_disk),
+))  # fmt: skip

@@ -1,4 +1,4 @@
-"""What is said of each command before it is given, from what the events so far tell; and where it is said."""
+"""The sentences on the impact of each command, and where the console and the command line show them."""
 
 from pathlib import Path
 
@@ -19,53 +19,53 @@ from tests.support.console.stopped_clock import NAMES
 
 # Broker 3 is down and fenced; brokers 1 (the controller) and 2 lead what is led and are all that is in sync, with
 # min.insync.replicas 2; payments-4 has no leader; billing-2 is down.
-SAID: dict[str, tuple[str, ...]] = {
+SENTENCES: dict[str, tuple[str, ...]] = {
     "kill broker-1": (
         "17 partitions fall below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2 and 14 more",
-        "the 12 partitions that it leads: new leader after 9.0 s, broker-2",
+        "all 12 led partitions: new leader after 9.0 s, broker-2",
         "controller → broker-2",
         "1 group loses its coordinator: billing",
     ),
     "kill broker-2": (
         "17 partitions fall below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2 and 14 more",
-        "the 7 partitions that it leads: new leader after 9.0 s, broker-1",
+        "all 7 led partitions: new leader after 9.0 s, broker-1",
     ),
     "crash broker-1": (
         "17 partitions fall below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2 and 14 more",
-        "the 12 partitions that it leads: new leader after 9.0 s, broker-2",
+        "all 12 led partitions: new leader after 9.0 s, broker-2",
         "controller → broker-2",
         "1 group loses its coordinator: billing",
         "no connection breaks: members notice by timeouts, and may lose their sessions",
-        "what its disk had not flushed is lost there",
+        "the broker loses the records that its disk had not flushed",
     ),
     "stop broker-1": (
         "17 partitions fall below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2 and 14 more",
-        "the 12 partitions that it leads: new leader, broker-2",
+        "all 12 led partitions: new leader, broker-2",
         "controller → broker-2",
         "1 group loses its coordinator: billing",
     ),
     "stop broker-3": ("nothing: broker-3 is not running: start it first",),
     "restart broker-1": (
         "17 partitions fall below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2 and 14 more",
-        "the 12 partitions that it leads: new leader, broker-2",
+        "all 12 led partitions: new leader, broker-2",
         "controller → broker-2",
         "1 group loses its coordinator: billing",
     ),
     "restart broker-3": (
         "payments-4: new leader, broker-3",
-        "broker-3 is down: it starts",
+        "broker-3 is down: the command only starts it",
     ),
     "start broker-1": ("nothing: broker-1 is running already",),
     "pause broker-1": (
         "17 partitions fall below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2 and 14 more",
-        "the 12 partitions that it leads: new leader after 9.0 s, broker-2",
+        "all 12 led partitions: new leader after 9.0 s, broker-2",
         "controller → broker-2",
         "1 group loses its coordinator: billing",
         "no connection breaks: members notice by timeouts, and may lose their sessions",
     ),
     "pause broker-1 for 2s": (
         "controller → broker-2",
-        "shorter than broker.session.timeout.ms: the 12 partitions it leads stand still",
+        "shorter than broker.session.timeout.ms: its 12 led partitions serve no requests",
     ),
     "isolate broker-1": (
         "21 partitions fall below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2 and 18 more",
@@ -74,61 +74,61 @@ SAID: dict[str, tuple[str, ...]] = {
         "no majority is left to replace the controller: broker-1 fences the others",
         "no connection breaks: members notice by timeouts, and may lose their sessions",
     ),
-    "isolate broker-3 for 1s": ("broker-3 is down: it is cut off when it comes back",),
+    "isolate broker-3 for 1s": ("broker-3 is down: the isolation applies when the broker returns",),
     "fill disk of broker-2": (
         "17 partitions fall below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2 and 14 more",
-        "the 7 partitions that it leads: new leader after 9.0 s, broker-1",
-        "the broker halts with the first append that finds no room",
+        "all 7 led partitions: new leader after 9.0 s, broker-1",
+        "the broker halts at the first append for which its disk has no room",
     ),
     "slow disk of broker-1 to 50ms": (
-        "at most 20 appends a second for the 12 partitions that it leads",
-        "acks=all waits for it in 9 more",
+        "at most 20 appends a second for the 12 partitions that broker-1 leads",
+        "acks=all waits for broker-1 in 9 more",
     ),
     "kill billing-1": (
-        "billing-1 drops out after 44 s (session expired), holding orders-0, orders-1, orders-2 and 3 more",
+        "billing-1 leaves after 44 s (session expired), holding orders-0, orders-1, orders-2 and 3 more",
         "billing rebalances",
     ),
     "kill billing-2": ("nothing: billing-2 is not running: start it first",),
     "stop billing-3": (
-        "billing-3 drops out at once (member left), holding orders-4, orders-5, orders-6 and 3 more",
+        "billing-3 leaves at once (member left), holding orders-4, orders-5, orders-6 and 3 more",
         "billing rebalances",
     ),
     "start billing-2": ("billing rebalances",),
     "restart billing-1": (
-        "billing-1 drops out at once (member left), holding orders-0, orders-1, orders-2 and 3 more",
+        "billing-1 leaves at once (member left), holding orders-0, orders-1, orders-2 and 3 more",
         "billing rebalances",
     ),
-    "pause billing-1 for 5s": ("shorter than its session (45000 ms): it stays in its group",),
+    "pause billing-1 for 5s": ("shorter than its session (45000 ms): billing-1 stays in its group",),
     "pause billing-1": (
-        "billing-1 drops out after 44 s (session expired), holding orders-0, orders-1, orders-2 and 3 more",
+        "billing-1 leaves after 44 s (session expired), holding orders-0, orders-1, orders-2 and 3 more",
         "billing rebalances",
     ),
     "resume billing-1": ("nothing: billing-1 is not paused",),
     "pause heartbeats of billing-1": (
-        "billing-1 drops out after 44 s (session expired), holding orders-0, orders-1, orders-2 and 3 more",
+        "billing-1 leaves after 44 s (session expired), holding orders-0, orders-1, orders-2 and 3 more",
         "billing rebalances",
-        "unless it commits within its session: a commit renews it, too",
+        "a commit within the session keeps the member: it renews the session, too",
     ),
-    "stall billing-1 for 1m": ("shorter than max.poll.interval.ms (300000): it stays",),
+    "stall billing-1 for 1m": ("shorter than max.poll.interval.ms (300000): billing-1 stays",),
     "stall billing-1 for 6m": (
-        "billing-1 drops out after 5:00 (poll interval exceeded), holding orders-0, orders-1, orders-2 and 3 more",
+        "billing-1 leaves after 5:00 (poll interval exceeded), holding orders-0, orders-1, orders-2 and 3 more",
         "billing rebalances",
     ),
     "slow billing-1 to 50ms": ("at most 20 records a second from 6 partitions",),
     "scale billing to 1": (
-        "billing-3 drops out at once (member left), holding orders-4, orders-5, orders-6 and 3 more",
-        "billing-4 drops out at once (member left), holding orders-8, orders-9, orders-10 and 3 more",
+        "billing-3 leaves at once (member left), holding orders-4, orders-5, orders-6 and 3 more",
+        "billing-4 leaves at once (member left), holding orders-8, orders-9, orders-10 and 3 more",
         "billing rebalances",
     ),
     "scale billing to 6": (
         "billing rebalances",
-        "3 more of billing start",
+        "3 more members of billing start",
     ),
     "scale billing to 0": (
-        "billing-1 drops out at once (member left), holding orders-0, orders-1, orders-2 and 3 more",
-        "billing-3 drops out at once (member left), holding orders-4, orders-5, orders-6 and 3 more",
-        "billing-4 drops out at once (member left), holding orders-8, orders-9, orders-10 and 3 more",
-        "nobody reads for billing then",
+        "billing-1 leaves at once (member left), holding orders-0, orders-1, orders-2 and 3 more",
+        "billing-3 leaves at once (member left), holding orders-4, orders-5, orders-6 and 3 more",
+        "billing-4 leaves at once (member left), holding orders-8, orders-9, orders-10 and 3 more",
+        "billing has no member left",
     ),
     "rolling restart billing every 30s": (
         "billing rebalances",
@@ -136,67 +136,67 @@ SAID: dict[str, tuple[str, ...]] = {
     ),
     "subscribe billing-1 to payments": (
         "billing rebalances",
-        "billing-1 gives up 4 of its partitions",
+        "billing-1 revokes 4 of its partitions",
     ),
     "kill checkout-1": ("checkout-1 sends nothing to orders (100 records a second till now)",),
     "pause checkout-1 for 2m": ("checkout-1 sends nothing to orders (100 records a second till now)",),
     "stop checkout-1": ("checkout-1 sends nothing to orders (100 records a second till now)",),
     "cut billing-1 broker-1": (
-        "billing-1 drops out after 44 s (session expired), holding orders-0, orders-1, orders-2 and 3 more",
+        "billing-1 leaves after 44 s (session expired), holding orders-0, orders-1, orders-2 and 3 more",
         "billing rebalances",
-        "billing-1 reads nothing of the 4 partitions that broker-1 leads",
+        "billing-1 reads nothing from the 4 partitions that broker-1 leads",
     ),
     "cut broker-1 -> billing-1": (
-        "billing-1 hears no answer of its coordinator",
-        "billing-1 reads nothing of the 4 partitions that broker-1 leads",
+        "billing-1 receives no response from its coordinator",
+        "billing-1 reads nothing from the 4 partitions that broker-1 leads",
     ),
-    "cut broker-1 broker-3": ("broker-3 is out already",),
+    "cut broker-1 broker-3": ("broker-3 is already unavailable",),
     "cut broker-1 broker-2": (
         "17 partitions fall below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2 and 14 more",
-        "the 7 partitions that it leads: new leader after 9.0 s, broker-1",
-        "broker-2 is alive and fenced: the controller does not hear it",
+        "all 7 led partitions: new leader after 9.0 s, broker-1",
+        "broker-2 runs but is fenced: the controller receives no heartbeat from it",
     ),
-    "hold checkout-1 broker-1": ("checkout-1 cannot reach the leader of 8 partitions it writes to",),
-    "slow broker-1 broker-3 to 200ms": ("every request between them takes at least 400 ms there and back",),
+    "hold checkout-1 broker-1": ("checkout-1 cannot reach the leader of 8 of its partitions",),
+    "slow broker-1 broker-3 to 200ms": ("each round trip on the link takes at least 400 ms",),
     "lose next 1 responses of JoinGroup from broker-1": (
-        "the connection breaks: the coordinator holds a member that knows nothing of it; it joins again",
+        "the connection breaks: the coordinator keeps a member id that the client never received; the client joins again",
     ),
     "elect preferred orders-1": ("nothing: ELECTION_NOT_NEEDED: orders-1 is led by broker-2",),
     "elect preferred __consumer_offsets-0": ("nothing: ELECTION_NOT_NEEDED: __consumer_offsets-0 is led by broker-3",),
-    "elect unclean payments-4": ("nothing: ELIGIBLE_LEADERS_NOT_AVAILABLE: no replica of payments-4 is there",),
+    "elect unclean payments-4": ("nothing: ELIGIBLE_LEADERS_NOT_AVAILABLE: no replica of payments-4 is available",),
     "fail over controller": (
         "controller → broker-2",
-        "every broker session begins anew",
+        "the next controller starts every broker session anew",
     ),
     "move coordinator of billing": (
         "__consumer_offsets-1: new leader, broker-2",
         "1 group loses its coordinator: billing",
     ),
-    "delete records orders-0 before 5": ("5 offsets of orders-0 are gone",),
+    "delete records orders-0 before 5": ("orders-0 loses 5 offsets",),
     "add partitions orders to 20": (
         "audit, billing rebalance",
-        "8 more partitions: from then on keys go elsewhere",
+        "8 more partitions: keys map to other partitions from then on",
     ),
     "add partitions orders to 2": ("nothing: INVALID_PARTITIONS: orders has 12 partitions already",),
     "seek billing orders-0 to 0": ("billing-1 reads 1,424 offsets again of orders-0",),
     "abort hanging transaction orders-0": ("nothing: no transaction is open in orders-0",),
-    "nemesis on": ("random injuries from its seed: of the brokers a minority at a time, of the rest anybody",),
+    "nemesis on": ("random faults from its seed: a minority of the brokers at a time, and any client",),
     "nemesis off": ("nothing: the nemesis is not on",),
 }
-NOT_LOOKED_AT = {c.Heal, c.Release, c.Set, c.Mark}
+WITHOUT_IMPACT = {c.Heal, c.Release, c.Set, c.Mark}
 
 
-@pytest.mark.parametrize("text", SAID)
-def test_what_is_said_of_a_command(text: str) -> None:
+@pytest.mark.parametrize("text", SENTENCES)
+def test_the_sentences_of_a_command(text: str) -> None:
     found = impact_of(synthetic.view_at(90.0), parse(text), synthetic.us(90))
-    assert tuple(words for _, words in sentences(found)) == SAID[text]
+    assert tuple(words for _, words in sentences(found)) == SENTENCES[text]
 
 
-def test_every_command_that_could_injure_is_looked_at() -> None:
-    assert {form.command for form in COMMANDS} - set(impact_module.PREDICTORS) == NOT_LOOKED_AT
+def test_every_command_that_starts_a_fault_has_a_predictor() -> None:
+    assert {form.command for form in COMMANDS} - set(impact_module.PREDICTORS) == WITHOUT_IMPACT
 
 
-def test_the_facts_are_there_beside_the_words() -> None:
+def test_the_impact_holds_the_facts_of_its_sentences() -> None:
     found = impact_of(synthetic.view_at(90.0), parse("kill broker-1"), synthetic.us(90))
     assert (found.controller, found.groups, found.after_us) == (2, ("billing",), 9_000_000)
     assert set(found.leaders.values()) == {2}
@@ -208,28 +208,30 @@ def test_the_facts_are_there_beside_the_words() -> None:
     assert quick.led
 
 
-def test_partitions_in_sync_nowhere_else_have_no_leader_then() -> None:
+def test_partitions_without_another_in_sync_replica_lose_their_leader() -> None:
     view = synthetic.view_at(90.0)
     for name in ("orders-0", "orders-2"):
         view.partitions[name].isr = (1,)
     found = impact_of(view, parse("kill broker-1"), synthetic.us(90))
     assert found.offline == ("orders-0", "orders-2")
     tone, words = sentences(found)[0]
-    assert words == "2 partitions have no other in-sync replica → no leader until it is back: orders-0, orders-2"
+    assert (
+        words == "2 partitions have no other in-sync replica → no leader until the broker returns: orders-0, orders-2"
+    )
     assert tone == "error"
     assert not {"orders-0", "orders-2"} & set(found.unwritable)
     crashed = [words for _, words in sentences(impact_of(view, parse("crash broker-1"), synthetic.us(90)))]
-    assert "2 partitions are in sync nowhere else: lost for good" in crashed
+    assert "2 partitions have no other in-sync replica: the loss there is permanent" in crashed
 
 
 @pytest.mark.parametrize(
     ("text", "ids", "words"),
     [
-        ("kill pay-1", ("pay-1",), "leaves open the transaction of pay-1"),
-        ("abandon transaction of pay-2", ("pay-2",), "the last stable offset of orders-0, orders-1 stands until its"),
-        ("pause pay-1 for 90s", ("pay-1",), "it is aborted, and the producer fenced when it wakes"),
-        ("pause pay-1 for 1s", ("pay-1",), "leaves open the transaction of pay-1"),
-        ("abort hanging transaction orders-0", (), "aborts the oldest transaction in orders-0; 10 offsets wait"),
+        ("kill pay-1", ("pay-1",), "the transaction of pay-1 stays open"),
+        ("abandon transaction of pay-2", ("pay-2",), "the last stable offset of orders-0, orders-1 stays until its"),
+        ("pause pay-1 for 90s", ("pay-1",), "the coordinator aborts the transaction and fences the producer"),
+        ("pause pay-1 for 1s", ("pay-1",), "the transaction of pay-1 stays open"),
+        ("abort hanging transaction orders-0", (), "the oldest transaction in orders-0 aborts; 10 offsets wait"),
         ("pause pay-2", (), "nothing: pay-2 is paused already"),
     ],
 )
@@ -267,7 +269,7 @@ def test_the_line_says_what_it_would_hit_and_complaints_come_first() -> None:
         await seat.press("colon")
         await seat.type("stop billing-3")
         command_line = seat.app.screen.query_one(CommandLine)
-        assert "would hit: billing-3 drops out at once (member left)" in command_line.complaint.plain_text()
+        assert "would hit: billing-3 leaves at once (member left)" in command_line.complaint.plain_text()
         await seat.type("3")
         await seat.press("enter")
         assert "would hit" not in command_line.complaint.plain_text()
@@ -312,7 +314,7 @@ def scenario(tmp_path: Path) -> str:
     return str(path)
 
 
-def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+def run_impact(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as left:
         main(["blast", *words])
     said = capsys.readouterr()
@@ -321,16 +323,16 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
 
 
 def test_the_command_says_it_of_an_instant(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = told(capsys, scenario, "kill broker 2", "--at", "40s")
+    code, out, _ = run_impact(capsys, scenario, "kill broker 2", "--at", "40s")
     assert code == 0
     assert out.splitlines()[0] == "two at 00:00:40.000: kill broker-2 would hit"
     assert "below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2" in out
-    _, before, _ = told(capsys, scenario, "kill broker-2", "--at", "10s")
+    _, before, _ = run_impact(capsys, scenario, "kill broker-2", "--at", "10s")
     assert "below min.insync.replicas" not in before
 
 
 def test_the_command_says_it_as_data(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = told(capsys, scenario, "stop billing-1", "--at", "40s", "--json")
+    code, out, _ = run_impact(capsys, scenario, "stop billing-1", "--at", "40s", "--json")
     report = msgspec.json.decode(out)
     assert code == 0
     assert (report["command"], report["at_ms"], report["offline"]) == ("stop billing-1", 40_000, [])
@@ -351,6 +353,6 @@ def test_the_command_says_it_as_data(scenario: str, capsys: pytest.CaptureFixtur
 def test_what_cannot_be_is_refused(
     scenario: str, words: tuple[str, ...], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, err = told(capsys, scenario, *words)
+    code, out, err = run_impact(capsys, scenario, *words)
     assert (code, out) == (2, "")
     assert complaint in err
