@@ -22,7 +22,7 @@ from console.flight import ONLY_RECORDED, Flight, Source
 from console.flight_clock import PLAYBACK_SPEEDS, SPEEDS, faster, slower
 from console.live_flight import Setting
 from console.presenters.chrome import instant_under
-from console.presenters.fault_menu import Target, fault_menu_entries
+from console.presenters.fault_menu import CommandTarget, fault_menu_entries
 from console.presenters.formatting import speed as speed_words
 from console.presenters.impact import BROKER_SESSION_US, preview
 from console.presenters.styled_text import Line
@@ -254,7 +254,7 @@ class FlightdeckApp(App[None]):
         """The place that is shown, even if something lies over it."""
         return next((screen for screen in reversed(self.screen_stack) if isinstance(screen, FlightScreen)), None)
 
-    def selected_thing(self) -> Target | None:
+    def selected_thing(self) -> CommandTarget | None:
         """What the fault menu would be about."""
         screen = self.flight_screen()
         return screen.thing() if screen is not None and screen.is_attached else None

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from console.flight import Flight
-from console.presenters.fault_menu import Target
+from console.presenters.fault_menu import CommandTarget
 from console.widgets.panel import Panel
 
 
@@ -16,7 +16,7 @@ class AppInterface(Protocol):
     theme: str
     caption: str
 
-    def selected_thing(self) -> Target | None:
+    def selected_thing(self) -> CommandTarget | None:
         """What faults would be about."""
 
     def focused_panel(self) -> Panel | None:

@@ -1,4 +1,4 @@
-"""Injuries that are in force: what they are, since when, until when, and the command that mends them."""
+"""Active faults: the command of each, its start, its end, and the command that ends it earlier."""
 
 from cluster.commands import CommandError
 from cluster.commands import catalogue as c
@@ -13,12 +13,12 @@ COLUMNS = (
     TableColumn("fault", 16, grow=3),
     TableColumn("since", 7, right=True),
     TableColumn("ends in", 7, right=True),
-    TableColumn("mended by", 14, rank=1, grow=2),
+    TableColumn("ended by", 14, rank=1, grow=2),
 )
 
 
 def ending_command(text: str) -> str:
-    """The command that ends an injury before its time; empty when only its time ends it."""
+    """The command that ends a fault earlier; empty for a fault that only its duration ends."""
     try:
         command = c.parse(text)
     except CommandError:
@@ -42,12 +42,12 @@ def ending_command(text: str) -> str:
 
 
 def faults_on(view: ClusterView, name: str) -> list[FaultView]:
-    """The injuries that name a process."""
+    """The active faults that name a process."""
     return [fault for fault in view.faults.values() if name in fault.text.split()]
 
 
 def fault_label(view: ClusterView, name: str) -> str:
-    """What an injury does to a process that goes on running, in a word or two; empty when nothing is in force."""
+    """The label of a fault of a running process, in one or two words; empty without a fault."""
     for fault in faults_on(view, name):
         try:
             command = c.parse(fault.text)
@@ -71,10 +71,10 @@ FAULT_LABELS: dict[type, str] = {
 
 
 class ActiveFaultsListing(Listing):
-    """One line for each, oldest first. Keys are the injuries' numbers."""
+    """One line for each active fault, oldest first. Keys are the faults' numbers."""
 
     title = "faults"
-    vacant = line(("nothing is injured", MUTED))
+    vacant = line(("no fault is active", MUTED))
 
     def __init__(self, view: ClusterView, now_us: int, width: int) -> None:
         super().__init__(width)
@@ -87,24 +87,24 @@ class ActiveFaultsListing(Listing):
         return self.layout.header()
 
     def row_keys(self) -> list[str]:
-        """In the order in which they began."""
+        """The faults' numbers, in the order in which they started."""
         return list(self.faults)
 
     def rows(self, key: str) -> tuple[Line]:
-        """One injury."""
+        """The line of one fault."""
         fault = self.faults[key]
-        mend = ending_command(fault.text)
+        ending = ending_command(fault.text)
         left = countdown(fault.ends_at_us - self.now_us) if fault.ends_at_us != NEVER else UNKNOWN
         cells: list[Line | Span | str] = [
             line(("✖", ERROR)),
             line((fault.text, PLAIN)),
             duration(self.now_us - fault.since_us),
             line((left, PLAIN if fault.ends_at_us != NEVER else FAINT)),
-            line((mend, ACCENT)) if mend else line(("its time", FAINT)),
+            line((ending, ACCENT)) if ending else line(("its duration", FAINT)),
         ]
         return (self.layout.row(cells),)
 
     def matches(self, key: str, pattern: str) -> bool:
-        """A filter looks at the words."""
+        """Whether the fault's text holds the pattern; `!` in front negates it."""
         words = self.faults[key].text.lower()
         return (pattern[1:].lower() not in words) if pattern[:1] == "!" else (pattern.lower() in words)

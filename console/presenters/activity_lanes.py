@@ -1,4 +1,4 @@
-"""Lanes: the last minute of a member, one for its poll loop and one for its heartbeat thread, newest right."""
+"""The last minute of a member as two lanes, its poll loop and its heartbeat thread, newest right."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from console.presenters.styled_text import ERROR, FAINT, MOVING, MUTED, OK, WARN
 LANE_SECONDS = 60
 BUSY_US = SECOND_US
 
-# phase → glyph, tone, the word written into a long stretch, and its weight when several share a cell
+# phase → glyph, tone, the word inside a long run, its weight when several phases share a cell
 PHASES: dict[str, tuple[str, str, str, int]] = {
     "reading": ("━", OK, "", 1),
     "busy": ("▓", WARN, "processing", 3),
@@ -24,14 +24,14 @@ PHASES: dict[str, tuple[str, str, str, int]] = {
 
 
 def window(now_us: int, width: int) -> tuple[int, int]:
-    """The first instant and the length of a cell of a lane `width` cells wide; cells move only when one is full."""
+    """The first instant and a cell's length (µs) of a lane `width` cells wide; cells move only when one is full."""
     cell_us = LANE_SECONDS * SECOND_US // max(1, width)
     last = now_us // cell_us + 1
     return (last - width) * cell_us, cell_us
 
 
 def poll_lane(member: MemberView, now_us: int, width: int) -> Line:
-    """The poll loop: reading, processing, joining, stalled, frozen or down."""
+    """The poll loop: polling, processing, joining, stalled, frozen or down."""
     first_us, cell_us = window(now_us, width)
     cells = [""] * width
     spans = _spans(member, now_us)
@@ -51,14 +51,14 @@ def _spans(member: MemberView, now_us: int) -> list[tuple[int, int, str]]:
         (span.from_us, lane[index + 1].from_us if index + 1 < len(lane) else now_us + 1, span.phase)
         for index, span in enumerate(lane)
     ]
-    working = member.alive and not member.polling and member.stalled_until_us is None and not member.paused
-    if working and member.last_poll_us != NEVER and now_us - member.last_poll_us > BUSY_US:
+    polls_expected = member.alive and not member.polling and member.stalled_until_us is None and not member.paused
+    if polls_expected and member.last_poll_us != NEVER and now_us - member.last_poll_us > BUSY_US:
         result.append((member.last_poll_us, now_us + 1, "busy"))
     return result
 
 
 def _runs(cells: list[str]) -> Line:
-    """Equal neighbours as one span; a long one says in a word what it is."""
+    """Merge equal neighbours into one span; a long span holds the word of its phase."""
     result: list[Span] = []
     start = 0
     for index in range(1, len(cells) + 1):
@@ -76,27 +76,27 @@ def _runs(cells: list[str]) -> Line:
 
 
 def heartbeat_lane(member: MemberView, beats: Sequence[Heartbeat], now_us: int, width: int) -> Line:
-    """The heartbeat thread: a mark in each cell with an answered beat, `↻` when the answer called to a rebalance."""
+    """The heartbeat thread: a mark in each cell with an answered heartbeat, `↻` for REBALANCE_IN_PROGRESS."""
     first_us, cell_us = window(now_us, width)
     silent = max(0, min(width, (_silent_from(member, now_us) - first_us) // cell_us))
     cells: list[Span] = [(" ", OK)] * silent + [("‖", WARN)] * (width - silent)
     for beat in reversed(beats):
         if beat.at_us < first_us:
             break
-        place = (beat.at_us - first_us) // cell_us
-        if place < width:
-            cells[place] = _beat(beat)
+        index = (beat.at_us - first_us) // cell_us
+        if index < width:
+            cells[index] = _heartbeat_mark(beat)
     return merged(cells)
 
 
 def _silent_from(member: MemberView, now_us: int) -> int:
-    """From when on the heartbeat thread stands still; beyond now when it does not."""
+    """The instant from which the heartbeat thread sends nothing; after now while it sends."""
     if member.alive and (member.paused or member.heartbeats_paused) and member.last_heartbeat_us != NEVER:
         return member.last_heartbeat_us + member.heartbeat_interval_ms * 1_000
     return now_us + SECOND_US * LANE_SECONDS
 
 
-def _beat(beat: Heartbeat) -> Span:
+def _heartbeat_mark(beat: Heartbeat) -> Span:
     if beat.error == "NONE":
         return "•", OK
     if beat.error == "REBALANCE_IN_PROGRESS":

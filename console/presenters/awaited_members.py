@@ -1,4 +1,4 @@
-"""Who a group waits for right now, why, and until when: the first question of everybody who sees a rebalance."""
+"""The members that a group waits for, with the reason and the timer that ends the wait."""
 
 from typing import NamedTuple
 
@@ -7,11 +7,11 @@ from console.presenters.coordinator_status import is_up
 from console.presenters.formatting import SECOND_US, countdown, duration
 
 HEARTBEATING_STATES = {"Syncing", "Stable", "Revoking"}
-"""States of a client in which its heartbeat thread runs: not while it joins, nor after it left or was fenced."""
+"""Client states in which the heartbeat thread runs: it stops during a join, after LeaveGroup and after fencing."""
 
 
 class Awaited(NamedTuple):
-    """A member id that the group waits for: the member's name and the reason in words."""
+    """A member id that the group waits for, with the member's name and the reason in words."""
 
     member_id: str
     member: str
@@ -24,55 +24,54 @@ def members_of(view: ClusterView, group: str) -> list[MemberView]:
 
 
 def awaited_joins(view: ClusterView, group: GroupView, now_us: int) -> list[Awaited]:
-    """Members whose JoinGroup is missing at the barrier, those that cannot join first; ids not used yet last.
+    """Members without a JoinGroup at the barrier: members that cannot join first, pending member ids last.
 
-    No member is waited for while no coordinator answers, and an initial barrier waits for its delay only.
+    Without a coordinator the group waits for no member; an initial barrier waits for its delay only.
     """
     barrier = group.open_rebalance
     if barrier is None or barrier.completed_us != NEVER or barrier.initial or not is_up(view, group):
         return []
-    held_up: list[Awaited] = []
-    others: list[Awaited] = []
+    unable: list[Awaited] = []
+    able: list[Awaited] = []
     for member_id, name in group.members.items():
         if member_id not in barrier.joined:
-            trouble = _why_unable(view, group, member_id, name, now_us)
-            one = Awaited(member_id, name, trouble or _why_not_joined(view.members[name], now_us))
-            (held_up if trouble else others).append(one)
+            reason = _why_unable(view, group, member_id, name, now_us)
+            one = Awaited(member_id, name, reason or _why_not_joined(view.members[name], now_us))
+            (unable if reason else able).append(one)
     pending = [
-        Awaited(member_id, name, "has its member id, joins with it next") for member_id, name in group.pending.items()
+        Awaited(member_id, name, "has its member id, sends JoinGroup next") for member_id, name in group.pending.items()
     ]
-    return held_up + others + pending
+    return unable + able + pending
 
 
 def awaited_syncs(view: ClusterView, group: GroupView, now_us: int) -> list[Awaited]:
-    """The leader while the generation has no assignment yet: no other member can end the wait."""
+    """The leader, while the generation has no assignment: only its SyncGroup ends the wait."""
     barrier = group.open_rebalance
     if group.state != "CompletingRebalance" or barrier is None or not is_up(view, group):
         return []
     for member_id, name in group.members.items():
         if name == group.leader and member_id not in barrier.synced:
-            trouble = _why_unable(view, group, member_id, name, now_us)
-            return [Awaited(member_id, name, trouble or "the leader is computing the assignment, then sends SyncGroup")]
+            reason = _why_unable(view, group, member_id, name, now_us)
+            return [Awaited(member_id, name, reason or "the leader is computing the assignment, then sends SyncGroup")]
     return []
 
 
 def awaited_ids(view: ClusterView, group: GroupView, now_us: int) -> set[str]:
-    """Names of members that hold the group up."""
+    """The names of all members that the group waits for."""
     return {one.member for one in (*awaited_joins(view, group, now_us), *awaited_syncs(view, group, now_us))}
 
 
 def poll_age_us(member: MemberView, now_us: int) -> int:
-    """How long poll() has not been called; 0 while it runs."""
+    """The time since the last poll() returned, in µs; 0 during poll()."""
     if member.polling or member.last_poll_us == NEVER:
         return 0
     return max(0, now_us - member.last_poll_us)
 
 
 def heartbeat_due_us(member: MemberView) -> int:
-    """When the heartbeat thread sends next; NEVER while it does not beat, or when nothing is known of it.
+    """When the heartbeat thread sends next; NEVER while the thread is stopped or no event has shown it yet.
 
-    It is suspended while a JoinGroup is under way, starts anew with its answer, and counts from the last answered
-    heartbeat then.
+    A JoinGroup suspends the thread until its response; then the interval counts from the last answered heartbeat.
     """
     if member.state not in HEARTBEATING_STATES:
         return NEVER
@@ -81,44 +80,44 @@ def heartbeat_due_us(member: MemberView) -> int:
 
 
 def is_silent(view: ClusterView, member_id: str, name: str) -> bool:
-    """Whether no process beats for this member id any more: it died, is frozen, or came back under another id."""
+    """Whether no process sends heartbeats for a member id: it ended, is frozen, or returned with another id."""
     member = view.members.get(name)
     return member is None or not member.alive or member.paused or _is_former(member, member_id)
 
 
 def silent_ids(view: ClusterView, group: GroupView) -> list[str]:
-    """Member ids that the coordinator counts on and that no process beats for."""
+    """Member ids of the group for which no process sends heartbeats."""
     return [member_id for member_id, name in group.members.items() if is_silent(view, member_id, name)]
 
 
 def _is_former(member: MemberView, member_id: str) -> bool:
-    """Whether the id is that of an earlier process; a static member's place is its own before it knows its id."""
+    """Whether the id belongs to an earlier process; a static member owns its id before it receives it."""
     return member.member_id != member_id and not (member.instance_id and not member.member_id)
 
 
 def _why_not_joined(member: MemberView, now_us: int) -> str:
     if member.coordinator == NEVER:
-        return "looks for the coordinator"
+        return "looks up the coordinator"
     if member.state == "Revoking":
         return "revokes partitions, then joins"
     if member.state == "Joining":
         return "its JoinGroup is under way"
     age_us = poll_age_us(member, now_us)
-    heard = member.last_heartbeat_us > member.heartbeats_from_us
-    if member.last_heartbeat_error == "REBALANCE_IN_PROGRESS" and heard:
+    answered = member.last_heartbeat_us > member.heartbeats_from_us
+    if member.last_heartbeat_error == "REBALANCE_IN_PROGRESS" and answered:
         return (
-            f"last poll {duration(age_us)} ago: it knows, and joins in its next poll()"
+            f"last poll {duration(age_us)} ago: notified, joins in its next poll()"
             if age_us
-            else "it knows, and joins in its poll()"
+            else "notified, joins in its poll()"
         )
     due_us = heartbeat_due_us(member)
     if due_us == NEVER or due_us <= now_us:
-        return "has not learned of it yet"
-    return f"learns of it at its next heartbeat, in {countdown(due_us - now_us)}"
+        return "not notified of the rebalance yet"
+    return f"notified at its next heartbeat, in {countdown(due_us - now_us)}"
 
 
 def _why_unable(view: ClusterView, group: GroupView, member_id: str, name: str, now_us: int) -> str:
-    """Why a member cannot answer at all, with the timer that ends the wait; "" when it can."""
+    """Why a member cannot send JoinGroup, with the timer that ends the wait; "" for a member that can."""
     deadline_us = group.session_deadlines_us.get(member_id, NEVER)
     ends = f"session ends in {countdown(deadline_us - now_us)}" if deadline_us != NEVER else "its session is suspended"
     member = view.members.get(name)
@@ -134,9 +133,9 @@ def _why_unable(view: ClusterView, group: GroupView, member_id: str, name: str, 
         return f"its process is frozen: {ends}"
     age_us = poll_age_us(member, now_us)
     if member.stalled_until_us is not None:
-        return f"last poll {duration(age_us)} ago: stalled; it joins inside poll()"
+        return f"last poll {duration(age_us)} ago: stalled; joins inside poll()"
     if age_us > SECOND_US:
-        return f"last poll {duration(age_us)} ago: processing; it joins inside poll()"
+        return f"last poll {duration(age_us)} ago: processing; joins inside poll()"
     if member.heartbeats_paused:
         return f"its heartbeat thread is paused: {ends}"
     return ""

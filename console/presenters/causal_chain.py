@@ -1,4 +1,4 @@
-"""What led to a rebalance: what was done to the members that triggered it and that it waited for, and in what order."""
+"""The events that led to a rebalance: of the member that triggered it and of the members that it waited for."""
 
 from bisect import bisect_left, bisect_right
 
@@ -7,17 +7,16 @@ from cluster.view.state import ClusterView, GroupView, LogEntry, RebalanceView
 from console.presenters.event_log import concerns
 from console.presenters.formatting import SECOND_US, clock
 
-RECENT_US = 10 * SECOND_US  # a start that is longer ago explains nothing
-ROLLING_RESTART_US = 60 * SECOND_US  # so far back members that closed one after another belong together
+RECENT_US = 10 * SECOND_US  # earlier starts are not shown
+ROLLING_RESTART_US = 60 * SECOND_US  # members that close one after another within this time are one rolling restart
 CLOSED = " closed cleanly"
-NAMED = 4
+NAMES_SHOWN = 4
 
 
 def causal_chain(view: ClusterView, group: GroupView, one: RebalanceView) -> list[LogEntry]:
-    """What is known of this rebalance, and what happened before to its trigger, to the member it waited for, to those
-    that were removed.
+    """Log entries of a rebalance, and earlier ones of its trigger, its awaited member and its removed members.
 
-    When the coordinator moved, also what happened to brokers.
+    A move of the coordinator adds the entries of brokers.
     """
     concerned = {group.group, *(member.member for member in view.members.values() if member.group == group.group)}
     causal = {one.trigger} if one.initial else {one.trigger, one.waited_for, *one.removed}
@@ -26,21 +25,21 @@ def causal_chain(view: ClusterView, group: GroupView, one: RebalanceView) -> lis
         concerned |= causal
     return [
         noted
-        for noted in _around(view, one)
+        for noted in _entries_around(view, one)
         if concerns(noted, concerned if noted.at_us >= one.started_us else causal)
         and (noted.at_us >= one.started_us - RECENT_US or not noted.text.endswith(" started"))
     ]
 
 
 def rolling_restart(view: ClusterView, group: GroupView, one: RebalanceView) -> str:
-    """Members of the group that closed one after another up to this rebalance, as a rolling restart does; "" if none.
+    """A sentence on members that closed one after another before a rebalance, as in a rolling restart; "" if none.
 
-    Known from what the members did: the operator's command is no event.
+    The members' own events show it: the operator's command is no event.
     """
     members = {member.member for member in view.members.values() if member.group == group.group}
     closed = [
         noted
-        for noted in _around(view, one)
+        for noted in _entries_around(view, one)
         if noted.subject in members
         and noted.text.endswith(CLOSED)
         and one.started_us - ROLLING_RESTART_US <= noted.at_us <= one.started_us
@@ -48,13 +47,13 @@ def rolling_restart(view: ClusterView, group: GroupView, one: RebalanceView) -> 
     names = list(dict.fromkeys(noted.subject for noted in closed))
     if len(names) < 2 or len({noted.at_us for noted in closed}) < len(closed):
         return ""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     since, until = clock(closed[0].at_us, 3), clock(closed[-1].at_us, 3)
-    return f"rolling restart: {', '.join(names[:NAMED])}{more} closed one after another, {since} to {until}"
+    return f"rolling restart: {', '.join(names[:NAMES_SHOWN])}{more} closed one after another, {since} to {until}"
 
 
-def _around(view: ClusterView, one: RebalanceView) -> list[LogEntry]:
-    """Moments from two sessions before it began until it was over."""
+def _entries_around(view: ClusterView, one: RebalanceView) -> list[LogEntry]:
+    """Log entries from two sessions before the rebalance until its end."""
     session_us = max((member.session_timeout_ms for member in view.members.values()), default=0) * 1_000
     first = bisect_left(view.log_entries, one.started_us - max(2 * session_us, ROLLING_RESTART_US), key=_instant)
     last = bisect_right(view.log_entries, one.started_us + one.took_us, key=_instant)

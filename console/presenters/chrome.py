@@ -1,4 +1,4 @@
-"""What surrounds every screen: the header, the breadcrumb, the flight strip, the ticker."""
+"""The frame of every screen: header, breadcrumb, flight strip, ticker."""
 
 import math
 from bisect import bisect_right
@@ -31,10 +31,10 @@ from console.presenters.styled_text import (
     merged,
 )
 
-TICKER_ENTRIES = 60  # so many moments back the ticker looks for those that are one
+TICKER_ENTRIES = 60  # the newest log entries that the ticker merges into its lines
 GAP: Span = ("   ", PLAIN)
-RECORDED = "PLAYBACK"  # the word of every phase of a recording: its glyph says which
-SLOWED_DOWN = 0.8  # below this share of the chosen speed the header says what is really reached
+RECORDED = "PLAYBACK"  # the word of every phase of a recording; the glyph shows the phase
+SLOWED_DOWN = 0.8  # below this share of the chosen speed the header shows the reached speed
 
 PHASES = {
     LIVE: ("▶", "LIVE", OK),
@@ -45,7 +45,7 @@ PHASES = {
 
 
 def header(view: ClusterView, at: FlightClock, title: str, width: int, recording: bool) -> Line:
-    """One line: what is flown, when it is and how fast, and whether anything is wrong."""
+    """One line: the flight's title, its time and speed, the health of the cluster."""
     name = title.partition(" · ")[0]
     banner = line((" FLIGHTDECK ", BANNER), " ")
     whole, brief, bare = (
@@ -67,7 +67,7 @@ def header(view: ClusterView, at: FlightClock, title: str, width: int, recording
 
 
 def time_words(at: FlightClock, *, short: bool = False) -> Line:
-    """`00:12:41.3 ▶ LIVE ×20`, with what is really reached when that is less; `short` leaves out the word."""
+    """`00:12:41.3 ▶ LIVE ×20`, with the reached speed when it is lower; `short` leaves out the word."""
     if at.phase == BUILDING:
         return line(("building the cluster …", MUTED))
     now = (clock(at.now_us, 1 if at.phase == LIVE else 3).ljust(0 if short else 12), STRONG)
@@ -87,12 +87,12 @@ def _reached_speed(at: FlightClock, *, short: bool) -> Span:
         return "", MUTED
     if at.speed == math.inf:
         return f" {speed(reached)}", MUTED
-    words = f" ({speed(reached)})" if short else f" (really {speed(reached)})"
+    words = f" ({speed(reached)})" if short else f" (actual {speed(reached)})"
     return (words, WARN) if reached < at.speed * SLOWED_DOWN else ("", MUTED)
 
 
 def health(view: ClusterView, detail: int, *, recording: bool = False) -> Line:
-    """Brokers, groups, lag and faults; with less detail in fewer words, with the least without lag."""
+    """Brokers, groups, lag and faults; less detail means fewer words, 0 omits lag."""
     parts = [line(("● REC", ERROR))] if recording else []
     if view.brokers:
         parts += [_brokers(view, detail), _groups(view, detail)]
@@ -102,9 +102,9 @@ def health(view: ClusterView, detail: int, *, recording: bool = False) -> Line:
 
 def _brokers(view: ClusterView, detail: int) -> Line:
     up = sum(1 for broker in view.brokers.values() if broker_state(broker) == "up")
-    well = up == len(view.brokers)
+    all_up = up == len(view.brokers)
     word = "brokers " if detail >= 2 else ""
-    return line((word, MUTED), f"{up}/{len(view.brokers)} ", ("●", OK) if well else ("✖", ERROR))
+    return line((word, MUTED), f"{up}/{len(view.brokers)} ", ("●", OK) if all_up else ("✖", ERROR))
 
 
 def _groups(view: ClusterView, detail: int) -> Line:
@@ -141,7 +141,7 @@ def _faults(view: ClusterView, detail: int) -> Line:
 
 
 def crumbs(path: Sequence[str], width: int, right: Line = ()) -> Line:
-    """`overview › billing`; the last one is where we are."""
+    """`overview › billing`; the last name is the current screen."""
     spans: list[Span] = [(" ", PLAIN)]
     for place, name in enumerate(path):
         if place:
@@ -151,7 +151,7 @@ def crumbs(path: Sequence[str], width: int, right: Line = ()) -> Line:
 
 
 def strip_span(now_us: int, until_us: int | None) -> int:
-    """How much time the strip shows: the whole flight if its end is known, else a round length above now."""
+    """The time span of the strip in µs: the whole flight if its end is known, else a round length above now."""
     if until_us:
         return until_us
     length_us = 60 * SECOND_US
@@ -161,16 +161,16 @@ def strip_span(now_us: int, until_us: int | None) -> int:
 
 
 def instant_under(x: int, at: FlightClock, width: int) -> int:
-    """The instant that is drawn at a column of the strip: `┃` will stand there."""
+    """The instant at a column of the strip, in µs: a travel to it draws `┃` there."""
     inner = max(1, width - 2)
     cell = min(max(x - 1, 0), inner - 1)
     return -(-cell * strip_span(at.now_us, at.until_us) // inner)
 
 
 def flight_strip(view: ClusterView, at: FlightClock, width: int, ahead: Sequence[LogEntry] = ()) -> Line:
-    """The flight so far, one glyph for a stretch of it: faults, elections, rebalances; `┃` is now.
+    """The flight so far, one glyph for each cell of time: faults, elections, rebalances; `┃` is now.
 
-    `ahead`: moments of the whole flight, if they are known; those after now are drawn faintly.
+    `ahead`: log entries of the whole flight, for a recording; entries after now are drawn faintly.
     """
     inner = max(1, width - 2)
     total_us = strip_span(at.now_us, at.until_us)
@@ -196,7 +196,7 @@ def flight_strip(view: ClusterView, at: FlightClock, width: int, ahead: Sequence
 
 
 def strip_scale(at: FlightClock, width: int) -> Line:
-    """Times under the strip, at round distances."""
+    """Times below the strip, at round distances."""
     inner = max(1, width - 2)
     total_us = strip_span(at.now_us, at.until_us)
     step_us = _round_step(total_us, inner // 12)
@@ -224,7 +224,7 @@ def _round_step(total_us: int, most: int) -> int:
 
 
 def ticker(view: ClusterView, width: int, rows: int) -> list[Line]:
-    """The last moments worth a line, newest at the bottom."""
+    """The last log entries, newest at the bottom."""
     shown = [entry_line(noted) for noted in merged_entries(view.log_entries[-TICKER_ENTRIES:])[-rows:]]
     blank: list[Line] = [()] * (rows - len(shown))
     return [fit(row, width) for row in (*blank, *shown)]

@@ -1,6 +1,6 @@
-"""Whether a group's coordinator can do anything now: its partition's leader, that broker's process, what it has loaded.
+"""Whether a group's coordinator can answer: the leader of its partition, the broker's process, the loaded group.
 
-While it cannot, a group's state is what was last known of it, and no member is waited for: nothing can complete.
+Without a coordinator the view holds the group's last known state; the group waits for no member, and no rebalance ends.
 """
 
 from typing import NamedTuple
@@ -13,14 +13,14 @@ SETTLED = {"Stable", "PreparingRebalance", "CompletingRebalance"}
 
 
 class CoordinatorStatus(NamedTuple):
-    """The broker that leads the group's partition of __consumer_offsets (-1: none), and whether it can coordinate."""
+    """The broker that leads a group's partition of __consumer_offsets (-1: none), and whether it can coordinate."""
 
     broker: int
     state: str
 
 
 def coordinator_status(view: ClusterView, group: GroupView) -> CoordinatorStatus:
-    """Who coordinates a group, and what keeps it from it."""
+    """The coordinator of a group and its state: `up`, or the reason why it cannot coordinate."""
     partition = view.partitions.get(group.coordinator_partition)
     broker = view.brokers.get(partition.leader) if partition is not None else None
     if broker is None:
@@ -30,7 +30,7 @@ def coordinator_status(view: ClusterView, group: GroupView) -> CoordinatorStatus
         return CoordinatorStatus(number, DOWN)
     if broker.paused:
         return CoordinatorStatus(number, FROZEN)
-    if not broker.registered:  # the controller still counts on the process before it
+    if not broker.registered:  # the registration is of the former process
         return CoordinatorStatus(number, RESTARTED)
     if group.coordinated_by not in {NEVER, number} and group.members and group.state in SETTLED:
         return CoordinatorStatus(number, LOADING)
@@ -43,7 +43,7 @@ def is_up(view: ClusterView, group: GroupView) -> bool:
 
 
 def unavailable_reason(view: ClusterView, group: GroupView, now_us: int, session_us: int | None) -> str:
-    """Why nothing can complete, and until when; `session_us` is broker.session.timeout.ms in µs, if it is known."""
+    """Why no rebalance can end, and until when; `session_us` is broker.session.timeout.ms in µs, if known."""
     broker, state = coordinator_status(view, group)
     place = group.coordinator_partition
     match state:
@@ -62,9 +62,9 @@ def unavailable_reason(view: ClusterView, group: GroupView, now_us: int, session
 
 
 def _new_leader_by_us(view: ClusterView, broker: int, session_us: int | None) -> int:
-    """When the controller fences a dead broker at the latest; NEVER when that is not known.
+    """When the controller fences a dead broker at the latest; NEVER if unknown.
 
-    A controller that was elected meanwhile gives every broker a new session.
+    A controller elected since then gives every broker a new session.
     """
     controller = view.brokers.get(view.controller)
     if session_us is None or controller is None or not controller.alive or controller.paused or controller.fenced:

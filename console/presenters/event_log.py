@@ -1,4 +1,4 @@
-"""The log of what happened, newest on top: rebalances, faults, elections, members that come and go."""
+"""The log of events, newest on top: rebalances, faults, elections, members that start and leave."""
 
 from collections.abc import Container, Sequence
 
@@ -10,7 +10,7 @@ from console.presenters.styled_text import ERROR, MOVING, MUTED, OK, WARN, Line,
 SHOWN = 1_000
 MERGE_WINDOW_US = 1_000_000
 
-# kind of moment → glyph, tone, weight when several share a cell of the strip
+# kind of entry → glyph, tone, weight when several share a cell of the strip
 MARKS: dict[str, tuple[str, str, int]] = {
     "fault": ("✖", ERROR, 5),
     "election": ("▲", WARN, 4),
@@ -22,7 +22,7 @@ MARKS: dict[str, tuple[str, str, int]] = {
 
 
 def entry_line(noted: LogEntry) -> Line:
-    """An instant, its glyph and its words."""
+    """An entry's instant, glyph and text."""
     glyph, tone, _ = MARKS.get(noted.kind, ("·", MUTED, 0))
     return line((f" {clock(noted.at_us, 3)} ", MUTED), (f" {glyph} ", tone), noted.text)
 
@@ -35,9 +35,9 @@ def concerns(noted: LogEntry, subjects: Container[str]) -> bool:
 
 
 def merged_entries(moments: Sequence[LogEntry]) -> list[LogEntry]:
-    """The moments, those that say the same of several subjects at about the same time as one.
+    """The entries; neighbours within a second that differ only in their subject become one entry.
 
-    `orders-1 leader 2 → 3`, `orders-4 leader 2 → 3` and 37 more are one line; internal topics are named last.
+    `orders-1 leader 2 → 3`, `orders-4 leader 2 → 3` and 37 more are one line that names internal topics last.
     """
     result: list[LogEntry] = []
     run: list[LogEntry] = []
@@ -69,10 +69,10 @@ def _merged(run: list[LogEntry]) -> LogEntry:
 
 
 class EventLogListing(Listing):
-    """The last moments that the view keeps, or those of some subjects. Keys are places, `#` in front."""
+    """The last entries of the view, or the entries of some subjects. Keys are positions with `#` in front."""
 
     title = "events"
-    vacant = line(("nothing has happened yet", MUTED))
+    vacant = line(("no event yet", MUTED))
 
     def __init__(self, view: ClusterView, width: int, subjects: Container[str] | None = None) -> None:
         super().__init__(width)
@@ -82,14 +82,14 @@ class EventLogListing(Listing):
         )
 
     def row_keys(self) -> list[str]:
-        """One for each moment; none can be selected."""
-        return [f"#{place}" for place in range(len(self.moments) - 1, -1, -1)]
+        """One key for each entry; entries cannot be selected."""
+        return [f"#{index}" for index in range(len(self.moments) - 1, -1, -1)]
 
     def rows(self, key: str) -> tuple[Line]:
-        """One moment."""
+        """The line of one entry."""
         return (fit(entry_line(self.moments[int(key[1:])]), self.width),)
 
     def matches(self, key: str, pattern: str) -> bool:
-        """A filter looks at the words."""
+        """Whether the entry's text holds the pattern; `!` in front negates it."""
         words = self.moments[int(key[1:])].text.lower()
         return (pattern[1:].lower() not in words) if pattern[:1] == "!" else (pattern.lower() in words)

@@ -1,4 +1,4 @@
-"""Numbers and times as people read them: short, of a fixed shape, with their unit."""
+"""Numbers and times for display: short, of a fixed shape, with their unit."""
 
 import math
 from collections.abc import Sequence
@@ -58,7 +58,7 @@ def setting(ms: int) -> str:
 
 
 def countdown(us: float) -> str:
-    """What is left of a timer: like `duration`, never below zero, and without a jump between its shapes."""
+    """The rest of a timer in µs: like `duration`, never below zero, and without a jump between its shapes."""
     return duration(us) if us >= SECOND_US // 10 else "0.0 s"
 
 
@@ -81,7 +81,7 @@ def rate(per_second: float) -> str:
 
 
 def speed(factor: float) -> str:
-    """A speed as the header names it: `×20`, `×0.1`, `flat out`."""
+    """A speed in the header's form: `×20`, `×0.1`, `flat out`."""
     if factor == math.inf:
         return "flat out"
     if factor >= 10:
@@ -90,7 +90,7 @@ def speed(factor: float) -> str:
 
 
 def bar(share: float, width: int) -> str:
-    """A horizontal bar in eighths of a cell; anything above nothing shows at least an eighth."""
+    """A horizontal bar in eighths of a cell; any share above 0 shows at least an eighth."""
     eighths = max(0, min(width * 8, round(share * width * 8)))
     if share > 0:
         eighths = max(1, eighths)
@@ -99,15 +99,15 @@ def bar(share: float, width: int) -> str:
 
 
 def level(share: float) -> str:
-    """A vertical bar in one cell, for a share of the largest; nothing is the lowest line."""
+    """A vertical bar in one cell, for a share of the largest value; 0 is the lowest line."""
     return LEVELS[max(0, min(7, math.ceil(share * 8) - 1))]
 
 
 def spark(values: Sequence[int | None], width: int) -> str:
     """The last `width` values as a sparkline, newest right; missing ones are blank.
 
-    All are drawn against the largest of them and zero, so that two flat lines of different heights look alike only
-    when both are all there is: the number beside the line says which.
+    The scale runs from zero to the largest value shown: flat lines of different values look alike, and the number
+    beside the line tells them apart.
     """
     shown = values[-width:] if width > 0 else ()
     top = max((value for value in shown if value is not None), default=0) or 0
@@ -116,9 +116,9 @@ def spark(values: Sequence[int | None], width: int) -> str:
 
 
 def resampled(first_second: int, values: Sequence[int], width: int, seconds: int = 60) -> list[int | None]:
-    """The last `seconds` of one sample a second in `width` cells (or fewer): each has the largest of its samples.
+    """The last `seconds` of one sample a second in at most `width` cells; a cell holds its largest sample.
 
-    Cells are counted from second 0, so that the picture moves only when one is full. None: no sample.
+    Cells count from second 0, so that the line moves only when a cell is full. None: no sample.
     """
     width = min(width, seconds)
     if width <= 0 or not values:

@@ -1,4 +1,4 @@
-"""Lists that open over a screen: the fault menu, the help, the account of a failure."""
+"""Lists that open over a screen: the fault menu, the help, the report of a failure."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from console import command_line as command_text
 from console.actions import ACTIONS, LISTS, MOVES, SECTIONS
 from console.flight import SIMULATION_FAILED
 from console.presenters import states
-from console.presenters.fault_menu import MenuEntry, Target
+from console.presenters.fault_menu import CommandTarget, MenuEntry
 from console.presenters.formatting import clock
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import ACCENT, ERROR, FAINT, MUTED, PLAIN, STRONG, Line, fit, line, wrapped
@@ -25,24 +25,24 @@ STATES = {
 
 
 class FaultMenuListing(Listing):
-    """What can be done to a thing; what cannot stays, with its reason."""
+    """The fault menu of a target; refused commands stay, with their reason."""
 
-    def __init__(self, thing: Target, faults: Sequence[MenuEntry], width: int) -> None:
+    def __init__(self, target: CommandTarget, faults: Sequence[MenuEntry], width: int) -> None:
         super().__init__(width)
-        self.title = f"{thing.kind} {thing.name}"
+        self.title = f"{target.kind} {target.name}"
         self.faults = {fault.text: fault for fault in faults}
         self.column = max((len(fault.text) for fault in faults), default=0) + 1
 
     def note(self) -> Line:
-        """How to use it."""
-        return line(("enter does it · e edits it · esc", FAINT))
+        """The keys of the menu."""
+        return line(("enter executes · e edits · esc", FAINT))
 
     def row_keys(self) -> list[str]:
         """The commands' texts."""
         return list(self.faults)
 
     def rows(self, key: str) -> tuple[Line]:
-        """The command and what it does, or why it cannot be done."""
+        """A command with its effect, or with the reason why it is refused."""
         fault = self.faults[key]
         room = max(10, min(self.column, self.width * 55 // 100))
         if fault.reason:
@@ -53,18 +53,18 @@ class FaultMenuListing(Listing):
 
 
 class TextListing(Listing):
-    """Lines of text to be read and scrolled; a filter looks at their words."""
+    """Lines of text to read and scroll; a filter searches them."""
 
     def __init__(self, title: str, lines: Sequence[Line], width: int) -> None:
         super().__init__(width)
         self.title, self.lines = title, lines
 
     def note(self) -> Line:
-        """How to leave."""
+        """The keys of the list."""
         return line(("/ finds · esc closes", FAINT))
 
     def row_keys(self) -> list[str]:
-        """One for each line; none can be selected."""
+        """One key for each line; lines cannot be selected."""
         return [f"#{place}" for place in range(len(self.lines))]
 
     def rows(self, key: str) -> tuple[Line]:
@@ -72,14 +72,14 @@ class TextListing(Listing):
         return (fit(line("  ", *self.lines[int(key[1:])]), self.width),)
 
     def matches(self, key: str, pattern: str) -> bool:
-        """By the words of the line."""
+        """Whether the line holds the pattern."""
         return pattern.lower() in "".join(text for text, _ in self.lines[int(key[1:])]).lower()
 
 
 def help_lines(keys: dict[str, str]) -> list[Line]:
-    """All keys by section, all commands with how they are written, all states with what they mean.
+    """All keys by section, all commands with their usage, all states with their meaning.
 
-    `keys`: what is to be pressed for each action's id, as remapped.
+    `keys`: the key of each action's id, as remapped.
     """
     lines: list[Line] = []
     for section in SECTIONS:
@@ -110,11 +110,11 @@ def _usage(usage: str, hint: str) -> Line:
 
 
 def failure_lines(failure: str, width: int, what: str = SIMULATION_FAILED, last: Sequence[Event] = ()) -> list[Line]:
-    """Why a flight is over, in a few words (`what`) and at length, and the last events that it told."""
+    """The failure that ended a flight, in a few words (`what`) and at length, and the flight's last events."""
     lines = [line((f"✖ The flight is over: {what}.", ERROR)), ()]
     for paragraph in failure.splitlines():
         lines += wrapped(line(paragraph), width - 4)
-    lines += [(), line(("The screens show the last that it told. q leaves; nothing else is lost.", MUTED))]
+    lines += [(), line(("The screens show the state after the last event. q leaves; no other data is lost.", MUTED))]
     if last:
         lines += [(), line((f"the last {len(last)} events", ACCENT))]
         for event in last:

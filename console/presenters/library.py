@@ -1,4 +1,4 @@
-"""The hangar's lists: scenarios to start, recordings to play, and what the selected one is about."""
+"""The lists of the library screen: scenarios to start, recordings to play, and the description of the selected one."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SCENARIO_COLUMNS = (
     TableColumn("scenario", 24, grow=1, most=34),
     TableColumn("module", 12, rank=1),
-    TableColumn("flies", 5, right=True),
+    TableColumn("until", 5, right=True),
     TableColumn("title", 16, grow=3, rank=2),
 )
 RECORDING_COLUMNS = (
@@ -44,7 +44,7 @@ UNFINISHED = "no end"
 
 
 class ScenariosListing(Listing):
-    """The library. Keys are names."""
+    """The scenarios of the library. Keys are names."""
 
     title = "scenarios"
 
@@ -54,7 +54,7 @@ class ScenariosListing(Listing):
         self.layout = layout(SCENARIO_COLUMNS, width)
 
     def note(self) -> Line:
-        """What can be done with them."""
+        """The key of the list."""
         return line(("enter starts", FAINT))
 
     def header(self) -> Line:
@@ -62,7 +62,7 @@ class ScenariosListing(Listing):
         return self.layout.header()
 
     def row_keys(self) -> list[str]:
-        """Their names."""
+        """The scenarios' names."""
         return list(self.scenarios)
 
     def rows(self, key: str) -> tuple[Line]:
@@ -78,20 +78,18 @@ class ScenariosListing(Listing):
 
 
 class RecordingsListing(Listing):
-    """What lies in the directory, newest first. Keys are places in the list."""
+    """The recordings of the directory, newest first. Keys are positions in the list."""
 
     title = "recordings"
 
     def __init__(self, recordings: Sequence["RecordingInfo"], directory: Path, width: int) -> None:
         super().__init__(width)
         self.recordings = recordings
-        self.vacant = line(
-            (f"none in {directory.resolve()}: `:record NAME.flight` makes one of the flight under way", MUTED)
-        )
+        self.vacant = line((f"none in {directory.resolve()}: `:record NAME.flight` records the current flight", MUTED))
         self.layout = layout(RECORDING_COLUMNS, width)
 
     def note(self) -> Line:
-        """What can be done with them."""
+        """The key of the list."""
         return line(("enter plays", FAINT))
 
     def header(self) -> Line:
@@ -99,11 +97,11 @@ class RecordingsListing(Listing):
         return self.layout.header()
 
     def row_keys(self) -> list[str]:
-        """Their places in the list."""
-        return [str(place) for place in range(len(self.recordings))]
+        """Positions in the list."""
+        return [str(index) for index in range(len(self.recordings))]
 
     def rows(self, key: str) -> tuple[Line]:
-        """One recording, or what is wrong with it."""
+        """One recording, or the reason why it cannot be played."""
         one = self.recordings[int(key)]
         name: Span = (middle(one.path.name, self.layout.width_of(0)), STRONG)
         if one.failure:
@@ -120,7 +118,7 @@ class RecordingsListing(Listing):
 
 
 class AboutListing(Listing):
-    """A title and paragraphs, to be read."""
+    """A title and paragraphs of text."""
 
     title = "lesson"
     vacant = line(("select a scenario or a recording", MUTED))
@@ -133,8 +131,8 @@ class AboutListing(Listing):
                 self.lines += [(), *wrapped(line(" ".join(paragraph.split())), width - 4)]
 
     def row_keys(self) -> list[str]:
-        """One for each line; none can be selected."""
-        return [f"#{place}" for place in range(len(self.lines))]
+        """One key for each line; lines cannot be selected."""
+        return [f"#{index}" for index in range(len(self.lines))]
 
     def rows(self, key: str) -> tuple[Line]:
         """One line."""
@@ -147,11 +145,11 @@ def about_scenario(scenario: "ScenarioInfo", width: int) -> AboutListing:
 
 
 def about_recording(one: "RecordingInfo", width: int) -> AboutListing:
-    """Where a recording lies and what it is of."""
+    """A recording's path, scenario, seed and length."""
     if one.failure:
-        return AboutListing(one.path.name, [f"It cannot be played: {one.failure}", str(one.path)], width)
+        return AboutListing(one.path.name, [f"The recording cannot be played: {one.failure}", str(one.path)], width)
     if one.virtual_us is None:
-        end = "It has no end: its flight was killed, or goes on. It is played to its last whole event."
+        end = "The recording has no end: its flight was killed, or continues. Playback stops at the last whole event."
     else:
         end = f"{duration(one.virtual_us)} of virtual time, {one.events:,} events."
     return AboutListing(one.path.name, [f"{one.scenario}, seed {one.seed}. {end}", str(one.path)], width)

@@ -1,4 +1,4 @@
-"""What a panel asks of a presenter: rows by key, worked out one by one, so that only the visible ones cost anything."""
+"""The interface of a presenter to a panel: rows by key, computed one by one, so that only visible rows cost time."""
 
 from collections.abc import Sequence
 
@@ -6,13 +6,13 @@ from console.presenters.styled_text import EMPTY, MUTED, Line
 
 BUILDING: Line = (("the cluster is being built …", MUTED),)
 CONTINUED = "#"
-"""A key with this sign belongs to a row that goes on; it cannot be selected."""
+"""A key with this sign belongs to a row that continues another one; it cannot be selected."""
 
 
 class Listing:
-    """Rows of equal height, in an order that does not depend on their values. Made anew for each frame.
+    """Rows of equal height, in an order that does not depend on their values; one listing for each frame.
 
-    `title` names the panel; `note` stands at the right end of its title; `vacant` is said when there are no rows.
+    `title` names the panel; `note` is at the right end of the title; `vacant` replaces missing rows.
     """
 
     title = ""
@@ -23,7 +23,7 @@ class Listing:
         self.width = width
 
     def note(self) -> Line:
-        """What stands at the right end of the title."""
+        """The right end of the title."""
         return EMPTY
 
     def header(self) -> Line:
@@ -39,5 +39,5 @@ class Listing:
         raise NotImplementedError
 
     def matches(self, key: str, pattern: str) -> bool:
-        """Whether a row is shown under a filter: its key holds the text; `!` in front means that it does not."""
+        """Whether a filter shows a row: its key holds the pattern; `!` in front negates it."""
         return (pattern[1:].lower() not in key.lower()) if pattern[:1] == "!" else (pattern.lower() in key.lower())

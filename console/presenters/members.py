@@ -1,4 +1,4 @@
-"""The members of a group: two lanes, three clocks and what each owns."""
+"""The members of a group: two lanes, three clocks and the owned partitions of each."""
 
 from cluster.view.document import member_lag, partition_order
 from cluster.view.state import NEVER, ClusterView, GroupView, MemberView
@@ -21,7 +21,7 @@ NAME_WIDTHS = (11, 24)
 
 
 def columns(name_width: int) -> tuple[TableColumn, ...]:
-    """The columns, for names of a width; the lane takes most of what is left."""
+    """The columns for names of a width; the lane takes most of the remaining width."""
     return (
         TableColumn("member", name_width),
         TableColumn("", 16, grow=16),
@@ -39,14 +39,14 @@ def identity(place: int) -> tuple[str, str]:
 
 
 class MembersListing(Listing):
-    """Two lines for each member: the poll loop and its clocks, the heartbeat thread and their limits.
+    """Two lines for each member: the poll loop with its clocks, the heartbeat thread with their limits.
 
-    `brief`: one line, the first, with the sign of the member's state in front of its name.
+    `brief`: only the first line, with the glyph of the member's state before its name.
     """
 
     title = "members"
     row_height = 2
-    vacant = line(("no members are declared; ", MUTED), ("scale", PLAIN), (" the group to have some", MUTED))
+    vacant = line(("no member is declared; ", MUTED), ("scale", PLAIN), (" the group to start members", MUTED))
 
     def __init__(self, view: ClusterView, group: GroupView, now_us: int, width: int, *, brief: bool = False) -> None:
         super().__init__(width)
@@ -61,7 +61,7 @@ class MembersListing(Listing):
         self.layout = layout(self.columns, width)
 
     def note(self) -> Line:
-        """How many the coordinator holds, of how many that run."""
+        """The number of members in the group and of running members."""
         alive = sum(1 for member in self.members if member.alive)
         return line((f"{len(self.group.members)} in the group, {alive} of {len(self.members)} run", MUTED))
 
@@ -129,9 +129,9 @@ class MembersListing(Listing):
         barrier = self.group.open_rebalance
         if barrier is not None and member.member_id in barrier.joined and barrier.completed_us == NEVER:
             return line(("✓ joined", states.GROUP["PreparingRebalance"].tone))
-        trouble = fault_label(self.view, member.member) if self.view.faults and member.state == "Stable" else ""
-        if trouble:
-            return line((f"▲ {trouble}", WARN))
+        label = fault_label(self.view, member.member) if self.view.faults and member.state == "Stable" else ""
+        if label:
+            return line((f"▲ {label}", WARN))
         return line((f"{state.glyph} {member.state}", state.tone))
 
     def _clocks(self, member: MemberView) -> tuple[tuple[Line, Line], ...]:
@@ -152,7 +152,7 @@ class MembersListing(Listing):
         due_us = heartbeat_due_us(member)
         if due_us == NEVER or member.generation < 0:
             return line((UNKNOWN, FAINT)), under
-        if member.coordinator == NEVER:  # the thread looks for it, and beats when it has found it
+        if member.coordinator == NEVER:  # the thread sends the next heartbeat when it has found the coordinator
             return line(("suspended", MUTED)), line(("no coord.", FAINT))
         late_us = self.now_us - due_us
         if late_us > LATE_US:
@@ -165,7 +165,7 @@ class MembersListing(Listing):
         member_id = self.ids.get(member.member)
         if member_id is None:
             return line((UNKNOWN, FAINT)), under
-        if not self.answers:  # its sessions went with it; the next coordinator gives each member a new one
+        if not self.answers:  # sessions end with their coordinator; the next one starts a new session for each member
             return line(("suspended", MUTED)), line(("no coord.", FAINT))
         deadline_us = self.group.session_deadlines_us.get(member_id, NEVER)
         if deadline_us == NEVER:
@@ -195,7 +195,7 @@ def _drain(left_us: int, limit_us: int) -> Line:
 
 
 def _gauged(share: float, words: str, tone: str) -> Line:
-    """A bar and its number; the bar gives way to a number with hours."""
+    """A bar and its number; a number with hours shortens the bar."""
     width = CLOCK_BAR - max(0, len(words) - CLOCK_WORDS)
     return line((bar(share, width), tone), (" " + words, tone if tone != OK else PLAIN))
 
@@ -227,7 +227,7 @@ def _runs(numbers: list[int]) -> str:
 
 
 def _split(text: str, width: int) -> tuple[str, str]:
-    """Text over two lines, broken where a topic ends."""
+    """Split text into two lines at the end of a topic."""
     if len(text) <= width:
         return text, ""
     place = text.rfind(" · ", 0, width + 3)

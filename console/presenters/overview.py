@@ -57,10 +57,10 @@ SILENT_COLUMNS = tuple(
 
 
 def lag_trend(group: GroupView) -> tuple[str, str]:
-    """An arrow and its tone: how lag changed over half a minute, beside the saw-tooth that commits draw.
+    """An arrow and its tone: the change of lag over half a minute, without the saw-tooth of commits.
 
-    The line of least squares through the samples has to rise or fall by more than they scatter around it. Amber only
-    when the last minute's line and its floor rise, too. Fewer than ten samples say nothing.
+    The least-squares line through the samples has to rise or fall by more than their scatter around it. The arrow is
+    amber only when the line and the floor of the last minute rise, too. Fewer than ten samples give no arrow.
     """
     values = group.lag_series.values
     if len(values) < TREND_LEAST:
@@ -72,13 +72,13 @@ def lag_trend(group: GroupView) -> tuple[str, str]:
         return "↘", MUTED
     minute = values[-TREND_SECONDS:]
     change, scatter = _slope(minute)
-    floor = min(minute[-TREND_FLOOR:]) - min(minute[:TREND_FLOOR])  # what every commit of a quarter left behind
+    floor = min(minute[-TREND_FLOOR:]) - min(minute[:TREND_FLOOR])  # the lag that the commits of a quarter left
     grew = len(minute) == TREND_SECONDS and min(change, floor) > max(10, scatter)
     return "↗", WARN if grew else MUTED
 
 
 def _slope(values: list[int]) -> tuple[float, float]:
-    """What the line of least squares rises by over all values, and the standard deviation from it."""
+    """The rise of the least-squares line over all values, and the standard deviation from it."""
     count = len(values)
     middle_x, mean = (count - 1) / 2, sum(values) / count
     spread = count * (count * count - 1) / 12
@@ -88,7 +88,7 @@ def _slope(values: list[int]) -> tuple[float, float]:
 
 
 class GroupsListing(Listing):
-    """Every group: its state, how far behind it is, and what its last rebalance was."""
+    """Every group: its state, its lag and its last rebalance."""
 
     title = "groups"
     vacant = line(("this scenario declares no consumer group", MUTED))
@@ -147,12 +147,12 @@ class GroupsListing(Listing):
 
 
 def last_minute(series: Series, width: int) -> str:
-    """A minute of samples as a sparkline, whatever its width; each cell shows the largest of its seconds."""
+    """A minute of samples as a sparkline of any width; each cell shows the largest of its seconds."""
     return spark(resampled(series.first_second, series.values, width, TREND_SECONDS), width)
 
 
 def rebalance_words(last: RebalanceView, now_us: int, width: int) -> Line:
-    """`member joined · 10 s · 1:12 ago`, with its trigger and what it stopped where there is room."""
+    """`member joined · 10 s · 1:12 ago`, with its trigger and its unowned partition-seconds where there is room."""
     took = duration(last.took_us)
     ago = f"{duration(now_us - last.started_us - last.took_us)} ago"
     who = f"{last.cause} ({last.trigger})" if last.trigger else last.cause
@@ -181,7 +181,7 @@ BROKER_COLUMNS = (
 
 
 class BrokersListing(Listing):
-    """Every broker: whether it runs, what it leads, where it is missing, what else it does."""
+    """Every broker: its state, the partitions that it leads, its missing ISRs, the groups that it coordinates."""
 
     title = "brokers"
     vacant = BUILDING
@@ -206,7 +206,7 @@ class BrokersListing(Listing):
         return self.layout.header()
 
     def note(self) -> Line:
-        """What the sign beside a name is, and the second number of those that it leads."""
+        """The legend: the sign beside a name, and the second number of the column `leads`."""
         return line(("◆", ACCENT), (" controller  ", MUTED), "+n", (" internal partitions", MUTED))
 
     def row_keys(self) -> list[str]:
@@ -219,10 +219,10 @@ class BrokersListing(Listing):
         name = broker_state(broker)
         state = states.BROKER[name]
         out = self.out[broker.broker]
-        trouble = fault_label(self.view, key) if self.view.faults and name == "up" else ""
+        label = fault_label(self.view, key) if self.view.faults and name == "up" else ""
         cells: list[Line | Span | str] = [
             line((key, STRONG), (" ◆" if self.view.controller == broker.broker else "", ACCENT)),
-            line((f"▲ {trouble}", WARN) if trouble else (f"{state.glyph} {name}", state.tone)),
+            line((f"▲ {label}", WARN) if label else (f"{state.glyph} {name}", state.tone)),
             line(str(self.leads[broker.broker]), (f" +{self.internal[broker.broker]}", MUTED)),
             line((str(out), WARN if out else FAINT)),
             self._coordinates(broker),
@@ -241,7 +241,7 @@ class BrokersListing(Listing):
 
 
 def broker_state(broker: BrokerView) -> str:
-    """What is so of its process and what the controller thinks, in one word of `states.BROKER`."""
+    """The state of a broker's process and registration, as one key of `states.BROKER`."""
     if not broker.alive:
         return "down" if broker.fenced else "silent"
     if broker.paused:
@@ -270,7 +270,7 @@ TRANSACTIONAL_COLUMNS = (
 
 
 class ProducersListing(Listing):
-    """Every producer instance: how fast it is acknowledged, and what went wrong."""
+    """Every producer instance: its acknowledged rate and its errors."""
 
     title = "producers"
     vacant = line(("this scenario declares no producer", MUTED))
@@ -312,7 +312,7 @@ class ProducersListing(Listing):
         return (self.layout.row(cells[: len(self.layout.columns)]),)
 
     def _transaction(self, producer: ProducerView) -> Line:
-        """The state of its transactional id, and for how long its transaction is open; none is a dash."""
+        """The state of the producer's transactional id and the age of its open transaction; a dash without one."""
         one = self.transactions.get(producer.producer_id)
         if one is None or not one.state:
             return line((UNKNOWN, FAINT))
@@ -324,7 +324,7 @@ class ProducersListing(Listing):
 def acked_rates(producer: ProducerView, now_us: int) -> list[int]:
     """Records acknowledged in each of the last virtual seconds, oldest first.
 
-    In seconds that began after the last event of all nothing was acknowledged: they have no sample yet.
+    Seconds that began after the last event have no sample yet: they count 0 records.
     """
     series = producer.acked_series
     values = series.values

@@ -1,4 +1,4 @@
-"""Grids of partitions: who owns what and how far it is behind; lag as a height with the same meaning everywhere."""
+"""Grids of partitions with their owners and lag; a lag has the same height on every screen."""
 
 from cluster.view.document import read_up_to
 from cluster.view.state import ClusterView, GroupView, PartitionView
@@ -26,12 +26,12 @@ from console.presenters.styled_text import (
 LABELS = (8, 20)  # the narrowest and the widest label
 HEALTH = 24
 RATE = 8
-STEPS = (1, 10, 50, 200, 1_000, 5_000, 20_000)  # lag from which on a cell is one level higher
+STEPS = (1, 10, 50, 200, 1_000, 5_000, 20_000)  # the lag at which a cell is one level higher
 _TONES = (FAINT, MUTED, MUTED, ACCENT, ACCENT, WARN, WARN, WARN)
 
 
 def lag_level(lag: int) -> int:
-    """0 (nothing) … 7 (20,000 records or more): a scale that does not depend on what else is shown."""
+    """0 (no lag) … 7 (20,000 records or more), independent of other cells."""
     level = 0
     for step in STEPS:
         if lag < step:
@@ -47,18 +47,18 @@ def lag_cell(lag: int) -> Span:
 
 
 def lag_legend() -> Line:
-    """What the heights mean."""
+    """The legend of the heights."""
     shown = ((0, "0"), (3, "50"), (5, "1k"), (7, "20k"))
     return joined((((LEVELS[level], _TONES[level]), (f" {text}", MUTED)) for level, text in shown), ("  ", PLAIN))
 
 
 def lag_of(view: ClusterView, group: GroupView, partition: PartitionView) -> int:
-    """How far a group is behind in one partition."""
+    """The lag of a group in one partition, in records."""
     return max(0, partition.high_watermark - read_up_to(view, group, partition.partition))
 
 
 class Grid(Listing):
-    """Topics down, partitions across, as many lines as a topic needs. Subclasses draw one cell."""
+    """Topics down, partitions across, as many lines as a topic needs; a subclass draws one cell."""
 
     def __init__(self, view: ClusterView, topics: list[str], width: int, suffix: int = 0) -> None:
         super().__init__(width)
@@ -72,18 +72,18 @@ class Grid(Listing):
             self.across -= self.across % 10
 
     def sizes(self) -> tuple[int, ...]:
-        """Widths a cell may have, best first."""
+        """The possible widths of a cell, best first."""
         return (3, 2, 1)
 
     def header(self) -> Line:
-        """Partition numbers, as many as there is room for."""
+        """Partition numbers, as many as fit."""
         longest = max((len(self.view.partitions_by_topic.get(topic, ())) for topic in self.topics), default=0)
         step = {3: 1, 2: 2}.get(self.cell, 10)
         numbers = "".join(str(number).ljust(self.cell * step) for number in range(0, min(longest, self.across), step))
         return fit(line((" " * (self.label + 2), PLAIN), (numbers, FAINT)), self.width)
 
     def row_keys(self) -> list[str]:
-        """A topic's name for its first line, the name with a number for each further one."""
+        """A topic's name for its first line, the name with a number for each further line."""
         result = []
         for topic in self.topics:
             count = len(self.view.partitions_by_topic.get(topic, ()))
@@ -92,7 +92,7 @@ class Grid(Listing):
         return result
 
     def rows(self, key: str) -> tuple[Line]:
-        """One line of cells with its label in front."""
+        """One line of cells after its label."""
         topic, _, number = key.partition(CONTINUED)
         first = int(number or 0)
         names = self.view.partitions_by_topic.get(topic, [])[first : first + self.across]
@@ -105,7 +105,7 @@ class Grid(Listing):
         raise NotImplementedError
 
     def suffix(self, topic: str, first: int) -> Line:
-        """What stands behind the cells of the line that begins with the partition `first`."""
+        """The text after the cells of the line that begins with the partition `first`."""
         del topic, first
         return ()
 
@@ -140,13 +140,13 @@ class OwnershipListing(Grid):
         return (owner, height, (" ", PLAIN)) if self.cell == 3 else (owner, height)
 
     def sign(self, name: str) -> Span:
-        """The owner's letter, or why there is none."""
+        """The owner's letter, or the sign of a partition without an owner."""
         owner = self.group.owners.get(name)
         target = self.targets.get(name)
         if owner is not None and (target is None or target == owner or self.group.state != "Stable"):
             return self.identities.get(owner, ("?", MUTED))
-        taker = self.view.members.get(target or "")
-        if taker is not None and taker.alive and not taker.paused and self.group.state == "Stable":
+        next_owner = self.view.members.get(target or "")
+        if next_owner is not None and next_owner.alive and not next_owner.paused and self.group.state == "Stable":
             return "↻", MOVING
         if name in self.group.unowned_since_us:
             return "‖", WARN
@@ -154,14 +154,18 @@ class OwnershipListing(Grid):
 
 
 class TopicsListing(Grid):
-    """Each partition's lag, the largest of the groups that read it; partitions without a leader stand out."""
+    """Each partition's lag, the largest of the groups that read it; a sign marks partitions without a leader."""
 
     title = "topics"
     vacant = line(("no topic is declared", MUTED))
 
     def __init__(self, view: ClusterView, width: int) -> None:
         user = [topic.topic for topic in view.topics.values() if not topic.internal]
-        internal = [topic.topic for topic in view.topics.values() if topic.internal and _troubled(view, topic.topic)]
+        internal = [
+            topic.topic
+            for topic in view.topics.values()
+            if topic.internal and _has_offline_partition(view, topic.topic)
+        ]
         super().__init__(view, user + internal, width, suffix=HEALTH + RATE)
         if not view.brokers:
             self.vacant = BUILDING
@@ -170,7 +174,7 @@ class TopicsListing(Grid):
         }
 
     def sizes(self) -> tuple[int, ...]:
-        """Cells need no room for an owner."""
+        """The possible widths of a cell without an owner."""
         return (2, 1)
 
     def note(self) -> Line:
@@ -179,7 +183,7 @@ class TopicsListing(Grid):
         return (*signs, ("lag ", MUTED), *lag_legend()) if self.width >= 72 else signs
 
     def draw(self, name: str) -> tuple[Span, ...]:
-        """Lag, or what is wrong with the partition."""
+        """Lag, or the sign of a partition without a live leader or below min.insync.replicas."""
         partition = self.view.partitions[name]
         if not is_led(self.view, partition):
             shown: Span = ("✖", ERROR)
@@ -191,7 +195,7 @@ class TopicsListing(Grid):
         return (shown, (" ", PLAIN)) if self.cell == 2 else (shown,)
 
     def suffix(self, topic: str, first: int) -> Line:
-        """How the topic's partitions are led and copied, in words."""
+        """The appended rate of the topic and the health of its partitions."""
         if first:
             return ()
         count = len(self.view.partitions_by_topic.get(topic, ()))
@@ -205,13 +209,13 @@ class TopicsListing(Grid):
 
 
 def appended_rate(view: ClusterView, topic: str) -> str:
-    """How many records were appended in the last whole virtual second: `240/s`."""
+    """The records appended in the last whole virtual second: `240/s`."""
     values = view.topics[topic].end_series.values[-2:]
     return rate(max(0, values[-1] - values[0])) if len(values) > 1 else ""
 
 
 def is_led(view: ClusterView, partition: PartitionView) -> bool:
-    """Whether a partition has a leader whose process runs; the controller may not have noticed yet."""
+    """Whether the process of a partition's leader serves; the controller may notice its end later."""
     broker = view.brokers.get(partition.leader)
     return broker is not None and broker.up
 
@@ -231,5 +235,5 @@ def topic_health(view: ClusterView, topic: str) -> Line:
     return line(("● all in sync", MUTED))
 
 
-def _troubled(view: ClusterView, topic: str) -> bool:
+def _has_offline_partition(view: ClusterView, topic: str) -> bool:
     return any(view.partitions[name].leader < 0 for name in view.partitions_by_topic.get(topic, ()))

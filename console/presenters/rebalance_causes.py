@@ -1,4 +1,4 @@
-"""Why groups rebalance, in words: each cause with its rule, and what it did to this group."""
+"""The causes of rebalances in sentences: the rule of each cause, and its effect on a group."""
 
 from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.state import NEVER, ClusterView, GroupView, MemberView, RebalanceView
@@ -39,7 +39,7 @@ CAUSES: dict[str, str] = {
     ),
     RebalanceCause.STATIC_MEMBER_REPLACED: (
         "a process came with {who}'s group.instance.id. It takes over the place of the old member id, which is fenced "
-        "(FENCED_INSTANCE_ID). A Stable group goes on without a rebalance then, unless the newcomer changes what the "
+        "(FENCED_INSTANCE_ID). A Stable group continues without a rebalance then, unless the newcomer changes what the "
         "members voted for; a group in CompletingRebalance has to begin again."
     ),
     RebalanceCause.SYNC_TIMED_OUT: (
@@ -56,9 +56,9 @@ CAUSES: dict[str, str] = {
         "are to get; it did, and rejoined. Only what was revoked is assigned now."
     ),
 }
-"""What triggered a rebalance and which of Kafka's rules made it one.
+"""The trigger of a rebalance and the rule of Kafka that makes it one.
 
-A text may name what `_facts` knows of this rebalance: `{who}`, `{session}`, `{interval}`, `{topics}`, …
+A text may hold the fields of `_facts`: `{who}`, `{session}`, `{interval}`, `{topics}`, …
 """
 FIRST_JOIN = (
     "{who} was the first to join an empty group. The coordinator kept the barrier open for "
@@ -67,7 +67,7 @@ FIRST_JOIN = (
 
 
 def explanation(view: ClusterView, one: RebalanceView) -> str:
-    """What triggered this rebalance; a cause that this console does not know is shown as it is."""
+    """The explanation of a rebalance's cause; a cause unknown to this console is shown as it is."""
     text = CAUSES.get(one.cause)
     if text is None:
         return one.cause
@@ -77,7 +77,7 @@ def explanation(view: ClusterView, one: RebalanceView) -> str:
 
 
 def _facts(one: RebalanceView, member: MemberView | None) -> dict[str, str]:
-    """What a story may name; what is not known, or not worth a word, is empty."""
+    """The fields of an explanation; unknown and unimportant ones are empty."""
     facts = dict.fromkeys(("session", "interval", "topics", "static", "broker", "before"), "")
     facts["who"] = one.trigger or "a member"
     if member is not None:
@@ -97,7 +97,7 @@ def _facts(one: RebalanceView, member: MemberView | None) -> dict[str, str]:
 
 
 def is_cooperative(assignors: tuple[str, ...]) -> bool:
-    """Whether members keep what does not move: only if every assignor they offer works so (else all are eager)."""
+    """Whether members keep partitions that do not move: only if all their assignors are cooperative."""
     return bool(assignors) and all(name == COOPERATIVE for name in assignors)
 
 
@@ -105,7 +105,7 @@ EXTENSION_REASONS = {"newcomers": "new members were still arriving", "nobody rej
 
 
 def extension_words(times: int, why: str) -> str:
-    """How often a barrier stayed open longer than at first, and why."""
+    """How often the coordinator extended the barrier, and why."""
     return f"extended {times_words(times)}{f': {EXTENSION_REASONS.get(why, why)}' if why else ''}"
 
 
@@ -115,7 +115,7 @@ def times_words(times: int) -> str:
 
 
 def generation_words(one: RebalanceView) -> str:
-    """Generation, the assignor that was voted for, the leader, the coordinator."""
+    """The generation, the elected assignor, the leader and the coordinator."""
     if not one.members:
         return f"generation {one.generation}: no member is left; the group is Empty and its offsets are kept"
     parts = [f"generation {one.before} → {one.generation}"]
@@ -129,7 +129,7 @@ def generation_words(one: RebalanceView) -> str:
 
 
 def ownership_words(group: GroupView, one: RebalanceView) -> str:
-    """Which partitions were unowned meanwhile: all under eager rebalancing, only what moved under cooperative."""
+    """The partitions that paused: all under eager rebalancing, only moved ones under cooperative rebalancing."""
     halted, kept = one.unowned, one.kept
     cooperative = is_cooperative(group.assignors) or (one.assignor == COOPERATIVE and kept > 0)
     if not halted and not kept:
@@ -147,7 +147,7 @@ def ownership_words(group: GroupView, one: RebalanceView) -> str:
 
 
 def wait_words(one: RebalanceView) -> str:
-    """For which member a barrier was open to the end; an initial one waits for its delay only; "" for none."""
+    """The last awaited member of a barrier; "" for none, and for an initial barrier, which waits for its delay only."""
     if one.initial or not one.waited_for or not one.waited_us:
         return ""
     how = "" if joined_last(one) else f" ({departure(one)})"
@@ -155,18 +155,18 @@ def wait_words(one: RebalanceView) -> str:
 
 
 def departure(one: RebalanceView) -> str:
-    """What became of the member that was waited for and did not join."""
+    """How an awaited member that did not join ended the wait."""
     why = one.removed.get(one.waited_for)
     return "did not join" if why is None else "left" if why == RebalanceCause.MEMBER_LEFT else "removed"
 
 
 def joined_last(one: RebalanceView) -> bool:
-    """Whether the member that was waited for ended the wait by its JoinGroup, and not by going."""
+    """Whether the awaited member ended the wait by its JoinGroup, not by its departure."""
     return one.arrivals.get(one.waited_for) == one.completed_us
 
 
 def summary(one: RebalanceView) -> str:
-    """A rebalance that is over, short: what, how long, for which member it waited, what it cost."""
+    """A completed rebalance in a sentence: cause, duration, awaited member, cost."""
     who = f" ({one.trigger})" if one.trigger else ""
     wait = f", waited {wait_words(one)}" if wait_words(one) else ""
     if one.initial:

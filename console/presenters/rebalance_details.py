@@ -1,4 +1,4 @@
-"""A rebalance as a story: what triggered it, which member it waited for, what moved, what it cost."""
+"""The details of one rebalance: its trigger, its awaited member, the moved partitions, its cost."""
 
 from itertools import groupby
 
@@ -14,14 +14,14 @@ from console.presenters.rebalance_phase import members_words, partitions_words
 from console.presenters.styled_text import ACCENT, FAINT, MUTED, PLAIN, STRONG, WARN, Line, line, wrapped
 
 CHAIN_KEPT = 24
-JOINED_KEPT = 12  # of the members that joined last, the view keeps so many
+JOINED_KEPT = 12  # the view keeps so many of the last members that joined
 
 
 def details_lines(view: ClusterView, group: GroupView, key: str, width: int) -> list[Line]:
-    """Everything that is known of one rebalance; `key` is its first instant in µs."""
+    """All lines on one rebalance; `key` is its start in µs."""
     one = next((one for one in group.rebalances if str(one.started_us) == key), None)
     if one is None:
-        return [line(("This rebalance is not known any more.", MUTED))]
+        return [line(("The view no longer holds this rebalance.", MUTED))]
     width = min(width, 100)
     result: list[Line] = [*_cause(view, one, width), ()]
     result += [_heading("what happened"), *_chain(view, group, one, width), ()]
@@ -60,7 +60,7 @@ def _chain(view: ClusterView, group: GroupView, one: RebalanceView, width: int) 
         before = f"{'-' if offset < 0 else '+'}{duration(abs(offset))}"
         words = line((f"  {clock(noted.at_us, 3)} ", MUTED), (f"{before:>8}  ", FAINT), noted.text)
         lines += wrapped(words, width, indent=25)
-    return lines or [line(("  nothing else is known", MUTED))]
+    return lines or [line(("  no other event is known", MUTED))]
 
 
 def _waiting(one: RebalanceView, width: int) -> list[Line]:
@@ -90,7 +90,7 @@ def _waiting(one: RebalanceView, width: int) -> list[Line]:
 
 
 def _ended_by(one: RebalanceView) -> Line:
-    """What closed the barrier: the delay of an initial one, the last member's JoinGroup, or that it went."""
+    """The end of the barrier: an initial barrier's delay, the last member's JoinGroup, or its departure."""
     opened = duration(one.waited_us) + (" after it was opened last" if one.attempts > 1 else " after it was opened")
     if one.initial:
         return line(f"  for no member: group.initial.rebalance.delay.ms closed the barrier, {opened}")
@@ -135,17 +135,17 @@ def _cost(group: GroupView, one: RebalanceView, width: int) -> list[Line]:
 
 
 class RebalanceDetailsListing(Listing):
-    """A case file as a panel shows it, line by line."""
+    """The details of one rebalance in a panel, line by line."""
 
-    title = "case file"
+    title = "rebalance"
 
     def __init__(self, view: ClusterView, group: GroupView, key: str, width: int) -> None:
         super().__init__(width)
         self._lines = details_lines(view, group, key, width - 4)
 
     def row_keys(self) -> list[str]:
-        """One for each line; none can be selected."""
-        return [f"#{place}" for place in range(len(self._lines))]
+        """One key for each line; lines cannot be selected."""
+        return [f"#{index}" for index in range(len(self._lines))]
 
     def rows(self, key: str) -> tuple[Line]:
         """One line."""

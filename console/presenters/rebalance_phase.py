@@ -1,4 +1,4 @@
-"""The phase bar: what a group does at this moment, which member is waited for, why, and which timer ends it."""
+"""The phase bar: a group's phase, its awaited members with the reason, and the timer that ends the wait."""
 
 from cluster.view.state import NEVER, ClusterView, GroupView, OpenRebalance
 from console.presenters import rebalance_causes, states
@@ -50,7 +50,7 @@ SIGNS = {DOWN: ("✖", ERROR), FROZEN: ("‖", WARN), RESTARTED: ("↻", WARN), 
 
 
 class PhaseListing(Listing):
-    """Three lines of words about one group. `session_us` is broker.session.timeout.ms in µs, if it is known."""
+    """Three lines on one group. `session_us` is broker.session.timeout.ms in µs, if known."""
 
     def __init__(
         self, view: ClusterView, group: GroupView, now_us: int, width: int, session_us: int | None = None
@@ -61,11 +61,11 @@ class PhaseListing(Listing):
         self._lines = phase_lines(view, group, now_us, width, session_us)
 
     def note(self) -> Line:
-        """What kind of group this is, who coordinates it, its generation."""
+        """The kind of the group, its generation, its coordinator and its leader."""
         return self._note
 
     def row_keys(self) -> list[str]:
-        """One for each line; none can be selected."""
+        """One key for each line; lines cannot be selected."""
         return [f"#{number}" for number in range(len(self._lines))]
 
     def rows(self, key: str) -> tuple[Line]:
@@ -79,7 +79,7 @@ def coordinator_of(view: ClusterView, group: GroupView) -> int:
 
 
 def group_facts(view: ClusterView, group: GroupView, width: int) -> Line:
-    """What stands beside the group's name; the least important is left out first."""
+    """The facts beside the group's name; a narrow panel drops the least important first."""
     broker, state = coordinator_status(view, group)
     generation = str(group.generation)
     if group.open_rebalance is not None and group.open_rebalance.completed_us == NEVER and state == UP:
@@ -105,7 +105,7 @@ def group_facts(view: ClusterView, group: GroupView, width: int) -> Line:
 def phase_lines(
     view: ClusterView, group: GroupView, now_us: int, width: int, session_us: int | None = None
 ) -> list[Line]:
-    """The three lines: the state and what it means; how far it is and what it waits for; what ends it."""
+    """The state and its meaning; the progress and the awaited members; the timer that ends the wait."""
     state, answers = states.group(group.state), is_up(view, group)
     head = line((f"  {state.glyph} {group.state}", state.tone), "  ")
     meaning = state.meaning if answers else "the last state that its coordinator reported"
@@ -126,7 +126,7 @@ def phase_lines(
 
 
 def _summaries(group: GroupView, now_us: int) -> list[Line]:
-    """What triggered the rebalance that is under way and what it asks of the members, longest first; or nothing."""
+    """The cause of the current rebalance and the request to its members, longest form first; empty without one."""
     barrier = group.open_rebalance
     if barrier is None or group.state not in {"PreparingRebalance", "CompletingRebalance"}:
         return []
@@ -141,7 +141,7 @@ def _summaries(group: GroupView, now_us: int) -> list[Line]:
 
 
 def _asked(group: GroupView) -> str:
-    """What members do on hearing of it, under the rebalance protocol that all of them can follow."""
+    """The reaction of members under the rebalance protocol that all of them support."""
     if group.open_rebalance is not None and group.open_rebalance.initial:
         return "no partition is assigned yet"
     if rebalance_causes.is_cooperative(group.assignors):
@@ -150,7 +150,7 @@ def _asked(group: GroupView) -> str:
 
 
 def _without_coordinator(view: ClusterView, group: GroupView, now_us: int, session_us: int | None) -> tuple[Line, Line]:
-    """Nothing that the group's coordinator would have to do can be done; no member is waited for."""
+    """No coordinator answers: no rebalance ends, and the group waits for no member."""
     glyph, tone = SIGNS.get(coordinator_status(view, group).state, ("✖", ERROR))
     words, _, until = unavailable_reason(view, group, now_us, session_us).partition(", within ")
     second = line((f"  {glyph} ", tone), (words, tone), (f", within {until}" if until else "", PLAIN))
@@ -179,7 +179,7 @@ def _preparing(
     gauge = _gauge(len(barrier.joined) / max(1, expected), MOVING)
     second = line(*gauge, (f"joined {len(barrier.joined)} of {expected}", STRONG), *_waiting(missing))
     last = "when it joins" if len(missing) == 1 else "when all have joined"
-    absent = "the missing member" if len(missing) == 1 else "those missing"
+    absent = "the missing member" if len(missing) == 1 else "missing members"
     third = line((f"    barrier closes {last}, or in {left}", PLAIN), (" (max.poll.interval.ms)", MUTED))
     rest = line((f", without {absent}", MUTED))
     if barrier.extensions:
@@ -227,7 +227,7 @@ def _stable(view: ClusterView, group: GroupView, now_us: int) -> tuple[Line, Lin
 
 
 def _owning(view: ClusterView, group: GroupView, owned: int, total: int) -> str:
-    """`4 members own 12 of 12 partitions`; where members or owners are missing, also what the coordinator assigned."""
+    """`4 members own 12 of 12 partitions`; with the assigned number when members or owners are missing."""
     members, silent = len(group.members), len(silent_ids(view, group))
     assigned = sum(len(partitions) for partitions in group.assignment.values())
     of = partitions_words(total)
@@ -239,7 +239,7 @@ def _owning(view: ClusterView, group: GroupView, owned: int, total: int) -> str:
 
 
 def _last(group: GroupView) -> Line:
-    """When nothing is near its end: the last rebalance in a sentence."""
+    """The last rebalance in a sentence, when no timer is near its end."""
     if not group.rebalances:
         return line(("    no rebalance yet, and no timer near its end", MUTED))
     one = group.rebalances[-1]
@@ -247,7 +247,7 @@ def _last(group: GroupView) -> Line:
 
 
 def _missing(view: ClusterView, group: GroupView) -> tuple[Span, ...]:
-    """Members that the coordinator still counts on, though their processes have ended."""
+    """Members of the group whose processes have ended."""
     gone = [name for name in group.members.values() if name in view.members and not view.members[name].alive]
     static = [name for name in gone if view.members[name].instance_id]
     if static:
@@ -259,12 +259,12 @@ def _missing(view: ClusterView, group: GroupView) -> tuple[Span, ...]:
 
 
 def _named(names: list[str]) -> str:
-    """Up to three names, and how many more there are."""
+    """Up to three names, and the number of further ones."""
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _away(view: ClusterView, group: GroupView, now_us: int) -> Line:
-    """A static member that is not there: until when its place is kept, and when it comes back if that is known."""
+    """An absent static member: the end of its session, and the instant of its restart if known."""
     for member_id, name in group.members.items():
         member = view.members.get(name)
         if member is None or member.alive or not member.instance_id:
@@ -284,7 +284,7 @@ def _away(view: ClusterView, group: GroupView, now_us: int) -> Line:
 
 
 def _back_us(view: ClusterView, name: str) -> int:
-    """When a fault that took a process down ends by itself; NEVER when none does."""
+    """When a fault restarts a stopped process by itself; NEVER without such a fault."""
     ends = (
         fault.ends_at_us
         for fault in view.faults.values()
@@ -294,7 +294,7 @@ def _back_us(view: ClusterView, name: str) -> int:
 
 
 def _nearest_limit(view: ClusterView, group: GroupView, now_us: int) -> Line:
-    """The clock that has used up the largest share of its limit, if any has used a quarter."""
+    """The timer with the largest used share of its limit, if that share is a quarter or more."""
     worst, words = 0.25, None
     for member_id, name in group.members.items():
         deadline_us, member = group.session_deadlines_us.get(member_id, NEVER), view.members.get(name)
@@ -328,7 +328,7 @@ def _empty(view: ClusterView, group: GroupView) -> tuple[Line, Line]:
         return line(("  ", PLAIN), (name, ACCENT), " has its member id and joins with it next"), ()
     if starting:
         member = next((one for one in starting if not one.paused), starting[0])
-        what = "sends JoinGroup" if member.coordinator >= 0 else "looks for the coordinator (FindCoordinator)"
+        what = "sends JoinGroup" if member.coordinator >= 0 else "looks up the coordinator (FindCoordinator)"
         return line(("  ", PLAIN), (member.member, ACCENT), f" {'is frozen' if member.paused else what}"), ()
     if any(member.alive for member in known):
         return line(("  no running member can join the group", MUTED)), ()

@@ -1,4 +1,4 @@
-"""Rebalances that are over, and the one under way, as a table."""
+"""Completed rebalances and the current one as a table."""
 
 from cluster.view.state import NEVER, ClusterView, GroupView, RebalanceView
 from console.presenters import rebalance_causes
@@ -24,7 +24,7 @@ COLUMNS = (
 
 
 class RebalancesListing(Listing):
-    """Newest first; the one under way on top."""
+    """Newest first; the current rebalance on top."""
 
     title = "rebalances"
     vacant = line(("none yet: the first one begins when a member joins", MUTED))
@@ -33,12 +33,11 @@ class RebalancesListing(Listing):
         super().__init__(width)
         self.view, self.group, self.now_us = view, group, now_us
         self.layout = layout(COLUMNS, width)
-        # The one that was open then: a panel that changes its size draws again while the flight goes on.
-        self.open_rebalance = group.open_rebalance
+        self.open_rebalance = group.open_rebalance  # a copy: a panel that changes its size draws again while the view changes
         self.by_key = {str(one.started_us): one for one in reversed(group.rebalances)}
 
     def note(self) -> Line:
-        """What `stopped` is."""
+        """The unit of the column `stopped`."""
         return line(("stopped: unowned partition-seconds", FAINT)) if self.width >= 80 else ()
 
     def header(self) -> Line:
@@ -46,7 +45,7 @@ class RebalancesListing(Listing):
         return self.layout.header()
 
     def row_keys(self) -> list[str]:
-        """`now`, if one is under way, then the instants at which they began."""
+        """`now` for a current rebalance, then the start of each completed one in µs."""
         return [*([NOW] if self.open_rebalance is not None else []), *self.by_key]
 
     def rows(self, key: str) -> tuple[Line]:

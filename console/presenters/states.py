@@ -1,4 +1,4 @@
-"""Kafka's own words for states, each with a glyph, a tone and one line that says what it means."""
+"""Kafka's names of states, each with a glyph, a tone and one line on its meaning."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from console.presenters.styled_text import ACCENT, ERROR, MOVING, MUTED, OK, WAR
 
 
 class State(NamedTuple):
-    """How a state is shown: its glyph and tone, and what it means in plain words."""
+    """The display of a state: its glyph, its tone and its meaning in plain words."""
 
     glyph: str
     tone: str
@@ -26,14 +26,14 @@ MEMBER: dict[str, State] = {
     "Joining": State("↻", MOVING, "sends JoinGroup and waits at the barrier"),
     "Syncing": State("↻", MOVING, "sends SyncGroup and waits for its assignment"),
     "Stable": State("●", OK, "assigned: owns its partitions, polls and heartbeats"),
-    "Revoking": State("↻", MOVING, "commits and gives partitions back, inside poll()"),
+    "Revoking": State("↻", MOVING, "commits and revokes partitions, inside poll()"),
     "Fenced": State("✖", ERROR, "fenced: the coordinator does not accept its id or generation"),
-    "Left": State("○", MUTED, "not a member: stopped, or left by itself"),
+    "Left": State("○", MUTED, "not a member: stopped, or left its group"),
     "Dead": State("✖", ERROR, "its process was killed: no LeaveGroup, its session has to expire"),
 }
 PRODUCER: dict[str, State] = {
     "Running": State("●", OK, "sends records"),
-    "Paused": State("‖", WARN, "its process stands still"),
+    "Paused": State("‖", WARN, "its process is frozen"),
     "Fenced": State("✖", ERROR, "the coordinator refuses its producer id or epoch: it stops sending"),
     "Stopped": State("○", MUTED, "not started, or closed cleanly"),
     "Dead": State("✖", ERROR, "its process was killed"),
@@ -45,36 +45,36 @@ TRANSACTION: dict[str, State] = {
     "PrepareAbort": State("↻", MOVING, "decided: abort markers are being written"),
     "CompleteCommit": State("●", OK, "committed: every partition has its marker"),
     "CompleteAbort": State("✖", WARN, "aborted: every partition has its marker"),
-    "PrepareEpochFence": State("↻", MOVING, "the epoch is raised, to abort what its producer left open"),
+    "PrepareEpochFence": State("↻", MOVING, "the epoch is raised, to abort the open transaction"),
     "Dead": State("✖", MUTED, "expired: its record is being deleted"),
 }
 BROKER: dict[str, State] = {
     "up": State("●", OK, "runs, registered with the controller"),
     "starting": State("↻", MOVING, "loads its logs or registers with the controller: takes no connections yet"),
-    "stopping": State("↻", MOVING, "shuts down: leads nothing, and answers until the others know who leads now"),
-    "frozen": State("‖", WARN, "its process stands still; the controller fences it when its session ends"),
-    "silent": State("✖", ERROR, "down, and the controller does not know it yet"),
+    "stopping": State("↻", MOVING, "shuts down: leads nothing, and answers until other brokers know the new leaders"),
+    "frozen": State("‖", WARN, "its process is frozen; the controller fences it when its session ends"),
+    "silent": State("✖", ERROR, "down, and the controller has not noticed yet"),
     "down": State("✖", ERROR, "down and fenced: leads nothing"),
 }
 
 
 def group(name: str) -> State:
-    """How a group's state is shown."""
+    """The display of a group's state."""
     return GROUP.get(name, UNKNOWN)
 
 
 def member(name: str) -> State:
-    """How a member's own state is shown."""
+    """The display of a member's own state."""
     return MEMBER.get(name, UNKNOWN)
 
 
 def producer(name: str) -> State:
-    """How a producer's state is shown."""
+    """The display of a producer's state."""
     return PRODUCER.get(name, UNKNOWN)
 
 
 def transaction(name: str) -> State:
-    """How the state of a transactional id is shown."""
+    """The display of a transactional id's state."""
     return TRANSACTION.get(name, UNKNOWN)
 
 

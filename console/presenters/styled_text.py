@@ -1,18 +1,21 @@
-"""Lines of text with tones, and the arithmetic of fitting them into a width. Every character is one cell wide."""
+"""Lines of text with tones, fitted into a width. Every character is one cell wide.
+
+Tuples instead of rich.Text or textual.Content: a frame makes thousands of lines, and tuples are faster to make.
+"""
 
 from collections.abc import Iterable
 
 Span = tuple[str, str]
-"""Characters and the tone they are drawn in."""
+"""Characters and their tone."""
 Line = tuple[Span, ...]
 """One row of the screen, from left to right."""
 
-# Tones. Six carry meaning (and never alone: a glyph or a word always says the same); the others are typography.
+# Tones. Six carry meaning, always with a glyph or a word of the same meaning; the others are typography.
 PLAIN, STRONG, MUTED, FAINT = "plain", "strong", "muted", "faint"
 OK, WARN, ERROR, MOVING, ACCENT = "ok", "warn", "error", "moving", "accent"
 BANNER = "banner"
 HUES = 8
-"""Members are told apart by letter and by one of `hue-0` … `hue-7`."""
+"""The number of members' hues: each member has a letter and one of `hue-0` … `hue-7`."""
 TONES = (PLAIN, STRONG, MUTED, FAINT, OK, WARN, ERROR, MOVING, ACCENT, BANNER, *(f"hue-{n}" for n in range(HUES)))
 
 EMPTY: Line = ()
@@ -24,7 +27,7 @@ def line(*spans: Span | str) -> Line:
 
 
 def length(of: Iterable[Span]) -> int:
-    """How many cells a line takes."""
+    """The number of cells of a line."""
     total = 0
     for text, _ in of:
         total += len(text)
@@ -47,7 +50,7 @@ def fit(of: Line, width: int) -> Line:
 
 
 def cut(of: Line, width: int) -> Line:
-    """At most `width` cells of the line; an ellipsis says that there was more."""
+    """At most `width` cells of the line; an ellipsis marks a cut."""
     if length(of) <= width:
         return of
     if width <= 0:
@@ -70,13 +73,13 @@ def fit_right(of: Line, width: int) -> Line:
 
 
 def apart(left: Line, right: Line, width: int) -> Line:
-    """`left` at the left edge and `right` at the right one; if both do not fit, `left` is cut."""
+    """`left` at the left edge and `right` at the right edge; `left` is cut when both do not fit."""
     right = cut(right, width)
     return (*fit(left, width - length(right)), *right)
 
 
 def joined(parts: Iterable[Line], separator: Span) -> Line:
-    """Lines one after another with a separator between them; empty ones are left out."""
+    """Lines in sequence with a separator between them, without empty lines."""
     result: list[Span] = []
     for part in parts:
         if part:
@@ -87,7 +90,7 @@ def joined(parts: Iterable[Line], separator: Span) -> Line:
 
 
 def merged(spans: Iterable[Span]) -> Line:
-    """Neighbours of one tone as one span."""
+    """The line with neighbours of one tone merged into one span."""
     result: list[Span] = []
     run, run_tone = "", ""
     for text, tone in spans:
@@ -113,7 +116,7 @@ def middle(text: str, width: int) -> str:
 
 
 def wrapped(of: Line, width: int, indent: int = 0) -> list[Line]:
-    """The line broken at blanks into lines of at most `width` cells; those after the first are indented."""
+    """The line broken at blanks into lines of at most `width` cells; lines after the first are indented."""
     rows: list[Line] = []
     row: list[Span] = []
     used = 0

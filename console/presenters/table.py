@@ -1,4 +1,4 @@
-"""Tables: columns of a fixed place that are dropped whole when a terminal is narrow, never wrapped."""
+"""Tables with columns of a fixed position; a narrow terminal drops whole columns and wraps none."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -11,7 +11,7 @@ BLANKS = " " * 500
 
 
 class TableColumn(NamedTuple):
-    """A column: `rank` 0 is never dropped, the highest goes first; `grow` takes a share of what width is left.
+    """A column: rank 0 is never dropped, the highest `rank` first; `grow` is its share of the remaining width.
 
     `right` aligns numbers under each other. `most` bounds a growing column.
     """
@@ -25,9 +25,9 @@ class TableColumn(NamedTuple):
 
 
 class Layout:
-    """Which columns are shown in a width, and how wide each is. Rows are given all their cells and show these.
+    """The columns shown in a width, and the width of each. A row gets all its cells and shows these.
 
-    `margin` cells stay free on the left (the selection's sign stands there) and one on the right.
+    `margin` cells stay free on the left, for the sign of the selection, and one on the right.
     """
 
     def __init__(self, columns: Sequence[TableColumn], width: int, margin: int = 2) -> None:
@@ -66,7 +66,7 @@ class Layout:
         return self.widths.get(index, 0)
 
     def place_of(self, index: int) -> int:
-        """Where a column begins."""
+        """The first cell of a column."""
         before = [other for other in self.shown if other < index]
         return self.margin + sum(self.widths[other] + GAP for other in before)
 
@@ -106,5 +106,5 @@ def _line(cell: Line | Span | str) -> Line:
 
 @lru_cache(maxsize=256)
 def layout(columns: tuple[TableColumn, ...], width: int) -> Layout:
-    """The layout of some columns in a width; worked out once for each."""
+    """The layout of columns in a width, computed once for each pair."""
     return Layout(columns, width)

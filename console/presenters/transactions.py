@@ -1,4 +1,4 @@
-"""The screen of transactions: transactional ids, whom readers of committed data wait for, and the legal states."""
+"""The screen of transactions: transactional ids, transactions that hold readers back, and the legal states."""
 
 from collections.abc import Iterator
 
@@ -50,7 +50,7 @@ TRANSACTION_COLUMNS = (
 
 
 class TransactionsListing(Listing):
-    """Every transactional id as its coordinator holds it."""
+    """Every transactional id with the state of its coordinator."""
 
     title = "transactional ids"
     vacant = NONE_DECLARED
@@ -63,7 +63,7 @@ class TransactionsListing(Listing):
         self.layout = layout(TRANSACTION_COLUMNS, width)
 
     def note(self) -> Line:
-        """Who ends one whose time is over."""
+        """The end of a transaction after its timeout."""
         words = "past its timeout the coordinator's next scan fences and aborts it"
         return line((words, FAINT)) if self.width >= 100 and self.view.transactions else ()
 
@@ -72,7 +72,7 @@ class TransactionsListing(Listing):
         return self.layout.header()
 
     def row_keys(self) -> list[str]:
-        """Transactional ids, in the order in which they were first heard of."""
+        """Transactional ids, in the order of their first event."""
         return list(self.view.transactions)
 
     def rows(self, key: str) -> tuple[Line]:
@@ -98,12 +98,12 @@ class TransactionsListing(Listing):
 
 
 def shown_state(one: TransactionView) -> str:
-    """Its state; PrepareEpochFence, which is only in its coordinator's memory, until the abort is committed."""
+    """The state of a transactional id; PrepareEpochFence, held only in memory, until the abort is committed."""
     return FENCE if one.fencing else one.state
 
 
 def coordinator(view: ClusterView, one: TransactionView) -> Line:
-    """The broker that leads the id's partition of __transaction_state; a sign in front when it cannot coordinate."""
+    """The broker that leads the id's partition of __transaction_state; a sign marks one that cannot coordinate."""
     if one.coordinator == NEVER:
         return line((UNKNOWN, FAINT))
     number = one.coordinator
@@ -118,13 +118,13 @@ def coordinator(view: ClusterView, one: TransactionView) -> Line:
         return line((f"✖ {name}", ERROR))
     if broker.paused:
         return line((f"‖ {name}", WARN))
-    if not broker.registered or number != one.coordinator:  # it has not read the id there yet
+    if not broker.registered or number != one.coordinator:  # the new coordinator has not loaded the id yet
         return line((f"↻ {name}", MOVING))
     return line((name, PLAIN))
 
 
 def _short(state: str) -> str:
-    """Kafka's name, but for the one that is too long for its column."""
+    """Kafka's name of a state, shortened where it is too long for its column."""
     return "EpochFence" if state == FENCE else state
 
 
@@ -133,7 +133,7 @@ def _known(number: int) -> Line:
 
 
 def times_out(one: TransactionView, now_us: int) -> Line:
-    """When `transaction.timeout.ms` is over; only an Ongoing transaction is ended for it, by the scan after that."""
+    """The end of `transaction.timeout.ms`; the coordinator's next scan aborts an Ongoing transaction after it."""
     if one.state != ONGOING or one.start_us == NEVER:
         return line((UNKNOWN, FAINT))
     left_us = left_of_timeout_us(one, now_us)
@@ -143,12 +143,12 @@ def times_out(one: TransactionView, now_us: int) -> Line:
 
 
 def left_of_timeout_us(one: TransactionView, now_us: int) -> int:
-    """How much of `transaction.timeout.ms` is left to an open transaction; negative when it is over."""
+    """The rest of an open transaction's `transaction.timeout.ms` in µs; negative after its end."""
     return one.start_us + 1_000 * one.timeout_ms - now_us
 
 
 def transaction_of(view: ClusterView, producer_id: int) -> TransactionView | None:
-    """The transactional id that this producer id belongs to."""
+    """The transactional id of a producer id; None without one."""
     if producer_id < 0:
         return None
     return next((one for one in view.transactions.values() if one.producer_id == producer_id), None)
@@ -165,17 +165,17 @@ HELD_COLUMNS = (
 
 
 def held_back(view: ClusterView) -> Iterator[PartitionView]:
-    """Partitions in which readers of committed data may not read up to the high watermark."""
+    """Partitions in which the last stable offset holds readers of committed data below the high watermark."""
     for partition in view.partitions.values():
         if partition.transactions is not None and partition.last_stable_offset < partition.high_watermark:
             yield partition
 
 
 class HeldBackListing(Listing):
-    """The partitions whose last stable offset stands below the high watermark, and who holds it there."""
+    """The partitions whose last stable offset is below the high watermark, with the transaction that holds it."""
 
     title = "held back"
-    vacant = line(("no reader waits: every last stable offset is its high watermark", MUTED))
+    vacant = line(("no reader waits: every last stable offset equals its high watermark", MUTED))
 
     def __init__(self, view: ClusterView, now_us: int, width: int) -> None:
         super().__init__(width)
@@ -184,12 +184,12 @@ class HeldBackListing(Listing):
         self.layout = layout(HELD_COLUMNS, width)
 
     def note(self) -> Line:
-        """What `waiting` counts."""
+        """The unit of the column `waiting`."""
         words = "waiting: offsets from the last stable offset (LSO) to the high watermark"
         return line((words, FAINT)) if self.held and self.width >= 80 else ()
 
     def header(self) -> Line:
-        """The columns' titles, when there is anything under them."""
+        """The columns' titles, if the table has rows."""
         return self.layout.header() if self.held else ()
 
     def row_keys(self) -> list[str]:
@@ -212,7 +212,7 @@ class HeldBackListing(Listing):
         return (self.layout.row(cells),)
 
     def _holder(self, partition: PartitionView) -> tuple[int, Line]:
-        """Since when, and by whom."""
+        """The start of the transaction that holds the partition back, and its id in words."""
         known = partition.transactions
         assert known is not None
         producer_id = known.index.holds_back()
@@ -221,9 +221,9 @@ class HeldBackListing(Listing):
             return NEVER, self._undecided(known)
         one = transaction_of(self.view, producer_id)
         if one is None:
-            return NEVER, line((f"producer id {producer_id}: no transactional id knows it (it hangs)", ERROR))
+            return NEVER, line((f"producer id {producer_id}: no transactional id has it (hanging)", ERROR))
         if one.state not in UNDER_WAY:
-            words = f", {_short(one.state)} but still open here: it hangs"
+            words = f", {_short(one.state)} but still open here: hanging"
             return NEVER, line((one.transactional_id, ERROR), (words, ERROR))
         state = states.transaction(one.state)
         holder = line((f"{one.transactional_id}, {one.state}", state.tone))
@@ -234,7 +234,7 @@ class HeldBackListing(Listing):
         return one.start_us, line(*holder, (", ", MUTED), ending)
 
     def _undecided(self, known: PartitionTransactions) -> Line:
-        """It has its marker, which readers may not pass before the high watermark does."""
+        """A transaction with a marker: readers pass it only after the high watermark does."""
         first_of = known.index.undecided
         marker = min(first_of, key=lambda offset: first_of[offset])
         ended = known.ended[marker]
@@ -253,7 +253,7 @@ STATE_COLUMNS = (
 
 
 class StatesListing(Listing):
-    """Every state that Kafka knows, where it may go, and which transactional ids are there."""
+    """Every state of a transaction, its next states, and the transactional ids in it."""
 
     title = "states"
 
@@ -265,7 +265,7 @@ class StatesListing(Listing):
             self.here.setdefault(shown_state(one), []).append(one.transactional_id)
 
     def note(self) -> Line:
-        """What version 2 adds to the table."""
+        """The moves that transaction.version 2 adds."""
         words = "transaction.version 2: an abort without partitions also from Empty and Complete…"
         return line((words, FAINT)) if self.width >= 100 else ()
 
@@ -274,11 +274,11 @@ class StatesListing(Listing):
         return self.layout.header()
 
     def row_keys(self) -> list[str]:
-        """States in Kafka's order; none can be selected."""
+        """States in Kafka's order; states cannot be selected."""
         return [f"#{state.value}" for state in TransactionState]
 
     def rows(self, key: str) -> tuple[Line]:
-        """One state; lit while a transactional id is in it."""
+        """One state; highlighted while a transactional id is in it."""
         name = key[1:]
         ids = self.here.get(name, [])
         state = states.transaction(name)
@@ -292,10 +292,10 @@ class StatesListing(Listing):
 
 
 def _listed(names: list[str], width: int) -> str:
-    """Names one after the other; where there is no room, what they begin with is said once: `PrepareCommit, …Abort`."""
-    said = ", ".join(names)
-    if len(said) <= width or not names:
-        return said or "nowhere"
+    """Names in sequence; a narrow column holds their common prefix once: `PrepareCommit, …Abort`."""
+    text = ", ".join(names)
+    if len(text) <= width or not names:
+        return text or "nowhere"
     first, *others = names
     return ", ".join([first, *(name.replace("Prepare", "…") for name in others)])
 
@@ -306,7 +306,7 @@ def goes_to(state: TransactionState) -> list[str]:
 
 
 class TransactionEventsListing(EventLogListing):
-    """What befell transactional ids: who was fenced, by whom and with which error, and what was aborted."""
+    """Events of transactional ids: fenced producers with the reason and the error, aborted transactions."""
 
     title = "fenced and aborted"
     vacant = line(("no producer was fenced, no transaction aborted", MUTED))

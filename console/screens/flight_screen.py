@@ -11,7 +11,7 @@ from console.actions import in_footer
 from console.app_interface import AppInterface
 from console.flight import Flight
 from console.presenters import chrome
-from console.presenters.fault_menu import Target
+from console.presenters.fault_menu import CommandTarget
 from console.presenters.formatting import SECOND_US
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import (
@@ -76,7 +76,7 @@ class FlightScreen(Screen[None]):
         """The breadcrumb."""
         return []
 
-    def thing(self) -> Target | None:
+    def thing(self) -> CommandTarget | None:
         """What is selected, for the fault menu."""
         return None
 

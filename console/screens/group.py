@@ -4,7 +4,7 @@ from cluster.view.state import GroupView
 from console.flight import Flight
 from console.presenters.awaited_members import members_of
 from console.presenters.event_log import EventLogListing
-from console.presenters.fault_menu import Target
+from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
 from console.presenters.members import MembersListing
 from console.presenters.partition_grids import OwnershipListing
@@ -73,14 +73,14 @@ class GroupScreen(FlightScreen):
         """One below the overview."""
         return ["overview", self.group]
 
-    def thing(self) -> Target | None:
+    def thing(self) -> CommandTarget | None:
         """The selected member, or the group itself."""
         panel = self.console_app.focused_panel()
         if self.group not in self.console_app.flight.view.groups:
             return None
         if panel is not None and panel.id == "members" and panel.selected:
-            return Target("member", panel.selected)
-        return Target("group", self.group)
+            return CommandTarget("member", panel.selected)
+        return CommandTarget("group", self.group)
 
     def opened(self, panel: str, key: str) -> None:
         """A rebalance that is over has a case file; a member, its fault menu."""

@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 
 from console.app_interface import AppInterface
 from console.flight import Source, failure_title
-from console.presenters.fault_menu import MenuEntry, Target
+from console.presenters.fault_menu import CommandTarget, MenuEntry
 from console.presenters.help import FaultMenuListing, TextListing, failure_lines, help_lines
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import Line
@@ -87,7 +87,7 @@ class FaultMenu(Overlay):
         Binding("f", "close", "close", show=False, id="menu.close"),
     ]
 
-    def __init__(self, thing: Target, faults: Sequence[MenuEntry]) -> None:
+    def __init__(self, thing: CommandTarget, faults: Sequence[MenuEntry]) -> None:
         super().__init__(lambda width: FaultMenuListing(thing, faults, width))
         self.faults = {fault.text: fault for fault in faults}
 

@@ -3,7 +3,7 @@
 from console.flight import Flight
 from console.presenters.active_faults import ActiveFaultsListing, ending_command
 from console.presenters.event_log import EventLogListing
-from console.presenters.fault_menu import Target
+from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
 from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing
 from console.presenters.partition_grids import TopicsListing
@@ -61,12 +61,12 @@ class OverviewScreen(FlightScreen):
         """Where everything begins."""
         return ["overview"]
 
-    def thing(self) -> Target | None:
+    def thing(self) -> CommandTarget | None:
         """The selected row of the panel that has the focus."""
         panel = self.console_app.focused_panel()
         if panel is None or not panel.selected or panel.id not in KINDS:
             return None
-        return Target(KINDS[panel.id], panel.selected)
+        return CommandTarget(KINDS[panel.id], panel.selected)
 
     def opened(self, panel: str, key: str) -> None:
         """A group opens its own screen; of anything else the fault menu is what there is to open."""

@@ -1,7 +1,7 @@
 """One rebalance told as a story."""
 
 from console.flight import Flight
-from console.presenters.fault_menu import Target
+from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
 from console.presenters.rebalance_details import RebalanceDetailsListing
 from console.screens.flight_screen import FlightScreen, Maker
@@ -40,6 +40,6 @@ class CaseFileScreen(FlightScreen):
         )
         return ["overview", self.group, f"rebalance to generation {number}"]
 
-    def thing(self) -> Target | None:
+    def thing(self) -> CommandTarget | None:
         """The group that it befell."""
-        return Target("group", self.group) if self.group in self.console_app.flight.view.groups else None
+        return CommandTarget("group", self.group) if self.group in self.console_app.flight.view.groups else None

@@ -1,7 +1,7 @@
 """Transactional ids: where each stands, which partitions wait for it, what may come next, and who was fenced."""
 
 from console.flight import Flight
-from console.presenters.fault_menu import Target
+from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
 from console.presenters.transactions import (
     HeldBackListing,
@@ -51,7 +51,7 @@ class TransactionsScreen(FlightScreen):
         """One below the overview."""
         return ["overview", "transactions"]
 
-    def thing(self) -> Target | None:
+    def thing(self) -> CommandTarget | None:
         """The producer that runs the selected transactional id."""
         panel, view = self.console_app.focused_panel(), self.console_app.flight.view
         if panel is None or panel.id != "ids" or panel.selected not in view.transactions:
@@ -59,7 +59,7 @@ class TransactionsScreen(FlightScreen):
         chosen = view.transactions[panel.selected]
         for producer in view.producers.values():
             if transaction_of(view, producer.producer_id) is chosen:
-                return Target("producer", producer.producer)
+                return CommandTarget("producer", producer.producer)
         return None
 
     def opened(self, panel: str, key: str) -> None:

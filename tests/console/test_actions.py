@@ -8,7 +8,7 @@ from textual.binding import Binding
 from console.actions import ACTIONS, SECTIONS, Action, bindings, find
 from console.app import FlightdeckApp
 from console.presenters import states
-from console.presenters.fault_menu import MenuEntry, Target
+from console.presenters.fault_menu import MenuEntry, CommandTarget
 from console.presenters.help import FaultMenuListing, help_lines
 from console.presenters.styled_text import plain
 from console.screens.overlays import FaultMenu, HelpScreen
@@ -64,7 +64,7 @@ def test_help_explains_every_state_that_screens_show() -> None:
 def test_a_command_that_is_cut_in_the_fault_menu_stays_apart_from_its_effect() -> None:
     fault = MenuEntry("lose next 1 responses of Heartbeat from broker-3 to billing-1", "its heartbeat goes unanswered")
     for one, words in ((fault, " its heartbeat"), (fault._replace(reason="not now"), " ✖ not now")):
-        row = plain(FaultMenuListing(Target("member", "billing-1"), [one], 76).rows(one.text)[0])
+        row = plain(FaultMenuListing(CommandTarget("member", "billing-1"), [one], 76).rows(one.text)[0])
         assert f"…{words}" in row
 
 

@@ -97,7 +97,7 @@ class DetailsJudge:
             else:
                 joined.append(row.strip())
         for text in joined:
-            if text == "nothing else is known" or re.fullmatch(r"… \d+ earlier", text):
+            if text == "no other event is known" or re.fullmatch(r"… \d+ earlier", text):
                 continue
             if text.startswith("rolling restart: "):
                 self.verdict.read(f"{self.place}, chain", text, self._rolling())

@@ -194,7 +194,7 @@ class PhaseJudge:
                     rf"joined (?P<joined>\d+) of (?P<of>\d+) · (?P<waiting>.+?) barrier closes "
                     rf"(?P<last>when it joins|when all have joined), or in (?P<closes>{DURATION}) "
                     r"\(max.poll.interval.ms\)"
-                    r"(?:, without the missing member|, without those missing|; (?P<extended>extended .+))?"
+                    r"(?:, without the missing member|, without missing members|; (?P<extended>extended .+))?"
                 ),
                 true,
             ),
@@ -387,7 +387,7 @@ class PhaseJudge:
             (r"(\S+) has its member id and joins with it next", lambda m: m[1] in group.pending.values()),
             (r"(\S+) sends JoinGroup", lambda m: m[1] in able and member(m[1]).coordinator >= 0),
             (
-                r"(\S+) looks for the coordinator \(FindCoordinator\)",
+                r"(\S+) looks up the coordinator \(FindCoordinator\)",
                 lambda m: m[1] in able and member(m[1]).coordinator < 0,
             ),
             (r"(\S+) is frozen", lambda m: m[1] in able and all(member(name).frozen for name in able)),

@@ -77,21 +77,21 @@ class Reasons:
         able = runs and not member.beats_held
         return (
             (
-                rf"last poll {D} ago: stalled; it joins inside poll\(\)",
+                rf"last poll {D} ago: stalled; joins inside poll\(\)",
                 lambda m: works and member.stalled and says(m[1], busy_us),
             ),
             (
-                rf"last poll {D} ago: processing; it joins inside poll\(\)",
+                rf"last poll {D} ago: processing; joins inside poll\(\)",
                 lambda m: works and not member.stalled and busy_us > BUSY_FOR_US and says(m[1], busy_us),
             ),
             (
-                rf"last poll {D} ago: it knows, and joins in its next poll\(\)",
+                rf"last poll {D} ago: notified, joins in its next poll\(\)",
                 lambda m: works and told and says(m[1], busy_us),
             ),
-            (r"it knows, and joins in its poll\(\)", lambda _: runs and told),
-            ("has not learned of it yet", lambda _: able and not told and due_us <= self.now_us),
+            (r"notified, joins in its poll\(\)", lambda _: runs and told),
+            ("not notified of the rebalance yet", lambda _: able and not told and due_us <= self.now_us),
             (
-                rf"learns of it at its next heartbeat, in {D}",
+                rf"notified at its next heartbeat, in {D}",
                 lambda m: able and not told and due_us > self.now_us and says(m[1], due_us - self.now_us),
             ),
             (
@@ -108,10 +108,10 @@ class Reasons:
                 f"its heartbeat thread is paused: {ENDS}",
                 lambda m: runs and member.beats_held and self._ends(member_id, m[1]),
             ),
-            ("looks for the coordinator", lambda _: runs and member.coordinator < 0),
+            ("looks up the coordinator", lambda _: runs and member.coordinator < 0),
             ("revokes partitions, then joins", lambda _: runs and member.state == "Revoking"),
             ("its JoinGroup is under way", lambda _: runs and member.state == "Joining" and member.coordinator >= 0),
-            ("has its member id, joins with it next", lambda _: member_id in self.group.pending),
+            ("has its member id, sends JoinGroup next", lambda _: member_id in self.group.pending),
             (
                 "the leader is computing the assignment, then sends SyncGroup",
                 lambda _: runs and self.group.state == "CompletingRebalance" and self.group.leader == member.name,

@@ -161,9 +161,9 @@ class TransactionsJudge:
         end = {"COMMIT": "committed", "ABORT": "aborted"}.get(marker.marker if marker is not None else "", "")
         ongoing = mine and state == "Ongoing"
         return (
-            (r"producer id (\d+): no transactional id knows it \(it hangs\)",
+            (r"producer id (\d+): no transactional id has it \(hanging\)",
              lambda m: marker is None and one is None and int(m[1]) == producer_id),
-            (r"(\S+), (\w+) but still open here: it hangs",
+            (r"(\S+), (\w+) but still open here: hanging",
              lambda m: marker is None and one is not None and not mine and (m[1], m[2]) == (called, state)),
             (r"(\S+), (Prepare\w+): its markers are on their way", lambda m: mine and (m[1], m[2]) == (called, state)),
             (r"(\S+), Ongoing, ▲ overdue", lambda m: ongoing and m[1] == called and left_us <= 0),

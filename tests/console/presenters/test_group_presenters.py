@@ -57,17 +57,17 @@ def test_the_first_barrier_closes_by_time() -> None:
 def test_a_barrier_waits_for_whoever_does_not_poll() -> None:
     said = phase(20.0)
     assert "generation 1 → 2" in said
-    assert "joined 3 of 4 · waiting for billing-3: last poll 5.8 s ago: stalled; it joins inside poll()" in said
+    assert "joined 3 of 4 · waiting for billing-3: last poll 5.8 s ago: stalled; joins inside poll()" in said
     assert "barrier closes when it joins, or in 4:54 (max.poll.interval.ms), without the missing member" in said
 
 
 def test_a_member_that_has_not_heard_of_the_rebalance_learns_of_it_by_heartbeat() -> None:
     view = flown(15.0)
     reasons = {one.member: one.reason for one in awaited_joins(view, view.groups["billing"], us(15.0))}
-    assert reasons["billing-1"] == "it knows, and joins in its poll()"
+    assert reasons["billing-1"] == "notified, joins in its poll()"
     view = flown(14.3)
     reasons = {one.member: one.reason for one in awaited_joins(view, view.groups["billing"], us(14.3))}
-    assert reasons["billing-1"] == "learns of it at its next heartbeat, in 0.2 s"
+    assert reasons["billing-1"] == "notified at its next heartbeat, in 0.2 s"
     assert awaited_ids(view, view.groups["billing"], us(15.0)) == {"billing-1", "billing-2", "billing-3"}
 
 
@@ -238,7 +238,7 @@ def test_a_case_file_tells_cause_chain_wait_and_cost() -> None:
 
 def test_a_case_that_is_not_known_any_more_says_so() -> None:
     view = flown(90.0)
-    assert "not known any more" in plain(details_lines(view, view.groups["billing"], "1", 100)[0])
+    assert "no longer holds" in plain(details_lines(view, view.groups["billing"], "1", 100)[0])
 
 
 def test_a_newcomer_at_the_barrier_has_no_session_yet() -> None:

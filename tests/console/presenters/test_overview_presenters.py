@@ -11,7 +11,7 @@ from cluster.view import ClusterView
 from console.flight_clock import FlightClock, faster, slower
 from console.presenters import chrome, formatting
 from console.presenters.event_log import EventLogListing
-from console.presenters.fault_menu import Target, fault_menu_entries
+from console.presenters.fault_menu import CommandTarget, fault_menu_entries
 from console.presenters.help import FaultMenuListing, failure_lines
 from console.presenters.list_view import Listing
 from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing, acked_rates, lag_trend
@@ -183,7 +183,7 @@ def test_the_header_says_what_is_wrong_in_signs_and_numbers() -> None:
     ("clock", "words"),
     [
         (at(761.35), "00:12:41.3    ▶ LIVE  ×1"),
-        (at(761.35, speed=20.0, reached=3.1), "▶ LIVE  ×20 (really ×3.1)"),
+        (at(761.35, speed=20.0, reached=3.1), "▶ LIVE  ×20 (actual ×3.1)"),
         (at(761.35, speed=math.inf, reached=812.0), "▶ LIVE  flat out ×812"),
         (at(761.35, "paused", speed=20.0), "00:12:41.350  ‖ PAUSED  ×20"),
         (at(600, "ended"), "00:10:00.000  ■ ENDED"),
@@ -223,18 +223,18 @@ def test_speeds_go_up_and_down_in_steps() -> None:
 
 
 THINGS = [
-    Target("group", "billing"),
-    Target("member", "billing-1"),
-    Target("member", "billing-2"),
-    Target("broker", "broker-3"),
-    Target("producer", "checkout-1"),
-    Target("topic", "orders"),
+    CommandTarget("group", "billing"),
+    CommandTarget("member", "billing-1"),
+    CommandTarget("member", "billing-2"),
+    CommandTarget("broker", "broker-3"),
+    CommandTarget("producer", "checkout-1"),
+    CommandTarget("topic", "orders"),
 ]
 
 
 @pytest.mark.parametrize("seconds", [0.3, 20.0, 90.0])
 @pytest.mark.parametrize("thing", THINGS)
-def test_every_possible_fault_is_a_command_that_parses(thing: Target, seconds: float) -> None:
+def test_every_possible_fault_is_a_command_that_parses(thing: CommandTarget, seconds: float) -> None:
     faults = fault_menu_entries(synthetic.view_at(seconds), NAMES, thing)
     assert faults
     assert len({fault.text for fault in faults}) == len(faults)
@@ -244,29 +244,37 @@ def test_every_possible_fault_is_a_command_that_parses(thing: Target, seconds: f
 def test_every_entry_of_every_menu_is_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cluster.config.unsupported.UNBUILT", {})
     view = synthetic.view_at(90.0)
-    things = [Target("group", "billing"), Target("member", "billing-1"), Target("broker", "broker-1")]
-    things += [Target("producer", "checkout-1"), Target("topic", "orders")]
+    things = [
+        CommandTarget("group", "billing"),
+        CommandTarget("member", "billing-1"),
+        CommandTarget("broker", "broker-1"),
+    ]
+    things += [CommandTarget("producer", "checkout-1"), CommandTarget("topic", "orders")]
     for thing in things:
         for fault in fault_menu_entries(view, NAMES, thing):
             assert text_of_command(parse(fault.text, NAMES)) == fault.text
-    controllers = {fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, Target("broker", "broker-2"))}
+    controllers = {
+        fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, CommandTarget("broker", "broker-2"))
+    }
     assert controllers["fail over controller"] == "broker-1 is the controller, not this one"
 
 
 def test_impossible_faults_stay_with_their_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(UNBUILT, "command rolling_restart", "rolling restart")
     view = synthetic.view_at(90.0)
-    dead = {fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, Target("member", "billing-2"))}
-    assert dead["kill billing-2"] == "its process does not run"
+    dead = {fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, CommandTarget("member", "billing-2"))}
+    assert dead["kill billing-2"] == "the process does not run"
     assert dead["start billing-2"] == ""
-    alive = {fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, Target("member", "billing-1"))}
-    assert alive["start billing-1"] == "it runs already"
+    alive = {
+        fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, CommandTarget("member", "billing-1"))
+    }
+    assert alive["start billing-1"] == "the process runs already"
     assert alive["stall billing-1 for 6m"] == ""
-    group = {fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, Target("group", "billing"))}
+    group = {fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, CommandTarget("group", "billing"))}
     assert "not built yet" in group["rolling restart billing every 30s"]
     empty = {
         fault.text: fault.reason
-        for fault in fault_menu_entries(synthetic.view_at(0.3), NAMES, Target("group", "billing"))
+        for fault in fault_menu_entries(synthetic.view_at(0.3), NAMES, CommandTarget("group", "billing"))
     }
     assert empty["stall billing-1 for 1m"] == "the group is Empty: no member runs"
 
@@ -276,13 +284,15 @@ def test_a_menu_says_what_a_command_does_to_this_member() -> None:
     member = view.members["billing-1"]
 
     def effects() -> dict[str, str]:
-        return {fault.text: fault.effect for fault in fault_menu_entries(view, NAMES, Target("member", "billing-1"))}
+        return {
+            fault.text: fault.effect for fault in fault_menu_entries(view, NAMES, CommandTarget("member", "billing-1"))
+        }
 
-    assert effects()["stall billing-1 for 6m"] == "longer than max.poll.interval.ms (5:00): it leaves by itself"
+    assert effects()["stall billing-1 for 6m"] == "longer than max.poll.interval.ms (5:00): the member leaves"
     assert effects()["stop billing-1"] == "close(): commits, leaves the group and says so"
     member.max_poll_interval_ms, member.session_timeout_ms, member.instance_id = 600_000, 90_000, "billing-1"
     static = effects()
-    stalled = "longer than max.poll.interval.ms (10:00): no more heartbeats, its session ends"
+    stalled = "longer than max.poll.interval.ms (10:00): heartbeats stop, the session ends"
     assert static["stall billing-1 for 11m"] == stalled
     assert static["stop billing-1"] == "close(): commits, tells nobody: it is static"
     assert static["start billing-1"] == "begin again, in its place if that is kept"
@@ -290,10 +300,10 @@ def test_a_menu_says_what_a_command_does_to_this_member() -> None:
 
 
 def test_the_menu_shows_reasons_where_effects_would_stand() -> None:
-    faults = fault_menu_entries(synthetic.view_at(90.0), NAMES, Target("member", "billing-2"))
-    said = text_of(FaultMenuListing(Target("member", "billing-2"), faults, 100))
+    faults = fault_menu_entries(synthetic.view_at(90.0), NAMES, CommandTarget("member", "billing-2"))
+    said = text_of(FaultMenuListing(CommandTarget("member", "billing-2"), faults, 100))
     assert "kill billing-2" in said
-    assert "✖ its process does not run" in said
+    assert "✖ the process does not run" in said
 
 
 def test_a_failure_is_told_in_words() -> None:

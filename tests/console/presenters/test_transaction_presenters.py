@@ -6,7 +6,7 @@ from cluster.commands import Names
 from cluster.protocol.transaction_states import TRANSACTION_STATES, TransactionState
 from console.app import FlightdeckApp
 from console.presenters import states
-from console.presenters.fault_menu import MenuEntry, Target, fault_menu_entries
+from console.presenters.fault_menu import MenuEntry, CommandTarget, fault_menu_entries
 from console.presenters.list_view import Listing
 from console.presenters.overview import ProducersListing
 from console.presenters.styled_text import FAINT, length, plain
@@ -73,7 +73,7 @@ def test_a_marker_above_the_high_watermark_still_holds_readers_back() -> None:
 def test_an_open_transaction_that_nobody_runs_is_said_to_hang() -> None:
     view = synthetic_transactions.view_at(10.0)
     view.transactions["pay-2"].state = "CompleteAbort"
-    assert "CompleteAbort but still open here: it hangs" in rows_of(HeldBackListing(view, us(10.0), 120))["orders-0"]
+    assert "CompleteAbort but still open here: hanging" in rows_of(HeldBackListing(view, us(10.0), 120))["orders-0"]
     del view.transactions["pay-2"]
     assert "producer id 2000: no transactional id knows it" in rows_of(HeldBackListing(view, us(10.0), 120))["orders-0"]
 
@@ -140,15 +140,15 @@ def test_menus_offer_what_can_be_done_to_transactions() -> None:
     view = synthetic_transactions.view_at(10.0)
 
     def menu(kind: str, name: str) -> dict[str, MenuEntry]:
-        return {fault.text: fault for fault in fault_menu_entries(view, names, Target(kind, name))}
+        return {fault.text: fault for fault in fault_menu_entries(view, names, CommandTarget(kind, name))}
 
     assert menu("producer", "pay-2")["abandon transaction of pay-2"].reason == ""
-    assert menu("producer", "pay-2")["kill pay-2"].effect == "kill -9: its transaction stays open"
+    assert menu("producer", "pay-2")["kill pay-2"].effect == "SIGKILL: its transaction stays open"
     assert menu("topic", "orders")["abort hanging transaction orders-0"].reason == ""
     view = synthetic_transactions.view_at(0.2)
     assert menu("producer", "pay-2")["abandon transaction of pay-2"].reason != ""
     why_not = menu("topic", "orders")["abort hanging transaction orders-0"].reason
-    assert why_not == "every last stable offset is its high watermark"
+    assert why_not == "every last stable offset equals its high watermark"
 
 
 @pytest.mark.parametrize("width", [60, 80, 119, 120, 160, 200])
