@@ -8,7 +8,7 @@ from textual.binding import Binding
 from console.actions import ACTIONS, SECTIONS, Action, bindings, find
 from console.app import FlightdeckApp
 from console.presenters import states
-from console.presenters.fault_menu import MenuEntry, CommandTarget
+from console.presenters.fault_menu import CommandTarget, MenuEntry
 from console.presenters.help import FaultMenuListing, help_lines
 from console.presenters.styled_text import plain
 from console.screens.overlays import FaultMenu, HelpScreen

@@ -44,7 +44,7 @@ def test_an_empty_group_says_how_to_fill_it() -> None:
 
 
 def test_a_member_that_looks_for_its_group_is_named() -> None:
-    assert "billing-1 looks for the coordinator (FindCoordinator)" in phase(1.982)
+    assert "billing-1 looks up the coordinator (FindCoordinator)" in phase(1.982)
     assert "billing-1 has its member id and joins with it next" in phase(1.996)
 
 

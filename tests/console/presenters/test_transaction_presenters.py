@@ -6,7 +6,7 @@ from cluster.commands import Names
 from cluster.protocol.transaction_states import TRANSACTION_STATES, TransactionState
 from console.app import FlightdeckApp
 from console.presenters import states
-from console.presenters.fault_menu import MenuEntry, CommandTarget, fault_menu_entries
+from console.presenters.fault_menu import CommandTarget, MenuEntry, fault_menu_entries
 from console.presenters.list_view import Listing
 from console.presenters.overview import ProducersListing
 from console.presenters.styled_text import FAINT, length, plain
