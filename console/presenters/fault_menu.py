@@ -66,14 +66,12 @@ def _member(view: ClusterView, name: str) -> list[MenuEntry]:
             f"close(): commits, {'sends no LeaveGroup: static' if static else 'sends LeaveGroup'}",
             dead,
         ),
-        MenuEntry(
-            f"start {name}", f"start again, {'in its place within its session' if static else 'as a new member'}", alive
-        ),
-        MenuEntry(f"restart {name}", "stop and start; only start a dead process"),
-        MenuEntry(f"stall {name} for 1m", "the application calls no poll(); heartbeats continue", dead),
+        MenuEntry(f"start {name}", f"start again, {'in its place if kept' if static else 'as a new member'}", alive),
+        MenuEntry(f"restart {name}", "stop and start, or only start"),
+        MenuEntry(f"stall {name} for 1m", "no poll() calls; heartbeats continue", dead),
         _stall_beyond_poll_interval(member, dead),
-        MenuEntry(f"pause heartbeats of {name} for 1m", f"poll() continues; the session {outlasts} {session}", dead),
-        MenuEntry(f"slow {name} to 50ms for 1m", "processing takes 50 ms a record", dead),
+        MenuEntry(f"pause heartbeats of {name} for 1m", f"poll() runs; the session {outlasts} {session}", dead),
+        MenuEntry(f"slow {name} to 50ms for 1m", "each record takes 50 ms", dead),
         MenuEntry(
             f"pause {name}", "the whole process freezes: a long GC, a suspended machine", dead or _when(member.paused)
         ),
@@ -83,12 +81,8 @@ def _member(view: ClusterView, name: str) -> list[MenuEntry]:
         MenuEntry(f"cut {name} broker-{broker}", "no packets between member and coordinator", dead),
         MenuEntry(f"hold {name} broker-{broker} for 20s", "messages on the link wait, then arrive in order", dead),
         MenuEntry(f"heal {name} broker-{broker}", "restore the link"),
-        MenuEntry(
-            f"lose next 1 responses of Heartbeat from broker-{broker} to {name}", "the next heartbeat gets no response"
-        ),
-        MenuEntry(
-            f"subscribe {name} to {','.join(member.topics)}", "edit (e): subscribe to exactly these topics", dead
-        ),
+        MenuEntry(f"lose next 1 responses of Heartbeat from broker-{broker} to {name}", "next heartbeat: no response"),
+        MenuEntry(f"subscribe {name} to {','.join(member.topics)}", "edit (e): subscribe to these topics", dead),
     ]
 
 
@@ -112,7 +106,7 @@ def _group(view: ClusterView, name: str) -> list[MenuEntry]:
     victim = alive[-1] if alive else f"{name}-1"
     return [
         MenuEntry(f"scale {name} to {number + 1}", "start one more member"),
-        MenuEntry(f"scale {name} to {max(0, number - 1)}", "stop the member with the highest number", empty),
+        MenuEntry(f"scale {name} to {max(0, number - 1)}", "stop the last member cleanly", empty),
         MenuEntry(f"rolling restart {name} every 30s", "stop and start the members one by one", empty),
         MenuEntry(f"kill {victim}", "kill one member: the group notices when its session ends", empty),
         MenuEntry(f"stall {victim} for 1m", "one member calls no poll()", empty),
@@ -132,7 +126,7 @@ def _coordinator(view: ClusterView, group: GroupView) -> list[MenuEntry]:
     gone = "" if broker >= 0 else "the group has no coordinator now"
     return [
         MenuEntry(f"kill broker-{max(1, broker)}", "kill the coordinator's broker", gone),
-        MenuEntry(f"move coordinator of {group.group}", "another broker coordinates the group", gone),
+        MenuEntry(f"move coordinator of {group.group}", "move the group to another broker", gone),
     ]
 
 
@@ -144,7 +138,7 @@ def _broker(view: ClusterView, name: str) -> list[MenuEntry]:
     peer = others[0] if others else name
     alone = "" if others else "there is no other broker"
     return [
-        MenuEntry(f"kill {name}", "SIGKILL: sockets reset; the controller fences the broker after its session", down),
+        MenuEntry(f"kill {name}", "SIGKILL: sockets reset; fenced when its session ends", down),
         MenuEntry(f"crash {name}", "lose the host, with the records not flushed to disk", down),
         MenuEntry(
             f"stop {name}",
@@ -152,8 +146,8 @@ def _broker(view: ClusterView, name: str) -> list[MenuEntry]:
             down or _when(broker.stopping, "the broker is stopping already"),
         ),
         MenuEntry(f"start {name}", "start and catch up", "the process runs already" if broker.alive else ""),
-        MenuEntry(f"restart {name}", "stop and start; only start a dead process"),
-        MenuEntry(f"pause {name}", "the process freezes: a long GC", down or _when(state == "frozen")),
+        MenuEntry(f"restart {name}", "stop and start, or only start"),
+        MenuEntry(f"pause {name}", "freeze the process: a long GC", down or _when(state == "frozen")),
         MenuEntry(
             f"resume {name}", "let the process continue", down or _when(state != "frozen", "the process is not frozen")
         ),
@@ -181,17 +175,17 @@ def _producer(view: ClusterView, name: str) -> list[MenuEntry]:
     broker = min(view.brokers, default=1)
     transaction = transaction_of(view, producer.producer_id)
     open_now = transaction is not None and transaction.state == "Ongoing"
-    again = "initTransactions fences the former instance" if transaction else "start again with a new producer id"
-    none = "" if transaction else "the producer has no transactional.id"
+    again = "initTransactions fences the old instance" if transaction else "start again with a new producer id"
+    none = "" if transaction else "no transactional.id"
     return [
         MenuEntry(
             f"kill {name}",
             f"SIGKILL: {'its transaction stays open' if open_now else 'unsent records are lost'}",
             dead,
         ),
-        MenuEntry(f"stop {name}", "close(): sends its batches, then ends", dead),
+        MenuEntry(f"stop {name}", "close(): sends its batches, ends", dead),
         MenuEntry(f"start {name}", again, "the process runs already" if runs else ""),
-        MenuEntry(f"restart {name}", "stop and start; only start a dead process"),
+        MenuEntry(f"restart {name}", "stop and start, or only start"),
         MenuEntry(f"pause {name}", "the process freezes", dead or _when(producer.state == "Paused")),
         MenuEntry(
             f"resume {name}",
@@ -209,18 +203,14 @@ def _topic(view: ClusterView, name: str) -> list[MenuEntry]:
     first = next(iter(view.partitions_by_topic.get(name, ())), f"{name}-0")
     more = view.topics[name].partitions + 2
     held = next((one.partition for one in held_back(view) if one.partition in view.partitions_by_topic[name]), "")
-    stable = "" if held else "every last stable offset equals its high watermark"
+    stable = "" if held else "no transaction holds readers back"
     return [
-        *(MenuEntry(f"kill broker-{broker}", f"the broker leads partitions of {name}") for broker in leaders),
-        MenuEntry(f"add partitions {name} to {more}", "keys map to other partitions from then on"),
+        *(MenuEntry(f"kill broker-{broker}", f"leads partitions of {name}") for broker in leaders),
+        MenuEntry(f"add partitions {name} to {more}", "keys map to other partitions"),
         MenuEntry(f"elect preferred {first}", "elect the first replica again"),
         MenuEntry(f"elect unclean {first}", "elect a replica out of sync: records may be lost"),
-        MenuEntry(
-            f"abort hanging transaction {held or first}", "abort the transaction that holds readers back", stable
-        ),
-        MenuEntry(
-            f"delete records {first} before {_end(view, first)}", "the log starts there: older records are deleted"
-        ),
+        MenuEntry(f"abort hanging transaction {held or first}", "abort the oldest open transaction", stable),
+        MenuEntry(f"delete records {first} before {_end(view, first)}", "deletes all older records"),
     ]
 
 

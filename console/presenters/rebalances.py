@@ -33,7 +33,8 @@ class RebalancesListing(Listing):
         super().__init__(width)
         self.view, self.group, self.now_us = view, group, now_us
         self.layout = layout(COLUMNS, width)
-        self.open_rebalance = group.open_rebalance  # a copy: a panel that changes its size draws again while the view changes
+        # That of this frame: a panel that changes its size draws again while the view changes.
+        self.open_rebalance = group.open_rebalance
         self.by_key = {str(one.started_us): one for one in reversed(group.rebalances)}
 
     def note(self) -> Line:

@@ -45,7 +45,7 @@ TRANSACTION: dict[str, State] = {
     "PrepareAbort": State("↻", MOVING, "decided: abort markers are being written"),
     "CompleteCommit": State("●", OK, "committed: every partition has its marker"),
     "CompleteAbort": State("✖", WARN, "aborted: every partition has its marker"),
-    "PrepareEpochFence": State("↻", MOVING, "the epoch is raised, to abort the open transaction"),
+    "PrepareEpochFence": State("↻", MOVING, "epoch raised to abort the transaction"),
     "Dead": State("✖", MUTED, "expired: its record is being deleted"),
 }
 BROKER: dict[str, State] = {

@@ -289,14 +289,14 @@ def test_a_menu_says_what_a_command_does_to_this_member() -> None:
         }
 
     assert effects()["stall billing-1 for 6m"] == "longer than max.poll.interval.ms (5:00): the member leaves"
-    assert effects()["stop billing-1"] == "close(): commits, leaves the group and says so"
+    assert effects()["stop billing-1"] == "close(): commits, sends LeaveGroup"
     member.max_poll_interval_ms, member.session_timeout_ms, member.instance_id = 600_000, 90_000, "billing-1"
     static = effects()
     stalled = "longer than max.poll.interval.ms (10:00): heartbeats stop, the session ends"
     assert static["stall billing-1 for 11m"] == stalled
-    assert static["stop billing-1"] == "close(): commits, tells nobody: it is static"
-    assert static["start billing-1"] == "begin again, in its place if that is kept"
-    assert static["pause heartbeats of billing-1 for 1m"] == "poll() goes on; the session lasts longer: 90 s"
+    assert static["stop billing-1"] == "close(): commits, sends no LeaveGroup: static"
+    assert static["start billing-1"] == "start again, in its place if kept"
+    assert static["pause heartbeats of billing-1 for 1m"] == "poll() runs; the session lasts longer: 90 s"
 
 
 def test_the_menu_shows_reasons_where_effects_would_stand() -> None:

@@ -75,7 +75,7 @@ def test_an_open_transaction_that_nobody_runs_is_said_to_hang() -> None:
     view.transactions["pay-2"].state = "CompleteAbort"
     assert "CompleteAbort but still open here: hanging" in rows_of(HeldBackListing(view, us(10.0), 120))["orders-0"]
     del view.transactions["pay-2"]
-    assert "producer id 2000: no transactional id knows it" in rows_of(HeldBackListing(view, us(10.0), 120))["orders-0"]
+    assert "producer id 2000: no transactional id has it" in rows_of(HeldBackListing(view, us(10.0), 120))["orders-0"]
 
 
 def test_states_are_lit_where_somebody_is() -> None:
@@ -148,7 +148,7 @@ def test_menus_offer_what_can_be_done_to_transactions() -> None:
     view = synthetic_transactions.view_at(0.2)
     assert menu("producer", "pay-2")["abandon transaction of pay-2"].reason != ""
     why_not = menu("topic", "orders")["abort hanging transaction orders-0"].reason
-    assert why_not == "every last stable offset equals its high watermark"
+    assert why_not == "no transaction holds readers back"
 
 
 @pytest.mark.parametrize("width", [60, 80, 119, 120, 160, 200])
