@@ -11,7 +11,7 @@ from cluster.broker.host import BrokerHost, RequestHandlers
 from cluster.broker.replica import Replica
 from cluster.coordinators.decision import Record
 from cluster.coordinators.group.coordinator import GroupCoordinator, refusal
-from cluster.coordinators.group.offset_commit import Producer
+from cluster.coordinators.group.offset_commit import TransactionProducer
 from cluster.coordinators.records import CommittedOffset, GroupRecord
 from cluster.events import GroupDeleted
 from cluster.network import InFlightRequest
@@ -72,7 +72,7 @@ class GroupCoordinatorService(CoordinatorRuntime[GroupCoordinator]):
         commit = m.OffsetCommitRequest(
             request.group, request.generation, request.member_id, request.instance_id, request.offsets
         )
-        producer = Producer(request.producer_id, request.epoch, request.transactional_id)
+        producer = TransactionProducer(request.producer_id, request.epoch, request.transactional_id)
         self._run(hosted, hosted.coordinator.commit_in_transaction(commit, producer, call, self._broker.now_us))
 
     def on_transaction_ended(self, partition: str, producer_id: int, *, committed: bool) -> None:

@@ -24,7 +24,7 @@ class StoredMember(msgspec.Struct, frozen=True):
     assignment: tuple[str, ...] = ()
 
 
-class GroupMetadata(msgspec.Struct, frozen=True):
+class GroupMetadataValue(msgspec.Struct, frozen=True):
     """A generation of a group: Stable when it has members, Empty without. `leader` is a member id.
 
     `since_us` is when the group entered the state that is written (offset retention counts from it).
@@ -92,7 +92,7 @@ class OffsetTombstone(msgspec.Struct, frozen=True, gc=False):
     partition: str
 
 
-GroupRecord = GroupMetadata | GroupTombstone | CommittedOffset | OffsetTombstone
+GroupRecord = GroupMetadataValue | GroupTombstone | CommittedOffset | OffsetTombstone
 
 
 LAST_EPOCH = 32_766  # Short.MaxValue - 1: the last that a producer is given

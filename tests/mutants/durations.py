@@ -13,7 +13,7 @@ from cluster.coordinators.group import heartbeat as group_liveness
 from cluster.coordinators.group import join_barrier as group_rebalance
 from cluster.coordinators.group import offset_commit as group_offsets
 from cluster.coordinators.group.context import GroupContext
-from cluster.coordinators.group.group import NOT_ARMED, ClassicGroup, Member
+from cluster.coordinators.group.group import NOT_ARMED, ClassicGroup, GroupMember
 from cluster.coordinators.group.states import GroupState
 from cluster.coordinators.transaction.coordinator import TransactionCoordinator
 from cluster.protocol.messages import HeartbeatRequest
@@ -24,7 +24,7 @@ Patch = pytest.MonkeyPatch
 def _sessions_last(patch: Patch, share: float) -> None:
     arm = GroupContext.arm
 
-    def otherwise(context: GroupContext, member: Member, now_us: int, timeout_us: int | None = None) -> int:
+    def otherwise(context: GroupContext, member: GroupMember, now_us: int, timeout_us: int | None = None) -> int:
         usual_us = member.session_timeout_ms * 1_000 if timeout_us is None else timeout_us
         return arm(context, member, now_us, int(usual_us * share))
 
@@ -50,7 +50,7 @@ def renews_no_session_at_the_barrier(patch: Patch) -> None:
         def __init__(self, context: GroupContext) -> None:
             self._context, self.groups = context, context.groups
 
-        def arm(self, member: Member, now_us: int) -> int:
+        def arm(self, member: GroupMember, now_us: int) -> int:
             group = self.groups[member.session_name[1]]
             if group.state is GroupState.PREPARING_REBALANCE:
                 return member.session_deadline_us

@@ -13,7 +13,7 @@ from cluster.coordinators.group import heartbeat as group_liveness
 from cluster.coordinators.group import join_barrier as group_rebalance
 from cluster.coordinators.group import offset_commit as group_offsets
 from cluster.coordinators.group.context import GroupContext
-from cluster.coordinators.group.group import ClassicGroup, Member
+from cluster.coordinators.group.group import ClassicGroup, GroupMember
 from cluster.network import InFlightRequest
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest
@@ -25,7 +25,7 @@ Patch = pytest.MonkeyPatch
 
 
 def stores_commits_of_old_generations(patch: Patch) -> None:
-    patch.setattr(group_offsets, "refuse_commit", lambda *_, **__: ErrorCode.NONE)
+    patch.setattr(group_offsets, "validate_commit", lambda *_, **__: ErrorCode.NONE)
 
 
 def renews_no_session(patch: Patch) -> None:
@@ -36,7 +36,7 @@ def renews_no_session(patch: Patch) -> None:
         def __init__(self, context: GroupContext) -> None:
             self.groups = context.groups
 
-        def arm(self, member: Member, _: int) -> int:
+        def arm(self, member: GroupMember, _: int) -> int:
             return member.session_deadline_us
 
     def forgetful(context: GroupContext, request: Any, call: Any, now_us: int) -> Any:  # noqa: ANN401

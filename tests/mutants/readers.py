@@ -38,22 +38,22 @@ def deals_all_but_one_in_the_cooperative_step(patch: Patch) -> None:
 
 def fences_no_static_member(patch: Patch) -> None:
     """A replaced process goes on under its old member id."""
-    refuse = ClassicGroup.refuse
+    validate = ClassicGroup.validate_member
 
     def careless(group: ClassicGroup, member_id: str, instance_id: str | None) -> ErrorCode:
-        error = refuse(group, member_id, instance_id)
+        error = validate(group, member_id, instance_id)
         return ErrorCode.NONE if error is ErrorCode.FENCED_INSTANCE_ID else error
 
-    patch.setattr(ClassicGroup, "refuse", careless)
+    patch.setattr(ClassicGroup, "validate_member", careless)
 
 
 def takes_transactional_commits_of_old_generations(patch: Patch) -> None:
-    refuse: Any = group_offsets.refuse_commit
+    validate: Any = group_offsets.validate_commit
 
     def careless(group: Any, request: Any, *, transactional: bool) -> ErrorCode:  # noqa: ANN401
-        return ErrorCode.NONE if transactional else refuse(group, request, transactional=False)
+        return ErrorCode.NONE if transactional else validate(group, request, transactional=False)
 
-    patch.setattr(group_offsets, "refuse_commit", careless)
+    patch.setattr(group_offsets, "validate_commit", careless)
 
 
 def answers_before_its_records_are_committed(patch: Patch) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 from cluster import events as e
 from cluster.coordinators.group.coordinator import answer_while_loading, refusal
-from cluster.coordinators.group.group import ClassicGroup, Member
-from cluster.coordinators.group.offset_commit import Producer
+from cluster.coordinators.group.group import ClassicGroup, GroupMember
+from cluster.coordinators.group.offset_commit import TransactionProducer
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
     DeleteGroupsRequest,
@@ -248,7 +248,11 @@ class Scenario:
     def _txn_offset_commit(self, step: dict[str, Any]) -> None:
         request = self._commit_request(step, self._current() if step.get("member_id") else -1)
         call, desk = Call(request), self.stage.desk
-        desk.run(desk.coordinator.commit_in_transaction(request, Producer(step.get("pid", 1), 0), call, desk.now_us))
+        desk.run(
+            desk.coordinator.commit_in_transaction(
+                request, TransactionProducer(step.get("pid", 1), 0), call, desk.now_us
+            )
+        )
         self._judge(step, call.response, self._actor(step))
 
     def _txn_marker(self, step: dict[str, Any]) -> None:
@@ -273,7 +277,7 @@ class Scenario:
         group = ClassicGroup(GROUP, 0)
         for name, protocols in step["members"].items():
             metadata = {protocol: MemberMetadata((TOPIC,)) for protocol in protocols}
-            group.add(Member(GROUP, name, None, name, (500, 500), metadata), "consumer")
+            group.add(GroupMember(GROUP, name, None, name, (500, 500), metadata), "consumer")
         assert group.select_protocol() in step["expect"]["selected_one_of"]
 
     def _check(self, step: dict[str, Any]) -> None:

@@ -538,7 +538,7 @@ def _watch_rebalances(patch: pytest.MonkeyPatch, notes: CoordinatorNotes) -> Non
         notes.replaced(group, request.client_id)
 
     _wrapped(patch, group_join, "replace_static_member", after=replaced)
-    _wrapped(patch, group_retention, "forget", before=forgets)
+    _wrapped(patch, group_retention, "remove_group", before=forgets)
     _wrapped(patch, group_rebalance, "close_barrier", before=closes, after=closed)
     _wrapped(patch, group_sync, "_distribute", after=stable)
     for module in (group_rebalance, group_sync, group_coordinator):

@@ -5,7 +5,7 @@ Source: Kafka's `GroupMetadataManager.describeGroups`, `listGroups`, `GroupCoord
 
 from cluster.coordinators.decision import Call, Decision, Draft, coordinator_error
 from cluster.coordinators.group.context import GroupContext
-from cluster.coordinators.group.offset_retention import bury
+from cluster.coordinators.group.offset_retention import write_tombstones
 from cluster.coordinators.group.states import GroupState
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
@@ -69,7 +69,7 @@ def delete_groups(context: GroupContext, request: DeleteGroupsRequest, call: Cal
             partitions = dict.fromkeys(group.logged_offsets)
             for pending in group.transactional_offsets.values():
                 partitions.update(dict.fromkeys(pending))
-            bury(context, group, tuple(partitions), draft, group_too=True)
+            write_tombstones(context, group, tuple(partitions), draft, group_too=True)
 
     def answer(error: ErrorCode, later: Draft) -> None:
         failed = coordinator_error(error)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from cluster.config import broker_number
 from cluster.coordinators.decision import Call, Deadlines, Draft
-from cluster.coordinators.group.group import NOT_ARMED, SESSION, ClassicGroup, Member
+from cluster.coordinators.group.group import NOT_ARMED, SESSION, ClassicGroup, GroupMember
 from cluster.events import MemberRemoved
 from cluster.protocol.messages import HeartbeatRequest, OffsetCommitRequest, Response
 
@@ -56,14 +56,14 @@ class GroupContext:
         self.groups: dict[str, ClassicGroup] = {}
         self.deadlines = Deadlines()
 
-    def arm(self, member: Member, now_us: int, timeout_us: int | None = None) -> int:
+    def arm(self, member: GroupMember, now_us: int, timeout_us: int | None = None) -> int:
         """(Re)start a member's session, or another timeout in its place; returns the new deadline."""
         at_us = now_us + (member.session_timeout_ms * 1000 if timeout_us is None else timeout_us)
         member.session_deadline_us = at_us
         self.deadlines.set(member.session_name, at_us)
         return at_us
 
-    def disarm(self, member: Member) -> None:
+    def disarm(self, member: GroupMember) -> None:
         """Stop a member's session: one of its calls is parked, and answering it starts the session again."""
         member.session_deadline_us = NOT_ARMED
         self.deadlines.cancel(member.session_name)
@@ -88,7 +88,7 @@ class GroupContext:
         )
 
 
-def answer_parked(draft: Draft, call: Call, response: Response) -> None:
+def reply_parked(draft: Draft, call: Call, response: Response) -> None:
     """Answer a parked call, unless it has been given an error already."""
     if call is not ALREADY_ANSWERED:
         draft.reply(call, response)

@@ -16,22 +16,22 @@ from typing import Any, TypeVar, assert_never
 
 from cluster.coordinators.decision import Call, Decision, Draft
 from cluster.coordinators.group.admin import delete_groups, describe, list_groups
-from cluster.coordinators.group.context import GroupContext, GroupSettings, answer_parked, sender_of
+from cluster.coordinators.group.context import GroupContext, GroupSettings, reply_parked, sender_of
 from cluster.coordinators.group.error_responses import answer_while_loading, refusal
 from cluster.coordinators.group.group import JOIN_BARRIER, NOT_ARMED, RETENTION, SESSION, ClassicGroup
 from cluster.coordinators.group.heartbeat import heartbeat, leave, session_deadline
 from cluster.coordinators.group.join import join
 from cluster.coordinators.group.join_barrier import barrier_deadline, close_if_all_joined, prepare_rebalance
-from cluster.coordinators.group.offset_commit import Producer, commit, commit_in_transaction
+from cluster.coordinators.group.offset_commit import TransactionProducer, commit, commit_in_transaction
 from cluster.coordinators.group.offset_fetch import fetch
 from cluster.coordinators.group.offset_replay import replay_marker, replay_offset, replay_offset_tombstone
-from cluster.coordinators.group.offset_retention import forget, retention_deadline, schedule_check
+from cluster.coordinators.group.offset_retention import remove_group, retention_deadline, schedule_check
 from cluster.coordinators.group.rebalance_causes import over_capacity
 from cluster.coordinators.group.states import GroupEvent
 from cluster.coordinators.group.sync import sync, sync_deadline
 from cluster.coordinators.records import (
     CommittedOffset,
-    GroupMetadata,
+    GroupMetadataValue,
     GroupRecord,
     GroupTombstone,
     OffsetTombstone,
@@ -114,7 +114,7 @@ class GroupCoordinator:
         return handler(self._context, request, call, now_us)
 
     def commit_in_transaction(
-        self, request: OffsetCommitRequest, producer: Producer, call: Call, now_us: int
+        self, request: OffsetCommitRequest, producer: TransactionProducer, call: Call, now_us: int
     ) -> Decision:
         """TxnOffsetCommit (API 28): offsets that count once `end_transaction` says that the transaction committed.
 
@@ -155,13 +155,13 @@ class GroupCoordinator:
         match record:
             case CommittedOffset():
                 replay_offset(self._group(record.group), record)
-            case GroupMetadata():
+            case GroupMetadataValue():
                 self._group(record.group).stored = record
             case OffsetTombstone():
                 if record.group in groups:
                     replay_offset_tombstone(groups[record.group], record.partition)
             case GroupTombstone() if self.loading:
-                forget(self._context, record.group)
+                remove_group(self._context, record.group)
             case GroupTombstone():
                 self._group(record.group).stored = None
             case _:
@@ -206,7 +206,7 @@ class GroupCoordinator:
         draft = Draft(now_us)
         for group in self._context.groups.values():
             for member_id, call in group.parked_joins.items():
-                answer_parked(draft, call, JoinGroupResponse(ErrorCode.NOT_COORDINATOR, member_id=member_id))
+                reply_parked(draft, call, JoinGroupResponse(ErrorCode.NOT_COORDINATOR, member_id=member_id))
             for call in group.parked_syncs.values():
                 draft.reply(call, SyncGroupResponse(ErrorCode.NOT_COORDINATOR))
             for call, _ in group.parked_fetches:

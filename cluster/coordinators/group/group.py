@@ -17,7 +17,7 @@ from collections import Counter, deque
 
 from cluster.coordinators.decision import Call, DeadlineName
 from cluster.coordinators.group.states import GROUP_STATES, GroupEvent, GroupState
-from cluster.coordinators.records import CommittedOffset, GroupMetadata, StoredMember
+from cluster.coordinators.records import CommittedOffset, GroupMetadataValue, StoredMember
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import JoinGroupMember, JoinGroupRequest, MemberMetadata, OffsetCommitRequest
 from cluster.reach import reached
@@ -29,7 +29,7 @@ NOT_ARMED = -1
 """The session deadline of a member whose JoinGroup or SyncGroup is parked: it cannot expire until it is answered."""
 
 
-class Member:
+class GroupMember:
     """One member of a group.
 
     `session_deadline_us` is when the coordinator drops it unless something renews the session; `NOT_ARMED` while a
@@ -86,7 +86,7 @@ class Member:
         )
 
 
-class CommitUnderWay:
+class PendingCommit:
     """An accepted OffsetCommit whose records are in the log, or on their way into it.
 
     `renewed_us` is until when its arrival lets its member's session run; `settled` says that its client was answered.
@@ -94,7 +94,7 @@ class CommitUnderWay:
 
     __slots__ = ("call", "errors", "member", "records", "renewed_us", "request", "settled")
 
-    def __init__(self, request: OffsetCommitRequest, call: Call, member: Member | None) -> None:
+    def __init__(self, request: OffsetCommitRequest, call: Call, member: GroupMember | None) -> None:
         self.request = request
         self.call = call
         self.member = member
@@ -116,7 +116,7 @@ class ClassicGroup:
         self.protocol_type = ""
         self.protocol = ""
         self.leader = ""  # a member id
-        self.members: dict[str, Member] = {}
+        self.members: dict[str, GroupMember] = {}
         self.static_members: dict[str, str] = {}  # group.instance.id → member id
         self.pending: dict[str, str] = {}  # handed-out member id → client id, until it joins with it
         self._supporters: Counter[str] = Counter()  # protocol → how many members support it
@@ -132,13 +132,13 @@ class ClassicGroup:
         self.window_us = 0
         self.remaining_us = 0
 
-        self.stored: GroupMetadata | None = None
+        self.stored: GroupMetadataValue | None = None
         self.logged_offsets: dict[str, CommittedOffset] = {}
         self.transactional_offsets: dict[int, dict[str, tuple[int, CommittedOffset]]] = {}  # producer id → partition
-        self.offset_places: dict[str, int] = {}  # this and the next: see group_offset_log
-        self.last_place = 0
+        self.log_positions: dict[str, int] = {}  # this and the next: see group_offset_log
+        self.last_log_position = 0
         self.offsets: dict[str, CommittedOffset] = {}  # what is safe: all that anybody may read
-        self.commits_under_way: deque[CommitUnderWay] = deque()  # in the log, in its order, and not yet safe
+        self.pending_commits: deque[PendingCommit] = deque()  # in the log, in its order, and not yet safe
         self.parked_fetches: list[tuple[Call, tuple[str, ...]]] = []
 
     @property
@@ -152,10 +152,10 @@ class ClassicGroup:
         return len(self.parked_joins) == len(self.members) and not self.pending
 
     @property
-    def useless(self) -> bool:
+    def unused(self) -> bool:
         """Whether there is nothing that the group is kept for: it began with an append that did not happen."""
         durable = self.stored is not None or self.logged_offsets or self.transactional_offsets
-        return not (durable or self.commits_under_way or self.members or self.pending)
+        return not (durable or self.pending_commits or self.members or self.pending)
 
     @property
     def rebalance_timeout_us(self) -> int:
@@ -178,7 +178,7 @@ class ClassicGroup:
         self.previous_state, self.state = self.state, GROUP_STATES.next_state(self.state, event)
         self.since_us = now_us
 
-    def refuse(self, member_id: str, instance_id: str | None) -> ErrorCode:
+    def validate_member(self, member_id: str, instance_id: str | None) -> ErrorCode:
         """The common first checks of every member's request; NONE when it is who it says it is (KIP-345)."""
         if self.state is GroupState.DEAD:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -198,7 +198,7 @@ class ClassicGroup:
         everybody = len(self.members)
         return self.protocol_type == protocol_type and any(self._supporters[name] == everybody for name in protocols)
 
-    def add(self, member: Member, protocol_type: str) -> None:
+    def add(self, member: GroupMember, protocol_type: str) -> None:
         """Take a member in; the first one ever leads."""
         if not self.members:
             self.protocol_type = protocol_type
@@ -224,12 +224,12 @@ class ClassicGroup:
         self.parked_syncs.pop(member_id, None)
         self.awaited_syncs.pop(member_id, None)
 
-    def replace_static(self, old: Member, new_member_id: str, client_id: str) -> Member:
+    def replace_static(self, old: GroupMember, new_member_id: str, client_id: str) -> GroupMember:
         """Give a static member a new id, in the same place, with everything that it had except parked calls.
 
         Kafka keeps the old client id; here it is the newest process's, since it is how a member is named.
         """
-        new = Member(
+        new = GroupMember(
             self.group_id,
             new_member_id,
             old.instance_id,
@@ -249,7 +249,11 @@ class ClassicGroup:
         return new
 
     def update(
-        self, member: Member, protocols: dict[str, MemberMetadata], session_timeout_ms: int, rebalance_timeout_ms: int
+        self,
+        member: GroupMember,
+        protocols: dict[str, MemberMetadata],
+        session_timeout_ms: int,
+        rebalance_timeout_ms: int,
     ) -> None:
         """Take over what a member's new JoinGroup says of it."""
         self._supporters.subtract(member.protocols.keys())
@@ -286,9 +290,9 @@ class ClassicGroup:
             for member in self.members.values()
         )
 
-    def record(self, assignment: dict[str, tuple[str, ...]]) -> GroupMetadata:
+    def record(self, assignment: dict[str, tuple[str, ...]]) -> GroupMetadataValue:
         """The group with this assignment, as the log keeps it."""
-        return GroupMetadata(
+        return GroupMetadataValue(
             group=self.group_id,
             generation=self.generation,
             protocol_type=self.protocol_type,
@@ -310,7 +314,7 @@ class ClassicGroup:
         self.generation, self.protocol = stored.generation, stored.protocol
         self.since_us = stored.since_us
         for kept in stored.members:
-            member = Member(
+            member = GroupMember(
                 self.group_id,
                 kept.member_id,
                 kept.instance_id,
@@ -321,9 +325,10 @@ class ClassicGroup:
             member.assignment = kept.assignment
             self.add(member, stored.protocol_type)
         self.protocol_type, self.leader = stored.protocol_type, stored.leader
-        self.state = GroupState.STABLE if self.members else GroupState.EMPTY
+        if self.members:
+            self.state = GROUP_STATES.next_state(self.state, GroupEvent.LOADED)
 
 
-def same_protocols(member: Member, request: JoinGroupRequest) -> bool:
+def same_protocols(member: GroupMember, request: JoinGroupRequest) -> bool:
     """Whether a JoinGroup repeats what the coordinator knows of the member: protocols, their order, their metadata."""
     return list(member.protocols.items()) == list(request.protocols.items())

@@ -4,7 +4,7 @@ Source: Kafka's `GroupMetadataManager` (classicGroupHeartbeat…, classicGroupLe
 """
 
 from cluster.coordinators.decision import Call, Decision, Draft, coordinator_error
-from cluster.coordinators.group.context import GroupContext, answer_parked, sender_of
+from cluster.coordinators.group.context import GroupContext, reply_parked, sender_of
 from cluster.coordinators.group.group import NOT_ARMED, ClassicGroup
 from cluster.coordinators.group.join_barrier import close_if_all_joined, rebalance_or_close
 from cluster.coordinators.group.rebalance_causes import cause_of_leaving, expired, left
@@ -39,7 +39,7 @@ def heartbeat(context: GroupContext, request: HeartbeatRequest, call: Call, now_
     else:
         member = group.members.get(request.member_id)
         name = sender_of(request) if member is None else member.client_id
-        error = group.refuse(request.member_id, request.instance_id)
+        error = group.validate_member(request.member_id, request.instance_id)
         if error is not ErrorCode.NONE or member is None:
             if error is ErrorCode.UNKNOWN_MEMBER_ID:
                 reached("heartbeat: unknown member")
@@ -86,7 +86,7 @@ def leave(context: GroupContext, request: LeaveGroupRequest, call: Call, now_us:
         if group is None:
             error = ErrorCode.UNKNOWN_MEMBER_ID
         else:
-            member_id, error = _leaver(group, leaving)
+            member_id, error = _resolve_leaving(group, leaving)
             if error is ErrorCode.NONE:
                 causes.append(cause_of_leaving(leaving.reason))
                 name = _remove(context, group, member_id, causes[-1], draft, leaving.reason)
@@ -109,14 +109,14 @@ def leave(context: GroupContext, request: LeaveGroupRequest, call: Call, now_us:
     return draft.decision()
 
 
-def _leaver(group: ClassicGroup, leaving: LeavingMember) -> tuple[str, ErrorCode]:
+def _resolve_leaving(group: ClassicGroup, leaving: LeavingMember) -> tuple[str, ErrorCode]:
     """Which member id is meant, and whether it may leave."""
     if leaving.member_id == NO_MEMBER:
         member_id = group.static_members.get(leaving.instance_id or "")
         return (NO_MEMBER, ErrorCode.UNKNOWN_MEMBER_ID) if member_id is None else (member_id, ErrorCode.NONE)
     if leaving.member_id in group.pending:
         return leaving.member_id, ErrorCode.NONE
-    return leaving.member_id, group.refuse(leaving.member_id, leaving.instance_id)
+    return leaving.member_id, group.validate_member(leaving.member_id, leaving.instance_id)
 
 
 def _remove(
@@ -125,7 +125,7 @@ def _remove(
     """Take a member or handed-out id out; its parked JoinGroup is told that the id is gone. Returns the client id."""
     parked = group.parked_joins.get(member_id)
     if parked is not None:
-        answer_parked(draft, parked, JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
+        reply_parked(draft, parked, JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
     name = group.pending[member_id] if member_id in group.pending else group.members[member_id].client_id
     context.remove_member(group, member_id, reason, draft, client_reason)
     return name

@@ -5,12 +5,12 @@ Source: Kafka's `GroupMetadataManager` (classicGroupJoin…), KIP-394 (handed-ou
 
 from cluster.coordinators.decision import Call, Decision, Draft, coordinator_error
 from cluster.coordinators.group.context import ALREADY_ANSWERED, GroupContext
-from cluster.coordinators.group.group import SESSION, ClassicGroup, Member, same_protocols
+from cluster.coordinators.group.group import SESSION, ClassicGroup, GroupMember, same_protocols
 from cluster.coordinators.group.join_barrier import close_if_all_joined, join_answer, join_received, rebalance_or_close
 from cluster.coordinators.group.rebalance_causes import lost_its_coordinator, newcomer, rejoin
 from cluster.coordinators.group.states import GroupState
 from cluster.coordinators.group.static_membership import replace_static_member
-from cluster.coordinators.records import GroupMetadata
+from cluster.coordinators.records import GroupMetadataValue
 from cluster.events import MemberIdAssigned
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import NO_MEMBER, JoinGroupRequest, JoinGroupResponse
@@ -36,7 +36,7 @@ def join(context: GroupContext, request: JoinGroupRequest, call: Call, now_us: i
     elif not settings.min_session_timeout_ms <= request.session_timeout_ms <= settings.max_session_timeout_ms:
         _refuse(draft, call, request.member_id, ErrorCode.INVALID_SESSION_TIMEOUT)
     elif (group := context.groups.get(request.group)) is not None:
-        _admit(context, group, request, call, draft)
+        _validate(context, group, request, call, draft)
     elif request.member_id != NO_MEMBER:
         reached("join: no such group")
         _refuse(draft, call, request.member_id, ErrorCode.UNKNOWN_MEMBER_ID)
@@ -48,8 +48,8 @@ def join(context: GroupContext, request: JoinGroupRequest, call: Call, now_us: i
 def _create(context: GroupContext, request: JoinGroupRequest, call: Call, draft: Draft) -> None:
     """A group exists from its first JoinGroup on, whatever becomes of it: an empty group is written to the log."""
     group = context.groups[request.group] = ClassicGroup(request.group, draft.now_us)
-    draft.records.append(GroupMetadata(group=group.group_id, since_us=group.since_us))
-    _admit(context, group, request, call, draft)
+    draft.records.append(GroupMetadataValue(group=group.group_id, since_us=group.since_us))
+    _validate(context, group, request, call, draft)
 
     def stored(error: ErrorCode, later: Draft) -> None:
         parked = next((member_id for member_id, waiting in group.parked_joins.items() if waiting is call), None)
@@ -60,7 +60,7 @@ def _create(context: GroupContext, request: JoinGroupRequest, call: Call, draft:
     draft.when_committed(stored)
 
 
-def _admit(context: GroupContext, group: ClassicGroup, request: JoinGroupRequest, call: Call, draft: Draft) -> None:
+def _validate(context: GroupContext, group: ClassicGroup, request: JoinGroupRequest, call: Call, draft: Draft) -> None:
     """The checks that need the group; then the paths of newcomers and of members."""
     if not _has_room(group, request.member_id, context.settings.max_size):
         if request.member_id in group.members or request.member_id in group.pending:
@@ -76,16 +76,18 @@ def _admit(context: GroupContext, group: ClassicGroup, request: JoinGroupRequest
     else:
         if group.loaded_again and lost_its_coordinator(request.reason):
             group.interrupted = True
-        _take(context, group, request, call, draft)
+        _join_known_or_new(context, group, request, call, draft)
 
 
-def _take(context: GroupContext, group: ClassicGroup, request: JoinGroupRequest, call: Call, draft: Draft) -> None:
+def _join_known_or_new(
+    context: GroupContext, group: ClassicGroup, request: JoinGroupRequest, call: Call, draft: Draft
+) -> None:
     """The group takes such members: is this one known?"""
     if request.member_id == NO_MEMBER:
-        _newcomer(context, group, request, call, draft)
+        _join_without_member_id(context, group, request, call, draft)
     elif request.member_id in group.pending and request.instance_id is None:
         _add(context, group, request, request.member_id, call, draft)
-    elif (error := group.refuse(request.member_id, request.instance_id)) is not ErrorCode.NONE:
+    elif (error := group.validate_member(request.member_id, request.instance_id)) is not ErrorCode.NONE:
         if error is ErrorCode.UNKNOWN_MEMBER_ID:
             reached("join: unknown member id")
         _refuse(draft, call, request.member_id, error)
@@ -104,7 +106,9 @@ def _has_room(group: ClassicGroup, member_id: str, max_size: int) -> bool:
             return True
 
 
-def _newcomer(context: GroupContext, group: ClassicGroup, request: JoinGroupRequest, call: Call, draft: Draft) -> None:
+def _join_without_member_id(
+    context: GroupContext, group: ClassicGroup, request: JoinGroupRequest, call: Call, draft: Draft
+) -> None:
     """A JoinGroup without a member id: a static member's restart or start, or a dynamic member's first round trip."""
     prefix = request.client_id if request.instance_id is None else request.instance_id
     member_id = f"{prefix}-{context.new_uuid()}"
@@ -132,7 +136,7 @@ def _add(
     context: GroupContext, group: ClassicGroup, request: JoinGroupRequest, member_id: str, call: Call, draft: Draft
 ) -> None:
     """Take a new member in. It cannot heartbeat before it is answered, so its parked join has a timeout of its own."""
-    member = Member(
+    member = GroupMember(
         group.group_id,
         member_id,
         request.instance_id,
@@ -151,7 +155,7 @@ def _add(
 
 
 def _rejoin(
-    context: GroupContext, group: ClassicGroup, member: Member, request: JoinGroupRequest, call: Call, draft: Draft
+    context: GroupContext, group: ClassicGroup, member: GroupMember, request: JoinGroupRequest, call: Call, draft: Draft
 ) -> None:
     """A known member's JoinGroup: it is parked, or says again what the current generation is."""
     leader = member.member_id == group.leader

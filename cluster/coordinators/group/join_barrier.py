@@ -9,8 +9,8 @@ completeClassicGroupJoin).
 """
 
 from cluster.coordinators.decision import Draft
-from cluster.coordinators.group.context import GroupContext, answer_parked
-from cluster.coordinators.group.group import JOIN_BARRIER, SYNC, ClassicGroup, Member
+from cluster.coordinators.group.context import GroupContext, reply_parked
+from cluster.coordinators.group.group import JOIN_BARRIER, SYNC, ClassicGroup, GroupMember
 from cluster.coordinators.group.rebalance_causes import Trigger
 from cluster.coordinators.group.states import GroupEvent, GroupState
 from cluster.events import Event, JoinBarrierCompleted, JoinBarrierExtended, JoinReceived, RebalanceStarted
@@ -157,7 +157,7 @@ def _answer_joins(context: GroupContext, group: ClassicGroup, draft: Draft) -> N
         context.arm(member, draft.now_us)
         member.is_new = False
         if member_id in calls:
-            answer_parked(draft, calls[member_id], join_answer(group, member_id))
+            reply_parked(draft, calls[member_id], join_answer(group, member_id))
     group.awaited_syncs = dict.fromkeys(group.members)
     context.deadlines.set((SYNC, group.group_id, ""), draft.now_us + group.rebalance_timeout_us)
 
@@ -174,7 +174,7 @@ def join_answer(group: ClassicGroup, member_id: str) -> JoinGroupResponse:
     )
 
 
-def join_received(group: ClassicGroup, member: Member, *, newcomer: bool) -> JoinReceived:
+def join_received(group: ClassicGroup, member: GroupMember, *, newcomer: bool) -> JoinReceived:
     """The fact that a member's JoinGroup is parked."""
     return JoinReceived(
         group=group.group_id,

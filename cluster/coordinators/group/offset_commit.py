@@ -1,7 +1,7 @@
 """Offsets of groups: commits, plain ones and those that are part of a transaction.
 
 A commit is in `group.logged_offsets` as soon as it is in the log, and in `group.offsets`, which is what everybody
-reads, once it is safe there. In between it is one of `group.commits_under_way`, in the order of the log; when one is
+reads, once it is safe there. In between it is one of `group.pending_commits`, in the order of the log; when one is
 safe, all before it are, also one whose client was told after five seconds that nobody knows.
 Source: Kafka's `OffsetMetadataManager`, `ClassicGroup.validateOffsetCommit`.
 """
@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from cluster.coordinators.decision import Call, Decision, coordinator_error
 from cluster.coordinators.group.context import GroupContext, sender_of
-from cluster.coordinators.group.group import NOT_ARMED, ClassicGroup, CommitUnderWay
-from cluster.coordinators.group.offset_fetch import answer_parked_fetches
+from cluster.coordinators.group.group import NOT_ARMED, ClassicGroup, PendingCommit
+from cluster.coordinators.group.offset_fetch import reply_parked_fetches
 from cluster.coordinators.group.states import GroupState
 from cluster.coordinators.records import CommittedOffset
 from cluster.events import Event, OffsetCommitRefused, OffsetsCommitted, SessionRenewed, TransactionOffsetsRefused
@@ -22,7 +22,7 @@ from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID
 from cluster.reach import reached
 
 
-class Producer(NamedTuple):
+class TransactionProducer(NamedTuple):
     """Whose records a commit's are: of a transaction's producer, or of nobody in particular."""
 
     producer_id: int
@@ -30,7 +30,7 @@ class Producer(NamedTuple):
     transactional_id: str = ""
 
 
-NOBODY = Producer(NO_PRODUCER_ID, NO_EPOCH)
+NOT_TRANSACTIONAL = TransactionProducer(NO_PRODUCER_ID, NO_EPOCH)
 _FENCED = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID)
 
 
@@ -47,8 +47,8 @@ def commit(context: GroupContext, request: OffsetCommitRequest, call: Call, now_
     """
     group = context.groups.get(request.group)
     member = None if group is None else group.members.get(request.member_id)
-    wanted = CommitUnderWay(request, call, member)
-    error = refuse_commit(group, request, transactional=False)
+    wanted = PendingCommit(request, call, member)
+    error = validate_commit(group, request, transactional=False)
     if error is not ErrorCode.NONE:
         response = OffsetCommitResponse(dict.fromkeys(request.offsets, error))
         return Decision((), [(call, response)], [_refused(wanted, error, NOT_ARMED)])
@@ -56,24 +56,24 @@ def commit(context: GroupContext, request: OffsetCommitRequest, call: Call, now_
         group = context.groups[request.group] = ClassicGroup(request.group, now_us)
     if member is not None and (group.state is GroupState.STABLE or group.state is GroupState.PREPARING_REBALANCE):
         wanted.renewed_us = now_us + member.session_timeout_ms * 1000
-    wanted.records, wanted.errors = _records(context, request, now_us, NOBODY)
+    wanted.records, wanted.errors = _records(context, request, now_us, NOT_TRANSACTIONAL)
     if not wanted.records:
         return _without_records(context, group, wanted)
     renewed = _renewed(group, wanted, _renew(context, group, wanted))
-    group.commits_under_way.append(wanted)
-    settle, late = partial(_settle, context, group, wanted), partial(_safe_after_all, group, wanted)
+    group.pending_commits.append(wanted)
+    settle, late = partial(_settle, context, group, wanted), partial(_commit_late, group, wanted)
     return Decision(tuple(wanted.records), [], renewed, settle, late)
 
 
 def commit_in_transaction(
-    context: GroupContext, request: OffsetCommitRequest, producer: Producer, call: Call, now_us: int
+    context: GroupContext, request: OffsetCommitRequest, producer: TransactionProducer, call: Call, now_us: int
 ) -> Decision:
     """TxnOffsetCommit (API 28): the offsets count when the transaction commits.
 
     As OffsetCommit, but accepted also in CompletingRebalance and without member and generation (producers before
     KIP-447), and it does not touch the session. The producer's own fencing is the log's, which refuses to append.
     """
-    error = refuse_commit(context.groups.get(request.group), request, transactional=True)
+    error = validate_commit(context.groups.get(request.group), request, transactional=True)
     if error is not ErrorCode.NONE:
         response = OffsetCommitResponse(dict.fromkeys(request.offsets, error))
         if error not in _FENCED:
@@ -93,7 +93,7 @@ def commit_in_transaction(
     return Decision(tuple(records), [], [], settle)
 
 
-def _fenced(request: OffsetCommitRequest, producer: Producer, error: ErrorCode) -> TransactionOffsetsRefused:
+def _fenced(request: OffsetCommitRequest, producer: TransactionProducer, error: ErrorCode) -> TransactionOffsetsRefused:
     return TransactionOffsetsRefused(
         transactional_id=producer.transactional_id,
         group=request.group,
@@ -103,7 +103,7 @@ def _fenced(request: OffsetCommitRequest, producer: Producer, error: ErrorCode) 
     )
 
 
-def refuse_commit(group: ClassicGroup | None, request: OffsetCommitRequest, *, transactional: bool) -> ErrorCode:
+def validate_commit(group: ClassicGroup | None, request: OffsetCommitRequest, *, transactional: bool) -> ErrorCode:
     """Whether offsets of this sender may be stored (KIP-447 for transactions); NONE when they may."""
     if group is None:
         return ErrorCode.ILLEGAL_GENERATION if request.generation >= 0 else ErrorCode.NONE
@@ -112,7 +112,7 @@ def refuse_commit(group: ClassicGroup | None, request: OffsetCommitRequest, *, t
     if request.generation < 0 and group.state is GroupState.EMPTY:
         return ErrorCode.NONE
     if request.generation >= 0 or request.member_id != NO_MEMBER or request.instance_id is not None:
-        error = group.refuse(request.member_id, request.instance_id)
+        error = group.validate_member(request.member_id, request.instance_id)
         if error is not ErrorCode.NONE:
             return error
         if request.generation != group.generation:
@@ -127,7 +127,7 @@ def refuse_commit(group: ClassicGroup | None, request: OffsetCommitRequest, *, t
 
 
 def _records(
-    context: GroupContext, request: OffsetCommitRequest, now_us: int, producer: Producer
+    context: GroupContext, request: OffsetCommitRequest, now_us: int, producer: TransactionProducer
 ) -> tuple[list[CommittedOffset], dict[str, ErrorCode]]:
     """A record for each partition whose metadata text is not too long; the errors of all, NONE for these."""
     limit = context.settings.offset_metadata_max_bytes
@@ -143,7 +143,7 @@ def _records(
     return records, errors
 
 
-def _without_records(context: GroupContext, group: ClassicGroup, wanted: CommitUnderWay) -> Decision:
+def _without_records(context: GroupContext, group: ClassicGroup, wanted: PendingCommit) -> Decision:
     """A commit of nothing, or of nothing that may be stored, still shows that its sender lives."""
     deadline_us = _renew(context, group, wanted)
     if wanted.errors:
@@ -156,7 +156,7 @@ def _without_records(context: GroupContext, group: ClassicGroup, wanted: CommitU
 
 
 def _settle(
-    context: GroupContext, group: ClassicGroup, wanted: CommitUnderWay, error: ErrorCode, now_us: int
+    context: GroupContext, group: ClassicGroup, wanted: PendingCommit, error: ErrorCode, now_us: int
 ) -> Decision:
     """The fate of a commit's records is known: answer it, and the fetches that waited for it."""
     del now_us
@@ -169,31 +169,31 @@ def _settle(
         decision.events.append(_refused(wanted, told, deadline_us))
         reached("commit: not written")
         if error.definite:  # else it is in the log and may become safe yet
-            group.commits_under_way.remove(wanted)
-            if group.useless:
+            group.pending_commits.remove(wanted)
+            if group.unused:
                 context.groups.pop(group.group_id, None)
     elif group.state is not GroupState.DEAD:  # else the next coordinator tells what it loads
-        _safe_up_to(group, wanted, deadline_us, decision)
+        _mark_committed_up_to(group, wanted, deadline_us, decision)
     decision.replies.append((wanted.call, OffsetCommitResponse(wanted.errors)))
     if group.parked_fetches:
-        answer_parked_fetches(group, decision)
+        reply_parked_fetches(group, decision)
     return decision
 
 
-def _safe_after_all(group: ClassicGroup, wanted: CommitUnderWay) -> Decision:
+def _commit_late(group: ClassicGroup, wanted: PendingCommit) -> Decision:
     """The commit had timed out, and now its records are committed: nobody need commit once more for them to count."""
     decision = Decision()
-    if group.state is not GroupState.DEAD and wanted in group.commits_under_way:
+    if group.state is not GroupState.DEAD and wanted in group.pending_commits:
         reached("commit: timed out and safe after all")
-        _safe_up_to(group, wanted, NOT_ARMED, decision)
-        answer_parked_fetches(group, decision)
+        _mark_committed_up_to(group, wanted, NOT_ARMED, decision)
+        reply_parked_fetches(group, decision)
     return decision
 
 
-def _safe_up_to(group: ClassicGroup, last: CommitUnderWay, deadline_us: int, decision: Decision) -> None:
+def _mark_committed_up_to(group: ClassicGroup, last: PendingCommit, deadline_us: int, decision: Decision) -> None:
     """These records are safe, and so are those of every earlier commit."""
     while True:
-        done = group.commits_under_way.popleft()
+        done = group.pending_commits.popleft()
         for record in done.records:
             group.offsets[record.partition] = record
         if done.records:
@@ -202,7 +202,7 @@ def _safe_up_to(group: ClassicGroup, last: CommitUnderWay, deadline_us: int, dec
             return
 
 
-def _renew(context: GroupContext, group: ClassicGroup, wanted: CommitUnderWay) -> int:
+def _renew(context: GroupContext, group: ClassicGroup, wanted: PendingCommit) -> int:
     """Let the session run as long as the commit's arrival said, unless it runs longer or stands still by now."""
     member = wanted.member
     if wanted.renewed_us == NOT_ARMED or member is None or group.members.get(member.member_id) is not member:
@@ -215,18 +215,18 @@ def _renew(context: GroupContext, group: ClassicGroup, wanted: CommitUnderWay) -
     return member.session_deadline_us
 
 
-def _renewed(group: ClassicGroup, wanted: CommitUnderWay, deadline_us: int) -> list[Event]:
+def _renewed(group: ClassicGroup, wanted: PendingCommit, deadline_us: int) -> list[Event]:
     if deadline_us == NOT_ARMED or wanted.member is None:
         return []
     name, member_id = wanted.member.client_id, wanted.member.member_id
     return [SessionRenewed(group=group.group_id, member=name, member_id=member_id, session_deadline_us=deadline_us)]
 
 
-def _name(wanted: CommitUnderWay) -> str:
+def _name(wanted: PendingCommit) -> str:
     return sender_of(wanted.request) if wanted.member is None else wanted.member.client_id
 
 
-def _committed(wanted: CommitUnderWay, deadline_us: int) -> OffsetsCommitted:
+def _committed(wanted: PendingCommit, deadline_us: int) -> OffsetsCommitted:
     return OffsetsCommitted(
         group=wanted.request.group,
         member=_name(wanted),
@@ -237,7 +237,7 @@ def _committed(wanted: CommitUnderWay, deadline_us: int) -> OffsetsCommitted:
     )
 
 
-def _refused(wanted: CommitUnderWay, error: ErrorCode, deadline_us: int) -> OffsetCommitRefused:
+def _refused(wanted: PendingCommit, error: ErrorCode, deadline_us: int) -> OffsetCommitRefused:
     return OffsetCommitRefused(
         group=wanted.request.group,
         member=_name(wanted),

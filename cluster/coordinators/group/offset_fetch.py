@@ -35,7 +35,7 @@ def fetch(context: GroupContext, request: OffsetFetchRequest, call: Call, now_us
     return Decision((), [(call, _fetched(group, partitions, require_stable=request.require_stable))])
 
 
-def answer_parked_fetches(group: ClassicGroup, decision: Decision) -> None:
+def reply_parked_fetches(group: ClassicGroup, decision: Decision) -> None:
     """Answer the parked fetches that wait for nothing any more, in the order of their arrival."""
     waiting = []
     for call, partitions in group.parked_fetches:
@@ -50,14 +50,14 @@ def _waits(group: ClassicGroup, partitions: tuple[str, ...]) -> bool:
     """Whether a commit of one of the partitions is under way and may be decided soon."""
     return any(
         record.partition in partitions
-        for commit in group.commits_under_way
+        for commit in group.pending_commits
         if not commit.settled
         for record in commit.records
     )
 
 
 def _fetched(group: ClassicGroup, partitions: tuple[str, ...], *, require_stable: bool) -> OffsetFetchResponse:
-    unclear = [record.partition for commit in group.commits_under_way for record in commit.records]
+    unclear = [record.partition for commit in group.pending_commits for record in commit.records]
     answer = {}
     for partition in partitions:
         stored = group.offsets.get(partition)

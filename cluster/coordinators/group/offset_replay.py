@@ -1,7 +1,7 @@
 """What the log says of a group's offsets: replay of commits, tombstones and transaction markers.
 
 A transaction's offsets wait in `group.transactional_offsets` for its marker. Should another commit of the partition
-have come later in the log than a pending one, the later one stays: `group.offset_places` keeps where they stand as long
+have come later in the log than a pending one, the later one stays: `group.log_positions` keeps where they stand as long
 as that matters. Source: Kafka's `OffsetMetadataManager.replay`, `replayEndTransactionMarker`.
 """
 
@@ -15,11 +15,11 @@ def replay_offset(group: ClassicGroup, record: CommittedOffset) -> None:
     """Take an offset of the log as the group's, or as pending when it is part of a transaction."""
     if record.producer_id != NO_PRODUCER_ID:
         pending = group.transactional_offsets.setdefault(record.producer_id, {})
-        pending[record.partition] = (_next_place(group), record)
+        pending[record.partition] = (_next_log_position(group), record)
         return
     group.logged_offsets[record.partition] = record
     if group.transactional_offsets:
-        group.offset_places[record.partition] = _next_place(group)
+        group.log_positions[record.partition] = _next_log_position(group)
 
 
 def replay_offset_tombstone(group: ClassicGroup, partition: str) -> None:
@@ -38,15 +38,15 @@ def replay_marker(group: ClassicGroup, producer_id: int, *, committed: bool) -> 
     pending = group.transactional_offsets.pop(producer_id, {})
     stored = {}
     for partition, (place, record) in pending.items() if committed else ():
-        if place > group.offset_places.get(partition, -1):
+        if place > group.log_positions.get(partition, -1):
             group.logged_offsets[partition] = group.offsets[partition] = record
-            group.offset_places[partition] = place
+            group.log_positions[partition] = place
             _overtake(group, partition)
             stored[partition] = record.offset
         else:
             reached("offsets: a transaction's are older")
     if not group.transactional_offsets:
-        group.offset_places.clear()
+        group.log_positions.clear()
     return stored
 
 
@@ -57,10 +57,10 @@ def has_open_transaction(group: ClassicGroup, partition: str) -> bool:
 
 def _overtake(group: ClassicGroup, partition: str) -> None:
     """Commits of the partition that are still under way must not count when they become safe: this is later."""
-    for commit in group.commits_under_way:
+    for commit in group.pending_commits:
         commit.records = [record for record in commit.records if record.partition != partition]
 
 
-def _next_place(group: ClassicGroup) -> int:
-    group.last_place += 1
-    return group.last_place
+def _next_log_position(group: ClassicGroup) -> int:
+    group.last_log_position += 1
+    return group.last_log_position

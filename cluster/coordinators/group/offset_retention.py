@@ -31,16 +31,16 @@ def retention_deadline(context: GroupContext, draft: Draft) -> None:
     for group in context.groups.values():
         expired = expired_partitions(context, group, draft.now_us)
         nothing_left = len(expired) == len(group.logged_offsets) and not group.transactional_offsets
-        useless = nothing_left and group.state is GroupState.EMPTY and not group.commits_under_way
+        unused = nothing_left and group.state is GroupState.EMPTY and not group.pending_commits
         if expired:
             reached("offsets: expired")
-        if useless:
+        if unused:
             reached("offsets: the group expired")
-        bury(context, group, expired, draft, group_too=useless)
+        write_tombstones(context, group, expired, draft, group_too=unused)
     schedule_check(context, draft.now_us)
 
 
-def bury(
+def write_tombstones(
     context: GroupContext, group: ClassicGroup, partitions: tuple[str, ...], draft: Draft, *, group_too: bool
 ) -> None:
     """Write tombstones for offsets of these partitions, and for the group; they are gone when those are safe.
@@ -65,14 +65,14 @@ def bury(
             del group.offsets[partition]
         if dropped:
             later.emit(OffsetsExpired(group=group.group_id, partitions=dropped))
-        if group_too and group.stored is None and group.state is GroupState.EMPTY and not group.commits_under_way:
-            forget(context, group.group_id)
+        if group_too and group.stored is None and group.state is GroupState.EMPTY and not group.pending_commits:
+            remove_group(context, group.group_id)
             later.emit(GroupDeleted(group=group.group_id, broker=context.broker))
 
     draft.when_committed(gone)
 
 
-def forget(context: GroupContext, group_id: str) -> None:
+def remove_group(context: GroupContext, group_id: str) -> None:
     """The group is no more, and ids that it handed out are unknown."""
     group = context.groups.pop(group_id, None)
     if group is not None:

@@ -8,7 +8,7 @@ and from nothing else. Source of the details: Kafka's `GroupMetadataManager` (ev
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from cluster.coordinators.group.group import ClassicGroup, Member
+from cluster.coordinators.group.group import ClassicGroup, GroupMember
 from cluster.coordinators.group.states import GroupState
 from cluster.protocol import reasons
 from cluster.protocol.errors import ErrorCode
@@ -50,7 +50,7 @@ class Trigger(NamedTuple):
     detail: str
 
 
-def newcomer(group: ClassicGroup, member: Member, reason: str) -> Trigger:
+def newcomer(group: ClassicGroup, member: GroupMember, reason: str) -> Trigger:
     """A member that the coordinator did not know. After a move it may be an old one, whose id the log did not have."""
     cause = _C.COORDINATOR_MOVED if group.interrupted else _C.MEMBER_JOINED
     instance = member.instance_id or "null"
@@ -58,7 +58,7 @@ def newcomer(group: ClassicGroup, member: Member, reason: str) -> Trigger:
     return Trigger(cause, member.client_id, member.member_id, detail)
 
 
-def rejoin(group: ClassicGroup, member: Member, request: JoinGroupRequest) -> Trigger:
+def rejoin(group: ClassicGroup, member: GroupMember, request: JoinGroupRequest) -> Trigger:
     """A known member's JoinGroup, before its metadata is taken over.
 
     What the client says counts if it is a reason to rebalance; else the coordinator compares: other topics or
@@ -92,7 +92,7 @@ def _compared(
     return _C.LEADER_REJOINED if leads_stable else _C.MEMBER_JOINED
 
 
-def static_replaced(group: ClassicGroup, member: Member, reason: str) -> Trigger:
+def static_replaced(group: ClassicGroup, member: GroupMember, reason: str) -> Trigger:
     """A static member's restart that the group cannot take in its stride; `member` has the new id."""
     who = f"static member {member.member_id} with instance id {member.instance_id}"
     if group.state is GroupState.STABLE:
@@ -126,7 +126,7 @@ def never_synced(missing: Sequence[tuple[str, str]]) -> Trigger:
     return Trigger(_C.SYNC_TIMED_OUT, member, member_id, f"Removing [{ids}] on pending sync request expiration")
 
 
-def not_stored(leader: Member, error: ErrorCode) -> Trigger:
+def not_stored(leader: GroupMember, error: ErrorCode) -> Trigger:
     """The leader's assignment could not be written. (The missing space is Kafka's.)"""
     detail = f"Error {error.name} when storing group assignmentduring SyncGroup (member: {leader.member_id})."
     return Trigger(_C.SYNC_TIMED_OUT, leader.client_id, leader.member_id, detail)

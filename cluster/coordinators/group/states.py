@@ -26,6 +26,7 @@ class GroupEvent(StrEnum):
     BARRIER_CLOSED = "the join barrier closed with members"
     BARRIER_CLOSED_EMPTY = "the join barrier closed without members"
     ASSIGNMENT_STORED = "the leader's assignment is safe in the log"
+    LOADED = "the log has a generation with members"
     UNLOADED = "the coordinator resigned, or the group was deleted"
 
 
@@ -37,6 +38,7 @@ GROUP_STATES = StateTable(
     {
         _S.EMPTY: {
             _E.REBALANCE_NEEDED: _S.PREPARING_REBALANCE,
+            _E.LOADED: _S.STABLE,
             _E.UNLOADED: _S.DEAD,
         },
         _S.PREPARING_REBALANCE: {

@@ -6,8 +6,8 @@ Source: Kafka's `GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJ
 """
 
 from cluster.coordinators.decision import Call, Draft, coordinator_error
-from cluster.coordinators.group.context import GroupContext, answer_parked
-from cluster.coordinators.group.group import ClassicGroup, Member
+from cluster.coordinators.group.context import GroupContext, reply_parked
+from cluster.coordinators.group.group import ClassicGroup, GroupMember
 from cluster.coordinators.group.join_barrier import join_answer, join_received, rebalance_or_close
 from cluster.coordinators.group.rebalance_causes import static_replaced
 from cluster.coordinators.group.states import GroupState
@@ -71,14 +71,16 @@ def replace_static_member(
     draft.when_committed(stored)
 
 
-def _swap(context: GroupContext, group: ClassicGroup, old: Member, new_id: str, client_id: str, draft: Draft) -> Member:
+def _swap(
+    context: GroupContext, group: ClassicGroup, old: GroupMember, new_id: str, client_id: str, draft: Draft
+) -> GroupMember:
     """Put a member with the new id in the old one's place; calls parked for the old one are fenced."""
     join_call = group.parked_joins.get(old.member_id)
     sync_call = group.parked_syncs.get(old.member_id)
     if join_call is not None:
         reached("static: a parked JoinGroup is fenced")
         fenced = JoinGroupResponse(ErrorCode.FENCED_INSTANCE_ID, member_id=old.member_id)
-        answer_parked(draft, join_call, fenced)
+        reply_parked(draft, join_call, fenced)
     if sync_call is not None:
         reached("static: a parked SyncGroup is fenced")
         draft.reply(sync_call, SyncGroupResponse(ErrorCode.FENCED_INSTANCE_ID))
@@ -88,7 +90,7 @@ def _swap(context: GroupContext, group: ClassicGroup, old: Member, new_id: str, 
     return new
 
 
-def _replaced(group: ClassicGroup, old: Member, new: Member, *, goes_on: bool) -> StaticMemberReplaced:
+def _replaced(group: ClassicGroup, old: GroupMember, new: GroupMember, *, goes_on: bool) -> StaticMemberReplaced:
     return StaticMemberReplaced(
         group=group.group_id,
         member=new.client_id,
@@ -100,7 +102,7 @@ def _replaced(group: ClassicGroup, old: Member, new: Member, *, goes_on: bool) -
     )
 
 
-def _answer(group: ClassicGroup, new: Member, old_leader: str, version: int) -> JoinGroupResponse:
+def _answer(group: ClassicGroup, new: GroupMember, old_leader: str, version: int) -> JoinGroupResponse:
     """The new id is safe. Before v9 a restarted leader is told the old leader's id, so that it acts as a follower."""
     if version >= FIRST_VERSION_WITH_SKIP_ASSIGNMENT:
         answer = join_answer(group, new.member_id)

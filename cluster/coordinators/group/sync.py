@@ -5,7 +5,7 @@ Source: Kafka's `GroupMetadataManager` (classicGroupSync…, expirePendingSync).
 
 from cluster.coordinators.decision import Call, Decision, Draft, coordinator_error
 from cluster.coordinators.group.context import GroupContext
-from cluster.coordinators.group.group import SYNC, ClassicGroup, Member
+from cluster.coordinators.group.group import SYNC, ClassicGroup, GroupMember
 from cluster.coordinators.group.join_barrier import close_if_all_joined, prepare_rebalance
 from cluster.coordinators.group.rebalance_causes import never_synced, not_stored
 from cluster.coordinators.group.states import GroupEvent, GroupState
@@ -60,13 +60,13 @@ def _refusal(group: ClassicGroup | None, request: SyncGroupRequest) -> ErrorCode
         return ErrorCode.INVALID_GROUP_ID
     if group is None or group.state is GroupState.EMPTY:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    error = group.refuse(request.member_id, request.instance_id)
+    error = group.validate_member(request.member_id, request.instance_id)
     if error is not ErrorCode.NONE:
         return error
     if request.generation != group.generation:
         reached("sync: old generation")
         return ErrorCode.ILLEGAL_GENERATION
-    if _differs(request.protocol_type, group.protocol_type) or _differs(request.protocol, group.protocol):
+    if _contradicts(request.protocol_type, group.protocol_type) or _contradicts(request.protocol, group.protocol):
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     if group.state is GroupState.PREPARING_REBALANCE:
         reached("sync: the group rebalances")
@@ -74,7 +74,7 @@ def _refusal(group: ClassicGroup | None, request: SyncGroupRequest) -> ErrorCode
     return ErrorCode.NONE
 
 
-def _differs(said: str | None, known: str) -> bool:
+def _contradicts(said: str | None, known: str) -> bool:
     """A protocol that is not said, or not known, contradicts nothing (versions before 5 do not say it)."""
     return said is not None and bool(known) and said != known
 
@@ -82,7 +82,7 @@ def _differs(said: str | None, known: str) -> bool:
 def _store_assignment(
     context: GroupContext,
     group: ClassicGroup,
-    leader: Member,
+    leader: GroupMember,
     given: dict[str, tuple[str, ...]],
     draft: Draft,
 ) -> None:

@@ -21,7 +21,7 @@ def add_partitions(context: TransactionContext, request: t.AddPartitionsToTxnReq
     def answer(error: ErrorCode, later: Draft) -> None:
         later.reply(call, t.AddPartitionsToTxnResponse(dict.fromkeys(request.partitions, error)))
 
-    transaction, error = _of(context, request, verify_only=request.verify_only)
+    transaction, error = _transaction_of(context, request, verify_only=request.verify_only)
     if transaction is None or error is not ErrorCode.NONE:
         answer(error, draft)
     elif not request.verify_only:
@@ -44,14 +44,14 @@ def add_offsets(context: TransactionContext, request: t.AddOffsetsToTxnRequest, 
     def answer(error: ErrorCode, later: Draft) -> None:
         later.reply(call, t.AddOffsetsToTxnResponse(error))
 
-    transaction, error = _of(context, request)
+    transaction, error = _transaction_of(context, request)
     if transaction is None or error is not ErrorCode.NONE:
         answer(error, draft)
     else:
         _add(context, transaction, (request.partition,), answer, draft)
 
 
-def _of(
+def _transaction_of(
     context: TransactionContext, request: _FromProducer, *, verify_only: bool = False
 ) -> tuple[Transaction | None, ErrorCode]:
     """The transaction of whoever asks; the order of the checks is Kafka's.

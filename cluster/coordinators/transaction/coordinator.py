@@ -172,15 +172,15 @@ class TransactionCoordinator:
             if error is not ErrorCode.NONE:
                 transaction.forget()
             else:
-                self._dead(transactional_id, transaction, later)
+                self._remove_expired(transactional_id, transaction, later)
 
         return outcome
 
     def _expired_late(self, transactional_id: str, transaction: Transaction, later: Draft) -> None:
         if transaction.pending is None:
-            self._dead(transactional_id, transaction, later)
+            self._remove_expired(transactional_id, transaction, later)
 
-    def _dead(self, transactional_id: str, transaction: Transaction, later: Draft) -> None:
+    def _remove_expired(self, transactional_id: str, transaction: Transaction, later: Draft) -> None:
         """Its tombstone is committed: nobody knows the transactional id any more."""
         if self.transactions.get(transactional_id) is transaction:
             reached("transaction: the id expired")

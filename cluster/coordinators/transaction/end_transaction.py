@@ -37,7 +37,7 @@ def end(context: TransactionContext, request: EndTxnRequest, call: Call, draft: 
     if transaction is None:
         draft.reply(call, EndTxnResponse(ErrorCode.INVALID_PRODUCER_ID_MAPPING))
         return
-    verdict = _judge(transaction, request)
+    verdict = _validate(transaction, request)
     if isinstance(verdict, ErrorCode):
         now = transaction.metadata
         done = verdict is ErrorCode.NONE and request.version >= WITH_EPOCHS
@@ -137,12 +137,12 @@ def _write(
     context.write(transaction, record, written, draft)
 
 
-def _judge(transaction: Transaction, request: EndTxnRequest) -> ErrorCode | None:
+def _validate(transaction: Transaction, request: EndTxnRequest) -> ErrorCode | None:
     """The answer to an EndTxn that ends nothing (NONE: it is a repetition); None when there is something to end."""
     now = transaction.metadata
     with_epochs = request.version >= WITH_EPOCHS
     if with_epochs and transaction.rules.pending_is_looked_at_first and transaction.pending is not None:
-        return _too_early()
+        return _concurrent()
     again, overflowed = _repeats(now, request) if with_epochs else (False, False)
     if now.producer_id != request.producer_id and not overflowed:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
@@ -150,7 +150,7 @@ def _judge(transaction: Transaction, request: EndTxnRequest) -> ErrorCode | None
         reached("end: fenced")
         return ErrorCode.PRODUCER_FENCED
     if transaction.pending is not None:
-        return _too_early()
+        return _concurrent()
     if now.state is _S.ONGOING:
         return None
     if now.state is _PREPARE[request.committed]:
@@ -165,7 +165,7 @@ def _judge(transaction: Transaction, request: EndTxnRequest) -> ErrorCode | None
     return ErrorCode.INVALID_TXN_STATE
 
 
-def _too_early() -> ErrorCode:
+def _concurrent() -> ErrorCode:
     reached("end: too early")
     return ErrorCode.CONCURRENT_TRANSACTIONS
 

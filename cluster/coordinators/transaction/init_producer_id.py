@@ -34,7 +34,7 @@ def init_producer_id(context: TransactionContext, request: InitProducerIdRequest
             update_us=draft.now_us,
         )
         transaction = context.transactions[request.transactional_id] = Transaction(metadata, context.rules)
-    _next(context, transaction, request, call, draft)
+    _init_known(context, transaction, request, call, draft)
 
 
 def _invalid(context: TransactionContext, request: InitProducerIdRequest) -> ErrorCode:
@@ -45,14 +45,14 @@ def _invalid(context: TransactionContext, request: InitProducerIdRequest) -> Err
     return ErrorCode.NONE
 
 
-def _next(
+def _init_known(
     context: TransactionContext, transaction: Transaction, request: InitProducerIdRequest, call: Call, draft: Draft
 ) -> None:
     now = transaction.metadata
     error = ErrorCode.NONE
     if transaction.pending is not None:
         error = ErrorCode.CONCURRENT_TRANSACTIONS
-    elif not _may_ask(now, request):
+    elif not _may_continue(now, request):
         error = ErrorCode.PRODUCER_FENCED
     elif now.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
         error = ErrorCode.CONCURRENT_TRANSACTIONS
@@ -68,17 +68,17 @@ def _next(
         reached("init: aborts what is open")
         fence(context, transaction, "InitProducerId", aborting, draft)
     else:
-        _give(context, transaction, request, call, draft)
+        _assign_epoch(context, transaction, request, call, draft)
 
 
-def _may_ask(now: TransactionMetadata, request: InitProducerIdRequest) -> bool:
+def _may_continue(now: TransactionMetadata, request: InitProducerIdRequest) -> bool:
     """A producer that says who it is must be the current one, or the last of a producer id that was used up."""
     if request.producer_id < 0 or now.epoch == NO_EPOCH or request.producer_id == now.producer_id:
         return True
     return request.producer_id == now.previous_producer_id and request.epoch >= LAST_EPOCH
 
 
-def _give(
+def _assign_epoch(
     context: TransactionContext, transaction: Transaction, request: InitProducerIdRequest, call: Call, draft: Draft
 ) -> None:
     now = transaction.metadata

@@ -13,7 +13,7 @@ from cluster.config import resolve
 from cluster.coordinators.group.coordinator import GroupCoordinator
 from cluster.coordinators.records import (
     CommittedOffset,
-    GroupMetadata,
+    GroupMetadataValue,
     GroupRecord,
     GroupTombstone,
     OffsetTombstone,
@@ -173,7 +173,7 @@ RECORDS: st.SearchStrategy[GroupRecord] = st.one_of(
         st.integers(0, 99),
         st.sampled_from([-1, -1, 5, 6]),
     ),
-    st.builds(GroupMetadata, st.sampled_from(["g", "h"]), st.integers(0, 9), st.just("consumer")),
+    st.builds(GroupMetadataValue, st.sampled_from(["g", "h"]), st.integers(0, 9), st.just("consumer")),
     st.builds(GroupTombstone, st.sampled_from(["g", "h"])),
     st.builds(OffsetTombstone, st.sampled_from(["g", "h"]), st.sampled_from(["t-0", "t-1"])),
 )
@@ -233,7 +233,7 @@ def entangled(random: Random) -> list[Any]:
         elif kind < 0.30:
             records.append(OffsetTombstone(group, "t-0"))
         elif kind < 0.33:
-            records.append(GroupMetadata(group, offset, "consumer"))
+            records.append(GroupMetadataValue(group, offset, "consumer"))
         else:
             producer_id = random.choice((-1, 5, 6))
             records.append(CommittedOffset(group, f"t-{random.randrange(2)}", offset, 0, "", offset, producer_id))

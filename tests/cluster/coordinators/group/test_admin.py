@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cluster import events as e
-from cluster.coordinators.group.offset_commit import Producer
+from cluster.coordinators.group.offset_commit import TransactionProducer
 from cluster.coordinators.records import GroupTombstone, OffsetTombstone
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
@@ -88,7 +88,7 @@ def test_a_deleted_group_forgets_what_transactions_and_newcomers_wait_for(desk: 
     p = Client(desk, "p")
     p.ask()
     request = OffsetCommitRequest(GROUP, -1, "", None, {"orders-1": (1, 0, "")})
-    desk.run(desk.coordinator.commit_in_transaction(request, Producer(7, 0), Call(request), 0))
+    desk.run(desk.coordinator.commit_in_transaction(request, TransactionProducer(7, 0), Call(request), 0))
     assert delete(desk) == {GROUP: ErrorCode.NONE}
     answer = p.ask()
     assert answer is not None
@@ -174,7 +174,7 @@ def test_a_group_that_only_stores_offsets_counts_from_each_commit(short: Desk) -
 def test_an_open_transaction_keeps_the_offset(short: Desk) -> None:
     commit(short)
     request = OffsetCommitRequest(GROUP, -1, "", None, {"orders-0": (9, 0, "")})
-    short.run(short.coordinator.commit_in_transaction(request, Producer(7, 0), Call(request), 0))
+    short.run(short.coordinator.commit_in_transaction(request, TransactionProducer(7, 0), Call(request), 0))
     short.wait(2 * HOUR_MS)
     assert committed(short) == (ErrorCode.NONE, 1)
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from cluster.coordinators.group import coordinator as group_coordinator
 from cluster.coordinators.group.coordinator import GroupCoordinator
 from cluster.coordinators.group.group import ClassicGroup
-from cluster.coordinators.group.offset_commit import Producer
+from cluster.coordinators.group.offset_commit import TransactionProducer
 from cluster.coordinators.group.offset_replay import replay_marker, replay_offset
 from cluster.coordinators.records import CommittedOffset, GroupRecord
 from cluster.protocol.errors import ErrorCode
@@ -113,7 +113,7 @@ class Flight:
             return
         offsets = {partition: (self.offset, 0, "")}
         request = OffsetCommitRequest(GROUP, self.member.generation, self.member.member_id, None, offsets)
-        producer, call = Producer(PRODUCERS[source - 1], 0, "tx"), Call(request)
+        producer, call = TransactionProducer(PRODUCERS[source - 1], 0, "tx"), Call(request)
         self.desk.run(self.desk.coordinator.commit_in_transaction(request, producer, call, self.desk.now_us))
         assert error_of(call) is ErrorCode.NONE
 
@@ -164,7 +164,7 @@ def test_the_oracle_is_kafkas_rule() -> None:
 
 def counts_by_the_marker(group: ClassicGroup, producer_id: int, *, committed: bool) -> dict[str, int]:
     """The end of a transaction wins over whatever was committed meanwhile."""
-    group.offset_places.clear()
+    group.log_positions.clear()
     return replay_marker(group, producer_id, committed=committed)
 
 

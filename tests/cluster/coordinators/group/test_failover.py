@@ -4,7 +4,7 @@ import pytest
 
 from cluster import events as e
 from cluster.coordinators.group.coordinator import GroupCoordinator, answer_while_loading, refusal
-from cluster.coordinators.group.offset_commit import Producer
+from cluster.coordinators.group.offset_commit import TransactionProducer
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
     DeleteGroupsRequest,
@@ -207,7 +207,7 @@ def test_a_group_over_its_size_rebalances_when_it_is_loaded(desk: Desk) -> None:
 
 def test_open_transactions_survive(desk: Desk) -> None:
     request = OffsetCommitRequest(GROUP, -1, "", None, {"orders-0": (5, 0, "")})
-    desk.run(desk.coordinator.commit_in_transaction(request, Producer(7, 0), Call(request), 0))
+    desk.run(desk.coordinator.commit_in_transaction(request, TransactionProducer(7, 0), Call(request), 0))
     desk.fail_over()
     assert committed(desk, stable=True) == (ErrorCode.UNSTABLE_OFFSET_COMMIT, -1)
     desk.run(desk.coordinator.end_transaction(7, True, 0))
@@ -216,7 +216,7 @@ def test_open_transactions_survive(desk: Desk) -> None:
 
 def test_a_marker_that_is_replayed_is_not_told(desk: Desk) -> None:
     request = OffsetCommitRequest(GROUP, -1, "", None, {"orders-0": (5, 0, "")})
-    desk.run(desk.coordinator.commit_in_transaction(request, Producer(7, 0), Call(request), 0))
+    desk.run(desk.coordinator.commit_in_transaction(request, TransactionProducer(7, 0), Call(request), 0))
     new = GroupCoordinator(1, {}, str)
     for record in desk.log:
         new.replay(record)

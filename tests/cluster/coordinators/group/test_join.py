@@ -4,7 +4,7 @@ import pytest
 
 from cluster import events as e
 from cluster.coordinators.group.states import GroupEvent
-from cluster.coordinators.records import GroupMetadata
+from cluster.coordinators.records import GroupMetadataValue
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import JoinGroupRequest, JoinGroupResponse
 from tests.support.coordinator_driver import MS, Desk
@@ -42,7 +42,7 @@ def test_an_id_for_an_unknown_group_is_unknown_and_makes_no_group(desk: Desk) ->
 
 def test_a_first_join_makes_the_group_and_writes_it_empty(desk: Desk) -> None:
     Client(desk, "a").ask()
-    assert desk.log == [GroupMetadata(group=GROUP, since_us=0)]
+    assert desk.log == [GroupMetadataValue(group=GROUP, since_us=0)]
     assert group_of(desk).state.value == "Empty"
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cluster import events as e
-from cluster.coordinators.group.offset_commit import Producer
+from cluster.coordinators.group.offset_commit import TransactionProducer
 from cluster.coordinators.records import CommittedOffset
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
@@ -37,7 +37,9 @@ def commit_in_transaction(
 ) -> ErrorCode:
     request = OffsetCommitRequest(GROUP, generation, member_id, None, {partition: (offset, 0, "")})
     call = Call(request)
-    desk.run(desk.coordinator.commit_in_transaction(request, Producer(producer_id, 0, "tx"), call, desk.now_us))
+    desk.run(
+        desk.coordinator.commit_in_transaction(request, TransactionProducer(producer_id, 0, "tx"), call, desk.now_us)
+    )
     return error_of(call)
 
 
@@ -257,7 +259,7 @@ def test_a_marker_overtakes_a_commit_that_is_under_way(desk: Desk) -> None:
     request = OffsetCommitRequest(GROUP, -1, "", None, {"orders-0": (1, 0, "")})
     desk.send(request)
     later = OffsetCommitRequest(GROUP, -1, "", None, {"orders-0": (2, 0, "")})
-    desk.run(desk.coordinator.commit_in_transaction(later, Producer(7, 0), Call(later), desk.now_us))
+    desk.run(desk.coordinator.commit_in_transaction(later, TransactionProducer(7, 0), Call(later), desk.now_us))
     end(desk)
     assert committed(desk) == (NONE, 2)
     desk.settle()
@@ -284,7 +286,7 @@ def test_a_transactional_commit_is_answered_when_it_is_safe(desk: Desk) -> None:
     desk.commits = False
     request = OffsetCommitRequest(GROUP, -1, "", None, {"orders-0": (1, 0, "")})
     call = Call(request)
-    desk.run(desk.coordinator.commit_in_transaction(request, Producer(7, 0), call, desk.now_us))
+    desk.run(desk.coordinator.commit_in_transaction(request, TransactionProducer(7, 0), call, desk.now_us))
     assert call.pending
     desk.settle(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     assert error_of(call) is ErrorCode.NOT_COORDINATOR

@@ -206,7 +206,7 @@ class Flight:
         for partition, record in group.offsets.items():
             logged = group.logged_offsets[partition]
             assert 0 <= record.offset <= logged.offset <= self.offset, "G7"
-            if not self.desk.waiting and not group.commits_under_way:
+            if not self.desk.waiting and not group.pending_commits:
                 assert record is logged, "G7"
         self._check_memory()
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cluster import events as e
-from cluster.coordinators.records import GroupMetadata
+from cluster.coordinators.records import GroupMetadataValue
 from cluster.protocol.errors import ErrorCode
 from tests.support.coordinator_driver import MS, Desk
 from tests.support.group_client import Client, complete, error_of, group_of, stable
@@ -232,7 +232,7 @@ def test_the_empty_generation_is_written(desk: Desk) -> None:
     desk.wait(1_000)
     a.leave()
     record = desk.log[-1]
-    assert isinstance(record, GroupMetadata)
+    assert isinstance(record, GroupMetadataValue)
     assert (record.generation, record.members, record.leader, record.protocol) == (2, (), "", "")
     assert (record.protocol_type, record.since_us) == ("consumer", desk.now_us)
     completed = desk.emitted(e.JoinBarrierCompleted)[-1]

@@ -10,7 +10,7 @@ PREVIOUS = {  # ClassicGroupState.validPreviousStates
     GroupState.EMPTY: {GroupState.PREPARING_REBALANCE},
     GroupState.PREPARING_REBALANCE: {GroupState.STABLE, GroupState.COMPLETING_REBALANCE, GroupState.EMPTY},
     GroupState.COMPLETING_REBALANCE: {GroupState.PREPARING_REBALANCE},
-    GroupState.STABLE: {GroupState.COMPLETING_REBALANCE},
+    GroupState.STABLE: {GroupState.COMPLETING_REBALANCE, GroupState.EMPTY},  # Empty: Kafka makes a loaded group Stable
     GroupState.DEAD: {
         GroupState.STABLE,
         GroupState.PREPARING_REBALANCE,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cluster import events as e
-from cluster.coordinators.records import GroupMetadata
+from cluster.coordinators.records import GroupMetadataValue
 from cluster.protocol.errors import ErrorCode
 from tests.support.coordinator_driver import MS, Desk
 from tests.support.group_client import Client, assignment_of, complete, error_of, group_of, stable
@@ -77,7 +77,7 @@ def test_the_new_id_is_in_the_log_with_the_assignment(desk: Desk) -> None:
     new = restarted(a)
     new.ask()
     record = desk.log[-1]
-    assert isinstance(record, GroupMetadata)
+    assert isinstance(record, GroupMetadataValue)
     assert [(m.member_id, m.assignment) for m in record.members] == [
         (new.member_id, ("orders-0",)),  # in its predecessor's place
         (b.member_id, ("orders-1",)),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cluster import events as e
-from cluster.coordinators.records import GroupMetadata
+from cluster.coordinators.records import GroupMetadataValue
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import SyncGroupRequest, SyncGroupResponse
 from tests.support.coordinator_driver import MS, Desk
@@ -71,7 +71,7 @@ def test_followers_wait_for_the_leader_and_for_the_log(desk: Desk) -> None:
     assert of_a.pending
     assert of_b.pending
     record = desk.log[-1]
-    assert isinstance(record, GroupMetadata)
+    assert isinstance(record, GroupMetadataValue)
     assert [member.assignment for member in record.members] == [("orders-0",), ("orders-1", "orders-2"), ()]
     assert (record.generation, record.leader, record.protocol) == (1, a.member_id, "range")
     desk.wait(200)
