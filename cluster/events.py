@@ -264,7 +264,7 @@ class RecordsLost(Event, frozen=True, kw_only=True):
     first_serial: int
 
 
-class RecordsSurvived(Event, frozen=True, kw_only=True):
+class RecordsRecovered(Event, frozen=True, kw_only=True, tag="records_survived"):
     """Ground truth: records that `RecordsLost` named are in `broker`'s log after all, at `first_offset`.
 
     Their leader's disk lost them while they were on their way to this follower, which had not heard of it yet.
@@ -781,7 +781,7 @@ class PositionsReset(Event, frozen=True, kw_only=True):
     reason: str
 
 
-class PositionsGivenUp(Event, frozen=True, kw_only=True):
+class PositionsRolledBack(Event, frozen=True, kw_only=True, tag="positions_given_up"):
     """The application aborted its transaction for `reason` and goes back to what its group has committed.
 
     It has no positions in `partitions` until its coordinator has said where that is.

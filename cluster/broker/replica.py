@@ -23,7 +23,7 @@ from cluster.events import (
     LogTruncated,
     RecordsAppended,
     RecordsLost,
-    RecordsSurvived,
+    RecordsRecovered,
 )
 from cluster.network import Link
 from cluster.protocol.errors import ErrorCode
@@ -534,7 +534,7 @@ class Replica:
     def _emit_survived(self, batches: Sequence[RecordBatch]) -> None:
         """Emit which of the fetched batches were in no log any more."""
         for run in records_lost_everywhere(batches, [each.log for each in self._replicas() if each is not self]):
-            self.host.emit(RecordsSurvived(partition=self.partition, broker=self.host.id, **run._asdict()))
+            self.host.emit(RecordsRecovered(partition=self.partition, broker=self.host.id, **run._asdict()))
 
     def _replicas(self) -> "list[Replica]":
         return [self.host.replica_on(broker, self.partition) for broker in self.metadata.replicas]

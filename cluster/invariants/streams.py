@@ -50,7 +50,7 @@ class StreamInvariants:
             e.MemberStopped: self.forget_member,
             e.PartitionsAssigned: self.forget_partitions,
             e.PartitionsRevoked: self.forget_partitions,
-            e.PositionsGivenUp: self.forget_partitions,
+            e.PositionsRolledBack: self.forget_partitions,
             e.PositionsReset: self.positions_reset,
             e.RecordsProcessed: self.records_processed,
             e.RecordSkipped: self.record_skipped,
@@ -74,7 +74,7 @@ class StreamInvariants:
         """A process begins anew."""
         self._next.pop(event.member, None)
 
-    def forget_partitions(self, event: e.PartitionsAssigned | e.PartitionsRevoked | e.PositionsGivenUp) -> None:
+    def forget_partitions(self, event: e.PartitionsAssigned | e.PartitionsRevoked | e.PositionsRolledBack) -> None:
         """Jepsen's allowance: a rebalance may move a reader, and so may an application that gives positions up."""
         known = self._next.get(event.member)
         for name in event.partitions if known else ():

@@ -224,8 +224,8 @@ def _blame(group: GroupView, generation: int, reread: int) -> None:
             return
 
 
-@FOLD.handles(e.PositionsGivenUp)
-def positions_given_up(view: ClusterView, event: e.PositionsGivenUp) -> None:
+@FOLD.handles(e.PositionsRolledBack)
+def positions_given_up(view: ClusterView, event: e.PositionsRolledBack) -> None:
     positions = view.members[event.member].positions
     for name in event.partitions:
         positions.pop(name, None)

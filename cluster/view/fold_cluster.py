@@ -231,8 +231,8 @@ def records_lost(view: ClusterView, event: e.RecordsLost) -> None:
     note(view, event.at_us, "fault", event.partition, words)
 
 
-@FOLD.handles(e.RecordsSurvived)
-def records_survived(view: ClusterView, event: e.RecordsSurvived) -> None:
+@FOLD.handles(e.RecordsRecovered)
+def records_survived(view: ClusterView, event: e.RecordsRecovered) -> None:
     partition = view.partitions[event.partition]
     partition.vanished[event.producer].remove(event.first_serial, event.first_serial + event.records)
     ledger.survived(view, partition, event)

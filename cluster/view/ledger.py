@@ -190,7 +190,7 @@ def truncated(view: ClusterView, partition: PartitionView, broker: int, offset: 
         ]
 
 
-def survived(view: ClusterView, partition: PartitionView, event: e.RecordsSurvived) -> None:
+def survived(view: ClusterView, partition: PartitionView, event: e.RecordsRecovered) -> None:
     """A replica has records that no log seemed to hold: where it leads, or will lead, its log has them."""
     end = event.first_offset + event.records
     if event.broker == partition.taken_by:

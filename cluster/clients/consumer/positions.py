@@ -91,7 +91,7 @@ class Positions:
             self.validation.forget(name)
         consumer.fetcher.revoke(tuple(names))
         consumer.emit(
-            e.PositionsGivenUp(group=consumer.group, member=consumer.name, partitions=tuple(names), reason=reason)
+            e.PositionsRolledBack(group=consumer.group, member=consumer.name, partitions=tuple(names), reason=reason)
         )
 
     def seek(self, partition: str, offset: int) -> None:

@@ -222,7 +222,7 @@ def test_records_on_their_way_to_a_paused_follower_outlive_the_crash_of_their_le
     steps = [(10, "kill broker-3"), (10, "pause broker-2 for 3s"), (11, "crash broker-1 for 15s")]
     flight = flown(cluster(*steps, until_s=60, producer={"acks": "1"}))
     lost = flight.all(e.RecordsLost, partition="orders-0")
-    survived = flight.all(e.RecordsSurvived, partition="orders-0")
+    survived = flight.all(e.RecordsRecovered, partition="orders-0")
     assert [(event.broker, event.at_us // SECOND_US, event.records) for event in survived] == [(2, 13, 1)]
     assert survived[0].first_serial == lost[0].first_serial  # the first that came after the pause
     assert flight.document["delivery"]["lost"] == sum(event.records for event in lost) - 1 > 0

@@ -62,7 +62,7 @@ def test_a_member_that_the_group_has_given_up_cannot_commit_and_goes_back(versio
 def test_who_aborts_says_why_and_has_no_positions_until_it_knows_what_is_committed() -> None:
     impatient: dict[str, Value] = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 1000}
     flight = flown(moving((4.05, "pause g-1 for 12s"), (4.1, "scale g to 2"), consumer=impatient))
-    (back,) = flight.all(e.PositionsGivenUp)
+    (back,) = flight.all(e.PositionsRolledBack)
     assert (back.member, back.partitions, back.reason) == ("g-1", ("orders-0", "orders-1"), "UNKNOWN_MEMBER_ID")
     again = flight.all(e.PositionsReset, back.at_us, member="g-1")[0]
     assert (again.reason, sorted(again.positions)) == ("committed", ["orders-0", "orders-1"])

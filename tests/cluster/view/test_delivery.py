@@ -56,7 +56,7 @@ def test_a_successor_has_what_a_crash_took_below_the_record_that_survived_with_i
     view, partition = ClusterView(), PartitionView("orders-0", "orders", 0, taken_by=1)
     partition.placements.append(0, 114, "p-1", 0)
     ledger.truncated(view, partition, 1, 0)  # the host of the leader: nothing was flushed
-    survivor = e.RecordsSurvived(
+    survivor = e.RecordsRecovered(
         partition="orders-0", broker=2, first_offset=113, records=1, leader_epoch=0, producer="p-1", first_serial=113
     )
     ledger.survived(view, partition, survivor)

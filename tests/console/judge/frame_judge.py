@@ -13,7 +13,7 @@ STARTS = {
           e.TransactionFenced, e.TransactionOffsetsRefused, e.TransactionMarkerRefused, e.ProducerEpochRefused),
     "▲": (e.LeaderElected, e.ControllerElected, e.GroupLoaded),
     "↻": (e.RebalanceStarted,),
-    "▪": (e.FaultEnded, e.BrokerStarted, e.BrokerStateChanged, e.RecordsSurvived),
+    "▪": (e.FaultEnded, e.BrokerStarted, e.BrokerStateChanged, e.RecordsRecovered),
     "━": (e.GroupStabilized,),
     "·": (e.TransactionStateChanged, e.HangingTransactionAborted),
 }  # fmt: skip

@@ -144,7 +144,7 @@ class MemberBooks:
     def _positions(self, event: e.PositionsReset | e.PositionsMovedOn) -> None:
         self.members[event.member].positions.update(event.positions)
 
-    def _given_up(self, event: e.PositionsGivenUp) -> None:
+    def _given_up(self, event: e.PositionsRolledBack) -> None:
         for name in event.partitions:
             self.members[event.member].positions.pop(name, None)
 
@@ -206,7 +206,7 @@ class MemberBooks:
         e.PartitionsRevoked: _revoked,
         e.PositionsReset: _positions,
         e.PositionsMovedOn: _positions,
-        e.PositionsGivenUp: _given_up,
+        e.PositionsRolledBack: _given_up,
         e.PositionOutOfRange: _out_of_range,
         e.PositionTruncated: _truncated,
         e.PollReturned: _poll_returned,

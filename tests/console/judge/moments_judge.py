@@ -123,7 +123,7 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
     ),
     (
         r"(\d+) of (\S+)'s records to (\S+) were on their way to a follower: .+",
-        lambda m, one: isinstance(one, e.RecordsSurvived) and (one.records, one.producer) == (int(m[1]), m[2]),
+        lambda m, one: isinstance(one, e.RecordsRecovered) and (one.records, one.producer) == (int(m[1]), m[2]),
     ),
     (
         r"(\S+) skips (\S+) (\d+)",
@@ -131,7 +131,7 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
     ),
     (
         r"(\S+) aborted its transaction \((.+)\) and goes back to what (\S+) has committed",
-        lambda m, one: isinstance(one, e.PositionsGivenUp) and (one.member, one.reason) == (m[1], m[2]),
+        lambda m, one: isinstance(one, e.PositionsRolledBack) and (one.member, one.reason) == (m[1], m[2]),
     ),
     (
         r"(\S+): position (\d+) of (\S+) is not in the log: (\S+) decides",

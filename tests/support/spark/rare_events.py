@@ -99,7 +99,7 @@ def _log() -> Iterator[tuple[float, e.Event]]:
     yield 4.75, _appended(20, 2, 1)
     yield 4.8, _acknowledged(20, 2)
     yield 4.85, _lost(20, 2)
-    yield 4.9, e.RecordsSurvived(**_run(20, 2) | {"broker": 2})  # a follower had them still to come
+    yield 4.9, e.RecordsRecovered(**_run(20, 2) | {"broker": 2})  # a follower had them still to come
     yield 6.2, e.MemberStopped(group="g", member="b", how="kill")  # a still holds it, and owns it again
     yield 7, e.PositionsReset(group="g", member="a", positions={P: 4}, reason="committed")
     yield 7.5, e.PartitionsRevoked(group="g", member="a", partitions=(P,), lost=True)
