@@ -149,8 +149,12 @@ class Broker(BrokerHost[Replica]):
         """Close a client's connection; unread requests are lost."""
         self.sockets.close(connection)
 
-    def start_process(self, *, serves: bool = True) -> None:
-        """Start the process. `activate` follows at the cluster's start, `lifecycle.start` at a restart."""
+    def start_first_process(self) -> None:
+        """Start the process of a new cluster; `activate` follows when every broker is registered."""
+        self.lifecycle.on_cluster_started()
+        self._start_process(serves=True)
+
+    def _start_process(self, *, serves: bool) -> None:
         self.alive = self.running = True
         self.incarnation, self.epoch = self.incarnation + 1, -1  # not registered: it leads nothing, its port is closed
         self.sockets.host_is_up, self.halted = True, False
@@ -168,7 +172,7 @@ class Broker(BrokerHost[Replica]):
 
     def start(self) -> None:
         """Start the process again: it loads its logs, registers, then serves."""
-        self.start_process(serves=False)
+        self._start_process(serves=False)
         self.running = False
         self.lifecycle.start()
 

@@ -13,6 +13,7 @@ from typing import Any
 from cluster.broker.controller_channel import ControllerChannel
 from cluster.broker.host import BrokerHost
 from cluster.events import BrokerStateChanged
+from cluster.protocol.broker_states import BROKER_STATES, BrokerEvent, BrokerState
 from cluster.virtual_time import Timer
 
 NO_CONTROLLER_RETRY_US = 1_000_000
@@ -20,11 +21,9 @@ CONTROLLER_SOCKET_TIMEOUT_US = 30_000_000  # controller.socket.timeout.ms
 SECOND_REQUEST_US = 50_000  # a stopping broker repeats its first request so soon
 SHUTDOWN_TIMEOUT_US = 300_000_000  # then the process ends, whether or not the controller agreed
 
-STARTING, RUNNING, STOPPING = "Starting", "Running", "PendingControlledShutdown"
-
 
 class BrokerLifecycle:
-    """The lifecycle of one broker: `state` is one of Kafka's `BrokerState`s. `loading`: the process loads its logs."""
+    """The lifecycle of one broker: the state of its process. `loading`: the process loads its logs."""
 
     def __init__(
         self, broker: BrokerHost[Any], control: ControllerChannel, heartbeat_us: int, startup_us: int = 0
@@ -32,32 +31,40 @@ class BrokerLifecycle:
         self._broker, self._control, self._heartbeat_us, self._startup_us = broker, control, heartbeat_us, startup_us
         self._registration: Timer | None = None  # repeats BrokerRegistration
         self._shutdown_requests = 0
-        self.state, self.loading = RUNNING, False
+        self.state, self.loading = BROKER_STATES.initial, False
         self._loaded_us = self._frozen_us = 0  # when the logs are loaded, frozen time not counted; start of the freeze
 
     @property
     def starting(self) -> bool:
         """Whether the broker accepts no connections yet."""
-        return self.state == STARTING
+        return self.state is BrokerState.STARTING
 
     @property
     def stopping(self) -> bool:
         """Whether a controlled shutdown is under way."""
-        return self.state == STOPPING
+        return self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN
 
-    def _set_state(self, state: str) -> None:
-        self.state = state
-        self._broker.emit(BrokerStateChanged(broker=self._broker.id, state=state))
+    def _move(self, event: BrokerEvent) -> None:
+        """Change the state; BrokerStarted and BrokerStopped tell the transitions from and to NOT_RUNNING."""
+        before, self.state = self.state, BROKER_STATES.next_state(self.state, event)
+        if self.state is not before and BrokerState.NOT_RUNNING not in (before, self.state):
+            self._broker.emit(BrokerStateChanged(broker=self._broker.id, state=self.state.value))
 
     # --- start --------------------------------------------------------------------------------------------------------
 
     def on_process_ended(self) -> None:
-        """The process ended; the next one begins in the initial state."""
-        self.state, self.loading = RUNNING, False
+        """The process ended."""
+        self.loading = False
+        self._move(BrokerEvent.PROCESS_ENDED)
+
+    def on_cluster_started(self) -> None:
+        """The first process of a new cluster serves at once: its logs are empty, and it is registered."""
+        self._move(BrokerEvent.CLUSTER_STARTED)
 
     def start(self) -> None:
         """The process starts again and loads its logs; it receives nothing meanwhile."""
-        self.state, self.loading = STARTING, True
+        self.loading = True
+        self._move(BrokerEvent.PROCESS_STARTED)
         timeline = self._control.timeline
         self._loaded_us = timeline.now_us + self._startup_us
         timeline.post(self._loaded_us, self._on_loaded, self._broker.incarnation)
@@ -115,8 +122,7 @@ class BrokerLifecycle:
     def on_registered(self) -> None:
         """The controller has registered the broker, which accepts connections from now on."""
         self._stop_registering()
-        if self.starting:
-            self._set_state(RUNNING)
+        self._move(BrokerEvent.REGISTERED)
 
     def _stop_registering(self) -> None:
         if self._registration is not None:
@@ -136,7 +142,7 @@ class BrokerLifecycle:
     def stop(self) -> None:
         """Begin a controlled shutdown, unless one is under way."""
         if not self.stopping:
-            self._set_state(STOPPING)
+            self._move(BrokerEvent.SHUTDOWN_REQUESTED)
             self._shutdown_requests = 0
             broker = self._broker
             broker.after(SHUTDOWN_TIMEOUT_US, broker.on_shutdown_response, (broker.incarnation, True))

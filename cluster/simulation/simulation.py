@@ -248,7 +248,7 @@ class Simulation:
             broker = Broker(spec, self.control, config, self.emit, new_uuid, startup_us)
             self.brokers[spec.id] = self.control.brokers[spec.id] = broker
         for broker in self.brokers.values():
-            broker.start_process()
+            broker.start_first_process()
         self.control.elect()
         for broker in self.brokers.values():
             self.controller.register(broker.id, 0)

@@ -271,7 +271,7 @@ class Truth:
         return {
             str(broker.id): {
                 "up": broker.alive and not broker.lifecycle.starting,
-                "state": broker.lifecycle.state if broker.alive else "NotRunning",
+                "state": broker.lifecycle.state.value,
                 "controller": self.simulation.control.active == broker.id,
                 "leaders": sum(one.leader == broker.id for one in partitions.values()),
                 "coordinator_of": sorted(name for name, leader in coordinators.items() if leader == broker.id),
