@@ -14,6 +14,8 @@ from cluster.broker.replica import Replica
 from cluster.coordinators.decision import Decision, Markers, Record
 from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
+from cluster.protocol.api import Request
+from cluster.protocol.api_table import error_response
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.names import coordinator_partition
 from cluster.protocol.record_batch import (
@@ -35,7 +37,7 @@ class CoordinatorRules(Protocol):
 
     loading: bool
 
-    def handle(self, request: m.Request, call: object, now_us: int) -> Decision:
+    def handle(self, request: Request, call: object, now_us: int) -> Decision:
         """Answer, park or refuse a request."""
 
     def next_deadline_us(self) -> int | None:
@@ -140,11 +142,11 @@ class CoordinatorRuntime(ABC, Generic[CoordinatorT]):
         error = ErrorCode.NONE if leader >= 0 else ErrorCode.COORDINATOR_NOT_AVAILABLE
         return m.FindCoordinatorResponse(error, leader)
 
-    def for_key(self, key: str, call: InFlightRequest, refused: m.Response) -> None:
-        """Pass a request to the coordinator of this key; answer `refused` when it is not here."""
+    def for_key(self, key: str, call: InFlightRequest) -> None:
+        """Pass a request to the coordinator of this key; answer NOT_COORDINATOR when it is not here."""
         hosted = self.hosted.get(self.partition_of(key))
         if hosted is None:
-            call.reply(refused)
+            call.reply(error_response(call.request, ErrorCode.NOT_COORDINATOR))
         else:  # also while it loads: then it answers so
             self._run(hosted, hosted.coordinator.handle(call.request, call, self._broker.now_us))
 

@@ -10,13 +10,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from cluster.protocol.messages import (
-    InitProducerIdRequest,
-    OffsetCommitRequest,
-    ProduceRequest,
-    Request,
-    SyncGroupRequest,
-)
+from cluster.protocol.api import Request
+from cluster.protocol.messages import InitProducerIdRequest, OffsetCommitRequest, ProduceRequest, SyncGroupRequest
 from cluster.protocol.transaction_messages import (
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,

@@ -10,13 +10,15 @@ from cluster.broker.coordinator_runtime import CoordinatorRuntime, HostedCoordin
 from cluster.broker.host import BrokerHost, RequestHandlers
 from cluster.broker.replica import Replica
 from cluster.coordinators.decision import Record
-from cluster.coordinators.group.coordinator import GroupCoordinator, refusal
+from cluster.coordinators.group.coordinator import GroupCoordinator
 from cluster.coordinators.group.offset_commit import TransactionProducer
 from cluster.coordinators.records import CommittedOffset, GroupRecord
 from cluster.events import GroupDeleted
 from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
+from cluster.protocol.api import GroupRequest, ServedBy
+from cluster.protocol.api_table import error_response, served_by
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import COMMIT, NO_PRODUCER_ID, RecordBatch
 
@@ -45,29 +47,19 @@ class GroupCoordinatorService(CoordinatorRuntime[GroupCoordinator]):
 
     def handlers(self) -> RequestHandlers:
         """The requests that a group coordinator serves."""
-        of_a_group: tuple[type[m.Request], ...] = (
-            m.OffsetCommitRequest,
-            m.OffsetFetchRequest,
-            m.JoinGroupRequest,
-            m.HeartbeatRequest,
-            m.LeaveGroupRequest,
-            m.SyncGroupRequest,
-            m.DescribeGroupRequest,
-        )
-        return dict.fromkeys(of_a_group, self.handle)
+        return dict.fromkeys(served_by(ServedBy.GROUP_COORDINATOR, GroupRequest), self.handle)
 
     def handle(self, call: InFlightRequest) -> None:
         """Pass a group's request to its coordinator here, or answer NOT_COORDINATOR."""
-        request = call.request
-        self.for_key(request.group, call, refusal(request, ErrorCode.NOT_COORDINATOR))
+        request: GroupRequest = call.request
+        self.for_key(request.group, call)
 
     def commit_in_transaction(self, call: InFlightRequest) -> None:
         """TxnOffsetCommit (API 28): offsets that count when the transaction commits."""
         request: t.TxnOffsetCommitRequest = call.request
         hosted = self.hosted.get(self.partition_of(request.group))
         if hosted is None:
-            errors = dict.fromkeys(request.offsets, ErrorCode.NOT_COORDINATOR)
-            call.reply(m.OffsetCommitResponse(errors))
+            call.reply(error_response(request, ErrorCode.NOT_COORDINATOR))
             return
         commit = m.OffsetCommitRequest(
             request.group, request.generation, request.member_id, request.instance_id, request.offsets

@@ -14,7 +14,8 @@ from cluster.broker.metadata_cache import LiveBrokers, Metadata, MetadataCache
 from cluster.broker.purgatory import Timeouts
 from cluster.events import Event
 from cluster.network import Connection, Endpoint, InFlightRequest, Link, Network
-from cluster.protocol.messages import PartitionMetadata, Request
+from cluster.protocol.api import Request
+from cluster.protocol.messages import PartitionMetadata
 from cluster.spec import Buggify
 from cluster.virtual_time import Timeline
 

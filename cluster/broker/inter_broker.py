@@ -12,7 +12,7 @@ from cluster.broker.controller_channel import ControllerChannel
 from cluster.broker.host import BrokerHost
 from cluster.config import resolve
 from cluster.network import NEVER_FROZEN, Connection, ConnectionAttempts, InFlightRequest
-from cluster.protocol.messages import Request
+from cluster.protocol.api import Request
 from cluster.random_streams import random_stream
 from cluster.virtual_time import Timer
 

@@ -21,10 +21,12 @@ from cluster.broker.replica import Replica
 from cluster.controller.controller import PRODUCER_IDS_IN_BLOCK
 from cluster.coordinators.decision import Markers, Record, coordinator_error
 from cluster.coordinators.records import TransactionMetadata, TransactionRecord
-from cluster.coordinators.transaction.coordinator import TransactionCoordinator, refusal
+from cluster.coordinators.transaction.coordinator import TransactionCoordinator
 from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
+from cluster.protocol.api import ServedBy, TransactionalIdRequest
+from cluster.protocol.api_table import served_by
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.names import coordinator_partition
 from cluster.protocol.record_batch import NO_EPOCH, RecordBatch
@@ -54,12 +56,7 @@ class TransactionCoordinatorService(CoordinatorRuntime[TransactionCoordinator]):
 
     def handlers(self) -> RequestHandlers:
         """The requests that a transaction coordinator serves."""
-        of_an_id: tuple[type[m.Request], ...] = (
-            t.AddPartitionsToTxnRequest,
-            t.AddOffsetsToTxnRequest,
-            t.EndTxnRequest,
-            t.DescribeTransactionRequest,
-        )
+        of_an_id = served_by(ServedBy.TRANSACTION_COORDINATOR, TransactionalIdRequest)
         return {m.InitProducerIdRequest: self.init_producer_id, **dict.fromkeys(of_an_id, self.handle)}
 
     def init_producer_id(self, call: InFlightRequest) -> None:
@@ -84,7 +81,7 @@ class TransactionCoordinatorService(CoordinatorRuntime[TransactionCoordinator]):
         if isinstance(request, t.AddOffsetsToTxnRequest):
             number = coordinator_partition(request.group, self._group_partitions)
             request = call.request = msgspec.structs.replace(request, partition=f"{OFFSETS_TOPIC}-{number}")
-        self.for_key(request.transactional_id, call, refusal(request, ErrorCode.NOT_COORDINATOR))
+        self.for_key(request.transactional_id, call)
 
     def _new(self) -> TransactionCoordinator:
         first_epoch = self._broker.buggify.first_epoch(NO_EPOCH)

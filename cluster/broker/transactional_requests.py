@@ -18,8 +18,8 @@ from cluster.broker.transaction_coordinator_service import TransactionCoordinato
 from cluster.coordinators.transaction.transaction import WITH_EPOCHS
 from cluster.events import HangingTransactionAborted, ProducerEpochRefused, TransactionMarkerRefused
 from cluster.network import InFlightRequest
-from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
+from cluster.protocol.api_table import error_response
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.names import topic_of
 from cluster.protocol.record_batch import ABORT, COMMIT, RECORD_BATCH_OVERHEAD_BYTES, RecordBatch
@@ -164,7 +164,7 @@ class TransactionalRequests:
             )
         elif error is ErrorCode.NETWORK_EXCEPTION:
             error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS  # the client retries without FindCoordinator
-        call.reply(m.OffsetCommitResponse(dict.fromkeys(request.offsets, error)))
+        call.reply(error_response(request, error))
 
     # --- markers ------------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,8 @@ import trio
 from cluster.clients.key_order import KeyOrder
 from cluster.events import Event
 from cluster.network import NEVER_FROZEN, Connection, ConnectionAttempts, Endpoint, InFlightRequest, Network
-from cluster.protocol.messages import MetadataRequest, MetadataResponse, PartitionMetadata, Request
+from cluster.protocol.api import Request
+from cluster.protocol.messages import MetadataRequest, MetadataResponse, PartitionMetadata
 from cluster.random_streams import random_stream
 from cluster.virtual_time import TIMED_OUT, TimedOut, Timeline, Timer, Waiter
 from cluster.virtual_time.waiting import NEVER_US

@@ -7,17 +7,15 @@ import msgspec
 
 from cluster.commands.cluster_names import Names
 from cluster.config import format_duration, nearest, parse_duration
+from cluster.protocol.api import SentBy
+from cluster.protocol.api_table import names_sent_by
 from cluster.protocol.names import TopicPartition
 
 MOST_DIGITS = 100
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
-API_NAMES = (
-    "Produce", "Fetch", "ListOffsets", "Metadata", "OffsetCommit", "OffsetFetch", "FindCoordinator", "JoinGroup",
-    "Heartbeat", "LeaveGroup", "SyncGroup", "InitProducerId", "OffsetForLeaderEpoch", "AddPartitionsToTxn",
-    "AddOffsetsToTxn", "EndTxn", "TxnOffsetCommit", "ConsumerGroupHeartbeat",
-)  # fmt: skip
+API_NAMES = (*names_sent_by(SentBy.CLIENT), "ConsumerGroupHeartbeat")
 """Kafka's names of the requests whose responses can be lost, in the order of their API keys."""
 
 

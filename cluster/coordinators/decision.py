@@ -22,8 +22,8 @@ import msgspec
 
 from cluster.coordinators.records import GroupRecord, TransactionRecord
 from cluster.events import Event
+from cluster.protocol.api import Response
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.messages import Response
 
 Call = object
 """A request's return address: opaque to the coordinator, compared only for identity."""

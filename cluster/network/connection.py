@@ -23,7 +23,7 @@ from typing import Any, Protocol
 
 from cluster.network.connection_attempts import ConnectionAttempts
 from cluster.network.network import Link, Network
-from cluster.protocol.messages import Request, Response
+from cluster.protocol.api import Request, Response
 from cluster.virtual_time import Timeline
 
 NEVER_FROZEN = (-1, -1)

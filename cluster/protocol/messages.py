@@ -7,19 +7,12 @@ not per byte. Not every field of Kafka's schemas is here: only those on which a 
 
 import msgspec
 
+from cluster.protocol.api import Api, GroupRequest, Request, Response, SentBy, ServedBy, api
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import RecordBatch
 
 NO_MEMBER = ""
 NO_GENERATION = -1
-
-
-class Request(msgspec.Struct):
-    """A request of a client or broker; its class name without `Request` is Kafka's API name."""
-
-
-class Response(msgspec.Struct):
-    """An answer to a request."""
 
 
 class ProduceRequest(Request):
@@ -134,10 +127,9 @@ class MetadataResponse(Response):
     topics: dict[str, tuple[PartitionMetadata, ...]]
 
 
-class OffsetCommitRequest(Request):
+class OffsetCommitRequest(GroupRequest):
     """OffsetCommit (API 8): partition → (next offset to read, leader epoch, metadata text)."""
 
-    group: str
     generation: int
     member_id: str
     instance_id: str | None
@@ -151,10 +143,9 @@ class OffsetCommitResponse(Response):
     errors: dict[str, ErrorCode]
 
 
-class OffsetFetchRequest(Request):
+class OffsetFetchRequest(GroupRequest):
     """OffsetFetch (API 9)."""
 
-    group: str
     partitions: list[str]
     require_stable: bool = False
 
@@ -180,10 +171,9 @@ class FindCoordinatorResponse(Response):
     broker: int
 
 
-class JoinGroupRequest(Request):
+class JoinGroupRequest(GroupRequest):
     """JoinGroup (API 11). `protocols` maps an assignor's name to the member's metadata (see `MemberMetadata`)."""
 
-    group: str
     member_id: str
     client_id: str
     session_timeout_ms: int
@@ -228,10 +218,9 @@ class JoinGroupResponse(Response):
     skip_assignment: bool = False
 
 
-class HeartbeatRequest(Request):
+class HeartbeatRequest(GroupRequest):
     """Heartbeat (API 12)."""
 
-    group: str
     generation: int
     member_id: str
     instance_id: str | None = None
@@ -252,10 +241,9 @@ class LeavingMember(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class LeaveGroupRequest(Request):
+class LeaveGroupRequest(GroupRequest):
     """LeaveGroup (API 13), in batches (v3+)."""
 
-    group: str
     members: tuple[LeavingMember, ...]
 
 
@@ -266,16 +254,15 @@ class LeaveGroupResponse(Response):
     members: tuple[tuple[str, str | None, ErrorCode], ...] = ()
 
 
-class SyncGroupRequest(Request):
+class SyncGroupRequest(GroupRequest):
     """SyncGroup (API 14): the leader's carries member id → partitions."""
 
-    group: str
     generation: int
     member_id: str
     instance_id: str | None = None
     protocol_type: str | None = None
     protocol: str | None = None
-    assignments: dict[str, tuple[str, ...]] = {}
+    assignments: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
 class SyncGroupResponse(Response):
@@ -286,10 +273,8 @@ class SyncGroupResponse(Response):
     assignment: tuple[str, ...] = ()
 
 
-class DescribeGroupRequest(Request):
+class DescribeGroupRequest(GroupRequest):
     """DescribeGroups (API 15), one group."""
-
-    group: str
 
 
 class DescribeGroupResponse(Response):
@@ -360,3 +345,30 @@ class DeleteGroupsResponse(Response):
     """DeleteGroups (API 42): group → error."""
 
     errors: dict[str, ErrorCode]
+
+
+_BROKER, _GROUP, _CLIENT, _ADMIN = ServedBy.BROKER, ServedBy.GROUP_COORDINATOR, SentBy.CLIENT, SentBy.ADMIN
+
+APIS: tuple[Api, ...] = (
+    api(0, "Produce", ProduceRequest, _BROKER, _CLIENT),
+    api(1, "Fetch", FetchRequest, _BROKER, _CLIENT),
+    api(2, "ListOffsets", ListOffsetsRequest, _BROKER, _CLIENT),
+    api(3, "Metadata", MetadataRequest, _BROKER, _CLIENT),
+    api(8, "OffsetCommit", OffsetCommitRequest, _GROUP, _CLIENT,
+        lambda request, error: OffsetCommitResponse(dict.fromkeys(request.offsets, error))),
+    api(9, "OffsetFetch", OffsetFetchRequest, _GROUP, _CLIENT, lambda _, error: OffsetFetchResponse(error, {})),
+    api(10, "FindCoordinator", FindCoordinatorRequest, _BROKER, _CLIENT),
+    api(11, "JoinGroup", JoinGroupRequest, _GROUP, _CLIENT,
+        lambda request, error: JoinGroupResponse(error, member_id=request.member_id)),
+    api(12, "Heartbeat", HeartbeatRequest, _GROUP, _CLIENT, lambda _, error: HeartbeatResponse(error)),
+    api(13, "LeaveGroup", LeaveGroupRequest, _GROUP, _CLIENT, lambda _, error: LeaveGroupResponse(error)),
+    api(14, "SyncGroup", SyncGroupRequest, _GROUP, _CLIENT, lambda _, error: SyncGroupResponse(error)),
+    api(15, "DescribeGroups", DescribeGroupRequest, _GROUP, _ADMIN, lambda _, error: DescribeGroupResponse(error, "")),
+    api(16, "ListGroups", ListGroupsRequest, _GROUP, _ADMIN, lambda _, error: ListGroupsResponse(error)),
+    api(22, "InitProducerId", InitProducerIdRequest, ServedBy.TRANSACTION_COORDINATOR, _CLIENT,
+        lambda _, error: InitProducerIdResponse(error)),
+    api(23, "OffsetForLeaderEpoch", OffsetForLeaderEpochRequest, _BROKER, _CLIENT),
+    api(42, "DeleteGroups", DeleteGroupsRequest, _GROUP, _ADMIN,
+        lambda request, error: DeleteGroupsResponse(dict.fromkeys(request.groups, error))),
+)  # fmt: skip
+"""One row for each API above."""

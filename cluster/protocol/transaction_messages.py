@@ -1,17 +1,17 @@
 """Requests and responses of transactions, in the order of Kafka's API keys. Data only; see `messages.py`."""
 
+from cluster.protocol.api import Api, Request, Response, SentBy, ServedBy, TransactionalIdRequest, api
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.messages import Request, Response
+from cluster.protocol.messages import OffsetCommitResponse
 
 
-class AddPartitionsToTxnRequest(Request):
+class AddPartitionsToTxnRequest(TransactionalIdRequest):
     """AddPartitionsToTxn (API 24), for one transactional id.
 
     `verify_only` is how a partition's leader asks whether the transaction is ongoing there (KIP-890); `from_broker`
     says that a leader asks, for a producer.
     """
 
-    transactional_id: str
     producer_id: int
     epoch: int
     partitions: tuple[str, ...]
@@ -25,10 +25,9 @@ class AddPartitionsToTxnResponse(Response):
     errors: dict[str, ErrorCode]
 
 
-class AddOffsetsToTxnRequest(Request):
+class AddOffsetsToTxnRequest(TransactionalIdRequest):
     """AddOffsetsToTxn (API 25); its broker puts in which `partition` of `__consumer_offsets` is the group's."""
 
-    transactional_id: str
     producer_id: int
     epoch: int
     group: str
@@ -41,10 +40,9 @@ class AddOffsetsToTxnResponse(Response):
     error: ErrorCode
 
 
-class EndTxnRequest(Request):
+class EndTxnRequest(TransactionalIdRequest):
     """EndTxn (API 26); `version` is the `transaction.version` that the producer speaks (1 or 2)."""
 
-    transactional_id: str
     producer_id: int
     epoch: int
     committed: bool
@@ -92,10 +90,8 @@ class TxnOffsetCommitRequest(Request):
     offsets: dict[str, tuple[int, int, str]]
 
 
-class DescribeTransactionRequest(Request):
+class DescribeTransactionRequest(TransactionalIdRequest):
     """DescribeTransactions (API 65), one transactional id."""
-
-    transactional_id: str
 
 
 class DescribeTransactionResponse(Response):
@@ -108,3 +104,20 @@ class DescribeTransactionResponse(Response):
     timeout_ms: int = -1
     start_us: int = -1
     partitions: tuple[str, ...] = ()
+
+
+_TRANSACTION, _CLIENT = ServedBy.TRANSACTION_COORDINATOR, SentBy.CLIENT
+
+APIS: tuple[Api, ...] = (
+    api(24, "AddPartitionsToTxn", AddPartitionsToTxnRequest, _TRANSACTION, _CLIENT,
+        lambda request, error: AddPartitionsToTxnResponse(dict.fromkeys(request.partitions, error))),
+    api(25, "AddOffsetsToTxn", AddOffsetsToTxnRequest, _TRANSACTION, _CLIENT,
+        lambda _, error: AddOffsetsToTxnResponse(error)),
+    api(26, "EndTxn", EndTxnRequest, _TRANSACTION, _CLIENT, lambda _, error: EndTxnResponse(error)),
+    api(27, "WriteTxnMarkers", WriteTxnMarkersRequest, ServedBy.BROKER, SentBy.BROKER),
+    api(28, "TxnOffsetCommit", TxnOffsetCommitRequest, ServedBy.GROUP_COORDINATOR, _CLIENT,
+        lambda request, error: OffsetCommitResponse(dict.fromkeys(request.offsets, error))),
+    api(65, "DescribeTransactions", DescribeTransactionRequest, _TRANSACTION, SentBy.ADMIN,
+        lambda _, error: DescribeTransactionResponse(error)),
+)  # fmt: skip
+"""One row for each API above."""

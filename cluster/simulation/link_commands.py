@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from cluster.commands import catalogue as c
 from cluster.network import Action, InFlightRequest, LinkCut, LinkDelay, LinkFault, LinkHold, LinkSelector, Network
-from cluster.protocol import messages, transaction_messages
-from cluster.protocol.messages import Request
+from cluster.protocol.api import Request
+from cluster.protocol.api_table import API_BY_NAME
 from cluster.simulation.active_faults import FaultBook, FaultKey, Refused
 
 
@@ -112,13 +112,12 @@ class LinkOperations:
         self._injure(key, command, command.for_us, LinkDelay(both_ways(command.a, command.b), command.to_us))
 
     def _lose(self, command: c.LoseResponses) -> None:
-        name = f"{command.api}Request"
-        request = getattr(messages, name, None) or getattr(transaction_messages, name, None)
-        if request is None:
+        api = API_BY_NAME.get(command.api)
+        if api is None:
             raise Refused(f"nobody sends {command.api} yet")
         key = ("lose", command.broker, command.client or "anybody", command.api)
         selectors = (LinkSelector(command.broker, command.client),)
-        self._injure(key, command, None, LostResponses(selectors, request, command.count, lambda: self._mend(key)))
+        self._injure(key, command, None, LostResponses(selectors, api.request, command.count, lambda: self._mend(key)))
 
     def _heal(self, command: c.Heal) -> None:
         if command.a is None or command.b is None:

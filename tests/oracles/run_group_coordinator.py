@@ -11,9 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from cluster import events as e
-from cluster.coordinators.group.coordinator import answer_while_loading, refusal
+from cluster.coordinators.group.coordinator import answer_while_loading
 from cluster.coordinators.group.group import ClassicGroup, GroupMember
 from cluster.coordinators.group.offset_commit import TransactionProducer
+from cluster.protocol.api import Request, Response
+from cluster.protocol.api_table import error_response
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
     DeleteGroupsRequest,
@@ -32,8 +34,6 @@ from cluster.protocol.messages import (
     OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
-    Request,
-    Response,
     SyncGroupRequest,
 )
 from tests.oracles.group_scenario import GROUP, KNOWN_ID_VERSION, NO_ROUND_TRIP_VERSION, TOPIC, Actor, Stage
@@ -140,7 +140,7 @@ class Scenario:
     def _ask(self, step: dict[str, Any], request: Request) -> Response | None:
         situation = step.get("situation", "")
         if "not on this broker" in situation:
-            return refusal(request, ErrorCode.NOT_COORDINATOR)
+            return error_response(request, ErrorCode.NOT_COORDINATOR)
         if self.loading or "while loading" in situation:
             return answer_while_loading(request)
         if "group does not exist" in situation:

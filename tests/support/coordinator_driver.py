@@ -14,8 +14,8 @@ from cluster import events as e
 from cluster.coordinators.decision import Decision
 from cluster.coordinators.group.coordinator import GroupCoordinator
 from cluster.coordinators.records import GroupRecord
+from cluster.protocol.api import Request, Response
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.messages import Request, Response
 
 MS = 1_000
 

@@ -10,6 +10,7 @@ from cluster.coordinators.transaction.coordinator import TransactionCoordinator
 from cluster.events import Event
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
+from cluster.protocol.api import Request
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.transaction_states import TransactionState
 
@@ -76,7 +77,7 @@ class Desk:
             decision = decision.then(self.append_error, self.now_us) if decision.then else None
         return answers
 
-    def ask(self, request: m.Request) -> Any:  # noqa: ANN401 - the response to the request
+    def ask(self, request: Request) -> Any:  # noqa: ANN401 - the response to the request
         call = object()
         answers = self.run(self.coordinator.handle(request, call, self.now_us), call)
         return answers[0] if answers else None

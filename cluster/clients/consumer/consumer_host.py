@@ -15,8 +15,8 @@ from cluster.clients.consumer.fetcher import Fetcher
 from cluster.clients.process import ClientEnvironment, Process, coordinator_node
 from cluster.clients.producer.transaction_offsets import ConsumerGroupMetadata
 from cluster.network import Connection, InFlightRequest
+from cluster.protocol.api import Request
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.messages import Request
 from cluster.spec import GroupSpec
 from cluster.virtual_time import Timer, Waiter
 

@@ -26,6 +26,7 @@ from cluster.clients.consumer.positions import Positions
 from cluster.clients.producer.transaction_offsets import ConsumerGroupMetadata
 from cluster.protocol import messages as m
 from cluster.protocol import reasons
+from cluster.protocol.api import Request
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.names import topic_of
 
@@ -213,7 +214,7 @@ class Rejoin:
         self._send(Phase.JOINING, request, self._join_answered, max(timeout_us, config["request.timeout.ms"] * MS))
 
     def _send(
-        self, phase: Phase, request: m.Request, handle: Callable[[Any], Awaitable[None]], timeout_us: int | None = None
+        self, phase: Phase, request: Request, handle: Callable[[Any], Awaitable[None]], timeout_us: int | None = None
     ) -> None:
         self.phase = phase
         self._attempt += 1

@@ -17,7 +17,8 @@ from cluster.clients.producer.transaction_loop import TransactionLoop
 from cluster.clients.producer.transaction_manager import TransactionManager
 from cluster.config import in_flight_keys
 from cluster.network import Connection
-from cluster.protocol.messages import MetadataRequest, ProduceRequest, Request
+from cluster.protocol.api import Request
+from cluster.protocol.messages import MetadataRequest, ProduceRequest
 from cluster.protocol.record_batch import RECORD_OVERHEAD_BYTES
 from cluster.random_streams import random_stream
 from cluster.spec import ProducerSpec

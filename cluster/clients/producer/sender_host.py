@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from cluster import events as e
 from cluster.clients.producer.transaction_manager import TransactionManager
 from cluster.network import Connection
-from cluster.protocol.messages import Request
+from cluster.protocol.api import Request
 from cluster.virtual_time import Timeline, Timer, Waiter
 
 

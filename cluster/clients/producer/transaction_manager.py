@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from cluster import events as e
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
+from cluster.protocol.api import Request
 from cluster.protocol.errors import ErrorCode
 from cluster.virtual_time import Timeline
 
@@ -80,7 +81,7 @@ class ProducerHost(Protocol):
     def try_another_broker(self) -> None:
         """That broker did not help."""
 
-    async def ask(self, broker: int, request: m.Request) -> Any:  # noqa: ANN401 - the response that the request asks for
+    async def ask(self, broker: int, request: Request) -> Any:  # noqa: ANN401 - the response that the request asks for
         """Send a request and wait for its response; None when the connection broke."""
 
     async def sleep(self, duration_us: int) -> None:
@@ -108,7 +109,7 @@ class CoordinatorClient:
         self._host, self._key, self._kind = host, key, kind
         self._broker, self._found = -1, False
 
-    async def ask(self, request: m.Request) -> Any:  # noqa: ANN401 - the response that the request asks for
+    async def ask(self, request: Request) -> Any:  # noqa: ANN401 - the response that the request asks for
         """Find it if need be, send it a request and wait for its response; None when the connection broke."""
         if self._broker < 0:
             await self._find()
@@ -258,7 +259,7 @@ class TransactionManager:
 
     # --- the coordinator ---------------------------------------------------------------------------------------------
 
-    async def _ask(self, request: m.Request) -> Any:  # noqa: ANN401 - the response that the request asks for
+    async def _ask(self, request: Request) -> Any:  # noqa: ANN401 - the response that the request asks for
         """Ask the coordinator until it agrees. Raises TransactionError when it will not."""
         while True:
             response = await self._coordinator.ask(request)

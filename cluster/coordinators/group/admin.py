@@ -4,7 +4,7 @@ Source: Kafka's `GroupMetadataManager.describeGroups`, `listGroups`, `GroupCoord
 """
 
 from cluster.coordinators.decision import Call, Decision, Draft, coordinator_error
-from cluster.coordinators.group.context import GroupContext
+from cluster.coordinators.group.context import GroupContext, serves
 from cluster.coordinators.group.offset_retention import write_tombstones
 from cluster.coordinators.group.states import GroupState
 from cluster.protocol.errors import ErrorCode
@@ -81,3 +81,10 @@ def delete_groups(context: GroupContext, request: DeleteGroupsRequest, call: Cal
     else:
         answer(ErrorCode.NONE, draft)
     return draft.decision()
+
+
+ADMIN_HANDLERS = (
+    serves(DescribeGroupRequest, describe),
+    serves(ListGroupsRequest, list_groups),
+    serves(DeleteGroupsRequest, delete_groups),
+)

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from cluster.config import broker_number
-from cluster.coordinators.decision import Call, Deadlines, Draft
+from cluster.coordinators.decision import Call, Deadlines, Decision, Draft
 from cluster.coordinators.group.group import NOT_ARMED, SESSION, ClassicGroup, GroupMember
 from cluster.events import MemberRemoved
-from cluster.protocol.messages import HeartbeatRequest, OffsetCommitRequest, Response
+from cluster.protocol.api import Request, Response
+from cluster.protocol.messages import HeartbeatRequest, OffsetCommitRequest
 
 UUID_LENGTH = 36
 
@@ -100,3 +101,12 @@ def sender_of(request: HeartbeatRequest | OffsetCommitRequest) -> str:
         return request.client_id
     name, dash = request.member_id[: -UUID_LENGTH - 1], request.member_id[-UUID_LENGTH - 1 : -UUID_LENGTH]
     return name if dash == "-" else ""
+
+
+RequestT = TypeVar("RequestT", bound=Request)
+Handler = Callable[[GroupContext, RequestT, Call, int], Decision]
+
+
+def serves(kind: type[RequestT], handler: Handler[RequestT]) -> tuple[type[Request], Handler[Any]]:
+    """A row of the coordinator's table of handlers; mypy checks that the handler takes such a request."""
+    return kind, handler

@@ -12,12 +12,11 @@ Source: Kafka's `GroupCoordinatorService`, `GroupCoordinatorShard`, `GroupMetada
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, assert_never
+from typing import Any, assert_never
 
 from cluster.coordinators.decision import Call, Decision, Draft
-from cluster.coordinators.group.admin import delete_groups, describe, list_groups
-from cluster.coordinators.group.context import GroupContext, GroupSettings, reply_parked, sender_of
-from cluster.coordinators.group.error_responses import answer_while_loading, refusal
+from cluster.coordinators.group.admin import ADMIN_HANDLERS
+from cluster.coordinators.group.context import GroupContext, GroupSettings, Handler, reply_parked, sender_of, serves
 from cluster.coordinators.group.group import JOIN_BARRIER, NOT_ARMED, RETENTION, SESSION, ClassicGroup
 from cluster.coordinators.group.heartbeat import heartbeat, leave, session_deadline
 from cluster.coordinators.group.join import join
@@ -37,47 +36,31 @@ from cluster.coordinators.records import (
     OffsetTombstone,
 )
 from cluster.events import GroupLoaded, GroupUnloaded, HeartbeatAnswered, OffsetsCommitted
+from cluster.protocol.api import Request, Response
+from cluster.protocol.api_table import error_response
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
-    DeleteGroupsRequest,
-    DescribeGroupRequest,
     HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
-    ListGroupsRequest,
     OffsetCommitRequest,
     OffsetFetchRequest,
     OffsetFetchResponse,
-    Request,
-    Response,
     SyncGroupRequest,
     SyncGroupResponse,
 )
 
-__all__ = ["GroupCoordinator", "answer_while_loading", "refusal"]
-
-RequestT = TypeVar("RequestT", bound=Request)
-Handler = Callable[[GroupContext, RequestT, Call, int], Decision]
-
-
-def _serves(kind: type[RequestT], handler: Handler[RequestT]) -> tuple[type[Request], Handler[Any]]:
-    """A row of the table below; mypy checks that the handler takes such a request."""
-    return kind, handler
-
-
 HANDLERS: dict[type[Request], Handler[Any]] = dict(
     (
-        _serves(OffsetCommitRequest, commit),
-        _serves(OffsetFetchRequest, fetch),
-        _serves(JoinGroupRequest, join),
-        _serves(HeartbeatRequest, heartbeat),
-        _serves(LeaveGroupRequest, leave),
-        _serves(SyncGroupRequest, sync),
-        _serves(DescribeGroupRequest, describe),
-        _serves(ListGroupsRequest, list_groups),
-        _serves(DeleteGroupsRequest, delete_groups),
+        serves(OffsetCommitRequest, commit),
+        serves(OffsetFetchRequest, fetch),
+        serves(JoinGroupRequest, join),
+        serves(HeartbeatRequest, heartbeat),
+        serves(LeaveGroupRequest, leave),
+        serves(SyncGroupRequest, sync),
+        *ADMIN_HANDLERS,
     )
 )
 
@@ -231,7 +214,7 @@ class GroupCoordinator:
 
     def _unavailable(self, request: Request, call: Call) -> Decision:
         answer: Response = (
-            refusal(request, ErrorCode.NOT_COORDINATOR) if self.resigned else answer_while_loading(request)
+            error_response(request, ErrorCode.NOT_COORDINATOR) if self.resigned else answer_while_loading(request)
         )
         decision = Decision((), [(call, answer)])
         if isinstance(request, HeartbeatRequest) and isinstance(answer, HeartbeatResponse):
@@ -245,6 +228,21 @@ class GroupCoordinator:
                 )
             )
         return decision
+
+
+def answer_while_loading(request: Request) -> Response:
+    """The response while the partition is being replayed.
+
+    Heartbeat NONE (members survive a coordinator's move), SyncGroup REBALANCE_IN_PROGRESS (they join again), everything
+    else COORDINATOR_LOAD_IN_PROGRESS. Source: Kafka's `GroupCoordinator` (validateGroupStatus and its callers).
+    """
+    match request:
+        case HeartbeatRequest():
+            return error_response(request, ErrorCode.NONE)
+        case SyncGroupRequest():
+            return error_response(request, ErrorCode.REBALANCE_IN_PROGRESS)
+        case _:
+            return error_response(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 
 
 def _loaded(group: ClassicGroup, broker: int) -> GroupLoaded:

@@ -9,8 +9,6 @@ from cluster.coordinators.decision import DeadlineName, Deadlines, Draft, Marker
 from cluster.coordinators.records import TransactionMetadata
 from cluster.coordinators.transaction.transaction import Transaction
 from cluster.events import TransactionStateChanged
-from cluster.protocol import messages as m
-from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import NO_EPOCH
 from cluster.protocol.release_rules import RELEASE_RULES
@@ -139,20 +137,3 @@ def state_changed(metadata: TransactionMetadata, broker: int, *, loaded: bool = 
         partitions=metadata.partitions,
         loaded=loaded,
     )
-
-
-def refusal(request: m.Request, error: ErrorCode) -> m.Response:
-    """The answer to a transaction coordinator's request that only carries an error."""
-    match request:
-        case m.InitProducerIdRequest():
-            return m.InitProducerIdResponse(error)
-        case t.AddPartitionsToTxnRequest():
-            return t.AddPartitionsToTxnResponse(dict.fromkeys(request.partitions, error))
-        case t.AddOffsetsToTxnRequest():
-            return t.AddOffsetsToTxnResponse(error)
-        case t.EndTxnRequest():
-            return t.EndTxnResponse(error)
-        case t.DescribeTransactionRequest():
-            return t.DescribeTransactionResponse(error)
-        case _:
-            raise TypeError(f"{type(request).__name__} is not a request for a transaction coordinator")

@@ -24,15 +24,16 @@ from cluster.coordinators.transaction.context import (
     TIMEOUT_SCAN,
     TransactionContext,
     TransactionSettings,
-    refusal,
     state_changed,
 )
 from cluster.coordinators.transaction.end_transaction import end, fence, marked
 from cluster.coordinators.transaction.init_producer_id import init_producer_id
 from cluster.coordinators.transaction.transaction import Transaction
 from cluster.events import ProducerEpochRefused
+from cluster.protocol.api import Request, Response
+from cluster.protocol.api_table import error_response
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.messages import InitProducerIdRequest, InitProducerIdResponse, Request, Response
+from cluster.protocol.messages import InitProducerIdRequest, InitProducerIdResponse
 from cluster.protocol.record_batch import NO_EPOCH
 from cluster.protocol.transaction_messages import (
     AddOffsetsToTxnRequest,
@@ -45,8 +46,6 @@ from cluster.protocol.transaction_messages import (
 )
 from cluster.protocol.transaction_states import TransactionState
 from cluster.reach import reached
-
-__all__ = ["TransactionCoordinator", "refusal"]
 
 _ALL = ""
 
@@ -98,7 +97,7 @@ class TransactionCoordinator:
             raise TypeError(f"{type(request).__name__} is not a request for a transaction coordinator")
         if self.resigned or self.loading:
             error = ErrorCode.NOT_COORDINATOR if self.resigned else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-            return Decision((), [(call, refusal(request, error))])
+            return Decision((), [(call, error_response(request, error))])
         draft = Draft(now_us)
         handler(self._context, request, call, draft)
         if draft.replies and _fenced(draft.replies[0][1]):

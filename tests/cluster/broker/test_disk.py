@@ -3,13 +3,8 @@
 import pytest
 
 from cluster.broker.disk import appends_of
-from cluster.protocol.messages import (
-    HeartbeatRequest,
-    InitProducerIdRequest,
-    OffsetCommitRequest,
-    ProduceRequest,
-    Request,
-)
+from cluster.protocol.api import Request
+from cluster.protocol.messages import HeartbeatRequest, InitProducerIdRequest, OffsetCommitRequest, ProduceRequest
 from cluster.protocol.record_batch import RecordBatch
 from cluster.protocol.transaction_messages import AddPartitionsToTxnRequest, EndTxnRequest, WriteTxnMarkersRequest
 

@@ -13,6 +13,7 @@ from cluster.config import resolve
 from cluster.coordinators.records import TransactionMetadata
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
+from cluster.protocol.api import Request
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import RecordBatch
 from cluster.protocol.transaction_states import TransactionState
@@ -67,7 +68,7 @@ class Coordinating:
     def newest_leader_epoch(_: str) -> int:
         return 5
 
-    def ask_for(self, request: m.Request) -> Any:  # noqa: ANN401 - the call with its response
+    def ask_for(self, request: Request) -> Any:  # noqa: ANN401 - the call with its response
         call: Any = SimpleNamespace(request=request, response=None)
         call.reply = lambda response: setattr(call, "response", response)
         self.coordination.handle(call)

@@ -10,6 +10,7 @@ from cluster import events as e
 from cluster.clients.producer.transaction_manager import CoordinatorClient
 from cluster.config import Value
 from cluster.protocol import messages as m
+from cluster.protocol.api import Request
 from cluster.protocol.errors import ErrorCode
 from cluster.spec import (
     ArrivalsSpec,
@@ -194,7 +195,7 @@ def test_the_search_for_a_coordinator_does_not_ask_the_same_broker_first_again()
         def try_another_broker(self) -> None:
             self.contacts += 1
 
-        async def ask(self, broker: int, request: m.Request) -> object:
+        async def ask(self, broker: int, request: Request) -> object:
             if isinstance(request, m.FindCoordinatorRequest):
                 asked.append(broker)
                 return m.FindCoordinatorResponse(ErrorCode.NONE, 2 if len(asked) == 1 else 3)

@@ -12,7 +12,7 @@ from cluster.broker.replica import Replica
 from cluster.events import Event
 from cluster.invariants import Invariants
 from cluster.network import InFlightRequest
-from cluster.protocol.messages import Response
+from cluster.protocol.api import Response
 from cluster.simulation import Simulation
 from cluster.storage import batch_list
 from cluster.storage.batch_list import BatchList

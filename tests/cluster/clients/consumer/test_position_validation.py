@@ -13,6 +13,7 @@ from cluster.clients.consumer.fetcher import Fetcher
 from cluster.clients.consumer.positions import Positions
 from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
+from cluster.protocol.api import Request
 from cluster.protocol.errors import ErrorCode
 from cluster.storage.partition_log import PartitionLog
 
@@ -34,7 +35,7 @@ class Consumer:
         self.partitions = {P: m.PartitionMetadata(1, 0, (1, 2, 3), (1, 2, 3))}
         self.metadata_version = self.stale = 0
         self.emitted: list[e.Event] = []
-        self.asked: list[tuple[int, m.Request, Callable[[Any], object]]] = []
+        self.asked: list[tuple[int, Request, Callable[[Any], object]]] = []
         self.failures: list[str] = []
         self.fetcher = Fetcher(cast(Any, self), 1, 1, 1)
         self.positions = Positions(cast(Any, self))

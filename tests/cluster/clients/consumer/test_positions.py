@@ -7,6 +7,7 @@ from cluster import events as e
 from cluster.clients.consumer.consumer import Consumer
 from cluster.config import ConfigError, Value, coerce, parse_iso_duration
 from cluster.protocol import messages as m
+from cluster.protocol.api import Request
 from cluster.protocol.errors import ErrorCode
 from cluster.spec import CommitPolicy
 from tests.support.completed_flight import flown
@@ -161,7 +162,7 @@ def test_while_one_partition_is_unstable_a_member_begins_nowhere(monkeypatch: py
     """OffsetFetchResponseHandler raises UnstableOffsetCommitException: the offsets of the others count for nothing."""
     ask = Consumer.ask_coordinator
 
-    async def unstable_until_eight(self: Consumer, request: m.Request) -> m.OffsetFetchResponse:
+    async def unstable_until_eight(self: Consumer, request: Request) -> m.OffsetFetchResponse:
         answer: m.OffsetFetchResponse = await ask(self, request)
         if isinstance(request, m.OffsetFetchRequest) and 4 * SECOND_US < self.timeline.now_us < 8 * SECOND_US:
             pending = (ErrorCode.UNSTABLE_OFFSET_COMMIT, -1, -1, "")

@@ -11,6 +11,7 @@ from cluster.broker.request_handlers import BrokerRequests
 from cluster.clients.consumer.position_validation import PositionValidation
 from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
+from cluster.protocol.api import Request
 from cluster.protocol.errors import ErrorCode
 from cluster.storage.leader_epochs import EpochEnd
 from recordings.flights.runner import fly, make_plan
@@ -70,7 +71,7 @@ def test_a_rebalance_after_a_truncation_is_not_blamed_for_what_is_gone() -> None
 
 
 def test_a_leader_that_has_everything_lets_reading_go_on() -> None:
-    asked: list[m.Request] = []
+    asked: list[Request] = []
     with pytest.MonkeyPatch.context() as patch:
         serve = BrokerRequests.offset_for_leader_epoch
 

@@ -11,6 +11,7 @@ from cluster.clients.producer.transaction_manager import ProducerTransactionStat
 from cluster.events import Event
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
+from cluster.protocol.api import Request
 from cluster.protocol.errors import ErrorCode
 
 _S = ProducerTransactionState
@@ -38,7 +39,7 @@ class OutputProducer(TransactionalOutputProducer):
         self._application = None
         self._forget()
 
-    async def ask(self, broker: int, request: m.Request, *, long_poll: bool = False) -> Any:  # noqa: ANN401
+    async def ask(self, broker: int, request: Request, *, long_poll: bool = False) -> Any:  # noqa: ANN401
         self.asked.append(type(request).__name__)
         if isinstance(request, m.FindCoordinatorRequest):
             return m.FindCoordinatorResponse(ErrorCode.NONE, broker)

@@ -3,8 +3,10 @@ from __future__ import annotations
 import pytest
 
 from cluster import events as e
-from cluster.coordinators.group.coordinator import GroupCoordinator, answer_while_loading, refusal
+from cluster.coordinators.group.coordinator import GroupCoordinator, answer_while_loading
 from cluster.coordinators.group.offset_commit import TransactionProducer
+from cluster.protocol.api import Request
+from cluster.protocol.api_table import error_response
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
     DeleteGroupsRequest,
@@ -16,7 +18,6 @@ from cluster.protocol.messages import (
     MetadataRequest,
     OffsetCommitRequest,
     OffsetFetchRequest,
-    Request,
     SyncGroupRequest,
 )
 from tests.support.coordinator_driver import MS, Call, Desk
@@ -69,7 +70,7 @@ def test_after_the_resignation_everything_is_elsewhere(desk: Desk, request_: Req
     ((_, answer),) = old.handle(request_, call, 0).replies
     call.answer(answer)
     assert error_of(call) is ErrorCode.NOT_COORDINATOR
-    assert answer == refusal(request_, ErrorCode.NOT_COORDINATOR)
+    assert answer == error_response(request_, ErrorCode.NOT_COORDINATOR)
     assert old.next_deadline_us() is None
 
 
@@ -82,7 +83,7 @@ def test_a_heartbeat_is_told_also_while_loading() -> None:
 
 def test_a_request_of_another_kind_has_no_refusal() -> None:
     with pytest.raises(TypeError, match="MetadataRequest"):
-        refusal(MetadataRequest(()), ErrorCode.NOT_COORDINATOR)
+        error_response(MetadataRequest(()), ErrorCode.NOT_COORDINATOR)
 
 
 def test_nothing_is_told_of_a_coordinator_that_never_finished_loading() -> None:

@@ -6,12 +6,7 @@ from cluster import events as e
 from cluster.coordinators.group.offset_commit import TransactionProducer
 from cluster.coordinators.records import CommittedOffset
 from cluster.protocol.errors import ErrorCode
-from cluster.protocol.messages import (
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-)
+from cluster.protocol.messages import OffsetCommitRequest, OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse
 from tests.support.coordinator_driver import MS, Call, Desk
 from tests.support.group_client import GROUP, Client, committed, complete, error_of, group_of, stable
 
