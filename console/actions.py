@@ -1,6 +1,7 @@
-"""One table of actions: keys, footer, help and palette all read it; each has a name of its own to be remapped by.
+"""The table of actions. Keys, footer, help and palette derive from it; the id is for remapping keys.
 
-`does` names the app's method `action_…`; `reason` says, for the app as it stands, why the action cannot be done now.
+`does` names the method `action_…` of the application. `reason` returns why the action is impossible now, or None.
+The actions that open screens come from `console.screens.catalogue.SCREENS`.
 """
 
 from collections.abc import Callable
@@ -10,6 +11,9 @@ from textual.binding import Binding, BindingType
 
 from console.app_interface import AppInterface
 from console.flight import ONLY_RECORDED
+from console.presenters.help import Shortcut
+from console.presenters.styled_text import ACCENT, FAINT, MUTED, Line, joined, length, line
+from console.screens.catalogue import SCREENS
 
 Reason = Callable[[AppInterface], str | None]
 
@@ -26,15 +30,15 @@ def _recorded(app: AppInterface) -> str | None:
     return None if app.flight.seekable is not None else ONLY_RECORDED
 
 
-def _has_thing(app: AppInterface) -> str | None:
-    if app.selected_thing() is None:
-        return "nothing is selected that can be injured"
+def _has_target(app: AppInterface) -> str | None:
+    if app.selected_target() is None:
+        return "no fault applies to the selection"
     return app.flight.why_read_only()
 
 
 def _has_member(app: AppInterface) -> str | None:
-    thing = app.selected_thing()
-    if thing is None or thing.kind != "member":
+    target = app.selected_target()
+    if target is None or target.kind != "member":
         return "select a member first"
     return app.flight.why_read_only() or app.flight.why_not_controllable()
 
@@ -44,7 +48,7 @@ def _has_list(app: AppInterface) -> str | None:
 
 
 class Action(NamedTuple):
-    """Something a person can do: `keys` are Textual's names, `shown` is what the footer and help print."""
+    """An action of the user: `keys` are Textual's names of keys, `shown` is the key as footer and help print it."""
 
     id: str
     keys: str
@@ -61,14 +65,14 @@ TIME, PLACES, ACTING, LISTS, CONSOLE = "time", "places", "acting", "lists", "con
 SECTIONS = (TIME, PLACES, ACTING, LISTS, CONSOLE)
 
 ACTIONS: tuple[Action, ...] = (
-    Action("time.pause", "space", "space", "pause", "stop time, or let it go on", TIME, "pause", _steerable, True),
-    Action("time.step", "full_stop", ".", "step", "one turn, then stand still", TIME, "step", _steerable, True),
+    Action("time.pause", "space", "space", "pause", "pause or resume virtual time", TIME, "pause", _steerable, True),
+    Action("time.step", "full_stop", ".", "step", "one turn, then pause", TIME, "step", _steerable, True),
     Action("time.slower", "less_than_sign", "<", "slower", "the next lower speed", TIME, "slower", _steerable, True),
     Action(
         "time.faster", "greater_than_sign", ">", "faster", "the next higher speed", TIME, "faster", _steerable, True
     ),
     Action("time.back", "left_square_bracket", "[", "event back", "one event back", TIME, "events(-1)", _recorded),
-    Action("time.on", "right_square_bracket", "]", "event on", "one event further on", TIME, "events(1)", _recorded),
+    Action("time.on", "right_square_bracket", "]", "event on", "one event forward", TIME, "events(1)", _recorded),
     Action(
         "time.previous",
         "left_curly_bracket",
@@ -90,7 +94,7 @@ ACTIONS: tuple[Action, ...] = (
         _recorded,
     ),
     Action("time.go", "t", "t", "time", "go to an instant: 12m30s, 1:20.5, -10s", TIME, "go_to_time", _recorded),
-    Action("act.fault", "f", "f", "fault", "what can be done to the selected thing", ACTING, "fault", _has_thing, True),
+    Action("act.fault", "f", "f", "fault", "inject a fault into the selection", ACTING, "fault", _has_target, True),
     Action("act.command", "colon", ":", "command", "the command line", ACTING, "command_line", _always, True),
     Action("act.stall", "p", "p", "stall poll", "stall the member's poll loop for 1m", ACTING, "stall", _has_member),
     Action("act.silence", "h", "h", "hold heartbeats", "pause its heartbeats for 1m", ACTING, "silence", _has_member),
@@ -98,63 +102,99 @@ ACTIONS: tuple[Action, ...] = (
         "list.filter", "slash", "/", "filter", "show only rows that match; ! inverts", LISTS, "filter", _has_list, True
     ),
     Action("go.back", "escape", "esc", "back", "cancel, clear the filter, or go back", PLACES, "go_back"),
-    Action("go.last", "minus", "-", "last place", "go to where you were before", PLACES, "last_place"),
+    Action("go.last", "minus", "-", "last place", "go to the place before this", PLACES, "last_place"),
     Action("go.next-panel", "tab", "tab", "next panel", "focus the next panel", PLACES, "next_panel"),
     Action(
         "go.previous-panel",
         "shift+tab",
         "shift+tab",
         "previous panel",
-        "focus the one before",
+        "focus the previous panel",
         PLACES,
         "previous_panel",
     ),
-    Action("go.maximize", "M", "M", "maximize", "the focused panel alone, and back", PLACES, "maximize", _has_list),
-    Action("go.hangar", "H", "H", "hangar", "scenarios to start and recordings to play", PLACES, "hangar"),
-    Action("go.transactions", "X", "X", "transactions", "transactional ids and who waits", PLACES, "transactions"),
+    Action("go.maximize", "M", "M", "maximize", "the focused panel alone, or all", PLACES, "maximize", _has_list),
+    *(
+        Action(
+            f"go.{screen.place}",
+            screen.key,
+            screen.key,
+            screen.place,
+            screen.help,
+            PLACES,
+            f"open_screen('{screen.place}')",
+            footer=screen.in_footer,
+        )
+        for screen in SCREENS
+        if screen.key
+    ),
     *(
         Action(f"go.panel-{n}", str(n), str(n), f"panel {n}", f"focus panel {n}", PLACES, f"panel({n})")
         for n in range(1, 7)
     ),
     Action("console.help", "question_mark,f1", "?", "help", "all keys and commands", CONSOLE, "help", _always, True),
     Action(
-        "console.screens.palette", "ctrl+p", "ctrl+p", "palette", "find any action or thing by name", CONSOLE, "palette"
+        "console.screens.palette", "ctrl+p", "ctrl+p", "palette", "find any action or place by name", CONSOLE, "palette"
     ),
     Action("console.theme", "T", "T", "theme", "dark, light, high contrast, monochrome", CONSOLE, "next_theme"),
     Action("console.quit", "q,ctrl+c", "q", "quit", "leave", CONSOLE, "leave"),
 )
-"""Every action of the application; what moves in a list is the panel's (`widgets.panel`)."""
+"""Every action of the application; the keys that move in a list are bindings of `widgets.panel`."""
 
 IN_PLAYBACK = ("time.pause", "time.back", "time.on", "time.previous", "time.next", "time.go", "act.command")
-"""What the footer shows of a recording, before help."""
+"""The actions in the footer of a recording, before help."""
 
-MOVES: tuple[tuple[str, str], ...] = (
-    ("↑ ↓ k j", "select the row above or below"),
-    ("PgUp PgDn", "a page up or down"),
-    ("g G", "the first or the last row"),
-    ("enter", "open the selected row"),
-    ("click, twice", "select, open; the wheel scrolls"),
+MOVES = (
+    Shortcut("↑ ↓ k j", "", "select the row above or below"),
+    Shortcut("PgUp PgDn", "", "a page up or down"),
+    Shortcut("g G", "", "the first or the last row"),
+    Shortcut("enter", "", "open the selected row"),
+    Shortcut("click, twice", "", "select, open; the wheel scrolls"),
 )
+"""The keys of a list, for the help."""
 
 
 def bindings() -> list[BindingType]:
-    """Textual's bindings for the table; `ctrl+c` works everywhere, whatever has the focus."""
+    """Textual's bindings for the table; `ctrl+c` works whatever has the focus."""
     made: list[BindingType] = []
     for action in ACTIONS:
         keys = ",".join(key for key in action.keys.split(",") if key != "ctrl+c")
-        at_once = action.id in {"act.command", "list.filter"}  # what is typed after them belongs to the line
+        at_once = action.id in {"act.command", "list.filter"}  # the keys typed next belong to the input line
         made.append(Binding(keys, action.does, action.label, show=False, id=action.id, priority=at_once))
     made.append(Binding("ctrl+c", "leave", "quit", show=False, id="console.interrupt", priority=True))
     return made
 
 
+def shortcuts(keys: dict[str, str]) -> dict[str, list[Shortcut]]:
+    """The lines of the help, by section; `keys` are the keys in force by the action's id."""
+    lines = {
+        section: [Shortcut(keys[each.id], each.label, each.help) for each in ACTIONS if each.section == section]
+        for section in SECTIONS
+    }
+    lines[LISTS] += MOVES
+    return lines
+
+
 def find(action_id: str) -> Action:
-    """The action of this name."""
+    """The action of this id."""
     return next(action for action in ACTIONS if action.id == action_id)
 
 
 def in_footer(*, recorded: bool) -> list[Action]:
-    """The most useful actions of a live flight, or of a recording."""
+    """The footer's actions for a live flight, or for a recording."""
     if recorded:
         return [*map(find, IN_PLAYBACK), find("console.help")]
     return [action for action in ACTIONS if action.footer]
+
+
+def footer(app: AppInterface, width: int) -> Line:
+    """The footer's keys, as many as fit into the width; an action that is impossible now is faint."""
+    parts: list[Line] = []
+    keys = app.keys_by_action()
+    for action in in_footer(recorded=app.flight.seekable is not None):
+        tone = FAINT if action.reason(app) else MUTED
+        label = "resume" if action.id == "time.pause" and app.flight.clock.phase == "paused" else action.label
+        parts.append(line((keys[action.id], FAINT if tone == FAINT else ACCENT), (f" {label}", tone)))
+    while length(joined(parts, ("  ", FAINT))) > width - 2 and len(parts) > 3:
+        parts.pop(-2)
+    return line(" ", *joined(parts, ("   " if width >= 100 else "  ", FAINT)))

@@ -1,4 +1,4 @@
-"""What screens, the palette and the table of actions may ask of the application they belong to."""
+"""The host interface of the console: what screens, palette and actions use of the application."""
 
 from collections.abc import Awaitable
 from pathlib import Path
@@ -6,45 +6,50 @@ from typing import Protocol
 
 from console.flight import Flight
 from console.presenters.fault_menu import CommandTarget
+from console.presenters.styled_text import Line
 from console.widgets.panel import Panel
 
 
 class AppInterface(Protocol):
-    """The application, as everything that it shows knows it; `FlightdeckApp` is the one there is."""
+    """The application, implemented by `FlightdeckApp`; its screens cannot import that class."""
 
     flight: Flight
     theme: str
     caption: str
+    directory: Path
 
-    def selected_thing(self) -> CommandTarget | None:
-        """What faults would be about."""
+    def selected_target(self) -> CommandTarget | None:
+        """The object that the fault menu would be about; None without one."""
 
     def focused_panel(self) -> Panel | None:
-        """The list that keys move in."""
+        """The panel with the focus."""
 
     def keys_by_action(self) -> dict[str, str]:
-        """How each action's key is shown, as it is bound now."""
+        """The key in force for each action's id."""
+
+    def footer(self, width: int) -> Line:
+        """The footer's keys for a width in cells."""
 
     def go(self, place: str) -> None:
         """Show a place by its name."""
 
     def give(self, text: str) -> bool:
-        """Carry out a line as if it had been typed."""
+        """Execute a command line; True if it could be parsed."""
 
     def open_line(self, prompt: str, text: str = "") -> None:
-        """Open the line at the bottom with something to begin with."""
+        """Open the input line with `text` in it."""
 
     def action_fault(self) -> None:
-        """Open the fault menu of what is selected."""
+        """Open the fault menu of the selected target."""
 
     def scrub(self, x: int, width: int, *, first: bool) -> None:
-        """Travel to where the flight strip was touched."""
+        """Seek to a column of the flight strip; `first` for the press of the mouse button."""
 
     def start_scenario(self, scenario: str) -> None:
-        """Fly a scenario instead."""
+        """Replace the flight with a live flight of a scenario."""
 
     def play_recording(self, path: Path) -> None:
-        """Play a recording instead."""
+        """Replace the flight with a recording."""
 
     def run_action(self, action: str) -> Awaitable[bool]:
-        """Run one of Textual's actions by its name."""
+        """Run a Textual action by its name."""

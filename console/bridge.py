@@ -1,9 +1,9 @@
-"""The only place that knows the trio thread: it builds and flies the simulation there, and carries both streams.
+"""A live flight as a `Source`: it runs the simulation on a trio thread and connects it with the console's thread.
 
-Textual is asyncio, the simulation is trio, each on a thread of its own. Up go events, by reference, through one queue;
-when the console falls behind, the Timeline's `hold` makes the simulation wait, so that nothing is skipped and the
-thread never blocks. Down go calls, by `run_sync_soon`. The clock is read on trio's thread when the console asks, and
-crosses as one immutable value. Nothing heavy is imported before the thread runs, so that the first screen comes first.
+Textual runs on asyncio, the simulation on trio, each on its own thread. Events go up by reference through one queue.
+When the console falls behind, the Timeline's `hold` makes the simulation wait: no event is skipped, and the trio thread
+never blocks. Calls go down by `run_sync_soon`. The clock is read on trio's thread at the console's request, and crosses
+as one immutable value. Heavy imports wait until the thread runs, so that the first screen is drawn first.
 """
 
 import gc
@@ -19,7 +19,7 @@ from cluster.events import EVENT_KINDS, Event
 from cluster.view import ClusterView, fold
 from console.flight import INVARIANT_BROKEN
 from console.flight_clock import BUILDING, ENDED, FAILED, LIVE, PAUSED, FlightClock
-from console.live_flight import Setting, Wanted
+from console.live_flight import FlightRequest, Setting
 from console.refused_commands import RefusedCommands
 
 if TYPE_CHECKING:
@@ -30,27 +30,27 @@ if TYPE_CHECKING:
     from recordings.journal.writer import Recorder
     from recordings.scenarios.custom_code import Leave
 
-QUEUED = 20_000  # events that may wait for the console before the simulation waits for it
-CHUNK = 250  # events folded between two looks at the time
+MAX_QUEUED = 20_000  # events in the queue above which the simulation waits for the console
+CHUNK = 250  # events folded between two readings of the wall clock
 JOIN_SECONDS = 2.0
-STUCK_SECONDS = 1.0  # a turn that has not ended by then is left alone with its thread
-LAST_EVENTS = 50  # that are shown when something went wrong
+STUCK_SECONDS = 1.0  # after this wait a thread that has not seen the stop request is abandoned
+LAST_EVENTS = 50  # shown after a failure
 
 YOUNG, MIDDLE, OLD = 20_000, 10, 5  # allocations; collections of the generation before
 
 
 def collect_frames() -> None:
-    """Let the garbage collector look at the console's objects once a second, and never at the cluster's.
+    """Have the garbage collector visit the console's objects about once a second, and never the cluster's.
 
-    A flight leaves no circles (`cluster/simulation`). Each frame of Textual's leaves some: thousands of objects, which
-    the flight's own thresholds would let grow to a hundred MB. The thresholds from before come back with its end.
+    A flight makes no reference cycles (`cluster/simulation`). Each frame of Textual makes some of thousands of
+    objects: with the flight's own thresholds they would grow to a hundred MB. The flight's end restores the thresholds.
     """
     gc.freeze()
     gc.set_threshold(YOUNG, MIDDLE, OLD)
 
 
 class Bridge:
-    """A live flight, seen from the console's thread. Everything public is called there unless it says otherwise."""
+    """A live flight for the console. Call public methods on the console's thread, unless their docstring differs."""
 
     def __init__(
         self,
@@ -64,19 +64,19 @@ class Bridge:
         invariants: bool = True,
         leave: "Leave | None" = None,
     ) -> None:
-        self._wanted, self._speed = Wanted(scenario, seed, until_us, settings, record, invariants, leave), speed
+        self._request, self._speed = FlightRequest(scenario, seed, until_us, settings, record, invariants, leave), speed
         self._queue: deque[Event] = deque()
-        self.clock = FlightClock(speed=speed)  # where the flight stood when it was last asked
-        self.names = Names()  # what commands may name
+        self.clock = FlightClock(speed=speed)  # as of the last request_clock
+        self.names = Names()  # the names that commands may use
         self.title = str(scenario)
-        self.failure = ""  # why there is no flight any more
-        self.input_error = ""  # bad input: what to print instead of a flight
-        self.notice = ""  # something to be said once
+        self.failure = ""  # why the flight ended early
+        self.input_error = ""  # why the scenario cannot be flown
+        self.notice = ""  # a message to show once
         self.broker_session_us: int | None = None  # until the scenario is loaded
-        self._wake: Callable[[], object] = bool  # until a caller waits
+        self._wake: Callable[[], object] = bool  # a no-op until `start`
         self._thread: threading.Thread | None = None
         self._stopping = False
-        self._left_alone, self._ending = False, threading.Lock()
+        self._abandoned, self._stop_lock = False, threading.Lock()
         # trio's side
         self._token: trio.lowlevel.TrioToken | None = None
         self._scope: trio.CancelScope | None = None
@@ -84,38 +84,38 @@ class Bridge:
         self._plan: Plan | None = None
         self._recorder: Recorder | None = None
         self._commands: list[CommandNote] = []
-        self._watched: type[Event] | None = None
-        self._seen = False
-        self._heard = False  # that the flight is to end
+        self._awaited_kind: type[Event] | None = None
+        self._kind_seen = False
+        self._stop_seen = False  # the thread has seen the stop request
         self._copying = False
         self._last: deque[Event] = deque(maxlen=LAST_EVENTS)
 
-    # --- what the console reads -------------------------------------------------------------------------------------
+    # --- state for the console --------------------------------------------------------------------------------------
 
     @property
     def recording(self) -> str:
-        """The recording's path while one is under way."""
+        """The path of the recording being written; empty without one."""
         recorder = self._recorder
         return str(recorder.path) if recorder is not None and not self.clock.over else ""
 
     @property
     def last_events(self) -> list[Event]:
-        """The last events that were told, whether folded here or not; of a flight that is over."""
+        """The last events of an ended flight, folded or still queued."""
         return [*self._last, *self._queue][-LAST_EVENTS:]
 
     @property
     def stopped(self) -> bool:
-        """Whether the simulation's thread is not there: what it recorded is closed."""
-        return self._thread is None or self._left_alone or not self._thread.is_alive()
+        """Whether the simulation's thread has ended or was abandoned; its recording is closed."""
+        return self._thread is None or self._abandoned or not self._thread.is_alive()
 
     def start(self, wake: Callable[[], None]) -> None:
-        """Build and fly on a thread of its own; `wake` is called there when something should be seen at once."""
+        """Build and fly on a new thread; that thread calls `wake` to have the console draw at once."""
         self._wake = wake
         self._thread = threading.Thread(target=self._run, name="simulation", daemon=True)
         self._thread.start()
 
     def drain(self, view: ClusterView, refused_commands: RefusedCommands, seconds: float) -> bool:
-        """Fold what waits, for at most this long; whether more waits."""
+        """Fold queued events for at most `seconds` of wall time; True if events remain."""
         queue, observe, last = self._queue, refused_commands.observe, self._last
         deadline = time.perf_counter() + seconds
         while queue:
@@ -129,36 +129,36 @@ class Bridge:
         return bool(queue)
 
     def request_clock(self) -> None:
-        """Have the clock read; this also lets a simulation go on that waited for the queue to drain."""
+        """Request a clock snapshot from the simulation thread; also resumes a simulation that waits for the queue."""
         self._soon(self._read_clock)
 
-    # --- what the console wants -------------------------------------------------------------------------------------
+    # --- controls ----------------------------------------------------------------------------------------------------
 
     def submit(self, command: Command) -> str:
-        """Give a command to the cluster; why that cannot be, or nothing."""
-        return self._steer(lambda simulation: simulation.timeline.submit(command))
+        """Submit a command to the cluster; returns the reason of a refusal."""
+        return self._control(lambda simulation: simulation.timeline.submit(command))
 
     def set_speed(self, speed: float) -> str:
-        """Choose a speed; why that cannot be, or nothing."""
-        return self._steer(lambda simulation: simulation.timeline.set_speed(speed))
+        """Set the speed; returns the reason of a refusal."""
+        return self._control(lambda simulation: simulation.timeline.set_speed(speed))
 
     def pause(self, paused: bool) -> str:
-        """Stop time, or let it go on; why that cannot be, or nothing."""
-        return self._steer(lambda simulation: simulation.timeline.pause() if paused else simulation.timeline.resume())
+        """Pause or resume; returns the reason of a refusal."""
+        return self._control(lambda simulation: simulation.timeline.pause() if paused else simulation.timeline.resume())
 
     def step(self, kind: str | None) -> str:
-        """One turn, or as many as it takes to see an event of this kind; why that cannot be, or nothing."""
+        """Advance by one turn, or up to the next event of `kind`; returns the reason of a refusal."""
         if kind is None:
-            return self._steer(lambda simulation: simulation.timeline.step())
+            return self._control(lambda simulation: simulation.timeline.step())
 
         def begin(simulation: "Simulation") -> None:
-            self._watched, self._seen = EVENT_KINDS[kind], False
-            simulation.timeline.step_until(lambda: self._seen)
+            self._awaited_kind, self._kind_seen = EVENT_KINDS[kind], False
+            simulation.timeline.step_until(lambda: self._kind_seen)
 
-        return self._steer(begin)
+        return self._control(begin)
 
     def run_until(self, expression: str) -> str:
-        """Go on until an expression over the view document holds; why that cannot be, or nothing."""
+        """Run until an expression over the view document holds; returns the reason of a refusal."""
         from console.run_until import UntilCondition  # noqa: PLC0415 - CEL is not needed to start
         from recordings.scenarios.predicates import PredicateError  # noqa: PLC0415
 
@@ -169,22 +169,22 @@ class Bridge:
             condition = UntilCondition(expression, simulation.view, lambda: simulation.timeline.now_us, plan.spec)
         except PredicateError as error:
             return str(error)
-        return self._steer(lambda flying: flying.timeline.run_until(condition))
+        return self._control(lambda flying: flying.timeline.run_until(condition))
 
     def record(self, path: str) -> str:
-        """Record this flight, from its beginning, to a directory; why that cannot be, or nothing.
+        """Record this flight, from its beginning, to a directory; returns the reason of a refusal.
 
-        What was flown so far is flown again beside it, with the same commands: the same events come out of it.
+        The part that has been flown is rerun with the same commands, which gives the same events.
         """
         if self._recorder is not None or self._copying:
-            return f"this flight is being recorded already, to {self._recorder.path if self._recorder else path}"
+            return f"this flight is already being recorded to {self._recorder.path if self._recorder else path}"
         simulation, plan = self._simulation, self._plan
         if simulation is None or plan is None or self.clock.phase in {BUILDING, FAILED}:
             return "there is no flight to record"
         from recordings.bounded_files import RecordingError  # noqa: PLC0415
 
         try:
-            recorder = self._wanted._replace(record=path).recorder(plan)
+            recorder = self._request._replace(record=path).recorder(plan)
         except RecordingError as error:
             return str(error)
         assert recorder is not None
@@ -196,46 +196,46 @@ class Bridge:
         return ""
 
     def stop(self) -> None:
-        """End the flight, whatever it is doing, and wait for its thread, but not longer than two seconds.
+        """End the flight and wait for its thread, at most two seconds.
 
-        A thread that does not even hear of it is in a turn without an end: its recording is closed as it is.
+        A thread that does not see the request is in an endless turn: it is abandoned and its recording is closed.
         """
         self._stopping = True
         self._soon(self._cancel)
-        with self._ending:  # a second caller waits for the first
-            if self._thread is None or self._left_alone:
+        with self._stop_lock:  # a second caller waits for the first
+            if self._thread is None or self._abandoned:
                 return
             self._thread.join(STUCK_SECONDS)
-            if self._thread.is_alive() and not self._heard:
-                self._left_alone = True
+            if self._thread.is_alive() and not self._stop_seen:
+                self._abandoned = True
                 if self._recorder is not None and (simulation := self._simulation) is not None:
                     self._recorder.cut_off(turns=simulation.timeline.turn, virtual_us=simulation.timeline.now_us)
             elif self._thread.is_alive():
                 self._thread.join(JOIN_SECONDS - STUCK_SECONDS)
 
-    def _steer(self, call: "Callable[[Simulation], object]") -> str:
+    def _control(self, call: "Callable[[Simulation], object]") -> str:
         if self.clock.phase == BUILDING:
             return "the cluster is still being built"
         if self._copying:
-            return "one moment: what was flown so far is being recorded"
+            return "the flight so far is being recorded; try again in a moment"
         simulation = self._simulation
         if self.clock.over or simulation is None:
             return f"the flight has ended: {self.failure}" if self.failure else "the flight has ended"
 
-        def on_the_thread() -> None:
+        def on_trio_thread() -> None:
             call(simulation)
             self._read_clock()
             self._wake()
 
-        self._soon(on_the_thread)
+        self._soon(on_trio_thread)
         return ""
 
     def _soon(self, call: Callable[[], object]) -> None:
-        """Have trio's thread call this; nothing when it has ended, or has not begun."""
+        """Schedule a call on trio's thread; a no-op before the thread starts and after it ends."""
         token = self._token
         if token is None:
             return
-        import trio  # noqa: PLC0415 - loaded by the thread before there was a token
+        import trio  # noqa: PLC0415 - the thread imported it before it set the token
 
         try:
             token.run_sync_soon(call)
@@ -249,16 +249,16 @@ class Bridge:
             plan = self.load()
             if plan is not None and not self._stopping:
                 self._fly(plan)
-        except BaseException as error:  # noqa: BLE001 - whatever it is, the screen says it and the thread ends
+        except BaseException as error:  # noqa: BLE001 - any error is shown on the screen and ends the thread
             self._failed(error)
         finally:
             self._wake()
 
     def load(self) -> "Plan | None":
-        """Plan the flight, once; code that is not ours runs then. None: there is a complaint. Callable anywhere."""
+        """Plan the flight once, which may run custom code; None if `input_error` is set. Any thread may call it."""
         if self._plan is not None or self.input_error:
             return self._plan
-        plan, self._recorder, self.input_error = self._wanted.made()
+        plan, self._recorder, self.input_error = self._request.prepare()
         if plan is None:
             self.clock = self.clock._replace(phase=FAILED)
             return None
@@ -273,12 +273,12 @@ class Bridge:
         from cluster.invariants import Invariants  # noqa: PLC0415
         from cluster.simulation import Simulation  # noqa: PLC0415
 
-        simulation = Simulation(plan.spec, plan.settings.seed, sinks=[self._take], speed=self._speed, live=True)
+        simulation = Simulation(plan.spec, plan.settings.seed, sinks=[self._enqueue], speed=self._speed, live=True)
         self._simulation = simulation
         simulation.on_command = self._note_command
         if self._recorder is not None:
             simulation.sinks.append(self._recorder)
-        if plan.invariants:  # last, so that whoever listens has the event that broke one
+        if plan.invariants:  # last, so that the recorder has the event that broke an invariant
             simulation.sinks.append(Invariants(plan.spec, simulation.view))
         simulation.timeline.hold = self._is_behind
         complete = False
@@ -290,7 +290,7 @@ class Bridge:
         self.clock = self.clock._replace(now_us=simulation.timeline.now_us, phase=phase, actual_speed=0.0)
 
     async def _main(self, simulation: "Simulation", until_us: int | None) -> bool:
-        """Fly to the end; whether that was reached."""
+        """Fly to the end; False if the flight was stopped before it."""
         import trio  # noqa: PLC0415
 
         with trio.CancelScope() as scope:
@@ -306,18 +306,18 @@ class Bridge:
         return False
 
     def _cancel(self) -> None:
-        self._heard = True
+        self._stop_seen = True
         if self._scope is not None:
             self._scope.cancel()
 
-    def _take(self, event: Event) -> None:
-        """The sink: every event, in order."""
+    def _enqueue(self, event: Event) -> None:
+        """The sink of the simulation: queue every event, in order."""
         self._queue.append(event)
-        if event.__class__ is self._watched:
-            self._seen = True
+        if event.__class__ is self._awaited_kind:
+            self._kind_seen = True
 
     def _is_behind(self) -> bool:
-        return len(self._queue) > QUEUED or self._copying
+        return len(self._queue) > MAX_QUEUED or self._copying
 
     def _read_clock(self) -> None:
         simulation, plan = self._simulation, self._plan
@@ -329,24 +329,24 @@ class Bridge:
         self.clock = FlightClock(timeline.position_us, timeline.speed, timeline.actual_speed, phase, until_us)
 
     def _note_command(self, command: Command, source: str, turn: int, at_us: int, after_seq: int) -> None:
-        from recordings.flights.runner import journal_command  # noqa: PLC0415 - there already: this thread has loaded it
+        from recordings.flights.runner import journal_command  # noqa: PLC0415 - this thread has imported it already
 
         self._commands.append((command, source, turn, at_us, after_seq))
         if self._recorder is not None:
             journal_command(self._recorder, self._commands[-1])
 
     def _close_recorder(self, simulation: "Simulation", *, complete: bool) -> None:
-        self._heard = True
-        if self._recorder is not None and not self._left_alone:
+        self._stop_seen = True
+        if self._recorder is not None and not self._abandoned:
             timeline = simulation.timeline
             self._recorder.close(turns=timeline.turn, virtual_us=timeline.now_us, complete=complete)
 
-    # --- recording what was flown already ---------------------------------------------------------------------------
+    # --- recording the flight so far --------------------------------------------------------------------------------
 
     def _begin_copy(self, simulation: "Simulation", plan: "Plan", recorder: "Recorder") -> None:
-        """The simulation waits (`hold`) while its past is flown again, on one more thread, into the recorder."""
-        past = (plan, recorder, simulation.seq, list(self._commands))
-        threading.Thread(target=self._copy, args=past, name="recording", daemon=True).start()
+        """Rerun the flight so far into the recorder, on another thread; the simulation waits (`hold`) for it."""
+        flown = (plan, recorder, simulation.seq, list(self._commands))
+        threading.Thread(target=self._copy, args=flown, name="recording", daemon=True).start()
 
     def _copy(self, plan: "Plan", recorder: "Recorder", seq: int, commands: "list[CommandNote]") -> None:
         from recordings.flights.runner import fly_again, journal_command  # noqa: PLC0415
@@ -355,7 +355,7 @@ class Bridge:
             journaled = fly_again(plan, recorder, seq, commands)
             for note in commands[journaled:]:
                 journal_command(recorder, note)
-        except Exception as error:  # noqa: BLE001 - the flight goes on; the recording does not
+        except Exception as error:  # noqa: BLE001 - the flight continues without the recording
             self._copying = False
             self.notice = f"the recording failed: {type(error).__name__}: {error}"
             self._wake()
@@ -365,14 +365,14 @@ class Bridge:
         assert simulation is not None
         if self.clock.phase == ENDED:
             self._close_recorder(simulation, complete=True)
-        simulation.sinks.insert(0, recorder)  # before the invariants: it gets the event that breaks one
+        simulation.sinks.insert(0, recorder)  # before the invariants, so that it gets the event that breaks one
         self._copying = False
         self.notice = f"recording to {recorder.path}, from the beginning"
         self._soon(self._read_clock)
         self._wake()
 
     def _failed(self, error: BaseException) -> None:
-        """Say what ended the thread; the first cause, when there are several."""
+        """Set `failure` from the error that ended the thread; of an exception group, from the first."""
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         simulation, plan = self._simulation, self._plan
@@ -385,15 +385,15 @@ class Bridge:
             if isinstance(error, InvariantViolated):
                 self.failure = f"{INVARIANT_BROKEN}: {error}"
                 self._wake()
-                self._keep(simulation, plan)
+                self._record_violation(simulation, plan)
             else:
                 self.failure = str(FlightError(error, plan, timeline.now_us, timeline.turn, []))
         else:
             self.failure = f"the cluster could not be built: {type(error).__name__}: {error}"
         self.clock = self.clock._replace(phase=FAILED, actual_speed=0.0)
 
-    def _keep(self, simulation: "Simulation", plan: "Plan") -> None:
-        """See to it that there is a recording of what broke an invariant, and say where."""
+    def _record_violation(self, simulation: "Simulation", plan: "Plan") -> None:
+        """Record the flight that broke an invariant, unless it is being recorded, and add the path to `failure`."""
         from recordings.bounded_files import RecordingError  # noqa: PLC0415
         from recordings.flights.runner import keep_violation  # noqa: PLC0415
 
@@ -401,7 +401,7 @@ class Bridge:
             path = self._recorder.path if self._recorder is not None else None
             path = path or keep_violation(plan, simulation.seq, self._commands)
         except (RecordingError, OSError) as error:
-            self.notice = f"what was flown could not be recorded: {error}"
+            self.notice = f"the flight could not be recorded: {error}"
             return
         self.failure += f"\nit is recorded in {path}; `flightdeck rerun {path}` shows it again"
         self.notice = f"recorded in {path}"

@@ -1,6 +1,11 @@
-"""The console's own commands, beside the cluster's: what the `:` line reads, completes and refuses with a caret."""
+"""The console's command language: the cluster's commands and the console's own, parsed and completed for the `:` line.
+
+`places` in this module are the screens that `go` shows, besides the groups and members among the names. A console
+without screens has none.
+"""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from cluster.commands import (
@@ -18,17 +23,17 @@ from cluster.commands import (
 )
 from cluster.config import nearest
 from cluster.events import EVENT_KINDS
-from console.time_input import At, parse_instant
+from console.time_input import Instant, parse_instant
 
 
 class Speed(NamedTuple):
-    """Virtual seconds a wall second; infinity is as fast as possible."""
+    """Virtual seconds per second of wall time; infinity is as fast as possible."""
 
     factor: float
 
 
 class Time(NamedTuple):
-    """Stop time, or let it go on."""
+    """Pause or resume virtual time."""
 
     paused: bool
 
@@ -40,7 +45,7 @@ class Step(NamedTuple):
 
 
 class Until(NamedTuple):
-    """Go on until an expression over the view document holds."""
+    """Run until an expression over the view document holds."""
 
     expression: str
 
@@ -52,27 +57,36 @@ class Record(NamedTuple):
 
 
 class Go(NamedTuple):
-    """Show a place: `overview`, `transactions`, `hangar`, a group, a member."""
+    """Show a place: a screen, a group, a member."""
 
     place: str
 
 
-Control = Speed | Time | Step | Until | Record | Go | At
+Control = Speed | Time | Step | Until | Record | Go | Instant
 
 USAGES: dict[str, tuple[str, str]] = {
     "speed": ("speed X | flat out", "virtual seconds for each real second: 0.5, 1, 20"),
-    "pause": ("pause", "stop time; commands still work"),
-    "resume": ("resume", "let time go on"),
+    "pause": ("pause", "pause virtual time; commands still work"),
+    "resume": ("resume", "resume virtual time"),
     "step": ("step [EVENT-KIND]", "one turn, or up to the next event of a kind"),
-    "until": ("until EXPRESSION", "go on until it holds: until groups.billing.state == 'Stable'"),
+    "until": ("until EXPRESSION", "run until it holds: until groups.billing.state == 'Stable'"),
     "record": ("record PATH", "record this flight, from its beginning"),
-    "go": ("go PLACE | TIME", "overview, transactions, hangar, a group, a member; in a recording 12m30s, 1:20.5, -10s"),
+    "go": ("go PLACE | TIME", "a group, a member; in a recording 12m30s, 1:20.5, -10s"),
 }
+"""Syntax and effect of the console's own commands; `usages` adds the screens to `go`."""
 FLAT_OUT = "flat out"
+FORMER_PLACES = {"hangar": "library"}
+"""Places that playback scripts of earlier releases name."""
 
 
-def read(text: str, names: Names) -> Control | Command:
-    """A line that was typed. Raises CommandError: the reason, the column, the nearest right word."""
+def usages(places: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Syntax and effect of the console's own commands, with the screens that `go` shows."""
+    syntax, effect = USAGES["go"]
+    return {**USAGES, "go": (syntax, ", ".join((*places, effect)))}
+
+
+def read(text: str, names: Names, places: Sequence[str] = ()) -> Control | Command:
+    """Parse a typed line. Raises CommandError with the reason, the column and the nearest valid word."""
     word, _, rest = text.strip().partition(" ")
     rest = rest.strip()
     column = len(text) - len(text.lstrip()) + len(word) + 1
@@ -83,25 +97,25 @@ def read(text: str, names: Names) -> Control | Command:
     if word == "step":
         return Step(_kind(rest, column))
     if word == "until":
-        return Until(_needed(rest, column, word))
+        return Until(_required(rest, column, word))
     if word == "record":
-        return Record(_needed(rest, column, word))
+        return Record(_required(rest, column, word))
     if word == "go":
-        return _where(rest, column, names)
+        return _destination(rest, column, known_places(names, places))
     try:
         return parse(text, names)
     except CommandError as error:
-        raise _with_own_words(error, word) from None
+        raise _with_own_suggestion(error, word) from None
 
 
-def _with_own_words(error: CommandError, word: str) -> CommandError:
-    """The cluster's complaint, with a suggestion among the console's commands when only those are near."""
+def _with_own_suggestion(error: CommandError, word: str) -> CommandError:
+    """The cluster's error; without a suggestion of its own it gets the nearest command of the console."""
     if error.suggestion is None and error.message.startswith("there is no command"):
         return CommandError(error.message, error.column, nearest(word, USAGES))
     return error
 
 
-def _needed(rest: str, column: int, word: str) -> str:
+def _required(rest: str, column: int, word: str) -> str:
     if not rest:
         raise CommandError(f"something is missing: {USAGES[word][0]}", column)
     return rest
@@ -115,7 +129,7 @@ def _factor(rest: str, column: int) -> float:
     except ValueError:
         raise CommandError(f"a speed is a number or `{FLAT_OUT}`: {USAGES['speed'][0]}", column) from None
     if not 0.01 <= factor <= 10_000:
-        raise CommandError("speeds go from 0.01 to 10000; to stop time, pause it", column)
+        raise CommandError("a speed is from 0.01 to 10000; `pause` stops time", column)
     return factor
 
 
@@ -125,15 +139,15 @@ def _kind(rest: str, column: int) -> str | None:
     return rest or None
 
 
-def places(names: Names) -> tuple[str, ...]:
-    """Everything that `go` can show."""
-    return ("overview", "transactions", "hangar", *names.groups, *names.members())
+def known_places(names: Names, places: Sequence[str]) -> tuple[str, ...]:
+    """Every place that `go` can show: screens, groups, members."""
+    return (*places, *names.groups, *names.members())
 
 
-def _where(rest: str, column: int, names: Names) -> Go | At:
-    known = places(names)
-    if rest in known:
-        return Go(rest)
+def _destination(rest: str, column: int, known: Sequence[str]) -> Go | Instant:
+    place = rest if rest in known else FORMER_PLACES.get(rest, rest)
+    if place in known:
+        return Go(place)
     instant = parse_instant(rest)
     if instant is None:
         reason = f"there is no place or time `{rest}`" if rest else f"something is missing: {USAGES['go'][0]}"
@@ -141,17 +155,17 @@ def _where(rest: str, column: int, names: Names) -> Go | At:
     return instant
 
 
-def completions(text: str, names: Names) -> list[str]:
-    """Words that could stand where the text ends: the console's own first, then the cluster's."""
+def completions(text: str, names: Names, places: Sequence[str] = ()) -> list[str]:
+    """The words that may follow at the end of the text: the console's own first, then the cluster's."""
     word, blank, rest = text.lstrip().partition(" ")
     if not blank:
         own = [name for name in USAGES if name.startswith(word) and name != word] if word else list(USAGES)
         return [*own, *(other for other in complete(text, names) if other not in own)]
     candidates = {"speed": ("0.1", "0.5", "1", "2", "5", "20", "100", FLAT_OUT), "step": tuple(EVENT_KINDS)}
     if word == "go":
-        return [place for place in places(names) if place.startswith(rest) and place != rest]
+        return [place for place in known_places(names, places) if place.startswith(rest) and place != rest]
     if word == "set":
-        keys = _keys(rest, names)
+        keys = _configuration_keys(rest, names)
         if keys is not None:
             return keys
     if word in candidates:
@@ -159,23 +173,23 @@ def completions(text: str, names: Names) -> list[str]:
     return complete(text, names) if word not in USAGES or word in {"pause", "resume"} else []
 
 
-def _keys(rest: str, names: Names) -> list[str] | None:
-    """The configuration keys that could follow `set SCOPE`; None when the text is not there."""
+def _configuration_keys(rest: str, names: Names) -> list[str] | None:
+    """The configuration keys that may follow `set SCOPE`; None if the text does not end there."""
     scope, blank, key = rest.partition(" ")
     if not blank or " " in key.lstrip() or scope not in names.scopes():
         return None
-    from cluster.config import defaults, in_flight_keys  # noqa: PLC0415 - not needed before somebody types
+    from cluster.config import defaults, in_flight_keys  # noqa: PLC0415 - not needed before a key is typed
 
-    if scope in names.groups or scope in names.producers:  # what their next start brings may be set, too
+    if scope in names.groups or scope in names.producers:  # every key may be set: it takes effect at the next start
         keys = tuple(defaults("consumer" if scope in names.groups else "producer"))
     else:
         keys = in_flight_keys("topic" if scope in names.topics else "broker")
-    begun = key.lstrip()
-    return [name for name in keys if name.startswith(begun) and name != begun]
+    prefix = key.lstrip()
+    return [name for name in keys if name.startswith(prefix) and name != prefix]
 
 
-def begin(form: Form) -> str:
-    """What can be typed ahead of a form: its words up to the first that is to be chosen."""
+def typed_prefix(form: Form) -> str:
+    """The fixed words of a form before its first argument."""
     words: list[str] = []
     for part in form.required:
         if isinstance(part, Slot):
@@ -185,30 +199,30 @@ def begin(form: Form) -> str:
 
 
 def completed(text: str, word: str) -> str:
-    """The text with the word that is begun replaced by `word`, ready for the next one."""
-    begun = "" if not text or text[-1].isspace() else text.rsplit(maxsplit=1)[-1]
-    return f"{text[: len(text) - len(begun)]}{word} "
+    """The text with its unfinished last word replaced by `word`, and a blank for the next one."""
+    unfinished = "" if not text or text[-1].isspace() else text.rsplit(maxsplit=1)[-1]
+    return f"{text[: len(text) - len(unfinished)]}{word} "
 
 
-def usage_of(text: str) -> str:
-    """How the command that is being typed goes on; empty when no command begins like that."""
+def usage_of(text: str, places: Sequence[str] = ()) -> str:
+    """Syntax and effect of the command being typed; empty if no command begins like the text."""
     typed = text.split()
     if not typed:
         return ""
-    own = USAGES.get(typed[0])
+    own = usages(places).get(typed[0])
     if own is not None and not (typed[0] in {"pause", "resume"} and len(typed) > 1):
         return f"{own[0]}   {own[1]}"
     heads = {str(form.required[0]) for form in COMMANDS}
-    begun = [head for head in heads if head.startswith(typed[0])]
-    word = typed[0] if typed[0] in heads else begun[0] if len(begun) == 1 else ""
+    candidates = [head for head in heads if head.startswith(typed[0])]
+    word = typed[0] if typed[0] in heads else candidates[0] if len(candidates) == 1 else ""
     fitting = [form for form in COMMANDS if str(form.required[0]) == word]
     if word == typed[0]:
-        fitting.sort(key=lambda form: -_reach(form, text))  # stable: the first form stays first among equals
+        fitting.sort(key=lambda form: -_matched_words(form, text))  # stable: the first form stays first among equals
     return next((f"{form.usage}   {form.hint}" for form in fitting), "")
 
 
-def _reach(form: Form, text: str) -> float:
-    """How many words of a text a form can read; the last one, half written, counts more as a word of the form's own."""
+def _matched_words(form: Form, text: str) -> float:
+    """The number of words that a form matches; an unfinished last word counts 1 as a fixed word, 0.5 as an argument."""
     try:
         tokens = tokens_of(text)
     except CommandError:

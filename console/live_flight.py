@@ -1,6 +1,6 @@
-"""What a live flight is to be: the choices of its user, and the plan and recording that they make."""
+"""The request for a live flight: the user's options, and the plan and recording made from them."""
 
-# ruff: noqa: PLC0415 - everything heavy is imported when the first screen is there
+# ruff: noqa: PLC0415 - heavy imports wait until the first screen is drawn
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 Setting = tuple[str | None, str, str]
 
 
-class Wanted(NamedTuple):
-    """A scenario (a name or a file) and what was chosen for it; `leave`: to run code that is not ours."""
+class FlightRequest(NamedTuple):
+    """A scenario (a name or a file) and the options for it; `leave`: permission to run the scenario's own code."""
 
     scenario: str | Path
     seed: int | None = None
@@ -25,8 +25,8 @@ class Wanted(NamedTuple):
     invariants: bool = True
     leave: "Leave | None" = None
 
-    def made(self) -> "tuple[Plan | None, Recorder | None, str]":
-        """The plan, the recording if one was asked for, and what is wrong when there is no plan."""
+    def prepare(self) -> "tuple[Plan | None, Recorder | None, str]":
+        """The plan, the recorder if one was requested, and the error if there is no plan."""
         from recordings.bounded_files import RecordingError
         from recordings.scenarios.loader import ScenarioErrors, SettingError
 
@@ -51,7 +51,7 @@ class Wanted(NamedTuple):
         )
 
     def recorder(self, plan: "Plan") -> "Recorder | None":
-        """The recording that was asked for. Raises RecordingError."""
+        """The recorder of the requested recording; None without a request. Raises RecordingError."""
         if self.record is None:
             return None
         from recordings.journal.writer import Recorder, new_header

@@ -1,9 +1,8 @@
-"""A recording as a source: the same surface as the bridge, and a past to go to.
+"""A recording as a `SeekableSource`: the interface of the bridge, and seeking.
 
-No thread moves this flight: each frame says how much wall time has passed. Jumps that are wished for between two frames
-are done once, at the next frame, so that a key that is held down or a mouse that is dragged never queues seeks. One
-thread of its own looks through the whole recording once: it verifies it, makes keyframes where there are none, and
-finds the moments that can be gone to.
+No thread moves the cursor: each frame plays the wall time since the last one. Seeks requested between two frames are
+combined and done at the next frame, so that a held key or a dragged mouse never queues seeks. One thread scans the
+whole recording once: it verifies the files, makes missing keyframes, and finds the landmarks.
 """
 
 import math
@@ -29,18 +28,18 @@ from recordings.journal.playback import FASTEST, SLOWEST, Playback
 from recordings.journal.reader import Recording
 from recordings.scenarios.loader import ScenarioErrors, SettingError, apply_settings, parse_scenario
 
-FRAME_BUDGET_SECONDS = 0.05  # of wall time that playing may take in a frame: nothing else runs beside it
-LOOK_EVENTS = 64  # between two looks at the wall time
+FRAME_BUDGET_SECONDS = 0.05  # wall time that playing may take in a frame: nothing else runs beside it
+SEARCH_EVENTS = 64  # between two readings of the wall clock
 SCAN_EVENTS = 1_000
 JOIN_SECONDS = 2.0
-GRACE_SECONDS = 1.0  # while it plays, the moment that was passed so lately is not the previous one
-THE_END = "the recording ends here: { and [ go back, :go 0s to its beginning"
+GRACE_SECONDS = 1.0  # while playing, a landmark passed within this time is not the previous one
+AT_THE_END = "the recording ends here: { and [ move back, :go 0s to its beginning"
 
 
 class Player:
-    """A recorded flight, seen from the console. Raises RecordingError when there is no recording to open.
+    """A recorded flight for the console. Raises RecordingError if the recording cannot be opened.
 
-    `wall` is what time passes by. With `playing` it begins to play at once.
+    `wall` returns the wall time in seconds. With `playing` it starts to play at once.
     """
 
     def __init__(
@@ -55,7 +54,7 @@ class Player:
         self._keyframes = Keyframes(path)
         self.playback = Playback(Recording(path, salvage=salvage), self._keyframes)
         self.playback.playing = playing
-        self.playback.listeners.append(self._hear)
+        self.playback.listeners.append(self._observe)
         header = self.playback.recording.header
         self.title = f"{header.scenario} · seed {header.settings.seed}"
         self._spec, unreadable = _spec(header)
@@ -63,114 +62,114 @@ class Player:
         self.broker_session_us = self._spec.broker_session_us if self._spec is not None else None
         self.warnings = [*self.playback.recording.warnings, *([unreadable] if unreadable else [])]
         self.notice = "\n".join(self.warnings)
-        self.input_error = ""  # why this recording cannot be shown (any more)
-        self.last_events: Sequence[Event] = ()  # a recording shows them on its screens
+        self.input_error = ""  # why the recording cannot be read on
+        self.last_events: Sequence[Event] = ()  # a Player keeps none: seek to see them
         self.failure = ""
-        self.recording = ""  # nothing is recorded meanwhile
+        self.recording = ""  # a recording is never recorded itself
         self._wall = wall
-        self._looked = wall()
-        self._measured = (self._looked, 0)
+        self._advanced = wall()
+        self._measured = (self._advanced, 0)
         self._reached = 0.0
         self._goal_us: int | None = None
         self._steps = 0
-        self._hunt: Callable[[], bool] | None = None
+        self._search_condition: Callable[[], bool] | None = None
         self._last: Event | None = None
         self._refused_commands = RefusedCommands()
         self._landmarks: list[LogEntry] | None = None
         self._thread: threading.Thread | None = None
         self._stopping = False
 
-    # --- what the console reads -------------------------------------------------------------------------------------
+    # --- state for the console --------------------------------------------------------------------------------------
 
     @property
     def view(self) -> ClusterView:
-        """What the events up to the cursor add up to; another object after a jump."""
+        """The view at the cursor; a seek replaces the object."""
         return self.playback.view
 
     @property
     def now_us(self) -> int:
-        """The cursor's instant."""
+        """The instant of the cursor, in µs."""
         return self.playback.at_us
 
     @property
     def clock(self) -> FlightClock:
-        """Where the playback stands."""
+        """The clock of the playback."""
         playback = self.playback
-        moving = playback.playing or self._hunt is not None
+        moving = playback.playing or self._search_condition is not None
         phase = LIVE if moving else ENDED if playback.at_end else PAUSED
         return FlightClock(playback.at_us, playback.speed, self._reached, phase, playback.end_us, recorded=True)
 
     @property
     def busy(self) -> bool:
-        """Whether a jump or a search is still to be done."""
-        return self._hunt is not None or self._goal_us is not None or self._steps != 0
+        """Whether a requested seek or search is still pending."""
+        return self._search_condition is not None or self._goal_us is not None or self._steps != 0
 
     @property
     def landmarks(self) -> Sequence[LogEntry]:
-        """The rebalances and faults of the whole recording, as soon as they are known."""
+        """The rebalances and faults of the whole recording; empty until the scan has found them."""
         return self._landmarks or ()
 
     def start(self, wake: Callable[[], None]) -> None:
-        """Begin to look through the recording; `wake` is called on that thread when something is to be seen."""
-        self._looked = self._wall()
+        """Start the scan of the recording; its thread calls `wake` at the end."""
+        self._advanced = self._wall()
         if self._landmarks is None:
-            self._thread = threading.Thread(target=self._look_through, args=(wake,), name="recording", daemon=True)
+            self._thread = threading.Thread(target=self._scan, args=(wake,), name="recording", daemon=True)
             self._thread.start()
         wake()
 
     def drain(self, view: ClusterView, refused_commands: RefusedCommands, seconds: float) -> bool:
-        """Go where somebody wished to be, or play what has become due. Folds into a view of its own (`view`)."""
+        """Do the pending seek or search, or play the elapsed time. Folds into the player's own view (`view`)."""
         del view, seconds
         self._refused_commands = refused_commands
         now = self._wall()
-        elapsed, self._looked = now - self._looked, now
+        elapsed, self._advanced = now - self._advanced, now
         try:
             if self._goal_us is not None or self._steps:
-                self._jump()
-            elif self._hunt is not None:
-                self._search(self._hunt)
+                self._seek_now()
+            elif self._search_condition is not None:
+                self._search(self._search_condition)
             else:
                 self.playback.tick(elapsed, FRAME_BUDGET_SECONDS)
         except RecordingError as error:
-            self.playback.playing, self._hunt = False, None
+            self.playback.playing, self._search_condition = False, None
             self.input_error = str(error)
         self._measure()
         return False
 
     def request_clock(self) -> None:
-        """The clock is always right."""
+        """A no-op: the clock is always current."""
 
-    # --- what the console wants -------------------------------------------------------------------------------------
+    # --- controls ----------------------------------------------------------------------------------------------------
 
     def submit(self, command: Command) -> str:
-        """Nothing can be done to what has happened."""
+        """Refuse every command: a recording is read-only."""
         del command
         return READ_ONLY
 
     def set_speed(self, speed: float) -> str:
-        """Choose a speed; what is said when it is not quite that one."""
+        """Set the speed; returns a notice if it is outside the range of recordings."""
         self.playback.speed = speed
         if speed not in {math.inf, self.playback.speed}:
             return f"a recording is played at ×{SLOWEST:g} to ×{FASTEST:,.0f}"
         return ""
 
     def pause(self, paused: bool) -> str:
-        """Stop, or go on; why that cannot be, or nothing."""
-        self._hunt = None
+        """Pause or resume; returns the reason of a refusal."""
+        self._search_condition = None
         if not paused and self.playback.at_end and not self.busy:
-            return THE_END
+            return AT_THE_END
         self.playback.playing = not paused
         return ""
 
     def step(self, kind: str | None) -> str:
-        """One event, or as many as it takes to see one of this kind; why that cannot be, or nothing."""
+        """Move by one event, or search for the next event of `kind`; returns the reason of a refusal."""
         if kind is None:
             return self.move(1)
         wanted = EVENT_KINDS[kind]
         return self._begin_search(lambda: self._last.__class__ is wanted)
 
     def run_until(self, expression: str) -> str:
-        """Search onwards until an expression over the view document holds; why that cannot be, or nothing."""
+        """Search forwards until an expression over the view document holds; returns the reason of a refusal."""
         from console.run_until import UntilCondition  # noqa: PLC0415 - CEL is not needed to start
         from recordings.scenarios.predicates import PredicateError  # noqa: PLC0415
 
@@ -180,108 +179,108 @@ class Player:
             return str(error)
 
     def record(self, path: str) -> str:
-        """It is one."""
+        """Refuse: the flight is a recording already."""
         del path
         return f"this is a recording already: {self.path}"
 
     @property
     def stopped(self) -> bool:
-        """Always: nothing is lost when playing ends."""
+        """Always True: playback has nothing to close."""
         return True
 
     def stop(self) -> None:
-        """Nobody looks any more."""
+        """End the scan."""
         self._stopping = True
         if self._thread is not None:
             self._thread.join(JOIN_SECONDS)
 
-    # --- going elsewhere --------------------------------------------------------------------------------------------
+    # --- seeking ---------------------------------------------------------------------------------------------------
 
     def seek(self, at_us: int) -> str:
-        """Be at an instant with the next frame; what is said when the recording does not reach so far."""
+        """Move to an instant with the next frame; returns a notice if the recording ends before it."""
         end_us = self.playback.end_us
-        self._goal_us, self._steps, self._hunt = min(max(at_us, 0), end_us), 0, None
+        self._goal_us, self._steps, self._search_condition = min(max(at_us, 0), end_us), 0, None
         return f"the recording ends at {clock(end_us, 3)}" if at_us > end_us else ""
 
     def move(self, by: int) -> str:
-        """Be so many events further on (back: negative) with the next frame, and stand still there."""
-        self.playback.playing, self._hunt = False, None
+        """Move by `by` events (back: negative) with the next frame, and pause there."""
+        self.playback.playing, self._search_condition = False, None
         if by > 0 and self.playback.at_end and not self.busy:
-            return THE_END
+            return AT_THE_END
         self._steps += by
         return ""
 
     def landmark(self, by: int) -> str:
-        """Be at the next rebalance or fault (previous: negative) with the next frame; why that cannot be."""
+        """Move to the next (1) or previous (-1) landmark with the next frame; returns the reason of a refusal."""
         if self._landmarks is None:
             self._landmarks = self.playback.landmarks()
-        moments = self._landmarks
+        landmarks = self._landmarks
         here = self._goal_us if self._goal_us is not None else self.playback.at_us
         if by > 0:
-            place = bisect_right(moments, here, key=_instant)
+            index = bisect_right(landmarks, here, key=_instant)
         else:
             grace = GRACE_SECONDS * self.playback.speed * 1_000_000 if self.playback.playing else 0
-            place = bisect_left(moments, here - grace, key=_instant) - 1
-        if not 0 <= place < len(moments):
+            index = bisect_left(landmarks, here - grace, key=_instant) - 1
+        if not 0 <= index < len(landmarks):
             return f"there is no rebalance or fault {'after' if by > 0 else 'before'} this"
-        return self.seek(moments[place].at_us)
+        return self.seek(landmarks[index].at_us)
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
-    def _hear(self, event: Event) -> None:
+    def _observe(self, event: Event) -> None:
         self._last = event
         self._refused_commands.observe(event)
 
-    def _jump(self) -> None:
+    def _seek_now(self) -> None:
         goal_us, steps = self._goal_us, self._steps
         self._goal_us, self._steps = None, 0
         if goal_us is not None:
             self.playback.seek_us(goal_us)
         if steps:
             self.playback.step(steps)
-        self._looked = self._wall()  # the time that a jump takes is not played
-        self._measured, self._reached = (self._looked, self.playback.at_us), 0.0
+        self._advanced = self._wall()  # the wall time of a seek is not played
+        self._measured, self._reached = (self._advanced, self.playback.at_us), 0.0
 
     def _begin_search(self, holds: Callable[[], bool]) -> str:
         if self.playback.at_end:
-            return THE_END
-        self.playback.playing, self._last, self._hunt = False, None, holds
+            return AT_THE_END
+        self.playback.playing, self._last, self._search_condition = False, None, holds
         return ""
 
     def _search(self, holds: Callable[[], bool]) -> None:
         playback, deadline = self.playback, time.perf_counter() + FRAME_BUDGET_SECONDS
         while time.perf_counter() < deadline:
-            for _ in range(LOOK_EVENTS):
+            for _ in range(SEARCH_EVENTS):
                 if playback.at_end:
-                    self._hunt, self.notice = None, "it does not happen in the rest of the recording"
+                    self._search_condition, self.notice = None, "no match in the rest of the recording"
                     return
                 playback.step()
                 if holds():
-                    self._hunt = None
+                    self._search_condition = None
                     return
 
     def _measure(self) -> None:
         since, from_us = self._measured
         if not self.playback.playing:
-            self._measured, self._reached = (self._looked, self.playback.at_us), 0.0
-        elif self._looked - since >= 1.0:
-            self._reached = (self.playback.at_us - from_us) / 1e6 / (self._looked - since)
-            self._measured = (self._looked, self.playback.at_us)
+            self._measured, self._reached = (self._advanced, self.playback.at_us), 0.0
+        elif self._advanced - since >= 1.0:
+            self._reached = (self.playback.at_us - from_us) / 1e6 / (self._advanced - since)
+            self._measured = (self._advanced, self.playback.at_us)
 
-    # --- on the thread that looks through ---------------------------------------------------------------------------
+    # --- on the scanning thread --------------------------------------------------------------------------------------
 
-    def _look_through(self, wake: Callable[[], None]) -> None:
+    def _scan(self, wake: Callable[[], None]) -> None:
         try:
             self.verify()
         except RecordingError as error:
             self.input_error = str(error)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the screen says it and the thread ends
-            self.failure = f"the recording could not be looked through: {type(error).__name__}: {error}"
+        except Exception as error:  # noqa: BLE001 - any error is shown on the screen and ends the thread
+            self.failure = f"the recording could not be scanned: {type(error).__name__}: {error}"
         if not self._stopping:
             wake()
 
     def verify(self) -> None:
-        """Read everything once. Raises DamagedError where the recording cannot be trusted."""
+        """Read the whole recording once. Raises DamagedError for damaged files."""
         recording = Recording(self.path, salvage=self.salvage)
         scan = Playback(recording, self._keyframes)
         if self._keyframes.positions:
@@ -298,12 +297,12 @@ class Player:
 
 
 def _spec(header: Header) -> tuple[ScenarioSpec | None, str]:
-    """What a recording is of, and why that is not known if it is not."""
+    """The spec of the recorded scenario, or None and the reason."""
     try:
         scenario = parse_scenario(header.scenario_text, header.scenario, recorded=True)
         return apply_settings(scenario.spec, header.settings.set), ""
     except (ScenarioErrors, SettingError) as error:
-        return None, f"this version does not understand the recording's scenario: {error}"
+        return None, f"this version cannot read the recording's scenario: {error}"
 
 
 def _instant(moment: LogEntry) -> int:

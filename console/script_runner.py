@@ -1,8 +1,7 @@
-"""Playback scripts carried out: on a screen for people, or without one, for pictures and checks.
+"""Runs playback scripts: on a screen for viewers, or headless for screenshots and checks.
 
-Without a screen time stands still between steps: it moves only by `at`, `until`, `step` and keys, so that a script
-gives the same pictures everywhere. On a screen what is said is left there for as long as it takes to read; a recording
-that a step has set going plays on up to the next step's instant.
+Headless, time moves only by `at`, `until`, `step` and keys, so that a script makes the same screenshots everywhere. On
+a screen the text of a step stays for its reading time; a recording that a step resumed plays up to the next step.
 """
 
 import asyncio
@@ -15,12 +14,13 @@ from textual.pilot import Pilot
 from cluster.commands import CommandError
 from cluster.config import format_duration
 from cluster.view import document
-from console import command_line as command_text
 from console.app import FlightdeckApp
+from console.command_line import Go, Speed, Step, Time, Until, read
 from console.flight import READ_ONLY
 from console.player import Player
 from console.presenters.formatting import clock
-from console.time_input import At
+from console.screens.catalogue import PLACES
+from console.time_input import Instant
 from console.widgets.canvas import Canvas
 from recordings.scenarios.loader import ScenarioError, ScenarioErrors
 from recordings.scenarios.predicates import Predicate, PredicateError
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from recordings.journal.script import Script, ScriptStep
 
 PRESS = "press "
-LOOK_SECONDS = 0.05
+POLL_SECONDS = 0.05
 CHARACTERS_A_SECOND, LEAST_SECONDS = 18, 1.5
 
 
-class Tour:
-    """One script on one recording. `failures` names the steps that found something else than they expected.
+class ScriptRunner:
+    """Runs one script on one recording. `failures` lists the steps whose expectations did not hold.
 
-    Raises ScenarioErrors for steps that cannot be done with this recording. Pictures go into `directory`.
+    Raises ScenarioErrors for steps that are impossible with this recording. Screenshots go into `directory`.
     """
 
     def __init__(self, script: "Script", file: str, player: Player, directory: Path, *, watched: bool) -> None:
@@ -50,7 +50,7 @@ class Tour:
             raise ScenarioErrors(errors)
 
     async def run(self, pilot: Pilot[Any]) -> None:
-        """Every step, in order; without a screen, the console is left afterwards."""
+        """Run every step in order; headless, the console exits afterwards."""
         app = pilot.app
         assert isinstance(app, FlightdeckApp)
         for number, step in enumerate(self.script.steps, 1):
@@ -60,39 +60,39 @@ class Tour:
             self.done = number
         if self.watched:
             app.caption = ""
-            app.notify("the script has ended; the recording is yours")
+            app.notify("the script has ended; the keys work now")
         else:
             app.exit()
 
     async def _do(self, app: FlightdeckApp, pilot: Pilot[Any], number: int, step: "ScriptStep") -> None:
         if step.at_us is not None:
-            await self._be_at(app, step.at_us)
+            await self._seek(app, step.at_us)
         if step.do is not None:
             await self._execute(app, pilot, step.do)
         app.caption = step.say or ""
         await self._settle(app, pilot)
-        self._judge(app, number, step)
+        self._check(app, number, step)
         if step.shot is not None:
-            await self._shoot(app, pilot, step.shot)
+            await self._take_screenshot(app, pilot, step.shot)
         if self.watched and step.say is not None:
             await self._wait(app, max(LEAST_SECONDS, len(step.say) / CHARACTERS_A_SECOND))
 
-    async def _be_at(self, app: FlightdeckApp, at_us: int) -> None:
+    async def _seek(self, app: FlightdeckApp, at_us: int) -> None:
         player = self.player
-        # frames move time, and announce nothing
+        # time moves with frames, which wake no waiter
         while self.watched and player.playback.playing and player.now_us < at_us and app.is_running:  # noqa: ASYNC110
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
         player.seek(at_us)
 
     async def _execute(self, app: FlightdeckApp, pilot: Pilot[Any], text: str) -> None:
-        app.draw()  # the step's instant first: `+10s` counts from there
+        app.draw()  # first move to the step's instant: `+10s` counts from it
         if text.startswith(PRESS):
             await pilot.press(*text.removeprefix(PRESS).split())
         else:
             app.give(text)
 
     async def _settle(self, app: FlightdeckApp, pilot: Pilot[Any]) -> None:
-        """Until everything that was wished for is done and painted."""
+        """Wait until every seek and search is done and painted."""
         while app.is_running:
             app.draw()
             await asyncio.sleep(0)
@@ -103,7 +103,7 @@ class Tour:
                 await pilot.pause()
                 app.paint()
 
-    async def _shoot(self, app: FlightdeckApp, pilot: Pilot[Any], name: str) -> None:
+    async def _take_screenshot(self, app: FlightdeckApp, pilot: Pilot[Any], name: str) -> None:
         app.clear_notifications()
         await pilot.pause()
         path = self.directory / name
@@ -111,25 +111,25 @@ class Tour:
         self.pictures.append(path)
 
     async def _wait(self, app: FlightdeckApp, seconds: float) -> None:
-        for _ in range(round(seconds / LOOK_SECONDS)):
+        for _ in range(round(seconds / POLL_SECONDS)):
             if app.is_running:
-                await asyncio.sleep(LOOK_SECONDS)
+                await asyncio.sleep(POLL_SECONDS)
 
-    # --- judging ----------------------------------------------------------------------------------------------------
+    # --- checks -----------------------------------------------------------------------------------------------------
 
-    def _judge(self, app: FlightdeckApp, number: int, step: "ScriptStep") -> None:
+    def _check(self, app: FlightdeckApp, number: int, step: "ScriptStep") -> None:
         where = f"{self.file}:{step.line}: step {number} at {clock(app.flight.now_us, 3)}"
         if step.expect is not None:
             predicate = Predicate(step.expect)
             answer = predicate.ask(document(app.flight.view, app.flight.now_us, predicate.needs))
             if not answer.holds:
                 self._fail(app, f"{where}: {step.expect} does not hold: {answer.found}")
-        if step.shows is not None and _words(step.shows) not in _words(shown_text(app)):
+        if step.shows is not None and _one_line(step.shows) not in _one_line(shown_text(app)):
             self._fail(app, f"{where}: the screen does not show {step.shows!r}")
 
-    def _fail(self, app: FlightdeckApp, words: str) -> None:
-        self.failures.append(words)
-        app.notify(words, severity="error")
+    def _fail(self, app: FlightdeckApp, message: str) -> None:
+        self.failures.append(message)
+        app.notify(message, severity="error")
 
     def _errors_of(self, step: "ScriptStep") -> Sequence[ScenarioError]:
         def error(reason: str, suggestion: str | None = None) -> list[ScenarioError]:
@@ -137,27 +137,27 @@ class Tour:
 
         end_us = self.player.playback.end_us
         if step.at_us is not None and step.at_us > end_us:
-            return error(f"at {format_duration(step.at_us)} is behind the end of the recording, {clock(end_us, 3)}")
+            return error(f"at {format_duration(step.at_us)} is after the end of the recording, {clock(end_us, 3)}")
         if step.do is None or step.do.startswith(PRESS):
             return []
         try:
-            command = command_text.read(step.do, self.player.names)
-            if isinstance(command, command_text.Until):
+            command = read(step.do, self.player.names, PLACES)
+            if isinstance(command, Until):
                 Predicate(command.expression)
-        except CommandError as complaint:
-            return error(f"do = {step.do!r}: {complaint.message}", complaint.suggestion)
-        except PredicateError as complaint:
-            return error(f"do = {step.do!r}: {complaint.reason}", complaint.suggestion)
-        if isinstance(command, At | command_text.Go | command_text.Speed | command_text.Time | command_text.Step):
+        except CommandError as invalid:
+            return error(f"do = {step.do!r}: {invalid.message}", invalid.suggestion)
+        except PredicateError as invalid:
+            return error(f"do = {step.do!r}: {invalid.reason}", invalid.suggestion)
+        if isinstance(command, Instant | Go | Speed | Time | Step):
             return []
-        return [] if isinstance(command, command_text.Until) else error(f"do = {step.do!r}: {READ_ONLY}")
+        return [] if isinstance(command, Until) else error(f"do = {step.do!r}: {READ_ONLY}")
 
 
 def shown_text(app: FlightdeckApp) -> str:
-    """Everything that is on the screen now, as text."""
+    """The text on the active screen."""
     canvases = [canvas for screen in app.screen_stack for canvas in screen.query(Canvas) if canvas.region]
     return "\n".join(canvas.plain_text() for canvas in canvases if canvas.screen.is_active)
 
 
-def _words(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.split())

@@ -1,20 +1,26 @@
-"""What goes to the terminal: only the cells that changed, with only the colours that differ from the ones before.
+"""Output to the terminal: only the changed cells, with only the colours that differ from those before.
 
-Textual draws changed regions from the left edge of their widget on and resets every run of text; at ten frames a second
-that is most of what is sent. This writes the same cells in about a fifth of the bytes (measured at 120×40, ×1: 3 kB/s
-instead of 42). It reads Textual's own update (`textual._compositor`, not public); whatever is not the update that it
-knows is left to Textual. It is also the last to see what leaves: no text of a cell is a control character.
+Textual draws changed regions from the left edge of their widget and resets every run of text. At ten frames a second
+that is most of the output. This module writes the same cells in about a fifth of the bytes (measured at 120×40, ×1:
+3 kB/s instead of 42). It reads Textual's private update (`textual._compositor`); updates of other types pass unchanged.
+It also replaces control characters in the text of cells, as the last step before the terminal.
+
+All use of Textual's private names is in this module, so that a new Textual is checked in one place.
 """
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from rich.color import Color, ColorSystem
 from rich.console import Console, RenderableType
 from rich.segment import Segment
 from rich.style import Style
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+from textual.app import App
+from textual.screen import Screen
 from textual.strip import Strip
+from textual.widget import Widget
 
 from console.visible import in_cells
 
@@ -24,16 +30,41 @@ _DEFAULT = Style()
 
 
 def size_of_terminal() -> tuple[int, int]:
-    """Columns and lines as Textual's driver will find them; 80×24 where the terminal has none.
+    """Columns and lines as Textual's driver will find them; 80×24 if the terminal has no size.
 
-    Rich, which Textual asks first, would say 80×25 there. Of two sizes Textual lays out one after the other, for ever.
+    Rich, which Textual asks first, returns 80×25 there. With two sizes Textual alternates between two layouts for ever.
     """
     columns, lines = shutil.get_terminal_size()
     return columns, lines
 
 
-def leaving(drawn: RenderableType | None) -> RenderableType | None:
-    """What Textual drew, as it goes to the terminal."""
+def draw_changes_only(app: App[None]) -> None:
+    """Have an application write its updates through `tight_update`."""
+    display = app._display
+
+    def display_tightly(screen: Screen[object], renderable: RenderableType | None) -> None:
+        display(screen, tight_update(renderable))
+
+    app._display = display_tightly  # type: ignore[method-assign]
+
+
+def terminal_attributes(app: App[None]) -> list[Any] | None:
+    """The terminal's `termios` attributes from before the application; None without a terminal."""
+    return getattr(app._driver, "attrs_before", None)
+
+
+def remapped_keys(app: App[None]) -> dict[str, str]:
+    """The keys that the user's keymap sets, by the binding's id."""
+    return {binding_id: keys for binding_id, keys in app._keymap.items() if keys}
+
+
+def clear_arrangement(widget: Widget) -> None:
+    """Drop a widget's cached layout, so that the next refresh arranges its children again."""
+    widget._clear_arrangement_cache()
+
+
+def tight_update(drawn: RenderableType | None) -> RenderableType | None:
+    """Textual's update in the form that goes to the terminal."""
     if type(drawn) is ChopsUpdate:
         return TightUpdate(drawn)
     if type(drawn) is LayoutUpdate:
@@ -48,13 +79,13 @@ def _clean(strip: Strip) -> Strip:
 
 
 class TightUpdate(CompositorUpdate):
-    """A partial update of the screen, written as tightly as it goes."""
+    """A partial update of the screen in few bytes."""
 
     def __init__(self, update: ChopsUpdate) -> None:
         self._update = update
 
     def __rich_console__(self, console: Console, options: object) -> Iterator[Segment]:
-        """Not used: Textual asks compositor updates for their sequences."""
+        """Unused: Textual calls `render_segments` of compositor updates."""
         raise NotImplementedError
 
     def render_segments(self, console: Console) -> str:
@@ -72,7 +103,7 @@ class TightUpdate(CompositorUpdate):
 
 
 class Pen:
-    """Collects output and remembers the colours in force."""
+    """Collects output and remembers the current colours."""
 
     def __init__(self, colors: ColorSystem) -> None:
         self._colors = colors
@@ -80,11 +111,11 @@ class Pen:
         self._style: Style | None = None
 
     def move(self, x: int, y: int) -> None:
-        """Go on at a cell."""
+        """Move the cursor to a cell."""
         self._parts.append(f"\x1b[{y + 1};{x + 1}H")
 
     def write(self, segments: Iterable[Segment]) -> None:
-        """Text in its styles; blanks keep whatever ink is in force if the paper is theirs."""
+        """Write text in its styles; blanks keep the current foreground if the background is the same."""
         for text, style, control in segments:
             if control:
                 continue
@@ -112,7 +143,7 @@ class Pen:
         return color.downgrade(self._colors).get_ansi_codes(foreground)
 
     def finish(self) -> str:
-        """Everything, with the terminal's own colours at the end."""
+        """The whole output, with a reset of the colours at its end."""
         return "".join((*self._parts, RESET))
 
 
@@ -121,7 +152,7 @@ def _attributes(style: Style) -> tuple[str, ...]:
 
 
 def _plain(style: Style) -> bool:
-    """Whether blanks in this style show nothing but their paper."""
+    """Whether blanks in this style show only their background."""
     return not (style.underline or style.reverse or style.strike)
 
 

@@ -1,4 +1,4 @@
-"""Instants as people type them: `12m30s`, `1:20.5`, `00:12:41`, and from here `+10s`, `-500ms`."""
+"""Typed instants: `12m30s`, `1:20.5`, `00:12:41`; `+10s` and `-500ms` are relative to the cursor."""
 
 import re
 from typing import NamedTuple
@@ -10,24 +10,24 @@ _DURATIONS = re.compile(rf"(?:{_PART}\s*)+")
 _CLOCK = re.compile(r"(?:([0-9]+):)?([0-9]{1,2}):([0-9]{1,2}(?:\.[0-9]{1,6})?)")
 
 
-class At(NamedTuple):
-    """An instant of a flight in µs; `relative`: so far from here (back: negative)."""
+class Instant(NamedTuple):
+    """An instant of a flight in µs; with `relative`, an offset from the cursor, negative for back."""
 
     us: int
     relative: bool = False
 
-    def seen_from(self, now_us: int) -> int:
-        """The instant itself."""
+    def from_cursor(self, now_us: int) -> int:
+        """The absolute instant in µs, for a cursor at `now_us`."""
         return now_us + self.us if self.relative else self.us
 
 
-def parse_instant(text: str) -> At | None:
-    """Read an instant; None when the text is none."""
+def parse_instant(text: str) -> Instant | None:
+    """Parse an instant; None if the text is not one."""
     sign, rest = (text[0], text[1:].strip()) if text[:1] in {"+", "-"} else ("", text.strip())
     us = _absolute(rest)
     if us is None:
         return None
-    return At(-us if sign == "-" else us, relative=bool(sign))
+    return Instant(-us if sign == "-" else us, relative=bool(sign))
 
 
 def _absolute(text: str) -> int | None:
@@ -39,5 +39,5 @@ def _absolute(text: str) -> int | None:
         return None
     try:
         return sum(parse_duration(part) for part in re.findall(_PART, text))
-    except ValueError:  # less than a microsecond: no instant
+    except ValueError:  # less than a microsecond is not an instant
         return None

@@ -1,4 +1,4 @@
-"""Flags and paths that several commands take as they are, with nothing to read into them."""
+"""Options that several commands share and use unparsed."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,10 +8,10 @@ from cyclopts import Parameter
 Record = Annotated[Path | None, Parameter(help="Write a recording to this new directory.")]
 Json = Annotated[bool, Parameter(help="Print one JSON object instead of a summary.", negative="")]
 Invariants = Annotated[
-    bool, Parameter(help="Check the invariants at every event; a flight without them is a little faster.")
+    bool, Parameter(help="Check the invariants at every event; without them a flight is a little faster.")
 ]
 Strict = Annotated[
     bool,
-    Parameter(help="Fail also on an expectation that was already true where its window begins.", negative=""),
+    Parameter(help="Also fail on an expectation that already held at the start of its window.", negative=""),
 ]
 Salvage = Annotated[bool, Parameter(help="Read a damaged recording up to the damage.", negative="")]

@@ -1,6 +1,6 @@
-"""While a command is still being imported, a signal ends the process in one line.
+"""Signals during the imports of a command end the process with a one-line message.
 
-`signal` imports `enum` and `re`: milliseconds in which a signal may come. The module that it wraps is built in.
+`signal` imports `enum` and `re`, which takes milliseconds in which a signal may arrive. `_signal` is built in.
 """
 
 import _signal as signal  # type: ignore[import-not-found]
@@ -10,7 +10,7 @@ BAD_INPUT = 2
 
 
 def listen() -> None:
-    """Answer a signal in one line until the command has handlers of its own; an ignored signal stays ignored."""
+    """Install handlers until the command installs its own; an ignored signal stays ignored."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)

@@ -1,6 +1,6 @@
-"""`flightdeck impact`: what a command would hit at an instant of a scenario, without giving it."""
+"""`flightdeck impact`: the predicted impact of a command at an instant of a scenario."""
 
-# ruff: noqa: PLC0415 - everything heavy is imported by the command that needs it
+# ruff: noqa: PLC0415 - heavy imports are made by the command that needs them
 
 from typing import Annotated, Any
 
@@ -9,12 +9,12 @@ from cyclopts import Parameter
 
 from console.cli.errors import HELD, UsageError
 from console.cli.options import AllowCode, Seed, Sets, duration_of, leave_of, settings_of
-from console.cli.streams import say
+from console.cli.streams import print_text
 
 
 def impact(
     scenario: Annotated[str, Parameter(help="A scenario of the library, or a file.")],
-    command: Annotated[str, Parameter(help="What would be given, as it is typed: 'kill broker-2'.")],
+    command: Annotated[str, Parameter(help="The command as it is typed: 'kill broker-2'.")],
     /,
     *,
     at: Annotated[str, Parameter(help="The instant in virtual time.", allow_leading_hyphen=True)] = "30s",
@@ -23,7 +23,7 @@ def impact(
     allow_code: AllowCode = False,
     json: Annotated[bool, Parameter(help="Print one JSON object instead of sentences.", negative="")] = False,
 ) -> int:
-    """Say what a command would hit at an instant of a flight, without giving it."""
+    """Predict the impact of a command at an instant of a flight, without executing it."""
     at_us, changes = duration_of("--at", at) or 0, settings_of(settings)
     from cluster.commands import parse
     from console.presenters.formatting import clock
@@ -40,8 +40,8 @@ def impact(
     if json:
         report: dict[str, Any] = msgspec.to_builtins(found)
         report |= {"at_ms": at_us // 1_000, "offline": found.offline, "words": [words for _, words in sentences(found)]}
-        say(msgspec.json.encode(report).decode())
+        print_text(msgspec.json.encode(report).decode())
     else:
-        said = [f"  {words}" for _, words in sentences(found)]
-        say("\n".join([f"{plan.scenario} at {clock(at_us, 3)}: {found.command} would hit", *said]))
+        predictions = [f"  {words}" for _, words in sentences(found)]
+        print_text("\n".join([f"{plan.scenario} at {clock(at_us, 3)}: {found.command} would hit", *predictions]))
     return HELD

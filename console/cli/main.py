@@ -1,18 +1,18 @@
-"""The `flightdeck` command: what it takes, what it prints, and how it ends.
+"""The `flightdeck` command: its arguments, output and exit codes.
 
-Exit codes: 0 when everything held, 1 when an expectation, an invariant or a comparison did not (or the simulation
-failed by a bug of ours), 2 for bad input or usage: one clear message on stderr, never a traceback (unless
-FLIGHTDECK_DEBUG is set). SIGINT, SIGTERM and SIGHUP end a flight, and what is played of a recording, in good order, and
-the code is that of what was flown or shown; what they end before that has no result to tell, and the code is 2.
-Everything heavy is imported by the command that needs it.
+Exit codes: 0 if everything held; 1 if an expectation, an invariant or a comparison did not, or if the simulation failed
+by a bug; 2 for bad input or usage. Errors are one message on stderr, without a traceback unless FLIGHTDECK_DEBUG is
+set. SIGINT, SIGTERM and SIGHUP end a flight or a playback in good order, with the exit code of the part that was flown
+or shown. A signal before that part ends the command with exit code 2. Heavy imports are made by the command that needs
+them.
 """
 
 # ruff: noqa: PLC0415 - see above
 
 if __name__ == "__main__":
-    from console.cli import early_signals as early
+    from console.cli.early_signals import listen
 
-    early.listen()  # what follows takes a moment, in which a signal may come
+    listen()  # a signal may arrive during the following imports
 
 import os
 import sys
@@ -26,9 +26,9 @@ import msgspec
 from cyclopts import App, Parameter
 
 from console.cli.arguments import Invariants, Json, Record, Salvage, Strict
-from console.cli.errors import BAD_INPUT, HELD, NOT_HELD, UsageError, complain, explain, tell_what_broke, warn
+from console.cli.errors import BAD_INPUT, HELD, NOT_HELD, UsageError, explain, print_error, report_violation, warn
 from console.cli.impact import impact
-from console.cli.looking import doctor, scenarios, show
+from console.cli.info import doctor, scenarios, show
 from console.cli.options import (
     AllowCode,
     AllowCodeFrom,
@@ -41,17 +41,17 @@ from console.cli.options import (
     speed_of,
     whole_number,
 )
-from console.cli.planned import LATER, announce
+from console.cli.planned import PLANNED, add_planned_commands
 from console.cli.streams import (
     OutputError,
-    draws_nothing,
-    let_go,
-    open_what_is_closed,
-    say,
+    discard_stdout,
+    discard_unwritten,
+    is_dumb_terminal,
+    open_closed_streams,
+    print_text,
     write,
     write_help,
     write_line,
-    write_nothing_more,
 )
 from recordings.flights import interruption
 from recordings.version import VERSION
@@ -94,13 +94,13 @@ def console(  # noqa: PLR0913 - options
         scenario, seed=seed, until_us=until_us, settings=changes, record=record, invariants=invariants, leave=leave
     )
     if leave is not None:
-        source.load()  # says what it runs before the first screen
-    if plain or draws_nothing():
+        source.load()  # prints the files of custom code before the first screen
+    if plain or is_dumb_terminal():
         from console.cli.plain import fly_in_lines
 
         if not plain:
-            say(f"TERM={os.environ.get('TERM', '')}: this terminal draws no screens, so the flight is told in lines")
-        return fly_in_lines(source, say, sys.stdin.fileno())
+            print_text(f"TERM={os.environ.get('TERM', '')}: this terminal shows no screens; the flight is in lines")
+        return fly_in_lines(source, print_text, sys.stdin.fileno())
     from console.app import FlightdeckApp
 
     flightdeck = FlightdeckApp(source=source, invariants=invariants)
@@ -117,11 +117,11 @@ def run(  # noqa: PLR0913 - options
     until: Until = None,
     speed: Annotated[
         str | None,
-        Parameter(help="Virtual seconds a second, e.g. 20; default: as fast as possible.", allow_leading_hyphen=True),
+        Parameter(help="Virtual seconds per second, e.g. 20; default: as fast as possible.", allow_leading_hyphen=True),
     ] = None,
     settings: Sets = None,
     record: Record = None,
-    log: Annotated[bool, Parameter(help="Print the flight in the words of Kafka's own logs.", negative="")] = False,
+    log: Annotated[bool, Parameter(help="Print the flight as the log lines of Kafka itself.", negative="")] = False,
     forever: Annotated[bool, Parameter(help="Fly until Ctrl-C.", negative="")] = False,
     invariants: Invariants = True,
     strict: Strict = False,
@@ -130,7 +130,7 @@ def run(  # noqa: PLR0913 - options
 ) -> int:
     """Fly a scenario without a console."""
     if forever and until is not None:
-        raise UsageError("--forever has no end, and --until is one: give one of them")
+        raise UsageError("--forever and --until exclude each other: give one of them")
     until_us, pace, changes = duration_of("--until", until), speed_of(speed), settings_of(settings)
     from console.cli import output
     from recordings.flights.runner import fly, make_plan
@@ -153,8 +153,8 @@ def run(  # noqa: PLR0913 - options
     finally:
         if progress is not None:
             progress.clear()
-    tell_what_broke(plan, result, record)
-    say(_json(result.report()) if json else output.of_flight(result, record, strict=strict))
+    report_violation(plan, result, record)
+    print_text(_json(result.report()) if json else output.of_flight(result, record, strict=strict))
     return HELD if result.held and not (strict and result.accidental) else NOT_HELD
 
 
@@ -163,24 +163,24 @@ def play(
     recording: Annotated[Path, Parameter(help="The recording's directory.")],
     /,
     *,
-    script: Annotated[Path | None, Parameter(help="A playback script (TOML) that goes through it.")] = None,
+    script: Annotated[Path | None, Parameter(help="A playback script (TOML) to run on it.")] = None,
     headless: Annotated[
-        bool, Parameter(help="Without a screen: verify it, carry out the script.", negative="")
+        bool, Parameter(help="Without a screen: verify the recording, run the script.", negative="")
     ] = False,
     salvage: Salvage = False,
 ) -> int:
     """Open the console on a recording: forwards, backwards, at any speed."""
-    from console.cli import play as playing
+    from console.cli.play import Reporter, play_headless, play_on_screen
     from console.player import Player
 
-    voice = playing.Voice(say, warn, complain)
+    reporter = Reporter(print_text, warn, print_error)
     if headless:
-        return playing.play_headless(recording, script, voice, salvage=salvage)
-    if not (sys.stdin.isatty() and sys.stdout.isatty()) or draws_nothing():
-        Player(recording, salvage=salvage)  # what is wrong with the recording comes first
-        what = "a terminal that can draw (TERM)" if draws_nothing() else "a terminal"
-        raise UsageError(f"the console needs {what}; with --headless a recording is played without one")
-    return playing.play(recording, script, voice, salvage=salvage)
+        return play_headless(recording, script, reporter, salvage=salvage)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or is_dumb_terminal():
+        Player(recording, salvage=salvage)  # an unreadable recording is reported first
+        needed = "a terminal that can show screens (TERM)" if is_dumb_terminal() else "a terminal"
+        raise UsageError(f"the console needs {needed}; --headless plays a recording without one")
+    return play_on_screen(recording, script, reporter, salvage=salvage)
 
 
 @app.command
@@ -216,7 +216,7 @@ def rerun(
         if progress is not None:
             progress.clear()
     warn(result.warnings)
-    say(_json(result.report()) if json else output.of_rerun(result, record, strict=strict))
+    print_text(_json(result.report()) if json else output.of_rerun(result, record, strict=strict))
     return HELD if result.held and not (strict and result.flight.accidental) else NOT_HELD
 
 
@@ -234,7 +234,7 @@ def summary(
 
     found = summarize(recording, salvage=salvage)
     warn(found.warnings)
-    say(_json(found) if json else output.of_recording(found))
+    print_text(_json(found) if json else output.of_recording(found))
     return HELD
 
 
@@ -249,22 +249,20 @@ def export(
 ) -> int:
     """Write recordings as typed Parquet tables, one for each kind of event."""
     if not to.strip():
-        raise UsageError("--to names nothing: give a directory or a URI")
+        raise UsageError("--to is empty: give a directory or a URI")
     from console.cli import output
     from recordings.tables.export import export as export_recordings
 
     exported = export_recordings(recordings, to, salvage=salvage)
     for each in exported:
         warn(each.warnings)
-    say(_json(exported) if json else output.of_export(exported, to))
+    print_text(_json(exported) if json else output.of_export(exported, to))
     return HELD
 
 
 @app.command
 def report(
-    recordings: Annotated[
-        list[str], Parameter(help="Recordings' directories, or where flights were exported to.", negative="")
-    ],
+    recordings: Annotated[list[str], Parameter(help="Directories of recordings or of exported tables.", negative="")],
     /,
     *,
     out: Annotated[Path, Parameter(help="The directory for report.json and report.html.")],
@@ -280,7 +278,7 @@ def report(
         from console.cli import output
         from recordings.spark.java import find_java
 
-        find_java()  # before anything slow is imported
+        find_java()  # before the slow imports
         from recordings.spark.report import report as report_on
 
         progress = output.StageProgress(sys.stderr)
@@ -288,94 +286,94 @@ def report(
             made = report_on(recordings, out, master=master, salvage=salvage, progress=progress)
         finally:
             progress.clear()
-    except KeyboardInterrupt:  # from then on the report itself listens
+    except KeyboardInterrupt:  # the report installs its own handlers later
         raise UsageError(f"the report was interrupted; nothing was written to {out}") from None
     warn(made.warnings)
-    say(_json(made.report) if json else output.of_report(made))
+    print_text(_json(made.report) if json else output.of_report(made))
     return HELD
 
 
 @app.command(name="check")
 def check(
     *,
-    seeds: Annotated[int, Parameter(help="How many random clusters to fly.", converter=whole_number)] = 200,
+    seeds: Annotated[int, Parameter(help="The number of random clusters to fly.", converter=whole_number)] = 200,
     first: Annotated[int, Parameter(name="--from", help="The first seed.", converter=whole_number)] = 1,
     virtual: Annotated[
-        str, Parameter(help="Virtual time of each flight; its last 38 s are for healing.", allow_leading_hyphen=True)
+        str, Parameter(help="Virtual time of each flight; its last 38 s are for recovery.", allow_leading_hyphen=True)
     ] = "60s",
-    jobs: Annotated[int, Parameter(help="How many processes fly.", converter=whole_number)] = 1,
+    jobs: Annotated[int, Parameter(help="The number of processes.", converter=whole_number)] = 1,
     json: Json = False,
 ) -> int:
-    """Fly random clusters under random faults: every invariant must hold, and each must become whole again."""
-    from console.cli import check as checking
+    """Fly random clusters under random faults: every invariant must hold, and each cluster must recover."""
     from console.cli import output
+    from console.cli.check import fly_seeds
 
-    checked = checking.check(seeds, first, virtual, output.StageProgress(sys.stderr), jobs)
-    say(_json(checked) if json else output.of_check(checked))
+    checked = fly_seeds(seeds, first, virtual, output.StageProgress(sys.stderr), jobs)
+    print_text(_json(checked) if json else output.of_check(checked))
     return HELD if checked.held else NOT_HELD
 
 
 HELP = frozenset({"--help", "-h", "--version"})
 
 BUILT = ("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact", "doctor")
-COMMANDS = (*BUILT, *LATER)
+COMMANDS = (*BUILT, *PLANNED)
 
 
 for _command in (impact, doctor, scenarios, show):
     app.command(_command)
-app.command(impact, name="blast", show=False)  # as it was called before
-announce(app)
+app.command(impact, name="blast", show=False)  # the name of earlier releases
+add_planned_commands(app)
 
 
 def main(tokens: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
-    open_what_is_closed()
+    open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that knows no ✔ gets a ?
+            stream.reconfigure(errors="replace")  # an encoding without ✔ gets a ?
     try:
         interruption.listen()
         code = _run(tokens)
-    except KeyboardInterrupt:  # while another message was being printed
+    except KeyboardInterrupt:  # during another message
         code = BAD_INPUT
     interruption.end_with(code)
-    let_go()
-    if tokens is not None:  # called by a program, which goes on
+    discard_unwritten()
+    if tokens is not None:  # called by a program, which continues
         interruption.hand_back()
         sys.exit(code)
     interruption.leave(code)
 
 
 def _run(tokens: Sequence[str] | None) -> int:
-    """The exit code, after whatever had to be said."""
+    """Run a command line and report its error; returns the exit code."""
     try:
         words = sys.argv[1:] if tokens is None else tokens
-        code = _answer(words)
+        code = _execute(words)
         write("")
         return code if isinstance(code, int) else HELD
-    except BrokenPipeError:  # whoever read our output has seen enough
-        write_nothing_more()
+    except BrokenPipeError:  # the reader of the output has closed the pipe
+        discard_stdout()
         return HELD
     except KeyboardInterrupt:
-        complain("interrupted before anything was flown")
+        print_error("interrupted before anything was flown")
         return BAD_INPUT
     except Exception as error:
         if isinstance(error, OutputError):
-            write_nothing_more()
+            discard_stdout()
         if os.environ.get("FLIGHTDECK_DEBUG"):
             raise
         return explain(error, COMMANDS)
 
 
-def _answer(words: Sequence[str]) -> object:
-    """Carry out a command line. Help goes the way of all that is printed, so that trouble there is told alike."""
+def _execute(words: Sequence[str]) -> object:
+    """Execute a command line. Help is printed through `write_help`, so that its output errors are handled alike."""
     if HELP.isdisjoint(words):
         return app(words, exit_on_error=False, print_error=False)
     from rich.console import Console
 
     text = StringIO()
-    paper = Console(file=text, force_terminal=sys.stdout.isatty())
-    code = app(words, console=paper, exit_on_error=False, print_error=False)
+    help_console = Console(file=text, force_terminal=sys.stdout.isatty())
+    code = app(words, console=help_console, exit_on_error=False, print_error=False)
     write_help(text.getvalue())
     return code
 

@@ -1,6 +1,6 @@
-"""What options of the command line say: durations, speeds, settings."""
+"""Parsed options of the command line: durations, speeds, settings, numbers."""
 
-# ruff: noqa: PLC0415 - what the command does not need is not imported
+# ruff: noqa: PLC0415 - heavy imports are made by the command that needs them
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from console.cli.errors import UsageError, complain
+from console.cli.errors import UsageError, print_error
 
 if TYPE_CHECKING:
     from cyclopts import Token
@@ -21,7 +21,7 @@ MOST_DIGITS = 20
 
 
 def whole_number(_type: object, tokens: "Sequence[Token]") -> int:
-    """An option's whole number; cyclopts itself would round 1.5 to 2. Raises ValueError, saying what is wrong."""
+    """Parse a whole number; cyclopts itself would round 1.5 to 2. Raises ValueError with the reason."""
     text = tokens[0].value
     if not re.fullmatch(r"[+-]?[0-9]+", text):
         raise ValueError(f"{text!r} is not a whole number")
@@ -30,9 +30,7 @@ def whole_number(_type: object, tokens: "Sequence[Token]") -> int:
     return int(text)
 
 
-Seed = Annotated[
-    int | None, Parameter(help="Seed of everything random; default: the scenario's.", converter=whole_number)
-]
+Seed = Annotated[int | None, Parameter(help="Seed of all randomness; default: the scenario's.", converter=whole_number)]
 Until = Annotated[
     str | None,
     Parameter(
@@ -48,18 +46,19 @@ Sets = Annotated[
 
 AllowCode = Annotated[
     bool,
-    Parameter(help="Run the code that the scenario names (assignors of its own), and print which.", negative=""),
+    Parameter(help="Run the code that the scenario names (custom assignors), and print its files.", negative=""),
 ]
 AllowCodeFrom = Annotated[
     Path | None,
     Parameter(
-        name="--allow-code", help="Run the code that the recorded scenario names, from this directory; print which."
+        name="--allow-code",
+        help="Run the recorded scenario's code from this directory, and print its files.",
     ),
 ]
 
 
 def leave_of(allowed: Path | bool | None) -> "Leave | None":
-    """Leave to run code that is not ours, as an option says it: beside the scenario, or from a directory.
+    """The permission to run a scenario's own code: from beside the scenario, or from a directory; None without one.
 
     Raises UsageError.
     """
@@ -68,18 +67,18 @@ def leave_of(allowed: Path | bool | None) -> "Leave | None":
     from recordings.scenarios.custom_code import Leave
 
     if allowed is True:
-        return Leave(complain)
+        return Leave(print_error)
     if not allowed.is_dir():
         raise UsageError(f"--allow-code: {allowed} is not a directory")
-    return Leave(complain, allowed)
+    return Leave(print_error, allowed)
 
 
 def duration_of(option: str, text: str | None) -> int | None:
-    """Microseconds of an option's duration; None when it was not given. Raises UsageError."""
+    """An option's duration in µs; None if it was not given. Raises UsageError."""
     from cluster.config import parse_duration
 
     if text is not None and re.match(r"-\s*[0-9]", text):
-        raise UsageError(f"{option}: {text!r} is before the beginning: a flight goes forwards, e.g. 30s")
+        raise UsageError(f"{option}: {text!r} is negative: write a duration like 30s")
     try:
         return None if text is None else parse_duration(text)
     except ValueError as error:
@@ -87,20 +86,20 @@ def duration_of(option: str, text: str | None) -> int | None:
 
 
 def speed_of(text: str | None) -> float:
-    """Virtual seconds a second; without a text as fast as possible. Raises UsageError."""
+    """Virtual seconds per second; as fast as possible without a text. Raises UsageError."""
     if text is None:
         return float("inf")
     try:
         speed = float(text.strip("x×"))
     except ValueError:
-        raise UsageError(f"--speed: {text!r} is not a number of virtual seconds a second: write it like 20") from None
+        raise UsageError(f"--speed: {text!r} is not a number of virtual seconds per second: write it like 20") from None
     if not speed > 0:
         raise UsageError("--speed: a speed is above zero")
     return speed
 
 
 def settings_of(texts: list[str] | None) -> list[tuple[str | None, str, str]]:
-    """Each `--set` as (scope, key, value). Raises SettingError."""
+    """Every `--set` as (scope, key, value). Raises SettingError."""
     if not texts:
         return []
     from recordings.scenarios.overrides import parse_setting

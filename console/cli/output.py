@@ -1,4 +1,4 @@
-"""What the commands print for people: flights, reruns, tables, the library. Text in, text out: nothing here prints."""
+"""The readable output of the commands: flights, reruns, tables, the library. Functions return text; none prints."""
 
 import contextlib
 import time
@@ -27,9 +27,9 @@ SECOND_US = 1_000_000
 
 
 def of_flight(result: "FlightResult", record: Path | None, *, strict: bool = False) -> str:
-    """A flight in a screenful: how far and how fast, what held, what rebalanced, what was delivered.
+    """A flight in one screen: duration and speed, expectations, invariants, groups, delivery.
 
-    `strict`: an expectation that was already true where its window begins counts as failed.
+    `strict`: an expectation that already held at the start of its window counts as failed.
     """
     length = spoken_duration(result.virtual_us // 1_000 * 1_000)
     flown = f"{result.scenario}  seed {result.seed}  flown {length} of virtual time"
@@ -40,7 +40,7 @@ def of_flight(result: "FlightResult", record: Path | None, *, strict: bool = Fal
     if record is not None:
         lines.append(f"recorded in {record}")
     if result.interrupted:
-        lines.append("interrupted: what was flown is judged, the rest is not")
+        lines.append("interrupted: expectations after the interruption are not judged")
     lines += [f"refused at {each.at_us / SECOND_US:g} s: {each.text}: {each.reason}" for each in result.refused]
     lines += ["", *_expectations(result.expectations, strict=strict)]
     violations = result.invariants["violations"]
@@ -55,7 +55,7 @@ def _violation(violation: dict[str, Any]) -> str:
 
 
 def of_rerun(result: "RerunResult", record: Path | None, *, strict: bool = False) -> str:
-    """The flight, and how it compares with the recorded one."""
+    """The flight, and its comparison with the recorded one."""
     return "\n".join([of_flight(result.flight, record, strict=strict), "", *_comparison(result)])
 
 
@@ -82,11 +82,11 @@ def _event(event: dict[str, Any] | None) -> str:
 
 
 def of_check(checked: "Checked") -> str:
-    """How many clusters were flown, and each failure: what, how small it was made, the file that shows it."""
+    """The number of clusters flown, and each failure: the invariant, its minimal scenario, and the scenario's file."""
     lines = []
     for failure in checked.failures:
         lines.append(f"✖ seed {failure.seed}: {failure.invariant} {failure.name} at {failure.at_s:g} s")
-        lines += [f"  {failure.found}", f"  {failure.steps} of {failure.steps_drawn} faults are enough:", ""]
+        lines += [f"  {failure.found}", f"  {failure.steps} of {failure.steps_drawn} faults suffice:", ""]
         lines += [f"    {line}" if line else "" for line in failure.scenario.splitlines()]
         lines += ["", f"  saved as {failure.file}; fly it again: {failure.command}", ""]
     mark = "✔" if checked.held else "✖"
@@ -99,7 +99,7 @@ def of_check(checked: "Checked") -> str:
 
 
 def _of_reach(checked: "Checked") -> list[str]:
-    """Which branches of the rules were taken, and how often."""
+    """The rare branches of the rules, and how often each was taken."""
     taken = sum(1 for hits in checked.reach.values() if hits)
     lines = ["", f"Reach: {taken} of {len(checked.reach)} rare branches taken"]
     lines += [f"  {hits:>9,}  {name:<45}  {PROBES[name]}" for name, hits in checked.reach.items() if hits]
@@ -110,7 +110,7 @@ def _of_reach(checked: "Checked") -> list[str]:
 
 
 def of_library(listed: Sequence["ScenarioInfo"]) -> str:
-    """The library by module: name, how long it flies, title."""
+    """The library by module: name, duration, title."""
     modules: dict[str, list[ScenarioInfo]] = defaultdict(list)
     for scenario in listed:
         modules[scenario["module"]].append(scenario)
@@ -119,7 +119,7 @@ def of_library(listed: Sequence["ScenarioInfo"]) -> str:
     for module, members in sorted(modules.items()):
         lines.append(module)
         lines += [f"  {each['name']:<{width}}  {each['until']:>4}  {each['title']}" for each in members]
-    return "\n".join([*lines, "", "flightdeck show NAME: what happens and why; flightdeck run NAME: fly it"])
+    return "\n".join([*lines, "", "flightdeck show NAME prints a scenario, flightdeck run NAME flies it"])
 
 
 def of_recording(found: "Summary") -> str:
@@ -130,7 +130,7 @@ def of_recording(found: "Summary") -> str:
         f"{found.events:,} events  {found.commands:,} commands  journal {found.journal_sha256[:16]}…",
     ]
     if not found.complete:
-        lines.append("the flight did not come to its end")
+        lines.append("the flight was not flown to its end")
     for title, rows in (
         ("groups", found.groups),
         ("rebalances", found.rebalances),
@@ -145,7 +145,7 @@ def of_recording(found: "Summary") -> str:
 
 
 def of_export(exported: Sequence["Exported"], to: str) -> str:
-    """What was written where."""
+    """The exported events, bytes and directories."""
     lines = [
         f"{each.recording}: {each.events:,} events as {each.bytes:,} bytes in {each.seconds:.1f} s (run {each.run_id})"
         for each in exported
@@ -154,7 +154,7 @@ def of_export(exported: Sequence["Exported"], to: str) -> str:
 
 
 def of_report(made: "Reported") -> str:
-    """The verdict on each flight in words, and where the whole report is."""
+    """The verdict on each flight, and the paths of the whole report."""
     lines: list[str] = []
     for flight in made.report.flights:
         lines += [flight.verdict.headline, *(f"  {sentence}" for sentence in flight.verdict.sentences), ""]
@@ -162,7 +162,7 @@ def of_report(made: "Reported") -> str:
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Iterable[str]:
-    """Rows under the names of their fields; numbers to the right."""
+    """Rows under the names of their fields; numbers are right-aligned."""
     texts = [[_cell(value) for value in row.values()] for row in rows]
     heads = list(rows[0])
     widths = [max(len(head), *(len(line[place]) for line in texts)) for place, head in enumerate(heads)]
@@ -189,7 +189,7 @@ def _factor(result: "FlightResult") -> str:
 
 def _expectations(results: Sequence["Result"], *, strict: bool) -> list[str]:
     if not results:
-        return ["the scenario expects nothing"]
+        return ["the scenario has no expectations"]
     judged = [each for each in results if each["ok"] is not None]
     already = sum(1 for each in judged if each.get("already"))
     held = sum(1 for each in judged if each["ok"]) - (already if strict else 0)
@@ -222,33 +222,33 @@ def _delivery(delivery: dict[str, Any]) -> str:
 
 
 class ProgressLine:
-    """One line on a stream that is rewritten, and leaves no trace."""
+    """One line on a stream that is overwritten in place and cleared at the end."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._width = 0
 
     def _rewrite(self, line: str) -> None:
-        with contextlib.suppress(OSError):  # progress is a courtesy: where the stream takes nothing the work goes on
+        with contextlib.suppress(OSError):  # without a writable stream the work continues without progress
             rewrite(line, self._width, self._stream)
         self._width = len(line)
 
     def clear(self) -> None:
-        """The line has served its purpose."""
+        """Blank the line."""
         if self._width:
             self._rewrite("")
-            self._rewrite("")  # back to the line's beginning
+            self._rewrite("")  # moves the cursor to the start of the line
 
 
 class StageProgress(ProgressLine):
-    """What a long command is doing, and how far the whole is: on a terminal in its line, else a line for each stage."""
+    """The stage and the share of a long command: one line on a terminal, else a line for each stage."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
         self._stage = ""
 
     def __call__(self, stage: str, share: float) -> None:
-        """Tell the stage and its share of the whole (0 to 1)."""
+        """Show the stage and the share of the whole (0 to 1)."""
         line = f"{share * 100:3.0f} %  {stage}"
         if self._stream.isatty():
             self._rewrite(line)
@@ -259,25 +259,25 @@ class StageProgress(ProgressLine):
 
 
 class Progress(ProgressLine):
-    """How far a flight is; told at most ten times a second."""
+    """The progress of a flight, shown at most ten times per second."""
 
     def __init__(self, stream: TextIO, until_us: int | None) -> None:
         super().__init__(stream)
         self._until_us = until_us
         self._began = time.monotonic()
-        self._told = 0.0
+        self._shown_at = 0.0
 
     def __call__(self, now_us: int) -> None:
-        """Tell, unless it was told a moment ago."""
+        """Show the progress, unless it was shown less than 0.1 s ago."""
         now = time.monotonic()
-        if now - self._told < 0.1:
+        if now - self._shown_at < 0.1:
             return
-        self._told = now
+        self._shown_at = now
         share = f" of {format_duration(self._until_us)}" if self._until_us else ""
         speed = now_us / SECOND_US / max(now - self._began, 0.001)
         self._rewrite(f"flown {now_us // SECOND_US} s{share}  ×{speed:,.0f}")
 
 
 def progress_on(stream: TextIO, until_us: int | None) -> Progress | None:
-    """A progress line, if the stream is a terminal."""
+    """A progress line if the stream is a terminal, else None."""
     return Progress(stream, until_us) if stream.isatty() else None

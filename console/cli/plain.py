@@ -1,7 +1,7 @@
-"""The flight in lines, for terminals that cannot draw screens and for screen readers: `flightdeck --plain`.
+"""The flight in lines, for terminals without screens and for screen readers: `flightdeck --plain`.
 
-One line for each virtual second, one for each moment worth a mark on the flight strip, and for each line typed what
-came of it: the same commands as on the console's `:` line.
+It prints one line for each virtual second, one for each mark of the flight strip, and the result of each typed line.
+The commands are those of the console's `:` line.
 """
 
 import os
@@ -17,7 +17,7 @@ from cluster.view.document import group_lag
 from cluster.view.state import ClusterView
 from console.bridge import Bridge
 from console.cli.errors import HELD, NOT_HELD, UsageError
-from console.command_line import Go, read
+from console.command_line import read
 from console.control_commands import execute
 from console.flight import INVARIANT_BROKEN, SIMULATION_FAILED, Flight
 from console.flight_clock import BUILDING, ENDED, FAILED
@@ -25,20 +25,19 @@ from console.presenters.event_log import merged_entries
 from console.presenters.formatting import SECOND_US, clock, count
 from console.presenters.rebalance_phase import members_words
 from console.shutdown import ShutdownGuard
-from console.time_input import At
 
 FRAME_SECONDS = 0.1
 DRAIN_SECONDS = 0.5
-LEAVE = ("q", "quit", "exit")
+QUIT = ("q", "quit", "exit")
 
 
-def fly_in_lines(source: Bridge, tell: Callable[[str], object], typed: int | None = None) -> int:
-    """Fly to the end, a signal, or `q`; the exit code. `typed`: the file that lines are typed into, open.
+def fly_in_lines(source: Bridge, print_line: Callable[[str], object], typed: int | None = None) -> int:
+    """Fly to the end, a signal, or `q`; returns the exit code. `typed` is the open file of typed lines.
 
     Raises UsageError for bad input.
     """
-    lines = Lines(Flight(source), tell)
-    guard = ShutdownGuard(lines.leave, lambda: _stopped(source))
+    lines = Lines(Flight(source), print_line)
+    guard = ShutdownGuard(lines.quit, lambda: _stop(source))
     guard.install()
     try:
         return lines.fly(typed)
@@ -47,33 +46,33 @@ def fly_in_lines(source: Bridge, tell: Callable[[str], object], typed: int | Non
         guard.uninstall()
 
 
-def _stopped(source: Bridge) -> bool:
+def _stop(source: Bridge) -> bool:
     source.stop()
     return source.stopped
 
 
 class Lines:
-    """A flight told line by line."""
+    """Prints a flight line by line."""
 
-    def __init__(self, flight: Flight, tell: Callable[[str], object]) -> None:
-        self.flight, self.tell = flight, tell
-        self._left = False
+    def __init__(self, flight: Flight, print_line: Callable[[str], object]) -> None:
+        self.flight, self.print_line = flight, print_line
+        self._quit_requested = False
         self._second = -1
         self._moments = 0
         self._typed: deque[str] = deque()
-        self._begun = ""
+        self._partial_line = ""
         self._woken = threading.Event()
 
-    def leave(self) -> None:
+    def quit(self) -> None:
         """End with the next frame."""
-        self._left = True
+        self._quit_requested = True
 
     def fly(self, typed: int | None) -> int:
-        """To the end; the exit code."""
+        """Fly to the end; returns the exit code."""
         source = self.flight.source
         source.start(self._woken.set)
-        self.tell("commands are typed as lines (speed 20, pause, kill billing-2); q leaves")
-        while not self._left:
+        self.print_line("type a command per line (speed 20, pause, kill billing-2); q quits")
+        while not self._quit_requested:
             if typed is not None and not self._listen(typed):
                 typed = None
             self.flight.advance(DRAIN_SECONDS)
@@ -89,72 +88,72 @@ class Lines:
     def _end(self) -> int:
         self.flight.advance(DRAIN_SECONDS)
         self.frame()
-        while self.flight.source.failure and not self.flight.source.stopped and not self._left:
-            self._woken.wait(FRAME_SECONDS)  # what broke an invariant is being recorded
+        while self.flight.source.failure and not self.flight.source.stopped and not self._quit_requested:
+            self._woken.wait(FRAME_SECONDS)  # the bridge is still recording the violation
         failure = self.flight.source.failure
         if failure:
-            self.tell(
+            self.print_line(
                 failure
                 if failure.startswith((INVARIANT_BROKEN, SIMULATION_FAILED))
                 else f"{SIMULATION_FAILED}: {failure}"
             )
-            self.tell("the last events:")
+            self.print_line("the last events:")
             for event in self.flight.source.last_events:
-                self.tell(msgspec.json.encode(event).decode())
+                self.print_line(msgspec.json.encode(event).decode())
             return NOT_HELD
         ended = self.flight.clock.phase == ENDED
-        self.tell(f"{clock(self.flight.now_us, 3)}  {'the flight has ended' if ended else 'left'}")
+        self.print_line(f"{clock(self.flight.now_us, 3)}  {'the flight has ended' if ended else 'quit'}")
         return HELD
 
     def _listen(self, typed: int) -> bool:
-        """Take what was typed meanwhile; whether there can be more. (A thread that reads would hold up the end.)"""
+        """Read the typed lines; False at the end of the file. A reading thread would delay the exit instead."""
         while select.select([typed], [], [], 0)[0]:
             read = os.read(typed, 4_096)
             if not read:
                 return False
-            *lines, self._begun = (self._begun + read.decode(errors="replace")).split("\n")
+            *lines, self._partial_line = (self._partial_line + read.decode(errors="replace")).split("\n")
             self._typed.extend(line.strip() for line in lines)
         return True
 
-    # --- what is told -----------------------------------------------------------------------------------------------
+    # --- output -----------------------------------------------------------------------------------------------------
 
     def frame(self) -> None:
-        """Obey what was typed; tell what happened, refusals, and a new second."""
+        """Execute typed lines; print new log entries, refused commands, and the state at each new second."""
         while self._typed and self.flight.clock.phase != BUILDING:
-            self.obey(self._typed.popleft())
+            self.execute_line(self._typed.popleft())
         view = self.flight.view
         for noted in merged_entries(view.log_entries[self._moments :]):
-            self.tell(f"{clock(noted.at_us, 3)}  {noted.kind}: {noted.text}")
+            self.print_line(f"{clock(noted.at_us, 3)}  {noted.kind}: {noted.text}")
         self._moments = len(view.log_entries)
         for refused in self.flight.refused_commands.take_all():
-            self.tell(f"refused: {refused}")
+            self.print_line(f"refused: {refused}")
         second = self.flight.now_us // SECOND_US
         if view.groups and second != self._second:
             self._second = second
-            self.tell(f"{clock(second * SECOND_US, 0)}  {state_words(view)}")
+            self.print_line(f"{clock(second * SECOND_US, 0)}  {state_words(view)}")
 
-    def obey(self, text: str) -> None:
-        """A line that was typed, as on the console's own line."""
-        if text in LEAVE:
-            self.leave()
+    def execute_line(self, text: str) -> None:
+        """Execute a typed line, as on the console's command line."""
+        if text in QUIT:
+            self.quit()
             return
         if not text:
+            return
+        if text.split(maxsplit=1)[0] == "go":
+            self.print_line(f"{text}: there are no places without screens")
             return
         try:
             command = read(text, self.flight.names())
         except CommandError as error:
             near = f" (did you mean {error.suggestion}?)" if error.suggestion else ""
-            self.tell(f"{text}: {error.message}{near}")
+            self.print_line(f"{text}: {error.message}{near}")
             return
-        if isinstance(command, Go | At):
-            self.tell(f"{text}: there are no places without screens")
-            return
-        failure = execute(self.flight, command)
-        self.tell(f"{text}: {failure or 'done'}")
+        refusal = execute(self.flight, command)
+        self.print_line(f"{text}: {refusal or 'done'}")
 
 
 def state_words(view: ClusterView) -> str:
-    """The whole cluster in one line: groups, brokers, faults."""
+    """The state of the cluster in one line: groups, brokers, faults."""
     groups = [
         f"{group.group} {group.state}, {members_words(len(group.members))}, generation {group.generation},"
         f" lag {count(group_lag(view, group))}"

@@ -1,4 +1,4 @@
-"""Commands of the plan that this release does not have yet: they are listed, and say so."""
+"""Planned commands that this release lists but does not have yet."""
 
 from typing import Annotated
 
@@ -7,20 +7,20 @@ from cyclopts import App, Parameter
 from console.cli.errors import UsageError
 from recordings.version import VERSION
 
-LATER = {
+PLANNED = {
     "diff": "Compare two recordings.",
     "compare": "Analyse two flights side by side with Spark.",
     "sweep": "Fly a grid of settings and seeds with Spark.",
 }
 
 
-def announce(app: App) -> None:
-    """Add them to the command line."""
-    for name, summary in LATER.items():
-        _announce(app, name, summary)
+def add_planned_commands(app: App) -> None:
+    """Add the planned commands to the command line."""
+    for name, summary in PLANNED.items():
+        _add_planned(app, name, summary)
 
 
-def _announce(app: App, name: str, summary: str) -> None:
+def _add_planned(app: App, name: str, summary: str) -> None:
     def later(*_: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]) -> int:
         raise UsageError(f"`flightdeck {name}` comes with a later release; this is {VERSION}")
 

@@ -1,4 +1,4 @@
-"""`flightdeck play`: a recording on the console's screens, or without one, gone through by a script or read whole."""
+"""`flightdeck play`: a recording on the console's screens, or headless with a script or a verification."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -7,63 +7,66 @@ from typing import NamedTuple
 from console.app import FlightdeckApp
 from console.player import Player
 from console.presenters.formatting import clock
-from console.script_runner import Tour
+from console.script_runner import ScriptRunner
 from recordings.journal.script import load_script
 
 HELD, NOT_HELD = 0, 1
 PICTURE_SIZE = (120, 40)
 
 
-class Voice(NamedTuple):
-    """How things are told: results, warnings, and what did not hold."""
+class Reporter(NamedTuple):
+    """The functions that print results, warnings and failures."""
 
-    tell: Callable[[str], object]
+    result: Callable[[str], object]
     warn: Callable[[Sequence[str]], object]
-    complain: Callable[[str], object]
+    failure: Callable[[str], object]
 
 
-def play_headless(path: Path, script: Path | None, voice: Voice, *, salvage: bool) -> int:
-    """Verify a recording, let a script go through it if there is one, and say what came of it. The exit code.
+def play_headless(path: Path, script: Path | None, reporter: Reporter, *, salvage: bool) -> int:
+    """Verify a recording, run a script on it if there is one, and report the result. Returns the exit code.
 
     Raises RecordingError and ScenarioErrors.
     """
     player = Player(path, salvage=salvage, playing=False, wall=lambda: 0.0)
     player.verify()
-    voice.warn(player.warnings)
+    reporter.warn(player.warnings)
     if script is None:
-        voice.tell(_told(player))
+        reporter.result(_verified(player))
         return HELD
-    tour = Tour(load_script(script), str(script), player, script.parent, watched=False)
+    runner = ScriptRunner(load_script(script), str(script), player, script.parent, watched=False)
     app = FlightdeckApp(source=player)
-    app.run(headless=True, size=PICTURE_SIZE, auto_pilot=tour.run)
-    for picture in tour.pictures:
-        voice.tell(f"{picture}")
-    for failure in tour.failures:
-        voice.complain(failure)
-    if not tour.failures:
-        count = len(tour.script.steps)
-        went = f"{count}" if tour.done == count else f"left after {tour.done} of {count}"
-        voice.tell(f"{went} steps of {script}: everything was as expected")
-    return NOT_HELD if tour.failures else app.return_code or HELD
+    app.run(headless=True, size=PICTURE_SIZE, auto_pilot=runner.run)
+    for picture in runner.pictures:
+        reporter.result(f"{picture}")
+    for failure in runner.failures:
+        reporter.failure(failure)
+    if not runner.failures:
+        count = len(runner.script.steps)
+        done = f"{count}" if runner.done == count else f"stopped after {runner.done} of {count}"
+        reporter.result(f"{done} steps of {script}: all expectations held")
+    return NOT_HELD if runner.failures else app.return_code or HELD
 
 
-def play(path: Path, script: Path | None, voice: Voice, *, salvage: bool) -> int:
-    """Open the console on a recording; a script shows it. The exit code. Raises RecordingError and ScenarioErrors."""
+def play_on_screen(path: Path, script: Path | None, reporter: Reporter, *, salvage: bool) -> int:
+    """Open the console on a recording, with a script if given. Returns the exit code.
+
+    Raises RecordingError and ScenarioErrors.
+    """
     player = Player(path, salvage=salvage, playing=script is None)
-    tour = None
+    runner = None
     if script is not None:
-        tour = Tour(load_script(script), str(script), player, script.parent, watched=True)
+        runner = ScriptRunner(load_script(script), str(script), player, script.parent, watched=True)
     app = FlightdeckApp(source=player)
     app.directory = path.parent
-    app.run(auto_pilot=tour.run if tour is not None else None)
-    voice.warn(player.warnings)
-    failures = tour.failures if tour is not None else []
+    app.run(auto_pilot=runner.run if runner is not None else None)
+    reporter.warn(player.warnings)
+    failures = runner.failures if runner is not None else []
     for failure in failures:
-        voice.complain(failure)
+        reporter.failure(failure)
     return NOT_HELD if failures else app.return_code or HELD
 
 
-def _told(player: Player) -> str:
+def _verified(player: Player) -> str:
     playback = player.playback
     length = clock(playback.end_us, 3)
-    return f"{player.title}  {length} of virtual time  {playback.events:,} events: all of them can be played"
+    return f"{player.title}  {length} of virtual time  {playback.events:,} events: every event is readable"

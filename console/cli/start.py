@@ -1,11 +1,11 @@
-"""The command `flightdeck`: signals first, then everything else (also `typing`, which takes some 15 ms)."""
+"""The command `flightdeck`: handle signals first, then import the rest (`typing` alone takes some 15 ms)."""
 
-from console.cli import early_signals as early
+from console.cli.early_signals import listen
 
 
 def main() -> None:
     """Run the command line and exit."""
-    early.listen()
-    from console.cli.main import main as run_command  # noqa: PLC0415 - it takes a moment, in which a signal may come
+    listen()
+    from console.cli.main import main as run_command_line  # noqa: PLC0415 - a signal may arrive during the import
 
-    run_command()
+    run_command_line()

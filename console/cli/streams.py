@@ -1,6 +1,7 @@
-"""Writing to stdout and stderr, and what the terminal there is able to do.
+"""Output to stdout and stderr, and the abilities of their terminal.
 
-All that a command prints goes through `write` (a test holds that), which lets no control character out.
+Everything that a command prints goes through `write` (tests/architecture checks it), which spells out control
+characters.
 """
 
 import os
@@ -10,42 +11,42 @@ from typing import TextIO
 from console.visible import visible, visible_line
 
 DUMB = ("", "dumb", "unknown")
-"""Values of TERM that promise nothing but lines."""
+"""Values of TERM whose terminals show lines only."""
 
 
 class OutputError(OSError):
-    """What was to be printed could not be written."""
+    """Output could not be written."""
 
 
-def say(text: str) -> None:
+def print_text(text: str) -> None:
     """Print a text. Raises OutputError."""
     write(text + "\n")
 
 
 def write(text: str, *, to: TextIO | None = None) -> None:
-    """Write to stdout, or to another stream. Raises OutputError when it takes nothing (a full disk, say)."""
-    _put(visible(text), at_once=True, to=to or sys.stdout)
+    """Write to stdout, or to another stream. Raises OutputError if that fails (a full disk)."""
+    _put(visible(text), flush=True, to=to or sys.stdout)
 
 
 def write_line(line: str, to: TextIO) -> None:
-    """Write what is one line whatever is in it, not at once. Raises OutputError."""
-    _put(visible_line(line) + "\n", at_once=False, to=to)
+    """Write one line, with newlines in it spelled out, unflushed. Raises OutputError."""
+    _put(visible_line(line) + "\n", flush=False, to=to)
 
 
 def write_help(text: str) -> None:
-    """Write a text of our own, with the colours that it has on a terminal, to stdout. Raises OutputError."""
-    _put(text, at_once=True, to=sys.stdout)
+    """Write a trusted text with colour sequences to stdout. Raises OutputError."""
+    _put(text, flush=True, to=sys.stdout)
 
 
 def rewrite(line: str, width: int, to: TextIO) -> None:
-    """Write a line over the one of so many cells that the cursor stands behind. Raises OutputError."""
-    _put("\r" + visible(line).ljust(width), at_once=True, to=to)
+    """Overwrite the current line, which is `width` cells long. Raises OutputError."""
+    _put("\r" + visible(line).ljust(width), flush=True, to=to)
 
 
-def _put(text: str, *, at_once: bool, to: TextIO) -> None:
+def _put(text: str, *, flush: bool, to: TextIO) -> None:
     try:
         to.write(text)
-        if at_once:
+        if flush:
             to.flush()
     except BrokenPipeError:
         raise
@@ -53,13 +54,13 @@ def _put(text: str, *, at_once: bool, to: TextIO) -> None:
         raise OutputError(error.errno, error.strerror) from error
 
 
-def write_nothing_more() -> None:
-    """What is still buffered for stdout is not to be tried again when the process ends."""
+def discard_stdout() -> None:
+    """Redirect stdout to /dev/null, so that Python does not flush its buffer again at the exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def let_go() -> None:
-    """What the streams cannot take is not tried again at the end: Python would end with a code of its own."""
+def discard_unwritten() -> None:
+    """Redirect streams that cannot be flushed to /dev/null: Python would otherwise exit with its own code."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -67,10 +68,10 @@ def let_go() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def open_what_is_closed() -> None:
-    """Give whoever started us without some of the standard streams (`>&-`) what takes nothing, or what nobody reads.
+def open_closed_streams() -> None:
+    """Replace standard streams that are closed (`>&-`) by /dev/null.
 
-    Otherwise the next file that is opened, a recording's say, would get their number, and what is printed with it.
+    Otherwise the next opened file, a recording for example, would get their number, and the printed text with it.
     """
     null = os.open(os.devnull, os.O_RDWR)
     while null <= 2:
@@ -79,12 +80,12 @@ def open_what_is_closed() -> None:
     if sys.stdin is None:
         sys.stdin = os.fdopen(0)
     if sys.stdout is None:
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 1)  # so that nobody takes what is said nowhere for said
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 1)  # read-only: writing to a closed stdout stays an error
         sys.stdout = os.fdopen(1, "w")
     if sys.stderr is None:
         sys.stderr = os.fdopen(2, "w")
 
 
-def draws_nothing() -> bool:
-    """Whether the terminal says that it knows no sequences: screens would be garbage on it."""
+def is_dumb_terminal() -> bool:
+    """Whether TERM names a terminal without escape sequences, which cannot show screens."""
     return os.environ.get("TERM", "") in DUMB

@@ -1,13 +1,12 @@
 """Lists that open over a screen: the fault menu, the help, the report of a failure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from cluster.commands import COMMANDS, is_built
 from cluster.events import Event
-from console import command_line as command_text
-from console.actions import ACTIONS, LISTS, MOVES, SECTIONS
 from console.flight import SIMULATION_FAILED
 from console.presenters import states
 from console.presenters.fault_menu import CommandTarget, MenuEntry
@@ -76,24 +75,28 @@ class TextListing(Listing):
         return pattern.lower() in "".join(text for text, _ in self.lines[int(key[1:])]).lower()
 
 
-def help_lines(keys: dict[str, str]) -> list[Line]:
-    """All keys by section, all commands with their usage, all states with their meaning.
+class Shortcut(NamedTuple):
+    """A line of the help: the key in force, the action's label, its effect."""
 
-    `keys`: the key of each action's id, as remapped.
+    key: str
+    label: str
+    effect: str
+
+
+def help_lines(shortcuts: Mapping[str, Sequence[Shortcut]], usages: Iterable[tuple[str, str]]) -> list[Line]:
+    """All keys by section, all commands with their syntax, all states with their meaning.
+
+    `usages`: syntax and effect of the console's own commands.
     """
     lines: list[Line] = []
-    for section in SECTIONS:
+    for section, keys in shortcuts.items():
         lines.append(line((section, ACCENT)))
         lines += [
-            line((f"  {keys[action.id]:<12}", STRONG), (f"{action.label:<17}", PLAIN), (action.help, MUTED))
-            for action in ACTIONS
-            if action.section == section
+            line((f"  {key:<12}", STRONG), (f"{label:<17}", PLAIN), (effect, MUTED)) for key, label, effect in keys
         ]
-        if section == LISTS:
-            lines += [line((f"  {pressed:<29}", STRONG), (what, MUTED)) for pressed, what in MOVES]
         lines.append(())
     lines.append(line(("commands of the console", ACCENT)))
-    lines += [_usage(usage, hint) for usage, hint in command_text.USAGES.values()]
+    lines += [_usage(usage, hint) for usage, hint in usages]
     lines += [(), line(("commands to the cluster; scenarios use the same text", ACCENT))]
     lines += [_usage(form.usage, form.hint) for form in COMMANDS if is_built(form.command)]  # type: ignore[arg-type]
     for title, table in STATES.items():

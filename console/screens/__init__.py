@@ -1,1 +1,1 @@
-"""Screens: one file for each place that `go` can reach, and those that open over them."""
+"""Screens: one file for each place that `go` reaches, and the overlays that open over them."""

@@ -1,13 +1,12 @@
-"""The frame that every screen has: header, breadcrumb, a board of panels, flight strip, ticker, footer."""
+"""The base of all screens: header, breadcrumb, a board of panels, flight strip, ticker, footer."""
 
 from collections.abc import Callable
-from typing import cast
+from typing import Self, cast
 
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.screen import Screen
 
-from console.actions import in_footer
 from console.app_interface import AppInterface
 from console.flight import Flight
 from console.presenters import chrome
@@ -17,32 +16,49 @@ from console.presenters.list_view import Listing
 from console.presenters.styled_text import (
     ACCENT,
     ERROR,
-    FAINT,
     MUTED,
     STRONG,
     WARN,
     Line,
-    joined,
     length,
     line,
     wrapped,
 )
 from console.widgets.canvas import Canvas
-from console.widgets.command_line import CommandLine
+from console.widgets.command_input import CommandInput
 from console.widgets.panel import Panel
-from console.widgets.panel_layout import Arrangement, Board, Place, Wish
+from console.widgets.panel_layout import Arrangement, Board, PanelSlot, SizeHint
 from console.widgets.scrubber import Scrubber
 
 MIN_WIDTH, MIN_HEIGHT = 60, 16
-TALL = 32  # from this height on the strip has a scale and the ticker three lines
+TALL = 32  # from this terminal height the strip has a scale and the ticker three lines
 WIDE, WIDEST = 110, 160
-Maker = Callable[[int], Listing]
+ListFactory = Callable[[int], Listing]
 
 
 class FlightScreen(Screen[None]):
-    """A place: its panels show listings that `makers` makes anew for every frame."""
+    """A screen that `go` reaches. Its panels show listings that `list_factories` makes for every frame.
+
+    A subclass in `console.screens.catalogue.SCREENS` gets its key, palette entry and help line from the class
+    attributes `place`, `key`, `help` and `in_footer`.
+    """
 
     AUTO_FOCUS = "Panel"
+
+    place = ""
+    """The word after `go`; empty for a screen of many places."""
+    key = ""
+    """The key that opens the screen, as Textual names it; empty for none."""
+    help = ""
+    """The contents of the screen in a few words."""
+    in_footer = False
+    """Whether the footer of a live flight shows the key."""
+
+    @classmethod
+    def for_place(cls, place: str, app: AppInterface) -> Self | None:
+        """A new screen for a place; None if the place belongs to another screen."""
+        del app
+        return cls() if place and place == cls.place else None
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,44 +66,44 @@ class FlightScreen(Screen[None]):
         self.bars = {name: Canvas(id=name) for name in ("header", "crumbs", "caption", "ticker", "footer")}
         self.bars["strip"] = Scrubber("strip")
         self.too_small = Canvas(id="too-small")
-        self.command_line = CommandLine()
+        self.command_line = CommandInput()
 
-    # --- what a subclass says ---------------------------------------------------------------------------------------
+    # --- a subclass defines -----------------------------------------------------------------------------------------
 
     def panels(self) -> list[Panel]:
         """The panels, in the order of their numbers."""
         return []
 
-    def makers(self, flight: Flight) -> dict[str, Maker]:
-        """For each panel, what makes its listing for a width."""
+    def list_factories(self, flight: Flight) -> dict[str, ListFactory]:
+        """For each panel, the function that makes its listing for a width in cells."""
         del flight
         return {}
 
     def arrangement(self, width: int) -> Arrangement:
-        """Which panels stand side by side."""
+        """The panels of each row of the board, for a width in cells."""
         del width
-        return [[Place(panel.id or "")] for panel in self.board.panels.values()]
+        return [[PanelSlot(panel.id or "")] for panel in self.board.panels.values()]
 
-    def wish(self, panel: Panel, listing: Listing) -> Wish:
-        """How much room a panel could use."""
-        return Wish(panel.wanted_height(listing))
+    def size_hint(self, panel: Panel, listing: Listing) -> SizeHint:
+        """The lines that a panel can use."""
+        return SizeHint(panel.wanted_height(listing))
 
     def path(self) -> list[str]:
         """The breadcrumb."""
-        return []
+        return ["overview", self.place]
 
-    def thing(self) -> CommandTarget | None:
-        """What is selected, for the fault menu."""
+    def selected_target(self) -> CommandTarget | None:
+        """The selected object, for the fault menu; None if no fault applies to it."""
         return None
 
     def opened(self, panel: str, key: str) -> None:
-        """A row was opened."""
+        """React to enter on a row."""
         del panel, key
 
     # --- the frame --------------------------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
-        """Everything, top to bottom; the message about size covers it all when it is needed."""
+        """The bars and the board, top to bottom; the message about the size replaces them on a small terminal."""
         with Container(id="frame"):
             yield self.bars["header"]
             yield self.bars["crumbs"]
@@ -101,30 +117,30 @@ class FlightScreen(Screen[None]):
 
     @property
     def console_app(self) -> AppInterface:
-        """The application, by its own type."""
+        """The application, as `AppInterface`."""
         return cast("AppInterface", self.app)
 
     def on_resize(self) -> None:
-        """Another size may need another layout, or be too small for any."""
+        """Choose the layout for the new size, or the message that it is too small."""
         size = self.size
         self.set_class(size.width < MIN_WIDTH or size.height < MIN_HEIGHT, "-too-small")
         self.set_class(size.height >= TALL, "-tall")
         self.call_after_refresh(self.paint)
 
     def on_screen_resume(self) -> None:
-        """Back on top: everything may have changed meanwhile."""
+        """Paint again when the screen is back on top."""
         self.call_after_refresh(self.paint)
 
     def on_panel_opened(self, message: Panel.Opened) -> None:
-        """Pass on what was opened."""
+        """Pass the opened row to the subclass."""
         self.opened(message.panel.id or "", message.key)
 
     def on_descendant_focus(self) -> None:
-        """Another panel has the focus: it may want more room, and the footer may change."""
+        """Paint again for the new focus: heights and footer depend on it."""
         self.call_after_refresh(self.paint)
 
     def paint(self) -> None:
-        """Draw the flight as it stands. Costs little when little changed."""
+        """Draw the flight's current state; the cost follows the number of changed cells."""
         if not self.is_attached or not self.size:
             return
         if self.has_class("-too-small"):
@@ -138,14 +154,14 @@ class FlightScreen(Screen[None]):
 
     def _paint_board(self, flight: Flight) -> None:
         listings: dict[str, Listing] = {}
-        for name, make in self.makers(flight).items():
+        for name, make in self.list_factories(flight).items():
             panel = self.board.panels[name]
             listings[name] = make(panel.size.width or self.size.width)
         for name, panel in self.board.panels.items():
-            if name not in listings:  # what it shows is not there: not yet, or, in a recording, not at this instant
+            if name not in listings:  # its group does not exist yet, or not at this instant of a recording
                 listings[name] = Listing(panel.size.width or self.size.width)
-        wishes = {name: self.wish(self.board.panels[name], listing) for name, listing in listings.items()}
-        self.board.wish(wishes, self.arrangement(self.size.width))
+        size_hints = {name: self.size_hint(self.board.panels[name], listing) for name, listing in listings.items()}
+        self.board.update_layout(size_hints, self.arrangement(self.size.width))
         for name, listing in listings.items():
             self.board.panels[name].show(listing)
 
@@ -159,7 +175,7 @@ class FlightScreen(Screen[None]):
         strip = [chrome.flight_strip(flight.view, flight.clock, width, ahead), chrome.strip_scale(flight.clock, width)]
         bars["strip"].paint(strip)
         bars["ticker"].paint(chrome.ticker(flight.view, width, max(1, bars["ticker"].size.height)))
-        bars["footer"].paint([footer(app, width)])
+        bars["footer"].paint([app.footer(width)])
         self._paint_caption(app.caption)
 
     def _paint_caption(self, words: str) -> None:
@@ -170,11 +186,11 @@ class FlightScreen(Screen[None]):
         bar.paint(rows)
 
     def on_scrubber_scrubbed(self, message: Scrubber.Scrubbed) -> None:
-        """The mouse holds the flight strip."""
+        """Seek to the column of the flight strip under the mouse."""
         self.console_app.scrub(message.x, self.size.width, first=message.first)
 
     def _notice(self) -> Line:
-        """At the right of the breadcrumb: what hangs over the flight, if anything does."""
+        """The warning at the right of the breadcrumb: a failure, or a console that lags behind."""
         app = self.console_app
         failure = app.flight.source.failure
         if failure:
@@ -186,7 +202,7 @@ class FlightScreen(Screen[None]):
     def _paint_too_small(self) -> None:
         size = self.size
         words = [
-            line(("This terminal is too small for the flight deck.", STRONG)),
+            line(("This terminal is too small for Flightdeck.", STRONG)),
             line((f"now {size.width}×{size.height}, needed {MIN_WIDTH}×{MIN_HEIGHT}", WARN)),
             line(("make it larger, or q to quit; the flight goes on", MUTED)),
         ]
@@ -196,16 +212,3 @@ class FlightScreen(Screen[None]):
 
 def _centred(row: Line, width: int) -> Line:
     return line(" " * max(0, (width - length(row)) // 2), *row)
-
-
-def footer(app: AppInterface, width: int) -> Line:
-    """The keys that are most useful now; one that cannot be used is faint."""
-    parts: list[Line] = []
-    keys = app.keys_by_action()
-    for action in in_footer(recorded=app.flight.seekable is not None):
-        tone = FAINT if action.reason(app) else MUTED
-        label = "go on" if action.id == "time.pause" and app.flight.clock.phase == "paused" else action.label
-        parts.append(line((keys[action.id], FAINT if tone == FAINT else ACCENT), (f" {label}", tone)))
-    while length(joined(parts, ("  ", FAINT))) > width - 2 and len(parts) > 3:
-        parts.pop(-2)
-    return line(" ", *joined(parts, ("   " if width >= 100 else "  ", FAINT)))

@@ -1,6 +1,9 @@
-"""The signature screen: one group, who waits for whom and why, its members' clocks, what they own, what it cost."""
+"""The screen of one group: rebalance phase, members and their timers, assignment, past rebalances, events."""
+
+from typing import Self
 
 from cluster.view.state import GroupView
+from console.app_interface import AppInterface
 from console.flight import Flight
 from console.presenters.awaited_members import members_of
 from console.presenters.event_log import EventLogListing
@@ -10,30 +13,38 @@ from console.presenters.members import MembersListing
 from console.presenters.partition_grids import OwnershipListing
 from console.presenters.rebalance_phase import PhaseListing
 from console.presenters.rebalances import NOW, RebalancesListing
-from console.screens.flight_screen import WIDEST, FlightScreen, Maker
-from console.screens.rebalance_details import CaseFileScreen
+from console.screens.flight_screen import WIDEST, FlightScreen, ListFactory
+from console.screens.rebalance_details import RebalanceDetailsScreen
 from console.widgets.panel import Panel
-from console.widgets.panel_layout import ALL_THERE_IS, Arrangement, Place, Wish
+from console.widgets.panel_layout import ALL_THERE_IS, Arrangement, PanelSlot, SizeHint
 
 OTHERS = 4 + 4 + 3 + 1  # lines of the phase, of two topics' owners, of the last rebalance, of the events' title
 
 
 class GroupScreen(FlightScreen):
-    """Phase bar, members, ownership, rebalances, events of one group."""
+    """Phase, members, ownership, rebalances and events of one group; its place is the group's name."""
 
     AUTO_FOCUS = "#members"
 
     def __init__(self, group: str, member: str = "") -> None:
-        self.group = group
+        self.place = self.group = group
         super().__init__()
         self.board.panels["members"].selected = member
 
+    @classmethod
+    def for_place(cls, place: str, app: AppInterface) -> Self | None:
+        """The screen of a group, or of a member's group with the member selected."""
+        member = app.flight.view.members.get(place)
+        if member is not None:
+            return cls(member.group, place)
+        return cls(place) if place in app.flight.names().groups else None
+
     def panels(self) -> list[Panel]:
-        """Five of them; the first says what is going on."""
+        """Five panels; the first shows the rebalance under way."""
         return [Panel(n, name) for n, name in enumerate(("phase", "members", "ownership", "rebalances", "events"), 1)]
 
-    def makers(self, flight: Flight) -> dict[str, Maker]:
-        """From the view, for every frame; nothing before the group is declared."""
+    def list_factories(self, flight: Flight) -> dict[str, ListFactory]:
+        """From the view; no listing before the group exists."""
         view, now_us = flight.view, flight.now_us
         session_us = flight.source.broker_session_us
         group = view.groups.get(self.group)
@@ -49,31 +60,27 @@ class GroupScreen(FlightScreen):
         }
 
     def _is_brief(self, group: GroupView) -> bool:
-        """Whether a line for each member has to do, because two would fold what else there is to see."""
+        """Whether each member gets one line, because two lines each would fold the other panels."""
         members = self.console_app.flight.view.members.values()
         number = sum(1 for member in members if member.group == group.group)
         return 2 + 2 * number > self.board.size.height - OTHERS and not self.board.maximized
 
     def arrangement(self, width: int) -> Arrangement:
-        """On wide screens the group's events stand beside its rebalances."""
-        top = [[Place("phase")], [Place("members")], [Place("ownership")]]
+        """On wide terminals the events stand beside the rebalances."""
+        top = [[PanelSlot("phase")], [PanelSlot("members")], [PanelSlot("ownership")]]
         if width >= WIDEST:
-            return [*top, [Place("rebalances", 3), Place("events", 2)]]
-        return [*top, [Place("rebalances")], [Place("events")]]
+            return [*top, [PanelSlot("rebalances", 3), PanelSlot("events", 2)]]
+        return [*top, [PanelSlot("rebalances")], [PanelSlot("events")]]
 
-    def wish(self, panel: Panel, listing: Listing) -> Wish:
-        """The phase keeps its lines; events take what is left."""
+    def size_hint(self, panel: Panel, listing: Listing) -> SizeHint:
+        """The phase is firm; the events take the remaining lines."""
         if panel.id == "phase":
-            return Wish(panel.wanted_height(listing), firm=True)
+            return SizeHint(panel.wanted_height(listing), firm=True)
         if panel.id == "events":
-            return Wish(ALL_THERE_IS, 3)
-        return super().wish(panel, listing)
+            return SizeHint(ALL_THERE_IS, 3)
+        return super().size_hint(panel, listing)
 
-    def path(self) -> list[str]:
-        """One below the overview."""
-        return ["overview", self.group]
-
-    def thing(self) -> CommandTarget | None:
+    def selected_target(self) -> CommandTarget | None:
         """The selected member, or the group itself."""
         panel = self.console_app.focused_panel()
         if self.group not in self.console_app.flight.view.groups:
@@ -83,10 +90,10 @@ class GroupScreen(FlightScreen):
         return CommandTarget("group", self.group)
 
     def opened(self, panel: str, key: str) -> None:
-        """A rebalance that is over has a case file; a member, its fault menu."""
+        """Open the details of a finished rebalance, or the fault menu of a member."""
         if panel == "rebalances" and key == NOW:
-            self.notify("its case file opens when it is over; panel 1 says how far it is", timeout=3)
+            self.notify("the details open when the rebalance is over; panel 1 shows its phase", timeout=3)
         elif panel == "rebalances":
-            self.app.push_screen(CaseFileScreen(self.group, key))
+            self.app.push_screen(RebalanceDetailsScreen(self.group, key))
         elif panel == "members":
             self.console_app.action_fault()

@@ -1,4 +1,4 @@
-"""What opens over a screen and closes with escape: the fault menu, the help, the account of a failure."""
+"""Overlays that open over a screen and close with escape: the fault menu, the help, the failure report."""
 
 from collections.abc import Callable, Sequence
 from typing import cast
@@ -8,25 +8,28 @@ from textual.binding import Binding
 from textual.containers import Container
 from textual.screen import ModalScreen
 
+from console.actions import shortcuts
 from console.app_interface import AppInterface
+from console.command_line import usages
 from console.flight import Source, failure_title
 from console.presenters.fault_menu import CommandTarget, MenuEntry
 from console.presenters.help import FaultMenuListing, TextListing, failure_lines, help_lines
 from console.presenters.list_view import Listing
 from console.presenters.styled_text import Line
-from console.widgets.command_line import CommandLine
+from console.screens.catalogue import PLACES
+from console.widgets.command_input import CommandInput
 from console.widgets.panel import Panel
 
 
 class Chosen(str):
-    """A command's text that was chosen from a menu; `edit`: to be changed before it is given."""
+    """The text of a command chosen from a menu; with `edit` it goes to the command line first."""
 
     __slots__ = ("edit",)
     edit: bool
 
 
 class Overlay(ModalScreen[Chosen | None]):
-    """One panel over everything."""
+    """One panel in a box over the screen."""
 
     DEFAULT_CSS = """
     Overlay { align: center middle; background: $background 60%; }
@@ -34,7 +37,8 @@ class Overlay(ModalScreen[Chosen | None]):
     """
     BINDINGS = [  # noqa: RUF012 - Textual's own way
         Binding("escape", "close", "close", show=False, id="overlay.close"),
-        Binding("q", "app.leave", "quit", show=False, id="console.quit"),  # the application's own stay below
+        # a modal screen hides the bindings of the application
+        Binding("q", "app.leave", "quit", show=False, id="console.quit"),
     ]
 
     def __init__(self, make: Callable[[int], Listing]) -> None:
@@ -43,13 +47,13 @@ class Overlay(ModalScreen[Chosen | None]):
         self.panel = Panel(0, "overlay")
 
     def compose(self) -> ComposeResult:
-        """A box with a panel in it."""
+        """A box with a panel in it, and the command line."""
         with Container(id="box"):
             yield self.panel
-        yield CommandLine()
+        yield CommandInput()
 
     def on_mount(self) -> None:
-        """Take the keyboard."""
+        """Focus the panel."""
         self.panel.focus()
         self._fit()
 
@@ -80,23 +84,23 @@ class Overlay(ModalScreen[Chosen | None]):
 
 
 class FaultMenu(Overlay):
-    """What can be done to a thing. Answers with the command's text."""
+    """The faults that can be injected into a target. The result is the command's text."""
 
     BINDINGS = [  # noqa: RUF012 - Textual's own way
         Binding("e", "edit", "edit", show=False, id="menu.edit"),
         Binding("f", "close", "close", show=False, id="menu.close"),
     ]
 
-    def __init__(self, thing: CommandTarget, faults: Sequence[MenuEntry]) -> None:
-        super().__init__(lambda width: FaultMenuListing(thing, faults, width))
+    def __init__(self, target: CommandTarget, faults: Sequence[MenuEntry]) -> None:
+        super().__init__(lambda width: FaultMenuListing(target, faults, width))
         self.faults = {fault.text: fault for fault in faults}
 
     def on_panel_opened(self, message: Panel.Opened) -> None:
-        """Do it, if it can be done."""
+        """Choose the command, if it is possible."""
         self._choose(message.key, edit=False)
 
     def action_edit(self) -> None:
-        """Put it into the command line."""
+        """Put the command into the command line."""
         self._choose(self.panel.selected, edit=True)
 
     def _choose(self, text: str, *, edit: bool) -> None:
@@ -118,13 +122,13 @@ class HelpScreen(Overlay):
         super().__init__(lambda width: TextListing("help", self.lines(), width))
 
     def lines(self) -> Sequence[tuple[tuple[str, str], ...]]:
-        """From the table of actions, with the keys as they are now."""
+        """From the table of actions, with the keys in force."""
         app = cast("AppInterface", self.app)
-        return help_lines(app.keys_by_action())
+        return help_lines(shortcuts(app.keys_by_action()), usages(PLACES).values())
 
 
 class FailureScreen(Overlay):
-    """Why the flight is over before its time; `source` may come to know more while this is read."""
+    """Why the flight ended early. `source.failure` may grow while the report is open."""
 
     def __init__(self, source: Source) -> None:
         def lines(width: int) -> Sequence[Line]:

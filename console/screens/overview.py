@@ -1,4 +1,4 @@
-"""The first screen: is anything wrong, and where."""
+"""The overview: the state of the whole cluster, the first screen of a flight."""
 
 from console.flight import Flight
 from console.presenters.active_faults import ActiveFaultsListing, ending_command
@@ -7,23 +7,25 @@ from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
 from console.presenters.overview import BrokersListing, GroupsListing, ProducersListing
 from console.presenters.partition_grids import TopicsListing
-from console.screens.flight_screen import WIDE, WIDEST, FlightScreen, Maker
+from console.screens.flight_screen import WIDE, WIDEST, FlightScreen, ListFactory
 from console.widgets.panel import Panel
-from console.widgets.panel_layout import ALL_THERE_IS, Arrangement, Place, Wish
+from console.widgets.panel_layout import ALL_THERE_IS, Arrangement, PanelSlot, SizeHint
 
 KINDS = {"groups": "group", "topics": "topic", "brokers": "broker", "producers": "producer"}
 
 
 class OverviewScreen(FlightScreen):
-    """Groups, topics, brokers, producers, what happened, and what is injured."""
+    """Groups, topics, brokers, producers, events, and the active faults."""
+
+    place = "overview"
 
     def panels(self) -> list[Panel]:
-        """Five of them, and one for faults while there are any."""
+        """Five panels, and one for faults while a fault is active."""
         panels = [Panel(number, name) for number, name in enumerate((*KINDS, "events", "faults"), 1)]
         panels[-1].display = False
         return panels
 
-    def makers(self, flight: Flight) -> dict[str, Maker]:
+    def list_factories(self, flight: Flight) -> dict[str, ListFactory]:
         """From the view, for every frame."""
         view, now_us = flight.view, flight.now_us
         faults = self.board.panels["faults"]
@@ -39,37 +41,38 @@ class OverviewScreen(FlightScreen):
         }
 
     def arrangement(self, width: int) -> Arrangement:
-        """Brokers beside producers where there is room for both; on wide screens events beside topics."""
-        last = [Place("events")]
+        """Brokers beside producers on wide terminals; events beside faults while a fault is active."""
+        last = [PanelSlot("events")]
         if self.board.panels["faults"].display:
             if width < WIDE:
-                return [[Place(name)] for name in (*KINDS, "faults", "events")]
-            last = [Place("events", 3), Place("faults", 2)]
+                return [[PanelSlot(name)] for name in (*KINDS, "faults", "events")]
+            last = [PanelSlot("events", 3), PanelSlot("faults", 2)]
+        top = [[PanelSlot("groups")], [PanelSlot("topics")]]
         if width >= WIDEST:
-            return [[Place("groups")], [Place("topics")], [Place("brokers", 2), Place("producers", 3)], last]
+            return [*top, [PanelSlot("brokers", 2), PanelSlot("producers", 3)], last]
         if width >= WIDE:
-            return [[Place("groups")], [Place("topics")], [Place("brokers"), Place("producers")], last]
-        return [[Place(name)] for name in (*KINDS, "events")]
+            return [*top, [PanelSlot("brokers"), PanelSlot("producers")], last]
+        return [[PanelSlot(name)] for name in (*KINDS, "events")]
 
-    def wish(self, panel: Panel, listing: Listing) -> Wish:
-        """Events take what is left."""
+    def size_hint(self, panel: Panel, listing: Listing) -> SizeHint:
+        """The events take the remaining lines."""
         if panel.id == "events":
-            return Wish(ALL_THERE_IS, 3)
-        return super().wish(panel, listing)
+            return SizeHint(ALL_THERE_IS, 3)
+        return super().size_hint(panel, listing)
 
     def path(self) -> list[str]:
-        """Where everything begins."""
-        return ["overview"]
+        """The root of all paths."""
+        return [self.place]
 
-    def thing(self) -> CommandTarget | None:
-        """The selected row of the panel that has the focus."""
+    def selected_target(self) -> CommandTarget | None:
+        """The selected row of the focused panel."""
         panel = self.console_app.focused_panel()
         if panel is None or not panel.selected or panel.id not in KINDS:
             return None
         return CommandTarget(KINDS[panel.id], panel.selected)
 
     def opened(self, panel: str, key: str) -> None:
-        """A group opens its own screen; of anything else the fault menu is what there is to open."""
+        """Open a group's screen, the command that undoes a fault, or the fault menu of another row."""
         if panel == "groups":
             self.console_app.go(key)
         elif panel == "faults":

@@ -1,4 +1,4 @@
-"""What the palette (`ctrl+p`) finds: every action with its key, every place, every injury of what is selected."""
+"""The command palette (`ctrl+p`): every action with its key, every place, command, theme and fault of the target."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -7,36 +7,37 @@ from typing import NamedTuple, cast
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from cluster.commands import COMMANDS, is_built
-from console import command_line as command_text
 from console.actions import ACTIONS
 from console.app_interface import AppInterface
+from console.command_line import known_places, typed_prefix
 from console.presenters.fault_menu import fault_menu_entries
+from console.screens.catalogue import PLACES
 from console.themes import DESCRIPTIONS
 
 
 class Entry(NamedTuple):
-    """Something that can be found: its name, what it does in words, and the deed."""
+    """An entry of the palette: its name, its effect in words, and the function that does it."""
 
     name: str
     words: str
     do: Callable[[], object]
 
 
-class ThingsProvider(Provider):
-    """Actions, places, themes, and what can be done to the selected thing."""
+class ConsoleProvider(Provider):
+    """Actions, places, commands, themes, and the faults of the selected target."""
 
     @property
     def console(self) -> AppInterface:
-        """The application, by its own type."""
+        """The application, as `AppInterface`."""
         return cast("AppInterface", self.app)
 
     async def discover(self) -> Hits:
-        """Before anything is typed: the actions."""
+        """The actions, for an empty query."""
         for entry in self._actions():
             yield DiscoveryHit(entry.name, entry.do, help=entry.words)
 
     async def search(self, query: str) -> Hits:
-        """Everything whose name is like the query."""
+        """Every entry whose name matches the query."""
         matcher = self.matcher(query)
         for entry in (*self._actions(), *self._places(), *self._faults(), *self._commands(), *self._themes()):
             score = matcher.match(entry.name)
@@ -54,30 +55,30 @@ class ThingsProvider(Provider):
             yield Entry(action.label, words, partial(app.run_action, action.does))
 
     def _places(self) -> Iterator[Entry]:
-        for place in command_text.places(self.console.flight.names()):
+        for place in known_places(self.console.flight.names(), PLACES):
             yield Entry(f"go {place}", "show it", partial(self.console.go, place))
 
     def _faults(self) -> Iterator[Entry]:
         app = self.console
-        thing = app.selected_thing()
-        if thing is None:
+        target = app.selected_target()
+        if target is None:
             return
         why_not = app.flight.why_read_only()
-        for fault in fault_menu_entries(app.flight.view, app.flight.names(), thing):
+        for fault in fault_menu_entries(app.flight.view, app.flight.names(), target):
             reason = why_not or fault.reason
             words = f"not now: {reason}" if reason else fault.effect
             yield Entry(fault.text, words, partial(app.give, fault.text))
 
     def _commands(self) -> Iterator[Entry]:
-        """Every command of the cluster, with its arguments; one that has any is begun on the command line."""
+        """Every cluster command; one with arguments opens the command line."""
         app = self.console
         why_not = app.flight.why_read_only()
         for form in COMMANDS:
             if not is_built(form.command):  # type: ignore[arg-type]
                 continue
-            begun = command_text.begin(form)
-            whole = begun == form.usage
-            do = partial(app.give, begun) if whole else partial(app.open_line, ":", f"{begun} ")
+            prefix = typed_prefix(form)
+            complete = prefix == form.usage
+            do = partial(app.give, prefix) if complete else partial(app.open_line, ":", f"{prefix} ")
             yield Entry(form.usage, f"not now: {why_not}" if why_not else form.hint, do)
 
     def _themes(self) -> Iterator[Entry]:

@@ -1,4 +1,4 @@
-"""Transactional ids: where each stands, which partitions wait for it, what may come next, and who was fenced."""
+"""Transactional ids: their states, the partitions that they hold back, the legal next states, fenced producers."""
 
 from console.flight import Flight
 from console.presenters.fault_menu import CommandTarget
@@ -10,21 +10,22 @@ from console.presenters.transactions import (
     TransactionsListing,
     transaction_of,
 )
-from console.screens.flight_screen import WIDEST, FlightScreen, Maker
+from console.screens.flight_screen import WIDEST, FlightScreen, ListFactory
 from console.widgets.panel import Panel
-from console.widgets.panel_layout import ALL_THERE_IS, Arrangement, Place, Wish
+from console.widgets.panel_layout import ALL_THERE_IS, Arrangement, PanelSlot, SizeHint
 
 
 class TransactionsScreen(FlightScreen):
     """Ids, partitions held back, legal states, fencing."""
 
     AUTO_FOCUS = "#ids"
+    place, key, help = "transactions", "X", "transactional ids, partitions held back"
 
     def panels(self) -> list[Panel]:
-        """Four of them."""
+        """Four panels."""
         return [Panel(number, name) for number, name in enumerate(("ids", "held", "states", "events"), 1)]
 
-    def makers(self, flight: Flight) -> dict[str, Maker]:
+    def list_factories(self, flight: Flight) -> dict[str, ListFactory]:
         """From the view, for every frame."""
         view, now_us = flight.view, flight.now_us
         return {
@@ -35,23 +36,19 @@ class TransactionsScreen(FlightScreen):
         }
 
     def arrangement(self, width: int) -> Arrangement:
-        """On wide screens events stand beside the states."""
-        top = [[Place("ids")], [Place("held")]]
+        """On wide terminals the events stand beside the states."""
+        top = [[PanelSlot("ids")], [PanelSlot("held")]]
         if width >= WIDEST:
-            return [*top, [Place("states", 3), Place("events", 2)]]
-        return [*top, [Place("states")], [Place("events")]]
+            return [*top, [PanelSlot("states", 3), PanelSlot("events", 2)]]
+        return [*top, [PanelSlot("states")], [PanelSlot("events")]]
 
-    def wish(self, panel: Panel, listing: Listing) -> Wish:
-        """Events take what is left."""
+    def size_hint(self, panel: Panel, listing: Listing) -> SizeHint:
+        """The events take the remaining lines."""
         if panel.id == "events":
-            return Wish(ALL_THERE_IS, 3)
-        return super().wish(panel, listing)
+            return SizeHint(ALL_THERE_IS, 3)
+        return super().size_hint(panel, listing)
 
-    def path(self) -> list[str]:
-        """One below the overview."""
-        return ["overview", "transactions"]
-
-    def thing(self) -> CommandTarget | None:
+    def selected_target(self) -> CommandTarget | None:
         """The producer that runs the selected transactional id."""
         panel, view = self.console_app.focused_panel(), self.console_app.flight.view
         if panel is None or panel.id != "ids" or panel.selected not in view.transactions:
@@ -63,7 +60,7 @@ class TransactionsScreen(FlightScreen):
         return None
 
     def opened(self, panel: str, key: str) -> None:
-        """What can be done to whoever runs it."""
+        """Open the fault menu of the producer that runs the id."""
         del key
         if panel == "ids":
             self.console_app.action_fault()

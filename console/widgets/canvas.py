@@ -22,7 +22,7 @@ NEAR = 6  # a cursor movement costs about as many bytes as this many cells
 
 
 class Canvas(Widget):
-    """Lines painted by somebody else. When nothing changed, `paint` is cheap and nothing goes to the terminal."""
+    """Lines set by `paint`. An unchanged frame costs little and sends nothing to the terminal."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
@@ -33,13 +33,13 @@ class Canvas(Widget):
 
     @property
     def tones(self) -> Styles:
-        """The looks of tones in the theme in force."""
+        """The styles of tones in the current theme."""
         if self._tones is None:
             self._tones = cast("Styles", self.app.tone_styles)  # type: ignore[attr-defined]
         return self._tones
 
     def paint(self, lines: Sequence[Line], chosen: Sequence[int] = ()) -> None:
-        """Show these lines from the top; those at the places in `chosen` are drawn as selected."""
+        """Show these lines from the top; lines at the indexes in `chosen` are drawn as selected."""
         width = self.size.width
         if width != self._painted:
             self._rows, self._painted = [], width
@@ -62,13 +62,13 @@ class Canvas(Widget):
             self.refresh(*changed)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """The lines of a region. A canvas has no border or padding, and its tones have been through all filters."""
+        """The lines of a region. A canvas has no border or padding, and its styles are already filtered."""
         strips = [self.render_line(y) for y in crop.line_range]
         first, last = crop.column_span
         return strips if (first, last) == (0, self.size.width) else [strip.crop(first, last) for strip in strips]
 
     def render_line(self, y: int) -> Strip:
-        """One line of cells, as Textual asks for it."""
+        """One line of cells; Textual calls this for each line of a region."""
         strip = self._strips.get(y)
         width = self.size.width
         if strip is None or strip.cell_length != width:
@@ -84,18 +84,18 @@ class Canvas(Widget):
         return Strip([Segment(in_cells(text), looks[tone]) for text, tone in fit(line, width)], width)
 
     def notify_style_update(self) -> None:
-        """The theme changed: every cell has another look."""
+        """The theme changed: every cell has another style."""
         super().notify_style_update()
         self._tones = None
         self._strips.clear()
 
     def plain_text(self) -> str:
-        """What is shown, as text: for tests and for the clipboard."""
+        """The shown lines as plain text, for tests and scripts."""
         return "\n".join("".join(text for text, _ in line).rstrip() for line, _ in self._rows)
 
 
 def _differences(old: Row, new: Row, y: int, width: int) -> list[Region]:
-    """The cells of a line that changed, as regions; those closer than `NEAR` are taken together."""
+    """The changed cells of a line as regions; regions closer than `NEAR` cells are merged."""
     if old[1] != new[1]:
         return [Region(0, y, width, 1)]
     before, after = old[0], new[0]

@@ -1,4 +1,4 @@
-"""A panel: a titled list that is scrolled, filtered and selected from, row by key."""
+"""A panel: a titled list with scrolling, filtering and a selected row."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ MARK: Span = ("▸", ACCENT)
 
 
 class Panel(Canvas, can_focus=True):
-    """Shows a `Listing`. The selected row is kept by its key, whatever happens around it."""
+    """Shows a `Listing`. The selection follows the row's key when rows come, go or move."""
 
     BINDINGS = [  # noqa: RUF012 - Textual's own way
         Binding("up,k", "move(-1)", "up", show=False, id="panel.up"),
@@ -40,7 +40,7 @@ class Panel(Canvas, can_focus=True):
     ]
 
     class Opened(Message):
-        """A row was asked to be opened."""
+        """A row is to be opened."""
 
         def __init__(self, panel: "Panel", key: str) -> None:
             super().__init__()
@@ -55,12 +55,12 @@ class Panel(Canvas, can_focus=True):
         self._keys: Sequence[str] = ()
         self._all = 0
         self._top = 0
-        self._wheeled = False  # scrolled away from the selection, which is not to be followed
+        self._wheeled = False  # the wheel scrolled away from the selection: do not scroll back to it
 
     # --- what is shown ----------------------------------------------------------------------------------------------
 
     def show(self, listing: Listing) -> None:
-        """Show this listing from now on."""
+        """Show a listing."""
         keys = listing.row_keys()
         self._all = len(keys)
         self._listing = listing
@@ -69,7 +69,7 @@ class Panel(Canvas, can_focus=True):
         self._draw()
 
     def wanted_height(self, listing: Listing) -> int:
-        """How many lines would show everything: the title, the header, every row."""
+        """The lines that show everything: the title, the header, every row."""
         rows = max(1, len(listing.row_keys())) * listing.row_height
         return 1 + (1 if listing.header() else 0) + rows
 
@@ -79,7 +79,7 @@ class Panel(Canvas, can_focus=True):
             return
         header = listing.header()
         if height - 2 < listing.row_height:
-            header = EMPTY  # a row says more than the columns' titles
+            header = EMPTY  # with one row's height left, a row is more useful than the header
         above = 1 + (1 if header else 0)
         visible = (height - above) // listing.row_height
         self._scroll(max(1, visible))
@@ -98,10 +98,10 @@ class Panel(Canvas, can_focus=True):
         self.paint([title, header, *lines] if header else [title, *lines], chosen)
 
     def _title(self, listing: Listing, visible: int) -> Line:
-        loud = self.has_focus
-        name: Span = (listing.title, STRONG if loud else MUTED)
+        focused = self.has_focus
+        name: Span = (listing.title, STRONG if focused else MUTED)
         number = f"{self.number} " if self.number else ""
-        left = line(("▍" if loud else " ", ACCENT), (number, ACCENT if loud else FAINT), name, " ")
+        left = line(("▍" if focused else " ", ACCENT), (number, ACCENT if focused else FAINT), name, " ")
         note = listing.note()
         if self.pattern:
             note = line((f"/{self.pattern}  ", WARN), (f"{len(self._keys)} of {self._all}", PLAIN))
@@ -154,7 +154,7 @@ class Panel(Canvas, can_focus=True):
         self._select(keys[max(0, min(len(keys) - 1, place + by))])
 
     def action_page(self, by: int) -> None:
-        """Move by as many rows as are visible."""
+        """Move by the number of visible rows."""
         height = self._listing.row_height if self._listing is not None else 1
         self.action_move(by * max(1, (self.size.height - 2) // height))
 
@@ -182,7 +182,7 @@ class Panel(Canvas, can_focus=True):
     # --- mouse and focus --------------------------------------------------------------------------------------------
 
     def on_click(self, event: events.Click) -> None:
-        """Select the row under the mouse; twice, open it."""
+        """Select the row under the mouse; a double click opens it."""
         listing = self._listing
         if listing is None:
             return
@@ -209,12 +209,12 @@ class Panel(Canvas, can_focus=True):
         self._draw()
 
     def on_focus(self) -> None:
-        """The title and the selected row look otherwise."""
+        """Draw the title and the selected row for the new focus."""
         self._wheeled = False
         self._draw()
 
     def on_blur(self) -> None:
-        """The title and the selected row look otherwise."""
+        """Draw the title and the selected row for the new focus."""
         self._draw()
 
     def on_resize(self) -> None:
@@ -223,7 +223,7 @@ class Panel(Canvas, can_focus=True):
 
 
 def _marked(row: Line) -> Line:
-    """The row with the selection's sign in its margin."""
+    """The row with the selection mark in its margin."""
     if row and row[0][0].startswith(" "):
         return (MARK, (row[0][0][1:], row[0][1]), *row[1:])
     return row

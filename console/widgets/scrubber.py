@@ -1,4 +1,4 @@
-"""The flight strip as something to be taken hold of: pressing and dragging on it asks to be at that place."""
+"""The flight strip with mouse input: a press or drag posts the column to seek to."""
 
 from textual import events
 from textual.message import Message
@@ -7,10 +7,10 @@ from console.widgets.canvas import Canvas
 
 
 class Scrubber(Canvas):
-    """Says where the mouse holds it."""
+    """Posts `Scrubbed` while the left mouse button is held."""
 
     class Scrubbed(Message):
-        """The mouse is held at the column `x`; `first` when it was pressed there, not dragged."""
+        """The mouse button is held at column `x`; `first` for the press, not for a drag."""
 
         def __init__(self, x: int, *, first: bool) -> None:
             super().__init__()
@@ -21,19 +21,19 @@ class Scrubber(Canvas):
         self._held = False
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Take hold."""
+        """Begin a drag."""
         if event.button == 1:
             self._held = True
             self.capture_mouse()
             self.post_message(self.Scrubbed(event.x, first=True))
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Drag."""
+        """Post the column during a drag."""
         if self._held:
             self.post_message(self.Scrubbed(event.x, first=False))
 
     def on_mouse_up(self) -> None:
-        """Let go."""
+        """End the drag."""
         if self._held:
             self._held = False
             self.release_mouse()

@@ -5,16 +5,19 @@ from collections import Counter
 import pytest
 from textual.binding import Binding
 
-from console.actions import ACTIONS, SECTIONS, Action, bindings, find
+from console.actions import ACTIONS, SECTIONS, Action, bindings, find, shortcuts
 from console.app import FlightdeckApp
+from console.command_line import Go, completions, read, usages
 from console.presenters import states
 from console.presenters.fault_menu import CommandTarget, MenuEntry
 from console.presenters.help import FaultMenuListing, help_lines
 from console.presenters.styled_text import plain
+from console.screens.catalogue import PLACES, SCREENS
 from console.screens.overlays import FaultMenu, HelpScreen
-from console.screens.palette import ThingsProvider
+from console.screens.palette import ConsoleProvider
 from console.widgets.panel import Panel
 from tests.support.console.pilot import Seat, sit
+from tests.support.console.stopped_clock import NAMES
 
 PRESSED_ELSEWHERE = {"console.quit"}  # leaves: `test_q_leaves_from_everywhere`
 
@@ -53,8 +56,13 @@ def test_every_binding_has_an_id_to_be_remapped_by() -> None:
             assert one.id, one
 
 
+def help_text() -> str:
+    keys = {action.id: action.shown for action in ACTIONS}
+    return "\n".join(plain(row) for row in help_lines(shortcuts(keys), usages(PLACES).values()))
+
+
 def test_help_explains_every_state_that_screens_show() -> None:
-    said = "\n".join(plain(row) for row in help_lines({action.id: action.shown for action in ACTIONS}))
+    said = help_text()
     for table in (states.GROUP, states.MEMBER, states.PRODUCER, states.TRANSACTION, states.BROKER):
         for name, state in table.items():
             assert f"{state.glyph} {name}" in said
@@ -69,15 +77,45 @@ def test_a_command_that_is_cut_in_the_fault_menu_stays_apart_from_its_effect() -
 
 
 def test_help_and_footer_come_from_the_table() -> None:
-    said = "\n".join(plain(row) for row in help_lines({action.id: action.shown for action in ACTIONS}))
+    said = help_text()
     for action in ACTIONS:
         assert action.help in said
     assert 4 <= sum(action.footer for action in ACTIONS) <= 8
 
 
+def test_every_screen_of_the_table_has_a_place_and_what_derives_from_it() -> None:
+    assert len(set(PLACES)) == len(PLACES) == sum(1 for screen in SCREENS if screen.place) >= 3
+    for screen in SCREENS:
+        assert screen.place or not screen.key
+        if screen.place:
+            assert read(f"go {screen.place}", NAMES, PLACES) == Go(screen.place)
+            assert screen.place in completions("go ", NAMES, PLACES)
+            assert screen.place in usages(PLACES)["go"][1]
+        if screen.key:
+            action = find(f"go.{screen.place}")
+            assert (action.keys, action.label, action.help, action.footer) == (
+                *(screen.key, screen.place, screen.help),
+                screen.in_footer,
+            )
+
+
+def test_every_screen_of_the_table_opens_by_its_place_and_by_its_key() -> None:
+    async def script(seat: Seat) -> None:
+        for screen in SCREENS:
+            for opens in (f"go {screen.place}" if screen.place else "go billing-1", screen.key):
+                if opens:
+                    seat.app.go("overview")
+                    await (seat.press(opens) if opens == screen.key else seat.settle())
+                    assert opens == screen.key or seat.app.give(opens)
+                    await seat.settle()
+                    assert type(seat.app.flight_screen()) is screen, opens
+
+    sit(script)
+
+
 def test_the_palette_has_every_action() -> None:
     async def script(seat: Seat) -> None:
-        provider = ThingsProvider(seat.app.screen)
+        provider = ConsoleProvider(seat.app.screen)
         names = {entry.name for entry in provider._actions()}
         assert names == {action.label for action in ACTIONS if action.id != "console.screens.palette"}
         assert {"go overview", "go billing", "go billing-3"} <= {entry.name for entry in provider._places()}
@@ -109,6 +147,6 @@ def test_keys_can_be_remapped_by_id() -> None:
         seat.app.set_keymap({"time.pause": "z"})
         await seat.press("z")
         assert seat.asked == ["pause"]
-        assert "z pause" in seat.text() or "z go on" in seat.text()
+        assert "z pause" in seat.text() or "z resume" in seat.text()
 
     sit(script)

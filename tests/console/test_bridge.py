@@ -135,7 +135,7 @@ def test_before_there_is_a_cluster_the_answer_says_so(scenario: Path) -> None:
 def test_a_queue_that_is_full_makes_the_simulation_wait(
     scenario: Path, consoles: Callable[..., Console], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bridge_module, "QUEUED", 200)
+    monkeypatch.setattr(bridge_module, "MAX_QUEUED", 200)
     console = consoles(scenario, speed=FLAT_OUT).start()
     deadline = time.monotonic() + 10
     while len(console.bridge._queue) <= 200 and time.monotonic() < deadline:
@@ -232,7 +232,7 @@ def test_a_crash_on_the_thread_is_told_in_words(
         if event.seq == 300:
             raise KeyError("orders-7")
 
-    monkeypatch.setattr(console.bridge, "_take", break_down)
+    monkeypatch.setattr(console.bridge, "_enqueue", break_down)
     console.start()
     console.until(console.phase(FAILED))
     assert "the simulation failed at" in console.bridge.failure
@@ -283,7 +283,7 @@ def test_a_recording_that_begins_late_is_whole_all_the_same(
     console.bridge.submit(Kill("billing-2"))
     console.until(lambda: console.bridge.clock.now_us > 13_000_000)
     assert console.bridge.record(str(path)) == ""
-    assert "is being recorded already" in console.bridge.record(str(path))
+    assert "is already being recorded" in console.bridge.record(str(path))
     console.until(console.recording)
     assert "from the beginning" in console.bridge.notice
     console.bridge.set_speed(FLAT_OUT)

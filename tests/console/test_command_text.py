@@ -6,6 +6,7 @@ import pytest
 
 from cluster.commands import COMMANDS, CommandError, Form, Kill, Pause, Stall, is_built
 from console import command_line as ct
+from console.screens.catalogue import PLACES
 from tests.support.console.stopped_clock import NAMES
 
 
@@ -23,13 +24,14 @@ from tests.support.console.stopped_clock import NAMES
         ("record /tmp/a.flight", ct.Record("/tmp/a.flight")),
         ("go billing-3", ct.Go("billing-3")),
         ("go overview", ct.Go("overview")),
+        ("go hangar", ct.Go("library")),  # as scripts of earlier releases name it
         ("pause billing-1", Pause("billing-1")),
         ("kill broker 2", Kill("broker-2")),
         ("  stall billing-3 for 6m", Stall("billing-3", 360_000_000)),
     ],
 )
 def test_lines_become_commands(text: str, command: object) -> None:
-    assert ct.read(text, NAMES) == command
+    assert ct.read(text, NAMES, PLACES) == command
 
 
 @pytest.mark.parametrize(
@@ -143,6 +145,6 @@ def test_a_setting_that_is_written_is_not_completed_any_more() -> None:
     ids=lambda form: form.usage,
 )
 def test_every_command_can_be_begun_from_the_palette(form: Form) -> None:
-    begun = ct.begin(form)
+    begun = ct.typed_prefix(form)
     assert form.usage.startswith(begun)
     assert begun

@@ -10,7 +10,7 @@ from cluster.commands import Kill
 from cluster.view import ClusterView, fold
 from console.flight import READ_ONLY, Flight, SeekableSource
 from console.flight_clock import ENDED, LIVE, PAUSED, FlightClock
-from console.player import THE_END, Player
+from console.player import AT_THE_END, Player
 from console.presenters import chrome
 from console.presenters.event_log import EventLogListing
 from console.presenters.list_view import Listing
@@ -102,8 +102,8 @@ def test_it_plays_at_its_speed_and_stands_at_the_end() -> None:
     flight.advance(0.02)
     assert flight.clock.phase == ENDED
     assert flight.why_not_controllable() is None
-    assert one.pause(False) == THE_END
-    assert one.move(1) == THE_END
+    assert one.pause(False) == AT_THE_END
+    assert one.move(1) == AT_THE_END
 
 
 def test_time_that_a_pause_or_a_jump_takes_is_not_played() -> None:
@@ -207,8 +207,8 @@ def test_it_searches_onwards_for_an_event_and_for_an_expression() -> None:
     assert "groups" in one.run_until("grops.billing.members == 1")
     assert one.run_until("groups.billing.members == 99") == ""
     assert found() == END_US
-    assert one.notice == "it does not happen in the rest of the recording"
-    assert one.run_until("groups.billing.members == 99") == THE_END
+    assert one.notice == "no match in the rest of the recording"
+    assert one.run_until("groups.billing.members == 99") == AT_THE_END
 
 
 def test_a_search_is_given_up_by_pausing() -> None:

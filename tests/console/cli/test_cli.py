@@ -200,22 +200,22 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("run",), "SCENARIO requires an argument"),
     (("run", "frist-flight"), "no scenario has this name (did you mean first-flight?)"),
     (("run", "nowhere.toml"), "nowhere.toml: it cannot be read: No such file or directory"),
-    (("run", "first-flight", "again"), "'again' is too much for `flightdeck run`"),
+    (("run", "first-flight", "again"), "unexpected argument 'again' for `flightdeck run`"),
     (("run", "first-flight", "--untl", "3s"), "Unknown option: --untl. Did you mean --until?"),
     (("run", "first-flight", "--until", "5"), "--until: '5' has no unit"),
-    (("run", "first-flight", "--until", "-5s"), "--until: '-5s' is before the beginning"),
-    (("run", "first-flight", "--until=-5s"), "--until: '-5s' is before the beginning"),
+    (("run", "first-flight", "--until", "-5s"), "--until: '-5s' is negative"),
+    (("run", "first-flight", "--until=-5s"), "--until: '-5s' is negative"),
     (("run", "first-flight", "--speed", "-2"), "--speed: a speed is above zero"),
     (("run", ""), "'': no scenario has an empty name (did you mean first-flight?)"),
     (("show", " "), "' ': no scenario has an empty name"),
     (("run", "first-flight", "--until", "5x"), "--until: '5x': unknown unit"),
-    (("run", "first-flight", "--until", "5s", "--forever"), "--forever has no end"),
+    (("run", "first-flight", "--until", "5s", "--forever"), "--forever and --until exclude each other"),
     (("run", "first-flight", "--seed", "one"), "--seed: 'one' is not a whole number"),
     (("run", "first-flight", "--seed", "1.5"), "--seed: '1.5' is not a whole number"),
     (("check", "--seeds", "2.5"), "--seeds: '2.5' is not a whole number"),
     (("check", "--from", "1e3"), "--from: '1e3' is not a whole number"),
-    (("--seed", "3", "run", "first-flight"), "run comes first, its options after it: `flightdeck run …`"),
-    (("export", "a.flight", "--to", ""), "--to names nothing: give a directory or a URI"),
+    (("--seed", "3", "run", "first-flight"), "options follow the command: `flightdeck run …`"),
+    (("export", "a.flight", "--to", ""), "--to is empty: give a directory or a URI"),
     (("run", "first-flight", "--speed", "fast"), "--speed: 'fast' is not a number"),
     (("run", "first-flight", "--speed", "0"), "--speed: a speed is above zero"),
     (("run", "first-flight", "--speed", "nan"), "--speed: a speed is above zero"),
@@ -382,7 +382,7 @@ def test_a_terminal_that_draws_nothing_gets_lines(small: str) -> None:
         said += os.read(terminal, 65_536)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     os.close(terminal)
-    assert b"TERM=dumb: this terminal draws no screens, so the flight is told in lines" in said
+    assert b"TERM=dumb: this terminal shows no screens; the flight is in lines" in said
     assert b"billing rebalances: member joined" in said
     assert b"\x1b" not in said
 

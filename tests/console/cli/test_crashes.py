@@ -94,7 +94,7 @@ def judge(path: Path, capsys: pytest.CaptureFixture[str], to: Path, after_s: flo
         assert "Traceback" not in told.err
         return told.out, told.err
 
-    assert f"{events:,} events: all of them can be played" in flightdeck("play", path, "--headless")[0]
+    assert f"{events:,} events: every event is readable" in flightdeck("play", path, "--headless")[0]
     assert json.loads(flightdeck("summary", path, "--json")[0])["events"] == events
     assert json.loads(flightdeck("export", path, "--to", to, "--json")[0])[0]["events"] == events
     out, warnings = flightdeck("rerun", path, "--json")

@@ -70,7 +70,7 @@ def test_lines_are_obeyed_as_on_the_consoles_own_line(small: str, typed: tuple[i
     assert any(line.startswith("kil billing-1: `kil` ") and line.endswith("(did you mean kill?)") for line in lines)
     assert "go billing: there are no places without screens" in lines
     assert "kill billing-2: done" in lines
-    assert lines[-1].endswith("  left")
+    assert lines[-1].endswith("  quit")
 
 
 def test_each_second_is_told_once_and_each_moment_once() -> None:

@@ -139,7 +139,7 @@ def test_three_sigints_are_as_good_as_one(gap_seconds: float, tmp_path: Path) ->
         time.sleep(gap_seconds)
     out, error = process.communicate(timeout=30)
     assert (process.returncode, error) == (0, "")
-    assert "interrupted: what was flown is judged" in out
+    assert "interrupted: expectations after the interruption are not judged" in out
     assert Recording(tmp_path / "a.flight").footer is not None
 
 
@@ -177,7 +177,7 @@ def test_the_exit_code_is_ours_wherever_the_signal_came(number: signal.Signals) 
         "cluster = Cluster()\n"
         "atexit.register(lambda: os.write(1, b'put away'))\n"
         f"turn = 'os.kill(os.getpid(), {int(number)})\\nwhile True: pass'\n"
-        "cli._answer = lambda words: exec(turn)\n"
+        "cli._execute = lambda words: exec(turn)\n"
         "cli.main()\n"
     )
     printed = output_of_one_ended_early(program)

@@ -15,7 +15,7 @@ from textual.strip import Strip
 
 from console.cli import main as cli
 from console.cli import streams as printing
-from console.terminal_output import leaving
+from console.terminal_output import tight_update
 from console.visible import in_cells, visible, visible_line
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import load
@@ -136,7 +136,7 @@ def test_a_progress_line_is_rewritten_without_any() -> None:
 def test_a_widget_that_forgets_is_caught_at_the_last_border() -> None:
     """Whole screens; parts of them go through the same pen as the test in a terminal shows."""
     drawn = LayoutUpdate([[Strip([Segment(f"a{TITLE}b")])]], Region(0, 0, 20, 1))
-    update = leaving(drawn)
+    update = tight_update(drawn)
     assert isinstance(update, LayoutUpdate)
     raw = update.render_segments(Console())
     assert "a␛]0;PWN␇b" in raw

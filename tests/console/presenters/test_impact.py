@@ -12,7 +12,7 @@ from console.cli.main import main
 from console.presenters import impact as impact_module
 from console.presenters.impact import impact_line, impact_of, listed, preview, sentences
 from console.presenters.styled_text import plain
-from console.widgets.command_line import CommandLine
+from console.widgets.command_input import CommandInput
 from tests.support.console import synthetic, synthetic_transactions
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.stopped_clock import NAMES
@@ -268,14 +268,14 @@ def test_the_line_says_what_it_would_hit_and_complaints_come_first() -> None:
     async def script(seat: Seat) -> None:
         await seat.press("colon")
         await seat.type("stop billing-3")
-        command_line = seat.app.screen.query_one(CommandLine)
-        assert "would hit: billing-3 leaves at once (member left)" in command_line.complaint.plain_text()
+        command_line = seat.app.screen.query_one(CommandInput)
+        assert "would hit: billing-3 leaves at once (member left)" in command_line.feedback.plain_text()
         await seat.type("3")
         await seat.press("enter")
-        assert "would hit" not in command_line.complaint.plain_text()
-        assert "▲" in command_line.complaint.plain_text()
+        assert "would hit" not in command_line.feedback.plain_text()
+        assert "▲" in command_line.feedback.plain_text()
         await seat.press("backspace")
-        assert "would hit" in command_line.complaint.plain_text()
+        assert "would hit" in command_line.feedback.plain_text()
         assert seat.asked == []
         await seat.press("enter")
         assert seat.asked == ["stop billing-3"]

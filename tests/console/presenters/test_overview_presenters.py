@@ -222,7 +222,7 @@ def test_speeds_go_up_and_down_in_steps() -> None:
     assert [slower(1.0), slower(math.inf), slower(0.1), slower(3.0)] == [0.5, 100.0, 0.1, 2.0]
 
 
-THINGS = [
+TARGETS = [
     CommandTarget("group", "billing"),
     CommandTarget("member", "billing-1"),
     CommandTarget("member", "billing-2"),
@@ -233,9 +233,9 @@ THINGS = [
 
 
 @pytest.mark.parametrize("seconds", [0.3, 20.0, 90.0])
-@pytest.mark.parametrize("thing", THINGS)
-def test_every_possible_fault_is_a_command_that_parses(thing: CommandTarget, seconds: float) -> None:
-    faults = fault_menu_entries(synthetic.view_at(seconds), NAMES, thing)
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_possible_fault_is_a_command_that_parses(target: CommandTarget, seconds: float) -> None:
+    faults = fault_menu_entries(synthetic.view_at(seconds), NAMES, target)
     assert faults
     assert len({fault.text for fault in faults}) == len(faults)
     assert all(fault.effect for fault in faults)
@@ -244,14 +244,14 @@ def test_every_possible_fault_is_a_command_that_parses(thing: CommandTarget, sec
 def test_every_entry_of_every_menu_is_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cluster.config.unsupported.UNBUILT", {})
     view = synthetic.view_at(90.0)
-    things = [
+    targets = [
         CommandTarget("group", "billing"),
         CommandTarget("member", "billing-1"),
         CommandTarget("broker", "broker-1"),
     ]
-    things += [CommandTarget("producer", "checkout-1"), CommandTarget("topic", "orders")]
-    for thing in things:
-        for fault in fault_menu_entries(view, NAMES, thing):
+    targets += [CommandTarget("producer", "checkout-1"), CommandTarget("topic", "orders")]
+    for target in targets:
+        for fault in fault_menu_entries(view, NAMES, target):
             assert text_of_command(parse(fault.text, NAMES)) == fault.text
     controllers = {
         fault.text: fault.reason for fault in fault_menu_entries(view, NAMES, CommandTarget("broker", "broker-2"))

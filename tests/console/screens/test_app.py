@@ -9,15 +9,14 @@ from console import command_line as command_text
 from console.app import FlightdeckApp
 from console.control_commands import execute
 from console.flight import Flight
-from console.presenters.help import help_lines
 from console.presenters.styled_text import plain
 from console.screens.flight_screen import MIN_HEIGHT, MIN_WIDTH, FlightScreen
 from console.screens.group import GroupScreen
 from console.screens.overlays import FailureScreen, FaultMenu, HelpScreen
 from console.screens.overview import OverviewScreen
-from console.screens.rebalance_details import CaseFileScreen
+from console.screens.rebalance_details import RebalanceDetailsScreen
 from console.themes import DESCRIPTIONS
-from console.widgets.command_line import CommandLine
+from console.widgets.command_input import CommandInput
 from tests.support.console import synthetic
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.stopped_clock import StillFlight
@@ -74,7 +73,7 @@ def test_a_rebalance_opens_its_case_file() -> None:
         seat.app.go("billing")
         await seat.settle()
         await seat.press("4", "enter")
-        assert isinstance(seat.app.screen, CaseFileScreen)
+        assert isinstance(seat.app.screen, RebalanceDetailsScreen)
         assert "session expired (billing-2)  generation 3" in seat.text()
         assert "overview › billing › rebalance to generation 3" in seat.text()
         await seat.press("escape")
@@ -218,7 +217,7 @@ def test_a_fault_can_be_edited_before_it_is_given() -> None:
         seat.app.go("billing-3")
         await seat.settle()
         await seat.press("f", "j", "j", "j", "j", "e")
-        command_line = seat.app.screen.query_one(CommandLine)
+        command_line = seat.app.screen.query_one(CommandInput)
         assert command_line.is_open
         assert command_line.input.value == "stall billing-3 for 1m"
         await seat.press("backspace", "backspace", "2", "m", "enter")
@@ -253,13 +252,13 @@ def test_the_caret_stands_under_the_wrong_word() -> None:
         await seat.press("colon")
         await seat.type("kill billing-33")
         await seat.press("enter")
-        command_line = seat.app.screen.query_one(CommandLine)
-        said = command_line.complaint.plain_text()
+        command_line = seat.app.screen.query_one(CommandInput)
+        said = command_line.feedback.plain_text()
         assert said.index("▲") == len(" : ") + len("kill ")
         assert "did you mean billing-3?" in said
         assert command_line.is_open
         await seat.press("backspace")
-        assert "▲" not in command_line.complaint.plain_text()
+        assert "▲" not in command_line.feedback.plain_text()
         await seat.press("enter")
         assert seat.asked == ["kill billing-3"]
         assert not command_line.is_open
@@ -269,13 +268,13 @@ def test_the_caret_stands_under_the_wrong_word() -> None:
 
 def test_the_line_completes_and_remembers() -> None:
     async def script(seat: Seat) -> None:
-        CommandLine.history.clear()
+        CommandInput.history.clear()
         await seat.press("colon")
         await seat.type("kil")
         await seat.press("tab")
         await seat.type("billing-4")
         await seat.press("enter", "colon", "up")
-        command_line = seat.app.screen.query_one(CommandLine)
+        command_line = seat.app.screen.query_one(CommandInput)
         assert command_line.input.value == "kill billing-4"
         await seat.press("down")
         assert command_line.input.value == ""
@@ -329,7 +328,7 @@ def test_help_is_searched_and_closed() -> None:
         await seat.press("enter", "escape")
         assert screen.panel.pattern == ""
         await seat.press("G")
-        last = plain(help_lines(seat.app.keys_by_action())[-1]).strip()
+        last = plain(screen.lines()[-1]).strip()
         assert last in screen.panel.plain_text()
         await seat.press("g")
         assert last not in screen.panel.plain_text()

@@ -4,7 +4,7 @@ import pytest
 
 from console.presenters.impact import preview
 from console.presenters.styled_text import length, plain
-from console.widgets.command_line import Complaint, complaint_lines
+from console.widgets.command_input import LineError, error_lines
 from tests.support.console.pilot import Seat, sit
 
 
@@ -12,7 +12,7 @@ from tests.support.console.pilot import Seat, sit
 @pytest.mark.parametrize("column", [0, 5, 30])
 def test_a_complaint_is_never_cut(width: int, column: int) -> None:
     words = "no broker, member or producer is named billing-9 (did you mean billing-1?)"
-    lines = complaint_lines(Complaint(words, column), width)
+    lines = error_lines(LineError(words, column), width)
     assert all(length(line) <= width for line in lines)
     assert plain(lines[0]).startswith(" " * (3 + column) + "▲")
     assert " ".join(" ".join(plain(line) for line in lines).replace("▲", " ").split()) == words
@@ -25,11 +25,11 @@ def test_the_caret_stays_under_the_word_and_the_suggestion_can_be_read() -> None
         await seat.press("enter")
         command_line = seat.app.line()
         assert command_line is not None
-        said = command_line.complaint.plain_text().split("\n")
+        said = command_line.feedback.plain_text().split("\n")
         assert said[0] == " " * 8 + "▲"
         assert " ".join(" ".join(said[1:]).split()).endswith("(did you mean billing-1?)")
         await seat.press("backspace")
-        assert command_line.complaint.plain_text().strip() == ""
+        assert command_line.feedback.plain_text().strip() == ""
         assert command_line.size.height == 3
 
     sit(script, size=(80, 24))
@@ -43,8 +43,8 @@ def test_what_a_command_would_hit_can_be_read_to_its_end() -> None:
         assert command_line is not None
         flight = seat.app.flight
         foretold = plain(preview(flight.view, flight.names(), flight.now_us, "kill broker-1"))
-        said = " ".join(command_line.complaint.plain_text().split())
+        said = " ".join(command_line.feedback.plain_text().split())
         assert said == " ".join(foretold.split())
-        assert command_line.size.height == 2 + len(command_line.complaint.plain_text().split("\n")) > 3
+        assert command_line.size.height == 2 + len(command_line.feedback.plain_text().split("\n")) > 3
 
     sit(script, size=(80, 24))

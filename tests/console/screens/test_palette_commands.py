@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from cluster.commands import COMMANDS, is_built
-from console.screens.palette import Entry, ThingsProvider
+from console.screens.palette import ConsoleProvider, Entry
 from tests.support.console.pilot import Seat, sit
 
 
 def entries(seat: Seat) -> dict[str, Callable[[], object]]:
-    provider = ThingsProvider(seat.app.screen)
+    provider = ConsoleProvider(seat.app.screen)
     found: list[Entry] = list(provider._commands())
     return {entry.name: entry.do for entry in found}
 

@@ -1,4 +1,4 @@
-"""Somebody at the console with a recording: keys, the strip under the mouse, menus, the hangar."""
+"""Somebody at the console with a recording: keys, the strip under the mouse, menus, the library."""
 
 import shutil
 from pathlib import Path
@@ -13,10 +13,10 @@ from console.presenters.chrome import flight_strip, instant_under
 from console.presenters.styled_text import plain
 from console.screens.flight_screen import FlightScreen
 from console.screens.group import GroupScreen
-from console.screens.library import HangarScreen
+from console.screens.library import LibraryScreen
 from console.screens.overlays import FaultMenu
 from console.screens.overview import OverviewScreen
-from console.time_input import At, parse_instant
+from console.time_input import Instant, parse_instant
 from recordings.journal.format import FOOTER, HEADER
 from recordings.scenarios.loader import list_scenarios
 from tests.support.console.pilot import Seat, sit
@@ -61,7 +61,7 @@ def test_it_says_playback_at_every_size(size: tuple[int, int]) -> None:
         assert "‖" in header
         if size[0] >= 80:
             assert "PLAYBACK" in header
-        assert "space go on" in footer
+        assert "space resume" in footer
         assert "? help" in footer
 
     sit(script, app=app(), size=size)
@@ -109,19 +109,19 @@ def test_a_time_is_typed() -> None:
 @pytest.mark.parametrize(
     ("text", "instant"),
     [
-        ("12m30s", At(750 * SECOND_US)),
-        ("1:20.5", At(80_500_000)),
-        ("01:00:00", At(3600 * SECOND_US)),
-        ("+10s", At(10 * SECOND_US, relative=True)),
-        ("- 500ms", At(-500_000, relative=True)),
-        ("250us", At(250)),
+        ("12m30s", Instant(750 * SECOND_US)),
+        ("1:20.5", Instant(80_500_000)),
+        ("01:00:00", Instant(3600 * SECOND_US)),
+        ("+10s", Instant(10 * SECOND_US, relative=True)),
+        ("- 500ms", Instant(-500_000, relative=True)),
+        ("250us", Instant(250)),
         ("0.1us", None),
         ("10", None),
         ("billing", None),
         ("", None),
     ],
 )
-def test_instants_are_read(text: str, instant: At | None) -> None:
+def test_instants_are_read(text: str, instant: Instant | None) -> None:
     assert parse_instant(text) == instant
 
 
@@ -250,10 +250,10 @@ def test_a_damaged_recording_ends_the_console_with_its_place(tmp_path: Path) -> 
     assert console.return_code == 2
 
 
-# --- the hangar -------------------------------------------------------------------------------------------------------
+# --- the library ------------------------------------------------------------------------------------------------------
 
 
-def hangar_with(tmp_path: Path) -> FlightdeckApp:
+def library_with(tmp_path: Path) -> FlightdeckApp:
     shutil.copytree(recording(), tmp_path / "mine.flight")
     (tmp_path / "torn.flight").mkdir()
     shutil.copy(recording() / HEADER, tmp_path / "torn.flight" / HEADER)
@@ -268,11 +268,11 @@ def hangar_with(tmp_path: Path) -> FlightdeckApp:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-def test_the_hangar_shows_scenarios_lessons_and_recordings(tmp_path: Path, size: tuple[int, int]) -> None:
+def test_the_library_shows_scenarios_lessons_and_recordings(tmp_path: Path, size: tuple[int, int]) -> None:
     async def script(seat: Seat) -> None:
         await seat.press("H")
-        assert isinstance(seat.app.screen, HangarScreen)
-        assert seat.app.place() == "hangar"
+        assert isinstance(seat.app.screen, LibraryScreen)
+        assert seat.app.place() == "library"
         await seat.press("slash")
         await seat.type("session-exp")
         await seat.press("enter")
@@ -291,19 +291,19 @@ def test_the_hangar_shows_scenarios_lessons_and_recordings(tmp_path: Path, size:
         assert "✖" in seat.text()
 
     def recorded_words(seat: Seat) -> range:
-        assert isinstance(seat.app.screen, HangarScreen)
+        assert isinstance(seat.app.screen, LibraryScreen)
         one = next(one for one in seat.app.screen.recordings if one.path.name == "mine.flight")
         return range(one.events or 0)
 
-    sit(script, app=hangar_with(tmp_path), size=size)
+    sit(script, app=library_with(tmp_path), size=size)
 
 
-def test_a_recording_is_played_from_the_hangar_and_a_broken_one_is_refused(tmp_path: Path) -> None:
+def test_a_recording_is_played_from_the_library_and_a_broken_one_is_refused(tmp_path: Path) -> None:
     async def script(seat: Seat) -> None:
-        seat.app.go("hangar")
+        seat.app.go("library")
         await seat.settle()
         screen = seat.app.screen
-        assert isinstance(screen, HangarScreen)
+        assert isinstance(screen, LibraryScreen)
         places = {one.path.name: str(place) for place, one in enumerate(screen.recordings)}
         screen.opened("recordings", places["broken.flight"])
         await seat.settle()
@@ -324,10 +324,10 @@ def test_a_recording_is_played_from_the_hangar_and_a_broken_one_is_refused(tmp_p
         assert isinstance(seat.app.screen, GroupScreen)
         assert "billing-1" in seat.text()
 
-    sit(script, app=hangar_with(tmp_path))
+    sit(script, app=library_with(tmp_path))
 
 
-def test_a_scenario_is_started_from_the_hangar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scenario_is_started_from_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     began: list[str] = []
 
     def bridge(scenario: str, *, invariants: bool) -> StillFlight:
@@ -352,18 +352,18 @@ def test_a_scenario_is_started_from_the_hangar(tmp_path: Path, monkeypatch: pyte
         assert isinstance(seat.app.flight.source, StillFlight)
         assert "start" in seat.app.flight.source.asked
 
-    sit(script, app=hangar_with(tmp_path))
+    sit(script, app=library_with(tmp_path))
 
 
-def test_the_hangar_is_left_as_it_was_entered(tmp_path: Path) -> None:
+def test_the_library_is_left_as_it_was_entered(tmp_path: Path) -> None:
     async def script(seat: Seat) -> None:
-        await go(seat, "go hangar")
+        await go(seat, "go library")
         await seat.press("H", "f", "escape")
         assert isinstance(seat.app.screen, OverviewScreen)
         await seat.press("minus")
-        assert isinstance(seat.app.screen, HangarScreen)
+        assert isinstance(seat.app.screen, LibraryScreen)
 
-    sit(script, app=hangar_with(tmp_path))
+    sit(script, app=library_with(tmp_path))
 
 
 def test_a_dead_coordinator_has_the_countdown_that_live_shows() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from console.app import FlightdeckApp
 from console.cli import main as cli
-from console.script_runner import Tour
+from console.script_runner import ScriptRunner
 from recordings.journal.catalogue import SAMPLES
 from recordings.journal.format import FOOTER
 from recordings.journal.reader import Recording
@@ -100,7 +100,7 @@ def test_a_script_that_is_left_says_how_far_it_went(play: Play, script: Callable
     path = script('title = "x"\n[[step]]\nat = "8s"\n[[step]]\ndo = "press q"\n[[step]]\nexpect = "false"\n')
     ended = play(recording(), "--headless", "--script", path)
     assert (ended.code, ended.err) == (0, "")
-    assert f"left after 2 of 3 steps of {path}: everything was as expected" in ended.out
+    assert f"stopped after 2 of 3 steps of {path}: all expectations held" in ended.out
 
 
 def test_what_is_not_as_expected_is_exit_code_1_and_names_its_step(play: Play, script: Callable[[str], Path]) -> None:
@@ -125,7 +125,7 @@ def test_a_script_that_cannot_be_done_is_exit_code_2_with_its_lines(play: Play, 
     assert ended.code == 2
     lines = ended.err.splitlines()
     assert [line.rpartition("tour.toml:")[2].partition(":")[0] for line in lines] == ["2", "4", "6", "8", "10"]
-    assert "behind the end of the recording" in lines[0]
+    assert "after the end of the recording" in lines[0]
     assert "a recording is read-only" in lines[1]
     assert "did you mean billing?" in lines[2]
     assert "did you mean groups" in lines[3]
@@ -149,17 +149,17 @@ def test_the_readmes_pictures_show_what_they_are_to_show(play: Play, tmp_path: P
 def test_on_a_screen_it_says_what_it_shows_and_leaves_the_recording_to_who_watches(tmp_path: Path) -> None:
     text = 'title = "x"\n[[step]]\nat = "8s"\nsay = "look"\n[[step]]\nat = "9s"\ndo = "go billing"\nexpect = "1 == 2"\n'
     one = player()
-    tour = Tour(parse_script(text, "x.toml"), "x.toml", one, tmp_path, watched=True)
+    runner = ScriptRunner(parse_script(text, "x.toml"), "x.toml", one, tmp_path, watched=True)
     seen: list[str] = []
 
     async def wait(app: FlightdeckApp, seconds: float) -> None:
         seen.append(f"{app.caption} for {seconds} s at {app.flight.now_us}")
 
-    tour._wait = wait  # type: ignore[method-assign]
+    runner._wait = wait  # type: ignore[method-assign]
     console = FlightdeckApp(source=one)
 
     async def run(pilot: object) -> None:
-        await tour.run(pilot)  # type: ignore[arg-type]
+        await runner.run(pilot)  # type: ignore[arg-type]
         assert console.is_running
         assert console.place() == "billing"
         console.exit()
@@ -167,7 +167,7 @@ def test_on_a_screen_it_says_what_it_shows_and_leaves_the_recording_to_who_watch
     console.run(headless=True, size=(120, 40), auto_pilot=run)
     assert seen == ["look for 1.5 s at 8000000"]
     assert console.caption == ""
-    assert len(tour.failures) == 1
+    assert len(runner.failures) == 1
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def test_on_a_screen_it_says_what_it_shows_and_leaves_the_recording_to_who_watch
 def test_without_a_script_a_recording_is_verified(play: Play) -> None:
     ended = play(recording(), "--headless")
     assert ended.code == 0
-    assert f"{Recording(recording()).survey().totals.events:,} events: all of them can be played" in ended.out
+    assert f"{Recording(recording()).survey().totals.events:,} events: every event is readable" in ended.out
 
 
 def test_what_is_no_recording_is_exit_code_2(play: Play, tmp_path: Path) -> None:

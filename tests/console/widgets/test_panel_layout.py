@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cluster import events as e
 from console.app import FlightdeckApp
 from console.widgets.panel import Panel
-from console.widgets.panel_layout import Wish, share_heights
+from console.widgets.panel_layout import SizeHint, share_heights
 from tests.support.console import synthetic
 from tests.support.console.pilot import Seat, sit
 from tests.support.console.stopped_clock import StillFlight
@@ -88,18 +88,20 @@ def test_a_member_in_one_line_keeps_its_state_and_its_clocks() -> None:
     sit(script, app=FlightdeckApp(source=crowd(5, 20.0)), size=(80, 24))
 
 
-WISHES = st.lists(st.builds(Wish, st.integers(1, 40), st.integers(1, 6), st.just(value=False)), min_size=1, max_size=6)
+SIZE_HINTS = st.lists(
+    st.builds(SizeHint, st.integers(1, 40), st.integers(1, 6), st.just(value=False)), min_size=1, max_size=6
+)
 
 
-@given(wishes=WISHES, focused=st.integers(0, 5), height=st.integers(6, 80))
-def test_lines_are_given_once_and_to_those_who_asked(wishes: list[Wish], focused: int, height: int) -> None:
-    focused = min(focused, len(wishes) - 1)
-    heights = share_heights(wishes, focused, height)
+@given(size_hints=SIZE_HINTS, focused=st.integers(0, 5), height=st.integers(6, 80))
+def test_lines_are_given_once_and_to_those_who_asked(size_hints: list[SizeHint], focused: int, height: int) -> None:
+    focused = min(focused, len(size_hints) - 1)
+    heights = share_heights(size_hints, focused, height)
     assert sum(heights) <= height
-    assert all(1 <= lines <= max(1, wish.most) for lines, wish in zip(heights, wishes, strict=True))
-    for lines, wish in zip(heights, wishes, strict=True):
-        assert lines == 1 or lines >= min(wish.least, wish.most)
-    if sum(wish.most for wish in wishes) <= height:
-        assert heights == [wish.most for wish in wishes]
-    least = min(wishes[focused].most, wishes[focused].least)
-    assert heights[focused] >= least or height - len(wishes) + 1 < least
+    assert all(1 <= lines <= max(1, size_hint.most) for lines, size_hint in zip(heights, size_hints, strict=True))
+    for lines, size_hint in zip(heights, size_hints, strict=True):
+        assert lines == 1 or lines >= min(size_hint.least, size_hint.most)
+    if sum(size_hint.most for size_hint in size_hints) <= height:
+        assert heights == [size_hint.most for size_hint in size_hints]
+    least = min(size_hints[focused].most, size_hints[focused].least)
+    assert heights[focused] >= least or height - len(size_hints) + 1 < least

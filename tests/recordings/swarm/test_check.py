@@ -281,8 +281,8 @@ def test_the_command_ends_with_0_when_all_held(capsys: pytest.CaptureFixture[str
     ("options", "words"),
     [
         (["--virtual", "10s"], "leaves no time"),
-        (["--seeds", "0"], "at least one seed"),
-        (["--from", "-1"], "counted from 0"),
+        (["--seeds", "0"], "--seeds: at least 1"),
+        (["--from", "-1"], "a seed is at least 0"),
         (["--virtual", "soon"], "--virtual"),
     ],
 )

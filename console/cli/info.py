@@ -1,6 +1,6 @@
-"""Commands that only look: at the library, at a scenario's text, at this machine."""
+"""Commands that print information: the library, a scenario's text, this machine."""
 
-# ruff: noqa: PLC0415 - everything heavy is imported by the command that needs it
+# ruff: noqa: PLC0415 - heavy imports are made by the command that needs them
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from console.cli.arguments import Json
 from console.cli.errors import HELD, NOT_HELD
-from console.cli.streams import say
+from console.cli.streams import print_text
 
 
 def scenarios(*, json: Json = False) -> int:
@@ -18,22 +18,22 @@ def scenarios(*, json: Json = False) -> int:
     from recordings.scenarios.loader import list_scenarios
 
     listed = list_scenarios()
-    say(msgspec.json.encode(listed).decode() if json else output.of_library(listed))
+    print_text(msgspec.json.encode(listed).decode() if json else output.of_library(listed))
     return HELD
 
 
 def show(scenario: Annotated[str, Parameter(help="A scenario of the library, or a file.")], /) -> int:
-    """Print a scenario's text: what it declares, what happens in it, what must hold, and its lesson."""
+    """Print a scenario's text: its cluster, its steps, its expectations, and its lesson."""
     from recordings.scenarios.loader import load
 
-    say(load(scenario).text.rstrip("\n"))
+    print_text(load(scenario).text.rstrip("\n"))
     return HELD
 
 
 def doctor(*, json: Json = False) -> int:
-    """Say what this machine has, what is missing, and how to get it."""
+    """Report what this machine has, what is missing, and how to install it."""
     from recordings.doctor import diagnose, render
 
     diagnosis = diagnose()
-    say(msgspec.json.encode(diagnosis).decode() if json else render(diagnosis))
+    print_text(msgspec.json.encode(diagnosis).decode() if json else render(diagnosis))
     return HELD if diagnosis.healthy else NOT_HELD

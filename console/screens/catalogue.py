@@ -1,0 +1,14 @@
+"""The table of screens. `go`, the keys, the palette and the help derive from it: a new screen is one line here."""
+
+from console.screens.flight_screen import FlightScreen
+from console.screens.group import GroupScreen
+from console.screens.library import LibraryScreen
+from console.screens.overview import OverviewScreen
+from console.screens.transactions import TransactionsScreen
+
+SCREENS: tuple[type[FlightScreen], ...] = (OverviewScreen, GroupScreen, LibraryScreen, TransactionsScreen)
+"""Every screen that `go` reaches. The first is the bottom of the stack. If two have a place of the same name, `go`
+opens the first: a group may be named like a screen."""
+
+PLACES = tuple(screen.place for screen in SCREENS if screen.place)
+"""The places of screens; `go` also takes groups and members, which are places of the group screen."""
