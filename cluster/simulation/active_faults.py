@@ -1,71 +1,75 @@
-"""The book of faults in force: each has a number, begins with a command, and ends when it is told to or is mended.
+"""The faults in force. Each has a number, starts with a command, and ends by time, by a command or by a restart.
 
-Both times are told. What a fault does, and what mending it takes, is known to whoever made the entry.
+`start` emits `fault_started`, and `fault_ended` is emitted when the fault ends. A fault's effect is the command
+handler's: it passes the function that reverts the effect.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cluster import events as e
-from cluster.commands import catalogue as c
-from cluster.commands import kind_of, targets_of
+from cluster.commands import Command, kind_of, targets_of, text_of
 from cluster.events import Event
 from cluster.virtual_time import Timeline
 
-UNTIL_MENDED = -1
+UNTIL_REVERTED = -1
 FaultKey = tuple[str, ...]
+"""What is faulty and how, e.g. ("pause", "broker-1"). Two faults with the same key are never in force at once."""
+
+Handlers = dict[type, Callable[[Any], None]]
+"""Command type → the function that executes a command of this type. It raises CommandRefusedError."""
 
 
-class Fault(NamedTuple):
-    """A fault in force: its number, the command that started it, and from when until when (UNTIL_MENDED) it lasts."""
+class CommandRefusedError(Exception):
+    """A command cannot be executed now; the message is the reason that `command_refused` carries."""
+
+
+class ActiveFault(NamedTuple):
+    """A fault in force: number, command, the command's text, start and end in µs (UNTIL_REVERTED: no end by time)."""
 
     number: int
-    command: c.Command
+    command: Command
     text: str
     since_us: int
     ends_us: int
 
 
-class FaultBook:
-    """Every fault in force, by what is injured and how: one of a kind at one place."""
+class ActiveFaults:
+    """Every fault in force, by key. `started`: how many faults ever started, which is the last one's number."""
 
     def __init__(self, timeline: Timeline, emit: Callable[[Event], None]) -> None:
         self._timeline, self._emit = timeline, emit
-        self.faults: dict[FaultKey, Fault] = {}
-        self._mends: dict[int, Callable[[], object]] = {}
-        self.numbered = 0  # how many there ever were: the number of the last
+        self.faults: dict[FaultKey, ActiveFault] = {}
+        self._reverts: dict[int, Callable[[], object]] = {}
+        self.started = 0
 
-    def begin(self, key: FaultKey, command: c.Command, for_us: int | None, mend: Callable[[], object]) -> None:
-        """A fault begins. `mend` undoes it when its time is up, unless somebody did before."""
-        self.over(key)
-        self.numbered += 1
-        number, text, now_us = self.numbered, c.text_of(command), self._timeline.now_us
-        ends_us = UNTIL_MENDED if for_us is None else now_us + for_us
-        self.faults[key] = Fault(number, command, text, now_us, ends_us)
-        self._mends[number] = mend
+    def start(self, key: FaultKey, command: Command, for_us: int | None, revert: Callable[[], object]) -> None:
+        """Start a fault in place of one with the same key; `revert` undoes its effect, after `for_us` at the latest."""
+        self.forget(key)
+        self.started += 1
+        number, text, now_us = self.started, text_of(command), self._timeline.now_us
+        ends_us = UNTIL_REVERTED if for_us is None else now_us + for_us
+        self.faults[key] = ActiveFault(number, command, text, now_us, ends_us)
+        self._reverts[number] = revert
         kind, targets = kind_of(command), targets_of(command)
         self._emit(e.FaultStarted(fault=number, text=text, ends_at_us=ends_us, fault_kind=kind, targets=targets))
         if for_us is not None:
-            self._timeline.call_at(ends_us, self._time_is_up, key, number)
+            self._timeline.call_at(ends_us, self._revert_at_end, key, number)
 
-    def _time_is_up(self, key: FaultKey, number: int) -> None:
+    def _revert_at_end(self, key: FaultKey, number: int) -> None:
         fault = self.faults.get(key)
         if fault is not None and fault.number == number:
-            self.end(key)
+            self.revert(key)
 
-    def end(self, key: FaultKey) -> None:
-        """End a fault that is in force now: it is over, and what it did is undone."""
-        mend = self._mends[self.faults[key].number]
-        self.over(key)
-        mend()
+    def revert(self, key: FaultKey) -> None:
+        """End a fault that is in force, and undo its effect."""
+        revert = self._reverts[self.faults[key].number]
+        self.forget(key)
+        revert()
 
-    def over(self, key: FaultKey) -> None:
-        """A fault is over, if it was in force."""
+    def forget(self, key: FaultKey) -> None:
+        """End a fault whose effect is gone already; no effect if no fault with this key is in force."""
         fault = self.faults.pop(key, None)
         if fault is not None:
-            del self._mends[fault.number]
+            del self._reverts[fault.number]
             self._emit(e.FaultEnded(fault=fault.number))
-
-
-class Refused(Exception):  # noqa: N818 - a sentence for the operator, not an error of ours
-    """The command cannot be carried out now; the message says why."""

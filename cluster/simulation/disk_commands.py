@@ -1,51 +1,44 @@
-"""What commands do to a broker's disk: slow it down, fill it."""
+"""Commands on a broker's disk: slow it down, fill it."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
 
 from cluster.broker.broker import Broker
 from cluster.commands import catalogue as c
-from cluster.simulation.active_faults import FaultBook, Refused
+from cluster.simulation.active_faults import ActiveFaults, CommandRefusedError, Handlers
+from cluster.simulation.running_cluster import RunningCluster
 
 
-class Fleet(Protocol):
-    """The simulation, as far as its disks go."""
+class DiskCommands:
+    """Executes commands on disks; `launch` starts a process that does not run."""
 
-    def process(self, name: str) -> object:
-        """A process by its name."""
-
-
-class DiskOperations:
-    """Carries out commands on disks."""
-
-    def __init__(self, fleet: Fleet, book: FaultBook, launch: Callable[[str], object]) -> None:
-        self._fleet, self._book, self._launch = fleet, book, launch
-        self.handlers: dict[type, Callable[[Any], None]] = {c.SlowDisk: self._slow, c.FillDisk: self._fill}
+    def __init__(self, cluster: RunningCluster, active: ActiveFaults, launch: Callable[[str], object]) -> None:
+        self._cluster, self._active, self._launch = cluster, active, launch
+        self.handlers: Handlers = {c.SlowDisk: self._slow, c.FillDisk: self._fill}
 
     def _broker(self, name: str) -> Broker:
-        broker = self._fleet.process(name)
+        broker = self._cluster.process(name)
         assert isinstance(broker, Broker)
         return broker
 
     def _slow(self, command: c.SlowDisk) -> None:
         disk, key = self._broker(command.broker).disk, ("slow disk", command.broker)
         if command.to_us:
-            self._book.begin(key, command, command.for_us, lambda: disk.slow_down(0))
-        elif key in self._book.faults:  # as fast as it ever was
-            self._book.over(key)
+            self._active.start(key, command, command.for_us, lambda: disk.slow_down(0))
+        elif key in self._active.faults:  # 0: the disk is as fast as before the fault
+            self._active.forget(key)
         else:
-            raise Refused(f"the disk of {command.broker} is not slow")
+            raise CommandRefusedError(f"the disk of {command.broker} is not slow")
         disk.slow_down(command.to_us)
 
     def _fill(self, command: c.FillDisk) -> None:
         broker = self._broker(command.broker)
         if broker.disk.full:
-            raise Refused(f"the disk of {command.broker} is full already")
-        self._book.begin(("full disk", command.broker), command, command.for_us, lambda: self._make_room(broker))
+            raise CommandRefusedError(f"the disk of {command.broker} is full already")
+        self._active.start(("full disk", command.broker), command, command.for_us, lambda: self._make_room(broker))
         broker.disk.fill(full=True)
 
     def _make_room(self, broker: Broker) -> None:
-        """There is room again; a broker that halted for want of it is started."""
+        """Free the disk, and start the broker if it halted because the disk was full."""
         halted = broker.halted
         broker.disk.fill(full=False)
         if halted:

@@ -7,22 +7,19 @@ if not.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import msgspec
 
 from cluster import events as e
 from cluster.assignors import ASSIGNORS
 from cluster.broker.broker import Broker
-from cluster.broker.controller_channel import ControllerChannel
 from cluster.broker.replica import Replica
-from cluster.clients.consumer.consumer import Consumer
-from cluster.clients.producer.producer import Producer
 from cluster.config import ConfigError, Scope, Value, find, resolve
 from cluster.coordinators.group.context import GroupSettings
-from cluster.events import Event
 from cluster.protocol.names import topic_of
-from cluster.simulation.active_faults import Refused
+from cluster.simulation.active_faults import CommandRefusedError
+from cluster.simulation.running_cluster import RunningCluster
 from cluster.spec import (
     FIELDS,
     BrokerSpec,
@@ -37,39 +34,24 @@ from cluster.spec import (
 )
 from cluster.storage.retention import retention_of
 
-
-class Cluster(Protocol):
-    """What settings act on: the simulation, as far as they need it."""
-
-    spec: ScenarioSpec
-    emit: Callable[[Event], None]
-    brokers: dict[int, Broker]
-    control: ControllerChannel
-    consumers: dict[str, Consumer]
-    producers: dict[str, Producer]
-
-    def redeclare(self, group: GroupSpec) -> None:
-        """Members that are declared from now on are made by this spec."""
-
-
 NOW, AT_NEXT_START = "now", "at the next start"
 
 
-def change(cluster: Cluster, scope: str, key: str, text: str) -> Callable[[], None]:
-    """Write a setting over the running cluster, and tell it. Returns what undoes it. Raises Refused."""
+def change(cluster: RunningCluster, scope: str, key: str, text: str) -> Callable[[], None]:
+    """Write a setting over the running cluster, and tell it. Returns what undoes it. Raises CommandRefusedError."""
     before = cluster.spec
     reason = why_not(before, scope, key, text)
     if reason is not None:
-        raise Refused(reason)
+        raise CommandRefusedError(reason)
     after = write_over(before, scope, key, text)
     for name in (name for group in after.groups for name in group.assignors):
         if name not in ASSIGNORS:
-            raise Refused(f"{name} is not loaded: code is loaded before a flight, if its scenario names it")
+            raise CommandRefusedError(f"{name} is not loaded: code is loaded before a flight, if its scenario names it")
     _apply(cluster, after, scope, key)
     return lambda: _apply(cluster, put_back(cluster.spec, before, scope, key), scope, key)
 
 
-def _apply(cluster: Cluster, after: ScenarioSpec, scope: str, key: str) -> None:
+def _apply(cluster: RunningCluster, after: ScenarioSpec, scope: str, key: str) -> None:
     before = cluster.spec
     if scope == "cluster" or scope.startswith("broker-"):
         concerned, effect = _set_brokers(cluster, after, scope, key), NOW
@@ -134,7 +116,7 @@ def _config_of(spec: ScenarioSpec, thing: Declared | None) -> Mapping[str, Value
 # --- brokers and topics -----------------------------------------------------------------------------------------------
 
 
-def _set_brokers(cluster: Cluster, after: ScenarioSpec, scope: str, key: str) -> tuple[str, ...]:
+def _set_brokers(cluster: RunningCluster, after: ScenarioSpec, scope: str, key: str) -> tuple[str, ...]:
     brokers = [broker for broker in cluster.brokers.values() if scope in ("cluster", broker.name)]
     for spec in after.brokers:
         broker = cluster.brokers[spec.id]
@@ -145,14 +127,14 @@ def _set_brokers(cluster: Cluster, after: ScenarioSpec, scope: str, key: str) ->
     return tuple(broker.name for broker in brokers)
 
 
-def _group_settings(_: Cluster, __: ScenarioSpec, broker: Broker) -> None:
+def _group_settings(_: RunningCluster, __: ScenarioSpec, broker: Broker) -> None:
     """Every coordinator of the broker reads its configuration again; what is timed already stays as it is."""
     settings = GroupSettings.of(broker.config)
     for hosted in broker.group_coordinators.hosted.values():
         hosted.coordinator.configure(settings)
 
 
-def _topic_min_insync_replicas(cluster: Cluster, after: ScenarioSpec, topic: TopicSpec) -> None:
+def _topic_min_insync_replicas(cluster: RunningCluster, after: ScenarioSpec, topic: TopicSpec) -> None:
     """Leaders look again whether the high watermark may move."""
     wanted = min(cast(int, topic.topic_config(after.config)["min.insync.replicas"]), topic.replication)
     for broker, replica in _replicas_of(cluster, topic):
@@ -161,35 +143,35 @@ def _topic_min_insync_replicas(cluster: Cluster, after: ScenarioSpec, topic: Top
             replica.advance()
 
 
-def _topic_unclean_elections(cluster: Cluster, after: ScenarioSpec, topic: TopicSpec) -> None:
+def _topic_unclean_elections(cluster: RunningCluster, after: ScenarioSpec, topic: TopicSpec) -> None:
     """The controller looks at once whether a partition without a leader can have one now."""
     enabled = cast(bool, topic.topic_config(after.config)["unclean.leader.election.enable"])
     cluster.control.allow_unclean(topic.name, enabled=enabled)
 
 
-def _topic_retention(cluster: Cluster, after: ScenarioSpec, topic: TopicSpec) -> None:
+def _topic_retention(cluster: RunningCluster, after: ScenarioSpec, topic: TopicSpec) -> None:
     """Read by the next check, every `log.retention.check.interval.ms`."""
     retention = retention_of(topic.topic_config(after.config))
     for _, replica in _replicas_of(cluster, topic):
         replica.retention = retention
 
 
-def _topic_max_message_bytes(cluster: Cluster, after: ScenarioSpec, topic: TopicSpec) -> None:
+def _topic_max_message_bytes(cluster: RunningCluster, after: ScenarioSpec, topic: TopicSpec) -> None:
     """Holds for the next batch that a leader is asked to append."""
     most = cast(int, topic.topic_config(after.config)["max.message.bytes"])
     for _, replica in _replicas_of(cluster, topic):
         replica.max_message_bytes = most
 
 
-def _replicas_of(cluster: Cluster, topic: TopicSpec) -> Iterator[tuple[Broker, Replica]]:
+def _replicas_of(cluster: RunningCluster, topic: TopicSpec) -> Iterator[tuple[Broker, Replica]]:
     for broker in cluster.brokers.values():
         for name, replica in broker.replicas.items():
             if topic_of(name) == topic.name:
                 yield broker, replica
 
 
-TopicSetter = Callable[[Cluster, ScenarioSpec, TopicSpec], None]
-BrokerSetter = Callable[[Cluster, ScenarioSpec, Broker], None]
+TopicSetter = Callable[[RunningCluster, ScenarioSpec, TopicSpec], None]
+BrokerSetter = Callable[[RunningCluster, ScenarioSpec, Broker], None]
 
 TOPIC_SETTERS: dict[str, TopicSetter] = {
     "max.message.bytes": _topic_max_message_bytes,
@@ -206,7 +188,7 @@ TOPIC_SETTERS: dict[str, TopicSetter] = {
 def _for_topics(key: str) -> BrokerSetter:
     """A broker key that topics fall back to: those that do not say themselves change, by their own key."""
 
-    def change_topics(cluster: Cluster, after: ScenarioSpec, broker: Broker) -> None:
+    def change_topics(cluster: RunningCluster, after: ScenarioSpec, broker: Broker) -> None:
         del broker
         for topic in after.topics:
             if key not in topic.config:
@@ -230,7 +212,7 @@ BROKER_SETTERS: dict[str, BrokerSetter] = {
 """Broker keys that change in flight, and what is to be done for each broker concerned."""
 
 
-def _set_topic(cluster: Cluster, after: ScenarioSpec, topic: Any, key: str) -> tuple[tuple[str, ...], str]:  # noqa: ANN401
+def _set_topic(cluster: RunningCluster, after: ScenarioSpec, topic: Any, key: str) -> tuple[tuple[str, ...], str]:  # noqa: ANN401
     TOPIC_SETTERS[key](cluster, after, topic)
     return (), NOW
 
@@ -238,7 +220,7 @@ def _set_topic(cluster: Cluster, after: ScenarioSpec, topic: Any, key: str) -> t
 # --- clients ----------------------------------------------------------------------------------------------------------
 
 
-def _set_group(cluster: Cluster, after: ScenarioSpec, group: Any, key: str) -> tuple[tuple[str, ...], str]:  # noqa: ANN401
+def _set_group(cluster: RunningCluster, after: ScenarioSpec, group: Any, key: str) -> tuple[tuple[str, ...], str]:  # noqa: ANN401
     del after
     if key == "members":  # the command scales, too
         return (), NOW
@@ -249,10 +231,10 @@ def _set_group(cluster: Cluster, after: ScenarioSpec, group: Any, key: str) -> t
     return tuple(member.name for member in members), NOW if _in_flight("consumer", key) else AT_NEXT_START
 
 
-def _set_producer(cluster: Cluster, after: ScenarioSpec, spec: Any, key: str) -> tuple[tuple[str, ...], str]:  # noqa: ANN401
+def _set_producer(cluster: RunningCluster, after: ScenarioSpec, spec: Any, key: str) -> tuple[tuple[str, ...], str]:  # noqa: ANN401
     del after
     if key == "rate" and spec.arrivals.kind == "profile":
-        raise Refused(f"the arrivals of {spec.name} are a profile, which has its own rates")
+        raise CommandRefusedError(f"the arrivals of {spec.name} are a profile, which has its own rates")
     producers = [cluster.producers[name] for name in spec.instances()]
     for producer in producers:
         producer.configure(spec)
@@ -261,7 +243,9 @@ def _set_producer(cluster: Cluster, after: ScenarioSpec, spec: Any, key: str) ->
     return tuple(spec.instances()), NOW if _in_flight("producer", key) else AT_NEXT_START
 
 
-_SETTERS: dict[type[msgspec.Struct], Callable[[Cluster, ScenarioSpec, Any, str], tuple[tuple[str, ...], str]]] = {
+_SETTERS: dict[
+    type[msgspec.Struct], Callable[[RunningCluster, ScenarioSpec, Any, str], tuple[tuple[str, ...], str]]
+] = {
     TopicSpec: _set_topic,
     GroupSpec: _set_group,
     ProducerSpec: _set_producer,

@@ -44,8 +44,8 @@ from cluster.network import Endpoint, Network
 from cluster.protocol.names import coordinator_partition
 from cluster.protocol.record_batch import RecordBatch
 from cluster.random_streams import random_stream
-from cluster.simulation.active_faults import Refused
-from cluster.simulation.process_commands import Operations
+from cluster.simulation.active_faults import CommandRefusedError
+from cluster.simulation.command_executor import CommandExecutor
 from cluster.spec import Buggify, GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
 from cluster.storage.lost_records import truncated
 from cluster.storage.partition_log import PartitionLog, make_log
@@ -90,7 +90,7 @@ class Simulation:
         live: bool = False,
     ) -> None:
         self.spec, self.seed = spec, seed
-        self.timeline = Timeline(self._execute, speed, live=live)
+        self.timeline = Timeline(self._execute_submitted, speed, live=live)
         self.timeline.on_command = self._command_came
         self._pipeline = Pipeline(self.timeline, list(sinks))
         self.emit: Callable[[e.Event], None] = self._pipeline.logger().emit
@@ -114,7 +114,7 @@ class Simulation:
         }
         self._clients = 0
         self.nursery: trio.Nursery
-        self._operations = Operations(self)
+        self._executor = CommandExecutor(self)
 
     @property
     def view(self) -> ClusterView:
@@ -166,8 +166,12 @@ class Simulation:
                     self.timeline.close()
                     nursery.cancel_scope.cancel()
 
-    def _execute(self, command: object) -> None:
-        self._operations.execute(cast(Command, command))
+    def execute(self, command: Command) -> None:
+        """Execute a command in this turn, or emit why it is refused. The command is not journaled."""
+        self._executor.execute(command)
+
+    def _execute_submitted(self, command: object) -> None:
+        self.execute(cast(Command, command))
 
     def _command_came(self, turn: int, at_us: int, command: object) -> None:
         if self.on_command is not None:
@@ -177,7 +181,7 @@ class Simulation:
         """Journal a command and carry it out; `source`: `scenario` or `nemesis`, which a rerun brings by itself."""
         if self.on_command is not None:
             self.on_command(command, source, self.timeline.turn, self.timeline.now_us, self.seq)
-        self._operations.execute(command)
+        self._executor.execute(command)
 
     # --- who is there -----------------------------------------------------------------------------------------------
 
@@ -318,12 +322,13 @@ class Simulation:
     def add_partitions(self, topic: str, to: int) -> list[str]:
         """Give a topic more partitions, placed as the first ones were; returns their names.
 
-        Raises Refused when one of them would have no live replica (`ReplicationControlManager.createPartitions`).
+        Raises CommandRefusedError when one of them would have no live replica
+        (`ReplicationControlManager.createPartitions`).
         """
         live = self.controller.live()
         for number in range(self.topics[topic], to):
             if not any(broker in live for broker in self._replicas(topic, number)):
-                raise Refused(f"INVALID_REPLICATION_FACTOR: every broker of {topic}-{number} is fenced")
+                raise CommandRefusedError(f"INVALID_REPLICATION_FACTOR: every broker of {topic}-{number} is fenced")
         self.emit(e.PartitionsAdded(topic=topic, partitions=to))
         return self._place(topic, self.topics[topic], to)
 
@@ -360,7 +365,7 @@ class Simulation:
         stream = random_stream(self.seed, f"application/{name}")
         application = Application(group.application, stream, self._truths[group.name])
         consumer = Consumer(self._client_environment(), group, name, self._clients, dict(config), application)
-        consumer.on_crashed = partial(self._operations.crashed, name)
+        consumer.on_crashed = partial(self._executor.crashed, name)
         self.consumers[name] = consumer
         consumer.declare()
         transactional = group.application.commit == "transaction"

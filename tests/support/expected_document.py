@@ -157,7 +157,7 @@ class Truth:
                 "since_ms": fault.since_us // 1000,
                 "ends_ms": fault.ends_us // 1000 if fault.ends_us >= 0 else -1,
             }
-            for fault in sorted(self.simulation._operations.faults.values(), key=lambda fault: fault.number)
+            for fault in sorted(self.simulation._executor.faults.values(), key=lambda fault: fault.number)
         ]
 
     def _group_entry(self, group: GroupSpec) -> Document:

@@ -32,7 +32,7 @@ def blocked(flight: Flown, source: str, target: str) -> bool:
 
 
 def in_force(flight: Flown) -> list[str]:
-    return [fault.text for fault in flight.simulation._operations.faults.values()]
+    return [fault.text for fault in flight.simulation._executor.faults.values()]
 
 
 # --- producers and brokers that do not answer -------------------------------------------------------------------------

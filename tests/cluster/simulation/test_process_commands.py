@@ -26,7 +26,7 @@ def test_whoever_is_killed_or_stopped_is_gone_and_for_brings_it_back(word: str, 
     assert not alive(fly((10, f"{word} {name}")).simulation, name)
     back = fly((10, f"{word} {name} for 5s"))
     assert alive(back.simulation, name)
-    assert not back.simulation._operations.faults
+    assert not back.simulation._executor.faults
 
 
 @pytest.mark.parametrize("name", ["broker-2", "g-2", "p-1"])
@@ -34,7 +34,7 @@ def test_start_and_restart(name: str) -> None:
     flight = fly((10, f"kill {name}"), (12, f"start {name}"), (20, f"restart {name}"))
     assert alive(flight.simulation, name)
     assert not refusals(flight)
-    assert not flight.simulation._operations.faults
+    assert not flight.simulation._executor.faults
     assert alive(fly((10, f"kill {name}"), (12, f"restart {name}")).simulation, name)
 
 
@@ -47,7 +47,7 @@ def test_pause_resume_and_pause_for(name: str) -> None:
     )
     running = [flight.simulation.process(name).running for flight in (frozen, resumed, thawed)]  # type: ignore[union-attr]
     assert running == [False, True, True]
-    assert [len(flight.simulation._operations.faults) for flight in (frozen, resumed, thawed)] == [1, 0, 0]
+    assert [len(flight.simulation._executor.faults) for flight in (frozen, resumed, thawed)] == [1, 0, 0]
 
 
 def test_a_fault_is_told_when_it_begins_and_when_it_ends() -> None:
@@ -90,7 +90,7 @@ def test_cut_one_way_both_ways_and_heal() -> None:
 def test_who_is_scaled_away_does_not_come_back(under_way: str) -> None:
     flight = fly((10, under_way), (12, "scale g to 1"))
     assert not alive(flight.simulation, "g-2")
-    assert flight.simulation._operations.faults == {}
+    assert flight.simulation._executor.faults == {}
     assert alive(fly((10, under_way), (12, "scale g to 1"), (20, "scale g to 2")).simulation, "g-2")
 
 
