@@ -8,7 +8,6 @@ just before it; never the command that ended a fault, and no fault of another gr
 
 import msgspec
 
-from cluster.commands import catalogue as c
 from recordings.spark.formatting import SECOND_US
 from recordings.spark.report_model import Effect, FlightReport, Group, Incident
 
@@ -16,8 +15,6 @@ BEHIND_US = 15 * SECOND_US  # three times Kafka's auto.commit.interval.ms
 SIGNIFICANT_FACTOR = 1.5  # of the lag before: less is the saw-tooth of a group that commits now and then
 SIGNIFICANT_RECORDS = 10
 SHORTLY_US = 5 * SECOND_US  # a change may take until the next commit to show
-
-REPAIRS = (c.Start, c.Resume, c.Heal, c.Release, c.Elect, c.AbortHangingTransaction, c.Mark)
 
 
 class Behind(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,11 +75,11 @@ def _stretch(flight: FlightReport, group: Group) -> Behind:
     peak_us = min(group.lag.time_lag_peak_second * SECOND_US, flight.virtual_us)
     since_us = max(0, peak_us - group.lag.time_lag_peak_us)
     first = _first_join(flight, group)
-    done = [each for each in flight.incidents if not each.refused and not _repairs(each)]
+    done = [each for each in flight.incidents if not each.refused and not each.repairs]
     done = [each for each in done if not _of_another_group(each, flight, group)]
     faults = [each for each in done if each.fault and _overlap(each, since_us, peak_us) > 0]
     changes = [each for each in done if not each.fault and each.at_us < peak_us]
-    changes = [each for each in changes if _over_us(each, group) >= since_us and each.at_us <= since_us + SHORTLY_US]
+    changes = [each for each in changes if _over_us(each) >= since_us and each.at_us <= since_us + SHORTLY_US]
     return Behind(
         group=group,
         peak_us=peak_us,
@@ -113,36 +110,17 @@ def _overlap(incident: Incident, since_us: int, until_us: int) -> int:
 
 
 def _of_another_group(incident: Incident, flight: FlightReport, group: Group) -> bool:
-    """Whether a command is about members of other groups and of none of this one."""
-    words = incident.text.split()
-    members = {each.group: any(_is_member(word, each.group) for word in words) for each in flight.groups}
-    named = {each.group for each in flight.groups if each.group in words}
-    others = any(found for name, found in members.items() if name != group.group) or bool(named - {group.group})
-    return others and not members[group.group] and group.group not in named
+    """Whether a command names other groups or members of them, and neither this group nor a member of it."""
+    named = {each.group for each in flight.groups if any(_is_of(target, each.group) for target in incident.targets)}
+    return bool(named) and group.group not in named
 
 
-def _is_member(word: str, group: str) -> bool:
-    name, _, number = word.rpartition("-")
-    return name == group and number.isdigit()
+def _is_of(target: str, group: str) -> bool:
+    """Whether a target of a command is a group or one of its members (`billing`, `billing-2`)."""
+    name, _, number = target.rpartition("-")
+    return target == group or (name == group and number.isdigit())
 
 
-def _over_us(incident: Incident, group: Group) -> int:
-    """Until when a command that is no fault goes on: a rolling restart until its last member is back."""
-    try:
-        command = c.parse(incident.text)
-    except c.CommandError:
-        return incident.at_us + SHORTLY_US
-    if isinstance(command, c.RollingRestart):
-        return incident.at_us + group.members * command.every_us + command.down_us
-    return incident.at_us + SHORTLY_US
-
-
-def _repairs(incident: Incident) -> bool:
-    """Whether a command ends what another began; what no grammar reads any more counts as a change."""
-    try:
-        command = c.parse(incident.text)
-    except c.CommandError:
-        return False
-    if isinstance(command, c.Nemesis):
-        return not command.on
-    return isinstance(command, REPAIRS)
+def _over_us(incident: Incident) -> int:
+    """When a command that starts no fault is over: a rolling restart with its last member, any other shortly after."""
+    return incident.at_us + (incident.lasts_us or SHORTLY_US)

@@ -188,16 +188,22 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Incident(msgspec.Struct, frozen=True, kw_only=True):
-    """A command that did something. `source`: operator, scenario or nemesis; `refused`: why it could not be, or "".
+    """A command that changed something. `source`: operator, scenario or nemesis; `refused`: the reason, or "".
 
-    `fault`: it started a fault; `mended_us`: when that fault ended, null when it lasts to the flight's end.
+    `kind`: what it does (`kill`, `scale`); `targets`: the processes, groups, topics and partitions that it names.
+    `fault`: it started a fault; `mended_us`: when that fault ended, null when it lasts to the flight's end. `repairs`:
+    it ends what another command began. `lasts_us`: how long a rolling restart goes on, 0 for any other command.
     """
 
     at_us: int
     text: str
+    kind: str
+    targets: list[str]
     source: str
     fault: bool
     cleared_us: int | None = msgspec.field(name="mended_us")
+    repairs: bool
+    lasts_us: int
     refused: str
     effects: list[Effect]
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from cluster.commands import targets_of
 from cluster.reach import NOT_ASKED, PROBES
 from cluster.spec import ScenarioSpec, StepSpec
 from recordings.scenarios.writer import write_scenario
@@ -210,7 +211,8 @@ def _without_one(spec: ScenarioSpec) -> list[ScenarioSpec]:
 
 
 def _silent(spec: ScenarioSpec, names: tuple[str, ...]) -> ScenarioSpec:
-    steps = tuple(step for step in spec.steps if not any(word in names for word in step.text.split()))
+    """The scenario without the steps and expectations that name one of these."""
+    steps = tuple(step for step in spec.steps if not any(target in names for target in targets_of(step.command)))
     quoted = [f'"{name}"' for name in names]
     said = tuple(each for each in spec.expectations if not any(name in (each.that or "") for name in quoted))
     return msgspec.structs.replace(spec, steps=steps, expectations=said)

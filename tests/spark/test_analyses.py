@@ -5,8 +5,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from pyspark.sql import Row
 
 from recordings.spark.analyses.analysis import Analysis, Fact, Gravity
+from recordings.spark.analyses.incidents import INCIDENTS
 from recordings.spark.analyses.table import ANALYSES
 from recordings.spark.queries import queries_of
 from recordings.spark.report_document import documentation, flight_struct
@@ -82,3 +84,31 @@ def test_a_query_s_name_that_is_taken_is_refused() -> None:
     taken = analysis(queries={"storms": lambda tables: tables.flights})
     with pytest.raises(ValueError, match="two analyses have a query named storms"):
         queries_of([*ANALYSES, taken])
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "repairs", "lasts_us"),
+    [
+        ("start broker-1", "start", True, 0),
+        ("kill broker-1", "kill", False, 0),
+        ("nemesis off", "nemesis", True, 0),
+        ("nemesis on", "nemesis", False, 0),
+        ("rolling restart billing every 10s down 5s", "rolling_restart", False, 35_000_000),
+        ("rolling restart gone every 10s down 5s", "rolling_restart", False, 5_000_000),
+        ("a command of an earlier version", "", False, 0),
+    ],
+)
+def test_what_a_command_repairs_and_how_long_it_lasts(text: str, kind: str, repairs: bool, lasts_us: int) -> None:
+    row = Row(
+        incident=1,
+        at_us=0,
+        text=text,
+        kind=kind,
+        targets=["broker-1"],
+        source="operator",
+        fault=False,
+        cleared_us=None,
+        refused="",
+    )
+    [built] = INCIDENTS.build({"incidents": [row], "effects": [], "declared": [Row(group="billing", members=3)]})
+    assert (built.kind, built.targets, built.repairs, built.lasts_us) == (kind, ["broker-1"], repairs, lasts_us)

@@ -1,8 +1,11 @@
 """What a report says: numbers as people write them, a verdict that follows from them, the story of a rebalance."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
+from cluster.commands import kind_of, parse, targets_of
 from recordings.spark import formatting as figures
 from recordings.spark import report_model as data
 from recordings.spark.lag_causes import is_significant
@@ -28,6 +31,12 @@ replace = msgspec.structs.replace
 
 OLDEST = "its oldest uncommitted record was 41 s old; its lag peaked at 500 records."
 UNOWNED = "12 partitions × 11 s unowned in all"
+
+
+def commanded(text: str, **more: Any) -> data.Incident:  # noqa: ANN401 - any field of an incident
+    """An incident: what the command of this text did."""
+    command = parse(text)
+    return replace(INCIDENT, text=text, kind=kind_of(command), targets=list(targets_of(command)), **more)
 
 
 @pytest.mark.parametrize(
@@ -212,8 +221,8 @@ def test_a_group_that_never_caught_up_is_not_said_to_have() -> None:
 
 def test_the_repair_is_never_blamed() -> None:
     """A high watermark that moves only when a broker is back shows the lag at the instant of the repair."""
-    fault = replace(INCIDENT, at_us=8 * SECOND_US, text="kill broker-3", cleared_us=31 * SECOND_US)
-    repair = replace(INCIDENT, at_us=31 * SECOND_US, text="start broker-3", fault=False)
+    fault = commanded("kill broker-3", at_us=8 * SECOND_US, cleared_us=31 * SECOND_US)
+    repair = commanded("start broker-3", at_us=31 * SECOND_US, repairs=True, fault=False)
     told = " ".join(verdict(replace(troubled(), incidents=[fault, repair])).sentences)
     assert "Faults in force meanwhile: “kill broker-3” at 0:08." in told
     assert "start broker-3" not in told
@@ -222,7 +231,7 @@ def test_the_repair_is_never_blamed() -> None:
 
 
 def test_a_fault_that_was_over_before_is_not_blamed() -> None:
-    over = replace(INCIDENT, at_us=0, text="stall billing-1 for 1s", cleared_us=SECOND_US)
+    over = commanded("stall billing-1 for 1s", at_us=0, cleared_us=SECOND_US)
     older = replace(LAG, time_lag_peak_us=20 * SECOND_US)
     group = replace(troubled().groups[0], lag=older)
     told = " ".join(verdict(replace(troubled(), groups=[group], incidents=[over])).sentences)
@@ -230,14 +239,14 @@ def test_a_fault_that_was_over_before_is_not_blamed() -> None:
 
 
 def test_the_fault_that_covers_most_of_the_wait_comes_first() -> None:
-    short = replace(INCIDENT, at_us=30 * SECOND_US, text="stall billing-3 for 1s", cleared_us=31 * SECOND_US)
-    long = replace(INCIDENT, at_us=5 * SECOND_US, text="kill billing-2")
+    short = commanded("stall billing-3 for 1s", at_us=30 * SECOND_US, cleared_us=31 * SECOND_US)
+    long = commanded("kill billing-2", at_us=5 * SECOND_US)
     told = " ".join(verdict(replace(troubled(), incidents=[long, short])).sentences)
     assert "“kill billing-2” at 0:05 and “stall billing-3 for 1s” at 0:30" in told
 
 
 def test_a_change_is_named_when_no_fault_explains_the_lag() -> None:
-    change = replace(INCIDENT, at_us=3 * SECOND_US, text="scale billing to 4", fault=False)
+    change = commanded("scale billing to 4", at_us=3 * SECOND_US, fault=False)
     told = " ".join(verdict(replace(troubled(), incidents=[change])).sentences)
     assert "No fault was in force; commands then: “scale billing to 4” at 0:03." in told
 
@@ -245,13 +254,13 @@ def test_a_change_is_named_when_no_fault_explains_the_lag() -> None:
 def test_scaling_out_long_after_the_lag_began_is_not_blamed_for_it() -> None:
     late = replace(LAG, time_lag_peak_us=20 * SECOND_US)
     group = replace(troubled().groups[0], lag=late)
-    change = replace(INCIDENT, at_us=25 * SECOND_US, text="scale billing to 4", fault=False)
+    change = commanded("scale billing to 4", at_us=25 * SECOND_US, fault=False)
     told = " ".join(verdict(replace(troubled(), groups=[group], incidents=[change])).sentences)
     assert "scale billing" not in told
 
 
 def test_a_rolling_restart_is_under_way_until_its_last_member_is_back() -> None:
-    restart = replace(INCIDENT, at_us=0, text="rolling restart billing every 10s down 5s", fault=False)
+    restart = commanded("rolling restart billing every 10s down 5s", at_us=0, fault=False, lasts_us=45 * SECOND_US)
     late = replace(LAG, time_lag_peak_us=20 * SECOND_US)
     group = replace(troubled().groups[0], lag=late)
     told = " ".join(verdict(replace(troubled(), groups=[group], incidents=[restart])).sentences)
@@ -259,7 +268,7 @@ def test_a_rolling_restart_is_under_way_until_its_last_member_is_back() -> None:
 
 
 def test_another_group_s_fault_is_not_blamed() -> None:
-    foreign = replace(INCIDENT, text="kill audit-1")
+    foreign = commanded("kill audit-1")
     audit = replace(GROUP, group="audit")
     told = " ".join(verdict(replace(troubled(), groups=[*troubled().groups, audit], incidents=[foreign])).sentences)
     assert "kill audit-1" not in told

@@ -1,12 +1,23 @@
 """Which commands were given, what did each do to the groups' lag, and which explain the group furthest behind?"""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
+from cluster.commands import parse
+from cluster.commands.catalogue import (
+    AbortHangingTransaction,
+    Elect,
+    Heal,
+    Nemesis,
+    Release,
+    Resume,
+    RollingRestart,
+    Start,
+)
 from recordings.spark.analyses.analysis import Analysis, Fact, Gravity, make, natural
 from recordings.spark.facts.lag_measures import group_lag
 from recordings.spark.facts.time_windows import SECOND_US
@@ -16,19 +27,25 @@ from recordings.spark.report_model import Effect, FlightReport, Incident
 from recordings.spark.tables import Tables
 
 if TYPE_CHECKING:
+    from pyspark.sql import Row
+
     from recordings.spark.analyses.analysis import FlightRows
 
 BASELINE_SECONDS = 10
 END_OF_TIME = 2**62
-NO_INCIDENT = "mark "  # a command that only writes something down
+NO_INCIDENT = "mark"  # the kind of a command that changes nothing
+REPAIRS = frozenset(
+    str(command.__struct_config__.tag) for command in (Start, Resume, Heal, Release, Elect, AbortHangingTransaction)
+)
+"""Kinds of commands that end what another command began; `nemesis off` does so as well."""
 
 
 def incidents(tables: Tables) -> DataFrame:
-    """What was done to each flight, in order: every command that did something, whoever gave it.
+    """The commands of each flight in order, without marks.
 
-    `run_id`, `incident` (from 1), `at_us`, `text`, `source`, `fault` (it started one), `cleared_us` (when that fault
-    ended; null: never, or there was none), `refused` ("" or why it could not be), `next_us` (the next incident, or the
-    flight's end).
+    `run_id`, `incident` (from 1), `at_us`, `text`, `kind`, `targets`, `source`, `fault` (it started one), `cleared_us`
+    (when that fault ended; null: never, or there was none), `refused` ("" or the reason), `next_us` (the next incident,
+    or the flight's end). Tables that an earlier version exported have neither kinds nor targets: "" and [].
     """
     return tables.once("incidents", lambda: _incidents(tables))
 
@@ -46,10 +63,14 @@ def _incidents(tables: Tables) -> DataFrame:
     ends = tables.flights.select("run_id", "virtual_us")
     return (
         tables["commands"]
-        .where(~sf.col("command").startswith(NO_INCIDENT))
+        .where(sf.coalesce("kind", sf.lit("")) != NO_INCIDENT)
         .withColumn("incident", sf.row_number().over(order))
         .withColumn("next_us", sf.lead("at_us").over(order))
-        .select("run_id", "incident", "at_us", sf.col("command").alias("text"), "source", "next_us")
+        .select(
+            *("run_id", "incident", "at_us", sf.col("command").alias("text"), "source", "next_us"),
+            sf.coalesce("kind", sf.lit("")).alias("kind"),
+            sf.coalesce("targets", sf.array().cast("array<string>")).alias("targets"),
+        )
         .join(sf.broadcast(ends), "run_id")
         .join(lasting_faults, list(key), "left")
         .join(refused, list(key), "left")
@@ -105,7 +126,20 @@ def _build(rows: "FlightRows") -> list[Incident]:
     for row in sorted(rows["effects"], key=lambda row: natural(row["group"])):
         effects[row["incident"]].append(make(Effect, row))
     found = sorted(rows["incidents"], key=lambda row: int(row["incident"]))
-    return [make(Incident, row, effects=effects[row["incident"]]) for row in found]
+    members = {row["group"]: row["members"] for row in rows["declared"]}
+    return [_incident(row, effects[row["incident"]], members) for row in found]
+
+
+def _incident(row: "Row", effects: list[Effect], members: Mapping[str, int]) -> Incident:
+    """Durations, and the `on` or `off` of a nemesis, are no columns: the command's text is read for them, here only."""
+    kind, repairs, lasts_us = row["kind"], row["kind"] in REPAIRS, 0
+    if kind in ("nemesis", "rolling_restart"):
+        match parse(row["text"]):
+            case Nemesis(on=on):
+                repairs = not on
+            case RollingRestart(group=group, every_us=every_us, down_us=down_us):
+                lasts_us = members.get(group, 0) * every_us + down_us
+    return make(Incident, row, effects=effects, repairs=repairs, lasts_us=lasts_us)
 
 
 def _facts(flight: FlightReport) -> Iterator[Fact]:

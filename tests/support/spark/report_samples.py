@@ -106,9 +106,13 @@ EFFECT = data.Effect(
 INCIDENT = data.Incident(
     at_us=10 * SECOND_US,
     text="kill billing-2",
+    kind="kill",
+    targets=["billing-2"],
     source="operator",
     fault=True,
     cleared_us=None,
+    repairs=False,
+    lasts_us=0,
     refused="",
     effects=[EFFECT],
 )
