@@ -1,8 +1,8 @@
-"""Reading files that come from elsewhere: only regular ones where a recording's should be, and never without a bound.
+"""Bounded reads of untrusted files: a recording's files must be regular, and every read has a size limit.
 
-A recording is a directory that came from anywhere. A name in it may be a symbolic link that leads out, a pipe that
-blocks, a device without an end, or a file of any size; what is read of it goes through `decoded`, which knows every way
-in which bytes can be wrong.
+A recording is a directory that may come from anywhere. A name in it may be a symbolic link that leads out, a pipe that
+blocks, a device without an end, or a file of any size. `decoded` turns every way in which bytes can be wrong into a
+RecordingError.
 """
 
 import os
@@ -21,7 +21,7 @@ FOOTER_BYTES = 1 << 20
 
 
 class RecordingError(Exception):
-    """A recording cannot be written or read: the message says which, where and why."""
+    """A recording cannot be written or read; the message names the file and the reason."""
 
 
 def open_ours(path: Path) -> BinaryIO:
@@ -35,17 +35,17 @@ def open_ours(path: Path) -> BinaryIO:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise RecordingError(f"{path} is not a regular file")
-    return open(descriptor, "rb")  # noqa: PTH123 - the descriptor is what was looked at
+    return open(descriptor, "rb")  # noqa: PTH123 - the descriptor was checked
 
 
 def read_ours(path: Path, most_bytes: int) -> bytes:
-    """A file of a recording, whole. Raises RecordingError when it is no regular file or too large, and OSError."""
+    """Read a whole file of a recording. Raises RecordingError if it is not regular or too large, and OSError."""
     with open_ours(path) as file:
         return _bounded(file, path, most_bytes)
 
 
 def read_given(path: Path, most_bytes: int) -> bytes:
-    """A file that the user named, whatever it is. Raises RecordingError when it is too large, and OSError."""
+    """Read a file that the user named, of any type. Raises RecordingError if it is too large, and OSError."""
     with path.open("rb") as file:
         return _bounded(file, path, most_bytes)
 
@@ -66,7 +66,7 @@ def spoken_bytes(count: int) -> str:
 
 
 def decoded(content: bytes, decoder: "msgspec.json.Decoder[T] | msgspec.msgpack.Decoder[T]") -> T:
-    """What bytes of a stranger's say, if they say it rightly. Raises RecordingError with the reason."""
+    """Decode untrusted bytes. Raises RecordingError with the reason."""
     try:
         return decoder.decode(content)
     except msgspec.DecodeError as error:

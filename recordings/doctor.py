@@ -1,4 +1,4 @@
-"""What this machine has of what Flightdeck needs, what is missing, and how to get it."""
+"""Check Flightdeck's requirements on this machine, and say how to install each missing one."""
 
 import os
 import platform
@@ -32,13 +32,13 @@ PACKAGES = (
     "pyspark",
     "jinja2",
 )
-"""What is looked for when the installed package cannot say what it requires."""
+"""The packages to check when the installed package does not list its requirements."""
 
 GIB = 1 << 30
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was looked at; `state`: `ok`, `note` (works, with less), `missing`; `advice`: what to do."""
+    """One check: `state` is `ok`, `note` (works with less) or `missing`; `advice` says what to do."""
 
     name: str
     state: str
@@ -47,7 +47,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that was looked at, in order."""
+    """All checks, in order."""
 
     findings: list[Finding]
 
@@ -58,7 +58,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def diagnose(directory: Path | None = None) -> Diagnosis:
-    """Look at Python, packages, Java, the terminal of this process, and the disk of `directory` (the current one)."""
+    """Check Python, packages, Java, this process's terminal, and the disk of `directory` (the current one)."""
     return Diagnosis(
         findings=[
             Finding(name="flightdeck", state=OK, found=VERSION),
@@ -73,7 +73,7 @@ def diagnose(directory: Path | None = None) -> Diagnosis:
 
 
 def render(diagnosis: Diagnosis) -> str:
-    """The findings as lines for a person, advice below what it is about, and a last line that says how it stands."""
+    """The checks as lines of text, with the advice below its check and a summary in the last line."""
     width = max(len(finding.name) for finding in diagnosis.findings)
     lines = []
     for finding in diagnosis.findings:
@@ -117,7 +117,7 @@ def _packages() -> Iterator[Finding]:
 
 
 def _java() -> Finding:
-    from recordings.spark.errors import NoJavaError  # noqa: PLC0415 - nothing of Spark before somebody asks for it
+    from recordings.spark.errors import NoJavaError  # noqa: PLC0415 - imports nothing of Spark until the check runs
     from recordings.spark.java import find_java  # noqa: PLC0415
 
     try:

@@ -1,7 +1,7 @@
 """Make the packaged recordings anew: `python -m recordings.make_samples`.
 
-They are flights of the library, cut short, so that newcomers and tests have something to play at once. Keyframes are
-not kept: they belong to one version of the fold, and whoever plays makes them.
+They are flights of the library, cut short, for newcomers and tests to play. Keyframes are left out: they belong to one
+version of the fold, and the player makes them.
 """
 
 import shutil
@@ -14,11 +14,11 @@ from recordings.scenarios.loader import load
 
 MINUTE_US = 60_000_000
 FLIGHTS = {"first-flight": 2 * MINUTE_US}
-"""Scenario → how much of it is flown."""
+"""Scenario → the virtual time to fly."""
 
 
 def make_sample(scenario: str, until_us: int, directory: Path) -> Path:
-    """Fly a scenario up to an instant, into `NAME.flight` below a directory; what was there is replaced."""
+    """Fly a scenario up to an instant, into `NAME.flight` below a directory; replaces an existing one."""
     path = directory / f"{scenario}.flight"
     if path.exists():
         shutil.rmtree(path)

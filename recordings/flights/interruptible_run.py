@@ -10,7 +10,7 @@ from recordings.flights import interruption
 
 
 def run_flight(main: Callable[[], Awaitable[None]], timeline: Timeline) -> None:
-    """Fly; a signal makes `timeline.fly` raise KeyboardInterrupt in main."""
+    """Fly; on a signal, `timeline.fly` raises KeyboardInterrupt in main."""
     tokens: list[trio.lowlevel.TrioToken] = []
 
     def end() -> None:
@@ -34,7 +34,7 @@ def run_flight(main: Callable[[], Awaitable[None]], timeline: Timeline) -> None:
 
 
 def first_of(error: BaseException) -> BaseException:
-    """Of several errors at once, the first."""
+    """The first of several errors at once."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -1,12 +1,12 @@
-"""SIGINT, SIGTERM and SIGHUP to a command: what they end, and when it must not be broken off.
+"""SIGINT, SIGTERM and SIGHUP to a command: what each one ends, and when it must wait.
 
-A flight under way is asked to end: it does with the next turn, in good order. A turn that has not ended a second later
-is broken off where that is safe: not in the journal, so that what is recorded is whole, and not in trio's own loop.
-What listens to nothing (code that is not ours, and catches everything) ends with the process. Between flights, and
-while one lands, a signal waits until it is seen; anywhere else it is KeyboardInterrupt.
+A signal asks the running flight to end; the flight ends with the next turn, in good order. A turn that takes longer
+than a second is interrupted where that is safe: not in the journal, so that the recording stays whole, and not in
+trio's own loop. Foreign code that catches every exception ends with the process. Between flights, and while a flight
+ends, a signal waits until it is checked. Anywhere else it raises KeyboardInterrupt.
 
-A shell starts what it puts in the background with SIGINT ignored, `nohup` with SIGHUP ignored: that stays so. SIGTERM
-needs neither of them.
+A shell starts background processes with SIGINT ignored, `nohup` with SIGHUP ignored; both stay ignored. SIGTERM always
+has a handler.
 """
 
 import atexit
@@ -21,8 +21,8 @@ from typing import Any, NoReturn
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE_SECONDS = 1.0  # for the turn under way
 AGAIN_SECONDS = 0.05
-BROKEN_OFF = 10  # times, before the process ends without its flight
-PATIENCE_SECONDS = 5.0  # in which further signals say nothing new
+BROKEN_OFF = 10  # interruptions, before the process ends without its flight
+PATIENCE_SECONDS = 5.0  # in which further signals have no effect
 
 _WHOLE = frozenset(
     {
@@ -35,22 +35,22 @@ _WHOLE = frozenset(
 
 
 class _Ears:
-    """What is known of signals; there is one, since a process has one set of them."""
+    """The state of signal handling; one object, because a process has one set of handlers."""
 
     def __init__(self) -> None:
         self.flights: list[Callable[[], None]] = []
-        self.waiting = 0  # parts under way that see to a signal themselves, in time
+        self.waiting = 0  # running sections that check for a signal themselves
         self.asked_at: float | None = None
         self.broken_off = 0
-        self.before: dict[signal.Signals, Any] = {}  # what handled them until `listen`
+        self.before: dict[signal.Signals, Any] = {}  # the handlers before `listen`
 
 
 _ears = _Ears()
 
 
 def listen() -> None:
-    """From now on signals end what this process does; to be called on the main thread."""
-    atexit.register(_deaf)  # the first to be registered is the last to be called
+    """Install the handlers that end this process's work; call it on the main thread."""
+    atexit.register(_deaf)  # registered first, therefore called last
     _ears.before = {number: signal.getsignal(number) for number in (*SIGNALS, signal.SIGALRM)}
     signal.signal(signal.SIGTERM, _on_signal)
     signal.signal(signal.SIGALRM, _press)
@@ -60,7 +60,7 @@ def listen() -> None:
 
 
 def hand_back() -> None:
-    """Signals do again what they did before `listen`: the process goes on with something else."""
+    """Restore the handlers of before `listen`, when the process goes on with other work."""
     atexit.unregister(_deaf)
     for number, handler in _ears.before.items():
         signal.signal(number, handler)
@@ -68,17 +68,17 @@ def hand_back() -> None:
 
 
 def end_with(code: int) -> None:
-    """All is said and done: a signal that comes now finds the process at its end, with its own code."""
+    """The work is done: a signal from here on does not change the exit code."""
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda *_: os._exit(code))
 
 
 def leave(code: int) -> NoReturn:
-    """End the process with this code, now that all is said and done; what was registered for the end is done.
+    """End the process with this code after its work is done; functions registered with atexit have run.
 
     Not `sys.exit`: CPython ends by SIGINT, whatever the code, once a KeyboardInterrupt has passed through `exec` of a
-    text (as dataclasses do while they are imported); and it would take a large cluster apart, object by object.
+    text (as dataclasses do on import). It would also deallocate a large cluster object by object.
     """
     end_with(code)
     atexit._run_exitfuncs()
@@ -86,19 +86,19 @@ def leave(code: int) -> NoReturn:
 
 
 def was_asked() -> bool:
-    """Whether a signal has asked for the end."""
+    """Whether a signal has asked the process to end."""
     return _ears.asked_at is not None
 
 
 def _deaf() -> None:
-    """Python gives signals their defaults back at its end: one that came then would take the exit code."""
+    """At exit Python restores the default handlers: a signal after that would change the exit code."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager
 def seen_to() -> Iterator[None]:
-    """A signal that comes meanwhile interrupts nothing: the code under way asks `was_asked`, or flies next."""
+    """Within this section a signal interrupts nothing: the code checks `was_asked`, or the next flight does."""
     _ears.waiting += 1
     try:
         yield
@@ -108,7 +108,7 @@ def seen_to() -> Iterator[None]:
 
 @contextmanager
 def flying(end: Callable[[], None]) -> Iterator[None]:
-    """A flight is under way, and a signal calls `end`, anywhere on the main thread; at once, if one has come before."""
+    """A flight is running, and a signal calls `end` on the main thread; at once if one has come before."""
     _ears.flights.append(end)
     try:
         if was_asked():
@@ -141,7 +141,7 @@ def _ask() -> None:
 
 
 def _press(_number: int, frame: FrameType | None) -> None:
-    """The flight that was asked to end is still under way."""
+    """Interrupt a flight that was asked to end and still runs."""
     if not _ears.flights or not _may_break(frame):
         return
     _ears.broken_off += 1

@@ -1,8 +1,9 @@
-"""Rerun a recording: its scenario, its seed and the operator's commands in a new simulation, compared event by event.
+"""Rerun a recording: its scenario, seed and operator's commands in a new simulation, compared event by event.
 
-Nothing changed: every command is given at its turn, and the events must be the recorded ones, byte for byte. A flight
-that did not come to its end (a crash, Ctrl-C) is rerun up to its last whole event. With a `--set` it is a what-if:
-turns mean nothing any more, commands are given at their instants, and the difference is the answer, not a fault.
+Without a change every command is executed at its turn, and the events must equal the recorded ones byte for byte. A
+recording that is not complete (a crash, Ctrl-C) is rerun up to its last whole event. With a `--set` the rerun is a
+what-if: turns lose their meaning, commands are executed at their instants, and a difference is the answer, not an
+error.
 """
 
 import math
@@ -24,9 +25,9 @@ from recordings.scenarios.loader import parse_scenario
 
 
 class RerunResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The new flight, and how it compares: `matches` when no event differed as far as both flew.
+    """The new flight and its comparison: `matches` if no event differed as far as both flights go.
 
-    `exact` is False for a what-if, of which nobody expects that it matches.
+    `exact` is False for a what-if, whose events are expected to differ.
     """
 
     flight: FlightResult
@@ -37,7 +38,7 @@ class RerunResult(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str]
 
     def report(self) -> dict[str, Any]:
-        """What `rerun --json` prints."""
+        """The object that `rerun --json` prints."""
         return self.flight.report() | {
             "matches": self.matches,
             "compared_events": self.compared_events,
@@ -46,7 +47,7 @@ class RerunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def held(self) -> bool:
-        """Whether everything held that was to hold: the expectations, the invariants, and the comparison if exact."""
+        """Whether the expectations and invariants held, and, if exact, the events matched."""
         return self.flight.held and (self.matches or not self.exact)
 
 
@@ -62,8 +63,8 @@ def rerun(
 ) -> RerunResult:
     """Rerun the recording at `path`; `settings` make it a what-if, `until_us` another end, `record` a recording of it.
 
-    `leave` is to run code that the recorded scenario names and that is not the library's. Raises RecordingError (no
-    recording, or damaged), ScenarioErrors (a setting that cannot be, code without leave), FlightError.
+    `leave` permits code that the recorded scenario names and the library does not ship. Raises RecordingError (no
+    recording, or damaged), ScenarioErrors (an impossible setting, code without permission), FlightError.
     """
     recording = Recording(path, salvage=salvage)
     survey = recording.survey()
@@ -97,14 +98,14 @@ def _plan(recording: Recording, settings: Sequence[Setting], until_us: int | Non
     recorded = header.settings
     if until_us is None:
         until_us = recorded.until_us
-    if until_us is None:  # flown without an end: up to where it was stopped
+    if until_us is None:  # a flight without a declared end: up to the instant at which it was stopped
         until_us = recording.survey().totals.virtual_us
     scenario = parse_scenario(header.scenario_text, header.scenario, recorded=True)
     return make_plan(scenario, seed=recorded.seed, until_us=until_us, settings=[*recorded.set, *settings], leave=leave)
 
 
 def _replay(commands: list[JournaledCommand], *, by_turn: bool, stop_at_seq: int | None) -> Replay:
-    """The operator's commands: scenario and seed bring the others again by themselves."""
+    """The operator's commands; scenario and seed reproduce all others."""
     given = [(line.turn, line.at_us, _parsed(line)) for line in commands if line.source == "operator"]
     if by_turn:
         return Replay(by_turn=tuple(given), stop_at_seq=stop_at_seq)

@@ -1,9 +1,9 @@
-"""The headless flight: a scenario flown from checkpoint to checkpoint, judged, hashed, and recorded if asked for.
+"""The headless flight: a scenario flown from checkpoint to checkpoint, judged, hashed, and recorded on request.
 
-A checkpoint is 0, the end of every whole virtual second, every instant that an expectation names, and the end; flying
-to one costs no turn, so that judging changes nothing. Ctrl-C ends a flight where it is, in good order: what was flown
-is judged and the recording gets its footer. An error of our own ends it too: the journal is closed and FlightError
-tells what happened last.
+A checkpoint is 0, the end of every whole virtual second, every instant that an expectation names, and the end. Flying
+to a checkpoint costs no turn, so that judging changes nothing. Ctrl-C ends a flight in good order: expectations are
+judged and the recording gets its footer. A bug of Flightdeck ends it too: the journal is closed and FlightError carries
+the last events.
 """
 
 import itertools
@@ -37,13 +37,13 @@ SECOND_US = 1_000_000
 
 Setting = tuple[str | None, str, str]
 CommandNote = tuple[Command, str, int, int, int]
-"""A command that was executed: its source, its turn and µs, the last event before it."""
+"""An executed command: its source, its turn and µs, the last event before it."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be flown: `spec` with every `--set` applied, its name and text, and the choices made for it.
+    """The flight to fly: `spec` with every `--set` applied, its name and text, and the settings of the flight.
 
-    `settings.until_us` None: until somebody stops it. `invariants`: whether what must always hold is looked at.
+    `settings.until_us` None: it flies until it is stopped. `invariants`: whether invariants are checked.
     """
 
     scenario: str
@@ -63,10 +63,10 @@ def make_plan(
     invariants: bool = True,
     leave: Leave | None = None,
 ) -> Plan:
-    """Plan a flight of a scenario; `seed` and `until_us` are the scenario's unless given, `forever` has no end.
+    """Plan a flight of a scenario; `seed` and `until_us` default to the scenario's, `forever` has no end.
 
-    Code of the scenario's own is run now, if there is leave. Raises ScenarioErrors or SettingError for a setting that
-    cannot be, and for code that cannot be run.
+    Custom code of the scenario runs now, if `leave` permits it. Raises ScenarioErrors or SettingError for an impossible
+    setting, and for code that cannot run.
     """
     spec = apply_settings(scenario.spec, list(settings))
     run_own_code(scenario, spec, leave)
@@ -80,7 +80,7 @@ def make_plan(
 
 
 class FlightResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What `run --json` prints, in the order of the contract, and how the flight ended."""
+    """The object that `run --json` prints, in the order of the contract, and how the flight ended."""
 
     scenario: str
     seed: int
@@ -99,7 +99,7 @@ class FlightResult(msgspec.Struct, frozen=True, kw_only=True):
     refused: tuple[CommandRefused, ...] = ()
 
     def report(self) -> dict[str, Any]:
-        """The object that tools outside read (`run --json`)."""
+        """The object that external tools read (`run --json`)."""
         fields = self.__struct_fields__[:10]
         report: dict[str, Any] = msgspec.to_builtins({name: getattr(self, name) for name in fields})
         return report
@@ -111,12 +111,12 @@ class FlightResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def accidental(self) -> bool:
-        """Whether an expectation held already where its window begins: what `--strict` does not let pass."""
+        """Whether an expectation already holds at the start of its window, which `--strict` does not accept."""
         return any(result.get("already", False) for result in self.expectations)
 
 
 class FlightError(Exception):
-    """A bug of ours ended a flight: `cause`, where the flight was, and the last events before it."""
+    """A bug of Flightdeck ended a flight: `cause`, the instant, and the last events before it."""
 
     def __init__(self, cause: BaseException, plan: Plan, at_us: int, turn: int, last_events: list[Event]) -> None:
         self.cause, self.at_us, self.last_events = cause, at_us, last_events
@@ -128,11 +128,11 @@ class FlightError(Exception):
 
 
 class LastEvent(Exception):  # noqa: N818 - not an error: the agreed end of a flight
-    """Raised by a sink: the flight is to end with the event it was given."""
+    """Raised by a sink: the flight ends with the event that the sink got."""
 
 
 class Replay(msgspec.Struct, frozen=True):
-    """Commands to be given again: `by_turn` (turn, µs, command) in an exact rerun, `by_time` (µs, command) otherwise.
+    """Commands to execute again: `by_turn` (turn, µs, command) in an exact rerun, else `by_time` (µs, command).
 
     `stop_at_seq`: the flight ends with this event (None: at its time).
     """
@@ -152,11 +152,11 @@ def fly(
     progress: Callable[[int], object] | None = None,
     on_lines: Callable[[bytes], None] | None = None,
 ) -> FlightResult:
-    """Fly a plan to its end (or Ctrl-C) and say what happened.
+    """Fly a plan to its end (or Ctrl-C) and return the result.
 
-    `speed`: virtual seconds a wall second; `record`: the recording's directory. `log` is told each event, `progress`
-    each checkpoint's µs, `on_lines` the journal's lines, many at a time. Raises RecordingError, when the recording
-    cannot be written, and FlightError for our own bugs.
+    `speed`: virtual seconds per wall second; `record`: the recording's directory. `log` gets each event, `progress`
+    each checkpoint's µs, `on_lines` the journal's lines, many at a time. Raises RecordingError if the recording cannot
+    be written, and FlightError for a bug of Flightdeck.
     """
     listeners = (on_lines,) if on_lines is not None else ()
     with interruption.seen_to():
@@ -168,13 +168,13 @@ def fly(
         flight.watch(log, progress)
         try:
             run_flight(flight.main, flight.simulation.timeline)
-        except BaseException as error:  # noqa: BLE001 - whatever it is, the journal is closed before it goes on
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the journal is closed first
             flight.ended_by(error)
         return flight.land()
 
 
 class _Flight:
-    """One flight from take-off to landing."""
+    """One flight from its start to its result."""
 
     def __init__(self, plan: Plan, journal: JournalHash, speed: float, replay: Replay) -> None:
         self.plan, self.journal, self.replay = plan, journal, replay
@@ -195,7 +195,7 @@ class _Flight:
         self.refused: list[CommandRefused] = []
 
     def watch(self, log: Callable[[Event], object] | None, progress: Callable[[int], object] | None) -> None:
-        """Let others follow; the last sink is the one that may end the flight."""
+        """Connect the sinks; the last sink is the one that may end the flight."""
         self.progress = progress
         sinks = self.simulation.sinks
         if self.plan.spec.steps or self.replay.by_turn or self.replay.by_time:  # else nothing can be refused
@@ -215,16 +215,16 @@ class _Flight:
             try:
                 await self._fly()
                 self.journal.flush()
-            except BaseException as error:  # noqa: BLE001 - kept, and told once everything is closed
+            except BaseException as error:  # noqa: BLE001 - kept, and reported once everything is closed
                 self.ended_by(error)
             self.wall_s = time.perf_counter() - began
             timeline = self.simulation.timeline
             self.now_us, self.turns = timeline.now_us, timeline.turn
 
     def ended_by(self, error: BaseException) -> None:
-        """Note what ended the flight; the first to be noted is the cause of the others."""
+        """Note what ended the flight; the first error noted is the cause of the others."""
         error = first_of(error)
-        if self.end is None and not isinstance(error, trio.Cancelled):  # that is what the cause did to main
+        if self.end is None and not isinstance(error, trio.Cancelled):  # the cause raised it in main
             self.end = error
 
     async def _fly(self) -> None:
@@ -237,11 +237,11 @@ class _Flight:
                 self.progress(now_us)
 
     def _checkpoints(self) -> Iterator[int]:
-        """Where to judge, up to the end; without one, after the scenario's own end at every whole second."""
+        """The instants to judge at, up to the end; without an end, every whole second after the scenario's own."""
         until_us = self.plan.settings.until_us
         end_us = until_us if until_us is not None else self.plan.spec.until_us
         now_us = 0
-        while now_us < end_us:  # one by one: a flight may be asked for that is longer than memory
+        while now_us < end_us:  # one by one: a flight may have more checkpoints than fit in memory
             yield now_us
             now_us = self.expectations.next_checkpoint_us(now_us)
         yield end_us
@@ -257,11 +257,12 @@ class _Flight:
             raise LastEvent
 
     def land(self) -> FlightResult:
-        """Close the journal; then tell the result, or raise what went wrong."""
+        """Close the journal; then return the result, or raise the error."""
         plan, journal, end = self.plan, self.journal, self.end
         if isinstance(journal, Recorder):
             journal.close(turns=self.turns, virtual_us=self.now_us, complete=end is None)
-        if isinstance(end, RecordingError | OSError):  # a cluster knows no files: it was a listener's output
+        # the cluster uses no files: a listener failed to write its output
+        if isinstance(end, RecordingError | OSError):
             raise end
         violated = isinstance(end, InvariantViolated)
         if end is not None and not isinstance(
@@ -292,7 +293,7 @@ class _Flight:
 
 
 def journal_command(recorder: Recorder, note: CommandNote) -> None:
-    """Write down a command that was executed."""
+    """Journal an executed command."""
     command, source, turn, at_us, after_seq = note
     recorder.command(
         JournaledCommand(
@@ -308,12 +309,12 @@ def journal_command(recorder: Recorder, note: CommandNote) -> None:
 
 
 def given_by_operator(commands: Sequence[CommandNote]) -> list[tuple[int, int, Command]]:
-    """Those that nobody brings again by himself, with their turns and µs."""
+    """The commands that only an operator gave, with their turns and µs."""
     return [(turn, at_us, command) for command, source, turn, at_us, _ in commands if source == "operator"]
 
 
 def fly_again(plan: Plan, recorder: Recorder, seq: int, commands: Sequence[CommandNote]) -> int:
-    """Fly a plan with an operator's commands up to an event, into a recorder; how many commands it journaled."""
+    """Fly a plan with an operator's commands up to an event, into a recorder; returns the number of commands in it."""
     if seq == 0:
         return 0
     journaled = 0
@@ -343,7 +344,7 @@ def fly_again(plan: Plan, recorder: Recorder, seq: int, commands: Sequence[Comma
 
 
 def view_at(plan: Plan, at_us: int) -> ClusterView:
-    """What is known at an instant of a plan's flight, when nobody interferes."""
+    """The state at an instant of a plan's flight without an operator."""
     simulation = Simulation(plan.spec, plan.settings.seed)
 
     async def main() -> None:
@@ -356,9 +357,9 @@ def view_at(plan: Plan, at_us: int) -> ClusterView:
 
 
 def keep_violation(plan: Plan, seq: int, commands: Sequence[CommandNote]) -> Path:
-    """Record, in a new directory below the current one, the flight that broke an invariant with event `seq`.
+    """Record the flight that broke an invariant with event `seq`, in a new directory below the current one.
 
-    Raises RecordingError or OSError where nothing can be written.
+    Raises RecordingError or OSError if nothing can be written.
     """
     stem = f"violation-{Path(plan.scenario).stem}-{plan.settings.seed}"
     paths = (
@@ -372,7 +373,7 @@ def keep_violation(plan: Plan, seq: int, commands: Sequence[CommandNote]) -> Pat
 
 
 def _origin(error: BaseException) -> str:
-    """Where an error was raised: ` (cluster/broker/broker.py, line 12)`."""
+    """The place that raised an error: ` (cluster/broker/broker.py, line 12)`."""
     trace = error.__traceback__
     if trace is None:
         return ""

@@ -1,1 +1,1 @@
-"""Random scenarios: drawn from seeds, flown, judged, and made small."""
+"""Random scenarios: drawn from seeds, flown, judged, and shrunk."""

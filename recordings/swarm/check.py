@@ -1,9 +1,9 @@
-"""`flightdeck check`: many random clusters under random faults, each judged by every invariant and by how it ends.
+"""`flightdeck check`: many random clusters under random faults, each judged by every invariant and by its end state.
 
-A seed is a scenario (`recordings.swarm.generator`). It failed when an invariant did not hold, when the healed cluster
-was not whole at the end (V1), when a second flight of it was another one (D1), or when the simulation itself broke
-(B1). A failure is made small, step by step (ddmin, Zeller 2002), as long as it stays the same failure, and is handed
-out as a scenario file, which alone shows it again.
+A seed gives a scenario (`recordings.swarm.generator`). The seed fails if an invariant is violated, if the healed
+cluster has not converged at the end (V1), if a second flight of it differs (D1), or if the simulation itself raises
+(B1). A failure is shrunk step by step (ddmin, Zeller 2002) while it stays the same failure, and is returned as a
+scenario file that reproduces it alone.
 """
 
 import time
@@ -20,14 +20,14 @@ from recordings.swarm.seeds import CONVERGED, DETERMINED, Order, Outcome, Seen, 
 
 SECOND_US = 1_000_000
 SHRINKING_FLIGHTS = 80  # at most, for one failure
-MOST_FAILURES = 3  # then there is enough to look at
-A_FLEET = 10_000  # from so many seeds on, a branch that was never taken is a failure
+MOST_FAILURES = 3  # failures, then the run ends
+A_FLEET = 10_000  # seeds or more: a probe that was never reached is a failure
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """What went wrong with a seed: the invariant, what was seen, when; `scenario`: the smallest file that shows it.
+    """The failure of a seed: the invariant, the finding, its time; `scenario`: the smallest file that reproduces it.
 
-    `command` flies that file (saved under `file`), `steps` and `steps_drawn` count the faults left and drawn.
+    `command` flies that file (saved under `file`); `steps` and `steps_drawn` count the faults left and drawn.
     """
 
     seed: int
@@ -45,10 +45,10 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Checked(msgspec.Struct, kw_only=True):
-    """What `check --json` prints: how much was flown and compared, and each failure.
+    """The object that `check --json` prints: how much was flown and compared, and each failure.
 
-    `seeds_per_hour`: of one core's time (`busy_s`), whatever else the machine does; making failures small is left out.
-    `reach`: how often each branch in `cluster/reach.py` was taken, `unreached`: which must be.
+    `seeds_per_hour` is per core (`busy_s`), and leaves out shrinking. `reach`: how often each branch in
+    `cluster/reach.py` was taken; `unreached`: the required ones that never were.
     """
 
     seeds: int = 0
@@ -66,7 +66,7 @@ class Checked(msgspec.Struct, kw_only=True):
 
     @property
     def held(self) -> bool:
-        """Whether nothing went wrong; a fleet must also have taken every branch that it is known to take."""
+        """Whether no seed failed; a large run must also have taken every required branch of `cluster/reach.py`."""
         return not self.failures and not (self.unreached and self.seeds >= A_FLEET)
 
 
@@ -83,8 +83,9 @@ def check(
 ) -> Checked:
     """Fly the seeds from `first_seed` on for `virtual_us` each, until `most_failures` failed (or Ctrl-C).
 
-    `features` are on in every seed; a failure is made small in at most `shrinking_flights`. `progress` is told how many
-    seeds are done, how many failed, and what goes on. `jobs` processes fly; what they find does not depend on it.
+    `features` are on in every seed; shrinking one failure takes at most `shrinking_flights`. `progress` gets the number
+    of seeds done, the number failed, and the current activity. `jobs` processes fly; the findings do not depend on
+    their number.
     """
     checked = Checked(first_seed=first_seed, virtual_s=virtual_us / SECOND_US, reach=dict.fromkeys(PROBES, 0))
     began = time.perf_counter()
@@ -120,7 +121,7 @@ def _count(checked: Checked, seen: Seen) -> None:
         checked.reach[name] += hits
 
 
-# --- making a failure small -------------------------------------------------------------------------------------------
+# --- shrinking a failure ----------------------------------------------------------------------------------------------
 
 
 def _explain(seed: int, swarm: Swarm, outcome: Outcome, flights: int) -> Failure:
@@ -187,7 +188,7 @@ def shrink(swarm: Swarm, invariant: str, most_flights: int = SHRINKING_FLIGHTS) 
         if flights < most_flights and still(fewer_things):
             spec = fewer_things
             break
-    if invariant != CONVERGED and last.invariant:  # nothing after it matters
+    if invariant != CONVERGED and last.invariant:  # later events do not matter
         end_us = min(int(last.at_s + 1) * SECOND_US, spec.until_us)
         kept = tuple(step for step in spec.steps if step.at_us <= end_us)
         ended = msgspec.structs.replace(spec, until_us=end_us, steps=kept, expectations=())
@@ -196,7 +197,7 @@ def shrink(swarm: Swarm, invariant: str, most_flights: int = SHRINKING_FLIGHTS) 
 
 
 def _without_one(spec: ScenarioSpec) -> list[ScenarioSpec]:
-    """The scenario without one of its groups or producers, and without what speaks of it."""
+    """The scenario without one of its groups or producers, and without the steps and expectations that name it."""
     found = []
     for group in spec.groups if len(spec.groups) > 1 else ():
         names = (group.name, *(f"{group.name}-{number}" for number in range(1, 6)))

@@ -1,8 +1,8 @@
-"""What must be true of a healed cluster (V1): the strictest that its configuration and its faults allow.
+"""What must hold for a healed cluster (V1): the strictest claims that its configuration and its faults allow.
 
-Everything is up, in sync, decided and read to the end. What a fault may legally cost for good is left out, and only
-there: a commit that is as old as a crash of its host, a record that was acknowledged by less than the cluster's
-promise, a position that an operator moved. Each exception below says whose rule makes it legal.
+Brokers are up, replicas in sync, transactions decided and partitions read to the end. Left out is only what a fault may
+legally destroy: a commit as old as its host's crash, a record acknowledged with less than the cluster's guarantee, a
+position that an operator moved. Each exception below names the Kafka rule that makes it legal.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ from cluster.commands import (
     Seek,
     Stop,
     Subscribe,
-    text_of,
+    targets_of,
 )
 from cluster.config import Value
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
@@ -30,12 +30,13 @@ C = TypeVar("C")
 
 AUDIT = "audit"
 ABORTED_WITHIN_MS = 4_000
-REQUESTS_MS = 1_000  # looking for a coordinator, joining, the first fetch
-_INTERNAL = ("__consumer_offsets", "__transaction_state")
+REQUESTS_MS = 1_000  # finding a coordinator, joining, the first fetch
+TRANSACTION_STATE = "__transaction_state"
+_INTERNAL = ("__consumer_offsets", TRANSACTION_STATE)
 
 
 def converged(spec: ScenarioSpec) -> list[str]:
-    """Expressions that must hold at the end; `spec` has the steps of the trouble, not those of the healing."""
+    """Expressions that must hold at the end; `spec` has the steps of the faults, not those of the healing."""
     said = [f'brokers["{broker.id}"].up' for broker in spec.brokers]
     topics = (*(topic.name for topic in spec.topics), *_INTERNAL)
     said += [f'topics["{each}"].leaderless == 0 && topics["{each}"].under_replicated == 0' for each in topics]
@@ -52,18 +53,15 @@ def converged(spec: ScenarioSpec) -> list[str]:
 
 
 def timely(spec: ScenarioSpec) -> list[str]:
-    """What must hold when everything was healed long ago, and producers still write: nobody's transaction lasts.
+    """What must hold long after the healing, while producers still write: no transaction outlasts its timeout.
 
-    The scan looks every second for transactions beyond their timeout; what it writes takes its time.
+    The transaction coordinator looks every second for transactions beyond their timeout; aborting one takes a while.
     """
-    if commands_of(
-        spec, Crash
-    ):  # its host says nothing: who sent it a marker finds out after request.timeout.ms (30 s)
+    # A crashed host sends no reset: a coordinator that sent it a marker waits for request.timeout.ms (30 s).
+    if commands_of(spec, Crash):
         return []
-    # A broker that is late to register: it has just begun to coordinate, or markers wait for it (min.insync.replicas).
-    late = "topics.exists(each, topics[each].leaderless > 0 || topics[each].under_replicated > 0)"
     return [
-        f'{late} || transactions["{producer.transactions.id_of(number)}"].open_ms'
+        f'{_awaits_a_replica(producer)} || transactions["{producer.transactions.id_of(number)}"].open_ms'
         f" <= {producer.producer_config()['transaction.timeout.ms']} + {ABORTED_WITHIN_MS}"
         for producer in spec.producers
         if producer.transactions is not None
@@ -71,12 +69,22 @@ def timely(spec: ScenarioSpec) -> list[str]:
     ]
 
 
-def _decided_partitions(spec: ScenarioSpec) -> Iterator[tuple[str, str]]:
-    """Partitions in which no transaction may be open: all that are declared, and those that keep groups' offsets.
+def _awaits_a_replica(producer: ProducerSpec) -> str:
+    """Whether a broker that registers late delays the end of the producer's transactions.
 
-    Up to their log's end, or, where a group's commit may just be under way, up to the high watermark.
-    A crash that takes a transaction's state from every disk leaves it open, and an unclean election that drops its
-    marker: it hangs.
+    The broker has just begun to coordinate them, or their markers wait for it (`min.insync.replicas`). Only the
+    producer's own topics and the coordinator's log matter.
+    """
+    topics = (*producer.topics, TRANSACTION_STATE)
+    return " || ".join(f'topics["{each}"].leaderless > 0 || topics["{each}"].under_replicated > 0' for each in topics)
+
+
+def _decided_partitions(spec: ScenarioSpec) -> Iterator[tuple[str, str]]:
+    """Partitions in which no transaction may be open: all declared ones, and those that store groups' offsets.
+
+    Each with the end that must be stable: the log's end, or the high watermark where a commit may be in flight. A
+    transaction hangs after a crash that takes its state from every disk, and after an unclean election that drops its
+    marker.
     """
     for topic in spec.topics:
         if not _unclean(spec, topic):
@@ -96,9 +104,9 @@ def _transactional_ids(spec: ScenarioSpec) -> Iterator[str]:
 
 
 def _group(spec: ScenarioSpec, group: GroupSpec) -> Iterator[str]:
-    """What must be of one group; one whose members choke on a record for ever has only its promise.
+    """The claims on one group; a group whose members fail on a record for ever has only its delivery guarantee.
 
-    Where a transaction may hang (its state or its marker went with a host, or with an unclean election), readers stop.
+    Where a transaction may hang (a crash or an unclean election took its state or its marker), readers stop.
     """
     where, counts = f'groups["{group.name}"]', _counts(group)
     if _lossless(spec, group):
@@ -123,11 +131,12 @@ def _group(spec: ScenarioSpec, group: GroupSpec) -> Iterator[str]:
 
 
 def settles(spec: ScenarioSpec, group: GroupSpec) -> bool:
-    """Whether the group must become Stable with all who live.
+    """Whether the group must become Stable with all live members.
 
-    Not one whose members choke on a record, not a full one, which turns away who comes back before his session is over
-    (the end of his process), and not one with one `group.instance.id` for all: who starts fences the others, and may be
-    gone before they start again. Nor one whose transactional ids expire while it joins (`_ids_expire_while_joining`).
+    Not a group whose members fail on a record, and not a full one: it refuses a member that returns before its session
+    has expired. Not a group with one `group.instance.id` for all: each member that starts fences the others, which may
+    be stopped before they start again. Nor one whose transactional ids expire while it joins
+    (`_ids_expire_while_joining`).
     """
     if _chokes(group) or _ids_expire_while_joining(spec, group):
         return False
@@ -135,10 +144,10 @@ def settles(spec: ScenarioSpec, group: GroupSpec) -> bool:
 
 
 def _ids_expire_while_joining(spec: ScenarioSpec, group: GroupSpec) -> bool:
-    """Whether its applications' transactional ids may be forgotten between initTransactions and the first commit.
+    """Whether its applications' transactional ids may expire between initTransactions and the first commit.
 
-    That is fatal (INVALID_PRODUCER_ID_MAPPING). When it befalls all members at once they come back to an Empty group,
-    and wait at its initial barrier, for one delay a newcomer, until the new ids are forgotten as well: for ever.
+    That is fatal (INVALID_PRODUCER_ID_MAPPING). When it hits all members at once, they rejoin an Empty group and wait
+    at its initial barrier, one delay per newcomer, until the new ids have expired as well: for ever.
     """
     if group.application.commit != "transaction":
         return False
@@ -150,21 +159,21 @@ def _ids_expire_while_joining(spec: ScenarioSpec, group: GroupSpec) -> bool:
 
 
 def is_restless(spec: ScenarioSpec, group: GroupSpec) -> bool:
-    """Whether it may read to the very last: a producer writes for ever, or brokers hand out one batch a fetch."""
+    """Whether it may lag at the end: a producer writes for ever, or brokers return one batch per fetch."""
     return spec.buggify or any(_is_written_for_ever(spec, topic) for topic in group.topics)
 
 
 def commits_all(spec: ScenarioSpec, group: GroupSpec) -> bool:
-    """Whether the group's commits say how far its members have read, in every partition of its topics."""
+    """Whether the group's commits equal its members' positions, in every partition of its topics."""
     learns = _learns_of_partitions(spec, group) and _learns_of_subscriptions(spec, group)
     return learns and not _reads_elsewhere(spec, group) and _commits_last(spec, group)
 
 
 def repeats_commits(group: GroupSpec, *, undisturbed: bool) -> bool:
-    """Whether a commit that fails is made good, also for a partition that gets no more records.
+    """Whether a failed commit is made good, also for a partition that gets no more records.
 
-    commitAsync is not tried again. commitSync in a rebalance throws RebalanceInProgressException, and the application
-    polls on: an eager member goes on at the committed offset, reads again and commits; a cooperative member keeps its
+    commitAsync is not retried. commitSync in a rebalance throws RebalanceInProgressException, and the application polls
+    on: an eager member goes on at the committed offset, reads again and commits; a cooperative member keeps its
     position in what it retains, and commits it with its next records only.
     """
     commit = group.application.commit
@@ -177,12 +186,12 @@ def _is_cooperative(group: GroupSpec) -> bool:
 
 
 def _chokes(group: GroupSpec) -> bool:
-    """Its members die of a record again and again, and nobody passes it."""
+    """Its members fail on a record again and again, and no member passes it."""
     return group.application.poison is not None and group.application.poison.crashes
 
 
 def _reads_elsewhere(spec: ScenarioSpec, group: GroupSpec) -> bool:
-    """What a group once subscribed to and reads no more stays in its lag."""
+    """Whether a member once subscribed to other topics: their partitions stay in the group's lag."""
     return any(
         command.member in group.instances() and any(topic not in group.topics for topic in command.topics)
         for command in commands_of(spec, Subscribe)
@@ -190,7 +199,7 @@ def _reads_elsewhere(spec: ScenarioSpec, group: GroupSpec) -> bool:
 
 
 def _is_written_for_ever(spec: ScenarioSpec, topic: str) -> bool:
-    """Who chokes on a record works on those before it again and again."""
+    """Whether a group that writes to the topic fails on a record, and writes the records before it again and again."""
     return any(_chokes(group) and group.application.writes == topic for group in spec.groups)
 
 
@@ -200,10 +209,10 @@ def _learns_of_partitions(spec: ScenarioSpec, group: GroupSpec) -> bool:
 
 
 def _learns_of_subscriptions(spec: ScenarioSpec, group: GroupSpec) -> bool:
-    """Whether what its members subscribe to at last is also assigned.
+    """Whether the partitions of its members' last subscriptions are assigned.
 
-    A static member whose process ends before it has joined with another subscription comes back with that. A Stable
-    group gives it its former share without a rebalance: partitions of a topic that is new to it stay unassigned.
+    A static member whose process ends before it has joined with another subscription rejoins with the new one. A Stable
+    group returns its former share without a rebalance: partitions of a topic that is new to it stay unassigned.
     """
     names = group.instances()
     changed = any(command.member in names for command in commands_of(spec, Subscribe))
@@ -217,10 +226,10 @@ def _learns_of_subscriptions(spec: ScenarioSpec, group: GroupSpec) -> bool:
 
 
 def _commits_last(spec: ScenarioSpec, group: GroupSpec) -> bool:
-    """Whether its last commit says how far it has read.
+    """Whether its last commit equals its position.
 
-    One that commits what poll() returned says nothing of a position that was moved since (by a seek, or because the log
-    does not reach it), and does not repeat a commit that a crashed host took.
+    A group that commits what poll() returned does not commit a position that was moved since (by a seek, or because the
+    log does not reach it). It does not repeat a commit that a crashed host took.
     """
     if group.application.commit == "auto":
         return True
@@ -229,7 +238,7 @@ def _commits_last(spec: ScenarioSpec, group: GroupSpec) -> bool:
     return not (moved or may_be_cut(spec, group))
 
 
-# --- what may be lost -------------------------------------------------------------------------------------------------
+# --- legal losses -----------------------------------------------------------------------------------------------------
 
 
 def _lossless(spec: ScenarioSpec, group: GroupSpec) -> bool:
@@ -240,7 +249,8 @@ def _lossless(spec: ScenarioSpec, group: GroupSpec) -> bool:
     if any(command.group == name for command in commands_of(spec, Seek)):
         return False
     deleted = any(command.topic in _topics(spec, group) for command in commands_of(spec, DeleteRecords))
-    if deleted and group.config.get("auto.offset.reset") != "earliest":  # it goes to the end, and passes what is left
+    # the group resets to the end, and skips the records that are left
+    if deleted and group.config.get("auto.offset.reset") != "earliest":
         return False
     if _version(spec) == 1 and is_transactional(spec, group):  # a late EndTxn ends another transaction (KIP-890)
         return False
@@ -248,7 +258,7 @@ def _lossless(spec: ScenarioSpec, group: GroupSpec) -> bool:
 
 
 def may_be_cut(spec: ScenarioSpec, group: GroupSpec) -> bool:
-    """Whether logs of the group's topics may lose what was acknowledged or read, by configuration."""
+    """Whether configuration allows logs of the group's topics to lose acknowledged or read records."""
     topics = _topics(spec, group)
     if any(_unclean(spec, topic) for topic in spec.topics if topic.name in topics):
         return True
@@ -262,16 +272,16 @@ def _unclean(spec: ScenarioSpec, topic: TopicSpec) -> bool:
 
 
 def _may_crash_away(spec: ScenarioSpec) -> bool:
-    """Whether crashed hosts may take the only copy of something.
+    """Whether crashed hosts may take the only copy of a record.
 
-    Not when it is one host alone, and nothing else befalls the other brokers: they hold all that is committed. Without
-    eligible leader replicas (KIP-966) any other fault may have made the one that crashes the last in sync.
+    Not when a single host crashes and no fault hits the other brokers: they hold every committed record. Without
+    eligible leader replicas (KIP-966) any other fault may make the crashed host the last one in sync.
     """
     crashed = {command.broker for command in commands_of(spec, Crash)}
     if not crashed:
         return False
     others = [broker.name for broker in spec.brokers if broker.name not in crashed]
-    struck = any(name in text_of(step.command).split() for step in spec.steps for name in others)
+    struck = any(name in targets_of(step.command) for step in spec.steps for name in others)
     return len(crashed) > 1 or struck or any(topic.replication == 1 for topic in spec.topics) or len(spec.brokers) == 1
 
 
@@ -279,7 +289,7 @@ def _may_crash_away(spec: ScenarioSpec) -> bool:
 
 
 def _exactly_once(spec: ScenarioSpec) -> Iterator[str]:
-    """What an undisturbed reader of committed data finds of what the first group wrote."""
+    """The claims on an undisturbed read_committed reader of the first group's output."""
     writer = spec.groups[0] if spec.groups else None
     if writer is None or writer.application.writes is None:
         return
@@ -292,14 +302,15 @@ def _exactly_once(spec: ScenarioSpec) -> Iterator[str]:
     once = all(each.producer_config()["enable.idempotence"] for each in _producers(spec, writer))
     if writer.application.commit == "transaction" and once and _version(spec) >= 2:
         yield f"{counts}.duplicated == 0"
-    works_on = not (_chokes(writer) or _ids_expire_while_joining(spec, writer))  # else its last poll may be unwritten
+    # A member that fails on a record leaves the output of its last poll out.
+    works_on = not (_chokes(writer) or _ids_expire_while_joining(spec, writer))
     if not works_on:
         return
     read, written = (f"{by}.delivered + {by}.delivered_unacknowledged" for by in (counts, _counts(writer)))
     if _returns_to_what_failed(spec, writer):
         if writer.application.commit in ("transaction", "after-each-poll"):
             yield f"{read} == {written}"
-    elif writer.application.commit == "transaction" and _version(spec) >= 2:  # else a late EndTxn commits what is open
+    elif writer.application.commit == "transaction" and _version(spec) >= 2:  # in version 1 a late EndTxn may commit
         yield f"{read} <= {written}"
 
 
@@ -312,11 +323,11 @@ def _returns_to_what_failed(spec: ScenarioSpec, writer: GroupSpec) -> bool:
     return _learns_of_subscriptions(spec, writer) and not (deleted or _reads_elsewhere(spec, writer))
 
 
-# --- what there is ----------------------------------------------------------------------------------------------------
+# --- parts of a scenario ----------------------------------------------------------------------------------------------
 
 
 def commands_of(spec: ScenarioSpec, kind: type[C]) -> list[C]:
-    """The steps of this kind."""
+    """The commands of this kind in the steps."""
     return [step.command for step in spec.steps if isinstance(step.command, kind)]
 
 
@@ -325,7 +336,7 @@ def _counts(group: GroupSpec) -> str:
 
 
 def _topics(spec: ScenarioSpec, group: GroupSpec) -> set[str]:
-    """What the group's counts are about: every topic that it subscribes to, or did so for a while."""
+    """The topics that the group's counts cover: every topic that a member subscribes to, or once did."""
     subscribed = [command for command in commands_of(spec, Subscribe) if command.member in group.instances()]
     own = {topic for name in group.instances() for topic in group.topics_of(name)}
     return {*group.topics, *own, *(topic for command in subscribed for topic in command.topics)}
@@ -337,7 +348,7 @@ def _producers(spec: ScenarioSpec, group: GroupSpec) -> Iterable[ProducerSpec]:
 
 
 def is_transactional(spec: ScenarioSpec, group: GroupSpec) -> bool:
-    """Whether somebody writes to its topics in transactions."""
+    """Whether a producer or a group writes to its topics in transactions."""
     if any(each.transactions is not None for each in _producers(spec, group)):
         return True
     return any(

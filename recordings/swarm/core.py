@@ -1,12 +1,12 @@
 """Healing of a core: a majority of the brokers and some of the clients are healed, the rest stays broken to the end.
 
-Theory of operation (the second phase of TigerBeetle's VOPR): a cluster must go on as soon as enough of it is sound, not
-only when everything is. Every broker outside the core is down, paused or isolated from here on, every member outside is
-dead, paused or cut off from the core, so that Kafka must take them for gone and the core has to manage alone. What that
-core owes is in `core_liveness`.
+Theory of operation (the second phase of TigerBeetle's VOPR): a cluster must make progress as soon as enough of it is
+healthy, not only when all of it is. From the healing on, every broker outside the core is down, paused or isolated, and
+every member outside is dead, paused or cut off from the core. Kafka must consider them gone, and the core must work
+alone. `core_liveness` has the claims on that core.
 
-Each topic gets one producer more, which is silent until the core is healed: what is acknowledged to it was acknowledged
-by the core.
+Each topic gets one more producer, silent until the core is healed: records acknowledged to it were acknowledged by the
+core.
 """
 
 from collections.abc import Iterator
@@ -22,19 +22,19 @@ from recordings.swarm.placement import Placement
 from recordings.swarm.rare_features import UNTOUCHED
 
 CORE = "core"
-FEWEST_BROKERS = 3  # fewer have no majority without all of them
-OF_THOSE = 1 / 3  # which is one seed in four: three quarters of all have so many brokers
-SPARES_ONE = 0.7  # how often the core's topics may miss a replica: else `min.insync.replicas` often asks for all
+FEWEST_BROKERS = 3  # fewer brokers have no majority without all of them
+OF_THOSE = 1 / 3  # three quarters of all seeds have so many brokers: one seed in four heals a core
+SPARES_ONE = 0.7  # share of seeds whose topics may miss a replica: else `min.insync.replicas` often requires all
 ONLY_READS = 0.7
-FRESH_FROM_MS = 15_000  # a controller in the broken rest is replaced within 5.2 s, and 9 s later the rest is fenced
+FRESH_FROM_MS = 15_000  # a controller outside the core is replaced within 5.2 s, and 9 s later the rest is fenced
 FRESH_STOP_US = PRODUCERS_STOP_US[
     -1:
-]  # last: a broker may come back 20 s after the healing (a clean stop, then a start)
+]  # the last one: a broker may return 20 s after the healing (a clean stop, then a start)
 FRESH, FRESH_RATE = "fresh-", 5.0
 
 
 class Core(msgspec.Struct, frozen=True):
-    """What is healed, by name; `members` and `producers`: instances. Everything else stays broken."""
+    """The healed part, by name; `members` and `producers`: instances. Everything else stays broken."""
 
     brokers: tuple[int, ...]
     members: tuple[str, ...]
@@ -46,13 +46,13 @@ class Core(msgspec.Struct, frozen=True):
 
 
 def heals_a_core(spec: ScenarioSpec, stream: Random, *, asked: bool) -> bool:
-    """Whether only a core is healed; `asked`: wherever there can be one."""
+    """Whether only a core is healed; `asked`: in every scenario that can have one."""
     drawn = stream.random() < OF_THOSE
     return len(spec.brokers) >= FEWEST_BROKERS and (drawn or asked)
 
 
 def draw_core(spec: ScenarioSpec, stream: Random) -> Core:
-    """The core: of all with so many brokers one in which most partitions can go on."""
+    """The core: among all of this size, one in which most partitions can make progress."""
     ids = [broker.id for broker in spec.brokers]
     cores = list(combinations(sorted(ids), stream.randint(len(ids) // 2 + 1, len(ids) - 1)))
     stream.shuffle(cores)
@@ -64,7 +64,7 @@ def draw_core(spec: ScenarioSpec, stream: Random) -> Core:
 
 
 def sparing_one(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
-    """With topics, in most seeds, of which one replica may be missing."""
+    """In most seeds, the scenario with topics that tolerate a missing replica."""
     if stream.random() >= SPARES_ONE:
         return spec
 
@@ -76,7 +76,7 @@ def sparing_one(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
 
 
 def writing_less(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
-    """With applications that, in most seeds, only read: those that write wait too long for a broken broker."""
+    """In most seeds, the scenario with applications that only read: a writer waits too long for a broken broker."""
     if stream.random() >= ONLY_READS:
         return spec
 
@@ -89,7 +89,7 @@ def writing_less(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
 
 
 def with_fresh_producers(spec: ScenarioSpec, healed_us: int) -> ScenarioSpec:
-    """With a producer for each topic that writes nothing before the core is healed."""
+    """The scenario with a producer for each topic that writes nothing before the core is healed."""
     fresh = tuple(
         ProducerSpec(
             FRESH + topic.name,
@@ -106,12 +106,12 @@ def with_fresh_producers(spec: ScenarioSpec, healed_us: int) -> ScenarioSpec:
 
 
 def is_fresh(producer: ProducerSpec) -> bool:
-    """Whether it begins when the core is healed."""
+    """Whether the producer begins when the core is healed."""
     return producer.name.startswith(FRESH)
 
 
 def healing_of_core(spec: ScenarioSpec, core: Core, healed_us: int, stream: Random) -> list[StepSpec]:
-    """The core is healed and started, the rest broken for good; then the core's producers stop."""
+    """The steps that heal and start the core and break the rest for good; then the core's producers stop."""
     texts = [*_broken(spec, core, stream), *_clearing(spec, core), *_started(spec, core)]
     steps = [step(healed_us + after_ms * 1_000, text) for after_ms, text in texts]
     fresh = [name for each in spec.producers if is_fresh(each) for name in each.instances()]
@@ -121,7 +121,7 @@ def healing_of_core(spec: ScenarioSpec, core: Core, healed_us: int, stream: Rand
 
 
 def _broken(spec: ScenarioSpec, core: Core, stream: Random) -> Iterator[tuple[int, str]]:
-    """A process outside the core that still runs gets a fault; one that is restarting gets it afterwards."""
+    """Break each process outside the core that still runs; one that is restarting breaks after its restart."""
     inside = [f"broker-{number}" for number in core.brokers]
     for broker in spec.brokers:
         if broker.id not in core.brokers:
@@ -144,11 +144,11 @@ def _struck(name: str, way: str) -> Iterator[tuple[int, str]]:
 
 
 def _clearing(spec: ScenarioSpec, core: Core) -> Iterator[tuple[int, str]]:
-    """Links within the core, and what else the trouble left there."""
+    """Clear the links within the core, and the other faults that are still active there."""
     commands = {type(each.command) for each in spec.steps}
     brokers = [f"broker-{number}" for number in core.brokers]
     clients = [*core.members, *core.producers]
-    if Isolate in commands:  # begun once more, it ends: `heal` alone would heal all links
+    if Isolate in commands:  # the fault is started once more, to end by itself: `heal` would heal all links
         yield from ((0, f"isolate {name} for 1ms") for name in brokers)
     if commands & {Cut, Hold, SlowLink}:
         for place, name in enumerate(brokers):
@@ -166,7 +166,7 @@ def _clearing(spec: ScenarioSpec, core: Core) -> Iterator[tuple[int, str]]:
 
 
 def _started(spec: ScenarioSpec, core: Core) -> Iterator[tuple[int, str]]:
-    """As in the healing of everything, down to the static members that are restarted."""
+    """Start the core's processes as the full healing does, down to restarting static members."""
     brokers = [f"broker-{number}" for number in core.brokers]
     for after_ms in STARTED_MS:
         yield from ((after_ms, f"start {name}") for name in brokers)

@@ -1,12 +1,12 @@
-"""What a healed core owes while the rest is broken: its partitions are led and in sync, its groups and producers go on.
+"""Claims on a healed core while the rest is broken: partitions are led and in sync, groups and producers progress.
 
 A group or producer is judged if every partition that it needs has enough replicas in the core (`min.insync.replicas`,
-or one): its own topics' partitions, those that it writes, its coordinator's; and if it learns soon enough that others
-are broken. What is not judged is in `left_out`, each with the reason, by placement or configuration.
+or one): its own topics' partitions, those that it writes, its coordinator's. It must also learn early enough which
+brokers are broken. `left_out` lists what is not judged, each with the reason, by placement or configuration.
 
-One thing no placement says: which replicas were in sync when the rest broke. A partition whose last replica in sync is
-broken has no leader, and must not have one (a clean election). Each sentence has that way out for the partitions that
-it names, by what the ISR is at the end, and no other.
+Placement does not tell which replicas were in sync when the rest broke. A partition whose last in-sync replica is
+broken has no leader, and must not have one (a clean election). Each claim excepts this case, by the ISR at the end, for
+the partitions that it names.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,11 +29,12 @@ from recordings.swarm.core import FRESH_RATE, Core, is_fresh
 from recordings.swarm.placement import TRANSACTIONS, Placement
 
 PATIENCE_MS = 5_000  # a rejoin takes several requests, and the flight ends 38 s after the healing
-FRESH_ACKED = int(FRESH_RATE * 2)  # of five seconds' records: also one that its first metadata kept waiting has these
+# Of the records of five seconds: a producer whose first metadata came late has sent this many.
+FRESH_ACKED = int(FRESH_RATE * 2)
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """What must be of one group, producer or partition. `needs`: the partitions without which it need not be."""
+    """A claim on one group, producer or partition. `needs`: the partitions without which it does not apply."""
 
     kind: str
     name: str
@@ -42,23 +43,23 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class CoreJudgement(msgspec.Struct, frozen=True):
-    """What is judged of a core, and what is left out, each with the reason."""
+    """The claims on a core, and what is left out, each with the reason."""
 
     claims: tuple[Claim, ...]
     left_out: tuple[str, ...]
     outside: tuple[int, ...]
 
     def expressions(self) -> list[str]:
-        """Each claim in words that hold at the end of the flight."""
+        """Each claim as an expression that holds at the end of the flight."""
         return [f"{self.lost(claim)} || ({said})" for claim in self.claims for said in claim.said]
 
     def lost(self, claim: Claim) -> str:
-        """That one of the partitions it needs had its last replica in sync in the broken rest."""
+        """Whether the last in-sync replica of one of these partitions is broken."""
         return f"{_texts(claim.needs)}.exists(p, p in partitions && partitions[p].isr.all(b, b in {[*self.outside]}))"
 
 
 def judged(spec: ScenarioSpec, core: Core) -> CoreJudgement:
-    """What the core of this scenario owes; `spec` has the steps of the trouble, and the fresh producers."""
+    """The claims on the core of this scenario; `spec` has the steps of the faults, and the fresh producers."""
     placement = Placement(spec, core.brokers)
     claims = list(_partitions(placement))
     left_out: list[str] = []
@@ -86,10 +87,10 @@ def judged(spec: ScenarioSpec, core: Core) -> CoreJudgement:
 
 
 def _impatient(group: GroupSpec) -> str:
-    """Why it may still wait for a broken broker when the flight ends; "" when it has found another one long ago.
+    """Why it may still wait for a broken broker when the flight ends; "" if it found another one long before.
 
-    Who asked a broker that is paused or cut off learns of it by its own timeout alone. An application's producer has
-    the default, whatever its group's consumers have.
+    A client that sent a request to a paused or cut-off broker notices by its own timeout alone. An application's
+    producer has the default timeout, whatever its group's consumers have.
     """
     application = group.application
     writes = application.writes is not None or application.commit == "transaction"
@@ -99,7 +100,7 @@ def _impatient(group: GroupSpec) -> str:
 
 
 def _partitions(placement: Placement) -> Iterator[Claim]:
-    """Who is in the core leads and follows there, also where too few are in sync for anything to be committed."""
+    """The core leads and follows there, also where too few replicas are in sync to commit anything."""
     for name, inside in placement.inside.items():
         if inside:
             said = f"!({_quoted(name)} in partitions) || (partitions[{_quoted(name)}].leader in {[*inside]}"
@@ -107,7 +108,7 @@ def _partitions(placement: Placement) -> Iterator[Claim]:
 
 
 def _needed_by(spec: ScenarioSpec, placement: Placement, group: GroupSpec) -> Iterator[str]:
-    """What it reads, what its application writes, what coordinates it, and what ends its topics' transactions."""
+    """The partitions that a group needs: of its topics, its output, its coordinator and that of its transactions."""
     topics = dict.fromkeys(group.topics)
     for name in group.instances():
         topics |= dict.fromkeys(group.topics_of(name))
@@ -147,7 +148,7 @@ def _written_by(placement: Placement, producer: ProducerSpec, number: int) -> It
 
 
 def _of_producer(producer: ProducerSpec, name: str) -> Iterator[str]:
-    """It has nothing left to send; one that began in the healed core was confirmed by it."""
+    """The producer has nothing left to send; one that began after the healing has acknowledged records."""
     yield f'producers["{name}"].buffered_bytes == 0'
     if is_fresh(producer):
         yield f'producers["{name}"].acked >= {FRESH_ACKED}'

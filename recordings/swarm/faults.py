@@ -1,6 +1,6 @@
-"""What a random flight is injured by, and what mends it: classes of faults, of which a seed draws some.
+"""The faults of a random flight and their healing: classes of faults, of which a seed draws some.
 
-Every class draws from a stream of its own. What is drawn without an end lasts until the healing.
+Every class draws from its own random stream. A fault without a drawn end lasts until the healing.
 """
 
 from collections.abc import Callable
@@ -12,9 +12,10 @@ from cluster.spec import GroupSpec, ScenarioSpec, StepSpec
 
 SECOND_US = 1_000_000
 FAULTS_BEGIN_US = 5 * SECOND_US
-PRODUCERS_STOP_US = (16 * SECOND_US, 10 * SECOND_US)  # before the end; twice, because a fault's end may start one again
+# Before the end; twice, because the end of a fault may start a producer again.
+PRODUCERS_STOP_US = (16 * SECOND_US, 10 * SECOND_US)
 RESTARTED_MS = 12_000
-STARTED_MS = (200, 8_000, 16_000)  # again, and again: a clean stop that the trouble held up ends late
+STARTED_MS = (200, 8_000, 16_000)  # repeated: a clean stop that a fault delayed ends late
 QUICKENED_MS = (100, *(each + 200 for each in STARTED_MS))  # `slow` is refused for a member that does not run
 
 
@@ -31,7 +32,7 @@ CLASSES: dict[str, tuple[Callable[[Victims], str], bool]] = {
     ),
     "abandon": (lambda there: f"abandon transaction of {there.one(there.producers)}", False),
 }
-"""What a nemesis may do, and what needs an operator's hand afterwards."""
+"""The faults of the nemesis, and faults that an operator must undo."""
 
 
 def _some(stream: Random, names: list[str]) -> list[str]:
@@ -39,7 +40,7 @@ def _some(stream: Random, names: list[str]) -> list[str]:
 
 
 def fault_steps(seed: int, spec: ScenarioSpec, faults: tuple[str, ...], healed_us: int) -> list[StepSpec]:
-    """One to three injuries of each of these classes; what has an end, ends before the healing."""
+    """One to three steps for each of these classes; a fault with an end ends before the healing."""
     steps = []
     for name in faults:
         stream = random_stream(seed, f"swarm/fault/{name}")
@@ -54,11 +55,12 @@ def fault_steps(seed: int, spec: ScenarioSpec, faults: tuple[str, ...], healed_u
 
 
 def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
-    """Everything is mended, thawed, scaled back and started, everybody reads what he did; then the producers stop.
+    """The healing: faults are cleared, processes resumed and started, groups scaled and subscribed as declared.
 
-    `spec` has the steps of the trouble. A static member may have been fenced for good (its coordinator moved before its
-    new id was written): the operator restarts static ones, which a Stable group does not notice. An application's
-    producer may be stuck for delivery.timeout.ms (`stuck_writers`): the operator kills it, and starts it again.
+    Then the producers stop. `spec` has the steps of the faults. A static member may have been fenced for good (its
+    coordinator moved before its new id was written): the operator restarts static members, which a Stable group does
+    not notice. An application's producer may be stuck for delivery.timeout.ms (`stuck_writers`): the operator kills and
+    starts it again.
     """
     members = [member for group in spec.groups for member in group.instances()]
     producers = [name for producer in spec.producers for name in producer.instances()]
@@ -91,10 +93,10 @@ def healing(spec: ScenarioSpec, healed_us: int) -> list[StepSpec]:
 
 
 def stuck_writers(group: GroupSpec) -> bool:
-    """Whether producers of its applications may be refused one batch again and again, longer than the healing lasts.
+    """Whether brokers may refuse one batch of its applications' producers for longer than the healing lasts.
 
     A new idempotent producer's first batch meets NOT_ENOUGH_REPLICAS, and those in flight behind it do not: a broker
-    that knows no sequence takes any (`ProducerAppendInfo.checkSequence`). The first is out of order from then on, and
+    that knows no sequence accepts any (`ProducerAppendInfo.checkSequence`). The first is out of order from then on, and
     `TransactionManager.canRetry` retries it until delivery.timeout.ms, two minutes (seed 6648).
     """
     return group.application.writes is not None and group.application.commit != "transaction"

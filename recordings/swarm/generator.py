@@ -1,11 +1,11 @@
-"""A seed becomes a random scenario: a small cluster, a load, and faults, of which each class is on or off.
+"""A seed becomes a random scenario: a small cluster, a load, and faults, each class of which is on or off.
 
-Theory of operation (swarm testing, Groce et al. 2012: leaving features out finds more than everything at once). A seed
-draws which features and which classes of faults it has. Faults happen in the *safety phase*, in which only invariants
-are asked. It ends with everything healed, restarted and scaled back; producers stop some seconds later; at the end the
-cluster must have *converged*: expectations of the scenario say so, so that the file alone shows a failure. In one seed
-of four only a core is healed (`core`), and judged (`core_liveness`). Every class draws from a stream of its own:
-leaving one out changes no other. Faults are in `faults`, what must be at the end in `convergence`.
+Theory of operation (swarm testing, Groce et al. 2012: leaving features out finds more than enabling all at once). A
+seed draws its features and its classes of faults. Faults happen in the *safety phase*, in which only invariants are
+checked. It ends with everything healed, restarted and scaled back; producers stop some seconds later. At the end the
+cluster must have *converged*: the scenario's expectations state this, so that the file alone reproduces a failure. In
+one seed of four only a core is healed (`core`) and judged (`core_liveness`). Every class draws from its own random
+stream: leaving one out changes no other. `faults` has the faults, `convergence` the claims on the end.
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ from recordings.swarm.rare_features import RARE
 SECOND_US = 1_000_000
 LONGEST_STARTUP_US = 3 * SECOND_US
 HEALING_US = 35 * SECOND_US + LONGEST_STARTUP_US  # from a cluster's last fault until it is whole and read to the end
-HEALED_FOR_US = 21 * SECOND_US  # then also the last broker is back (`faults.STARTED_MS`), and producers still write
+HEALED_FOR_US = 21 * SECOND_US  # by then the last broker has returned (`faults.STARTED_MS`), and producers still write
 SHORTEST_US = FAULTS_BEGIN_US + HEALING_US + 6 * SECOND_US
 
 FEATURES = (
@@ -64,9 +64,9 @@ RARELY = 0.15  # features that lead to seldom used rules
 
 
 class Swarm(msgspec.Struct, frozen=True):
-    """What a seed drew: its scenario, its features and its classes of faults. `healed_us`: where the trouble ends.
+    """What a seed drew: its scenario, its features and its classes of faults. `healed_us`: when the faults end.
 
-    `core` and `judgement`, where only a core is healed: what that is, and what it owes.
+    `core` and `judgement`, where only a core is healed: the core, and the claims on it.
     """
 
     spec: ScenarioSpec
@@ -78,7 +78,7 @@ class Swarm(msgspec.Struct, frozen=True):
 
 
 def draw(seed: int, virtual_us: int, features: Sequence[str] = ()) -> Swarm:
-    """The scenario of a seed; these features and classes of faults are on whatever was drawn.
+    """The scenario of a seed; these features and classes of faults are on, whatever was drawn.
 
     It lasts at least `SHORTEST_US`.
     """
@@ -104,7 +104,7 @@ def draw(seed: int, virtual_us: int, features: Sequence[str] = ()) -> Swarm:
 
 
 def _of_core(drawn: Swarm, stream: Random) -> Swarm:
-    """The same, with a core healed and the rest broken to the end."""
+    """The same scenario, with a core healed and the rest broken to the end."""
     spec = with_fresh_producers(writing_less(sparing_one(drawn.spec, stream), stream), drawn.healed_us)
     core = draw_core(spec, stream)
     judgement = judged(spec, core)
@@ -234,13 +234,14 @@ def _group(stream: Random, number: int, topics: tuple[TopicSpec, ...], features:
 
 
 def _with_application(stream: Random, group: GroupSpec, features: tuple[str, ...], *, first: bool) -> GroupSpec:
-    """What else its application does: it writes (with a transaction or without), to topics or elsewhere, or chokes."""
+    """The application's output: with a transaction or without, to topics or elsewhere; or a record that it fails on."""
     application, config = group.application, dict(group.config)
     once = first and "exactly_once" in features
     if "sink" in features:
         application = msgspec.structs.replace(application, sink="store")
     if "poison" in features and "keys" in features:
-        crashes = stream.random() < 0.4 and not once  # who dies again and again always leaves a transaction open
+        # a member that dies again and again always leaves a transaction open
+        crashes = stream.random() < 0.4 and not once
         poison = PoisonSpec(str(stream.choice((0, 1, 2))), crashes=crashes)
         application = msgspec.structs.replace(application, poison=poison)
     if once or application.poison is not None or stream.random() < 0.3:
@@ -252,15 +253,15 @@ def _with_application(stream: Random, group: GroupSpec, features: tuple[str, ...
         config["max.poll.records"] = stream.choice((200, 500))
     elif first and "writes" in features:
         application = msgspec.structs.replace(application, writes=OUT)
-        config["max.poll.records"] = 500  # each poll waits for its writes: with five it would never catch up in time
+        config["max.poll.records"] = 500  # each poll waits for its writes: with five records it never catches up
     return msgspec.structs.replace(group, application=application, config=config)
 
 
 def _audited(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
-    """With what the first group writes to, if it does, and its reader, whom no fault strikes.
+    """The scenario with the output topic of the first group, if it writes, and a reader that no fault hits.
 
-    Its session outlasts the trouble: an isolated member whose session is over reads its last records again. After a
-    crash, where no count of duplicates is asked, a former self may come back and must expire before the end.
+    The reader's session outlasts the faults: an isolated member whose session expires reads its last records again.
+    After a crash, where no claim counts duplicates, an earlier instance may return and must expire before the end.
     """
     if all(group.application.writes is None for group in spec.groups):
         return spec
@@ -285,7 +286,7 @@ AUDIT = GroupSpec(
         "request.timeout.ms": 3_000,  # of a request that a crashed host took with it: Kafka's 30 s outlast the healing
     },
 )
-"""Who reads what the first group writes: undisturbed, so that what it meets twice was written twice."""
+"""The reader of the first group's output: undisturbed, so that a record that it reads twice was written twice."""
 
 
 ASSIGNOR_LISTS: tuple[tuple[str, ...], ...] = (

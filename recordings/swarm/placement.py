@@ -1,4 +1,4 @@
-"""Where a scenario puts replicas, and what is left of each partition when only some of the brokers are sound."""
+"""Where a scenario places replicas, and which replicas of each partition remain when only some brokers are healthy."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ OFFSETS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 
 
 class Placement:
-    """Where the replicas of each partition are, and which of them the core has.
+    """The replicas of each partition, and which of them are in the core.
 
     Replica k of partition p of the topic at `place` is on the broker at place (place + p + k) mod n; internal topics
     come after the declared ones.
@@ -54,7 +54,7 @@ class Placement:
         return f"{TRANSACTIONS}-{coordinator_partition(transactional_id, self._transactions)}"
 
     def lacks(self, partitions: Iterable[str]) -> str:
-        """Why these cannot all go on in the core: the first that cannot, or ""."""
+        """Why these cannot all progress in the core: the first that cannot, or ""."""
         for name in partitions:
             has, wanted = len(self.inside[name]), self.wanted[name]
             if has < wanted:
@@ -64,5 +64,5 @@ class Placement:
         return ""
 
     def whole(self) -> int:
-        """How many partitions have all that they need in the core."""
+        """The number of partitions that have enough replicas in the core."""
         return sum(not self.lacks([name]) for name in self.inside)

@@ -1,6 +1,6 @@
-"""Features of a swarm flight that lead to seldom used rules: each makes another scenario of the one that was drawn.
+"""Features of a swarm flight that reach seldom used rules: each changes the drawn scenario.
 
-They draw from a stream of their own, so that what was drawn before them stays what it was.
+They draw from their own random stream, so that what was drawn before them stays the same.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import msgspec
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
 
 UNTOUCHED = ("out", "audit")
-"""The exactly-once flight's output and who audits it: what is judged by them is judged everywhere."""
+"""The exactly-once flight's output and its reader: the claims of every seed rest on them."""
 
 LINGER_MS = 500
 
@@ -43,10 +43,10 @@ def static_twins(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
 
 
 def small_messages(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
-    """Topics take small batches only, and producers make large ones, some of them compressed."""
+    """Topics accept small batches only, and producers make large ones, some of them compressed."""
     limit = stream.choice((1_000, 2_000))
     if any(producer.config.get("acks") == "0" for producer in spec.producers):
-        return spec  # they count as acknowledged what was refused
+        return spec  # they count refused records as acknowledged
 
     def small(topic: TopicSpec) -> TopicSpec:
         if topic.name in UNTOUCHED:
@@ -64,14 +64,14 @@ def small_messages(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
 
 
 def full_groups(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
-    """`group.max.size` is the size of the largest group: who comes beside its members is turned away."""
+    """`group.max.size` is the size of the largest group: the coordinator refuses any further member."""
     del stream
     most = max((group.members for group in spec.groups), default=1)
     return msgspec.structs.replace(spec, config=spec.config | {"group.max.size": most})
 
 
 def short_lived_ids(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
-    """Transactional ids that are not used for a while are forgotten."""
+    """Transactional ids expire when they are not used for a while."""
     config = {
         "transactional.id.expiration.ms": stream.choice((4_000, 7_000)),
         "transaction.remove.expired.transaction.cleanup.interval.ms": 1_000,
@@ -80,7 +80,7 @@ def short_lived_ids(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
 
 
 def buggify(spec: ScenarioSpec, stream: Random) -> ScenarioSpec:
-    """Brokers do often what they may do and seldom do."""
+    """Brokers often do what Kafka allows and seldom does (buggify)."""
     del stream
     return msgspec.structs.replace(spec, buggify=True)
 

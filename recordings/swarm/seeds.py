@@ -1,6 +1,7 @@
 """Seeds flown one by one, in this process or in several: how each flight ended, and which branches it took.
 
-What is found of a seed depends on the seed alone, and comes in the order of the seeds, however many processes fly.
+The finding of a seed depends on the seed alone, and findings come in the order of the seeds, for any number of
+processes.
 """
 
 import multiprocessing
@@ -22,8 +23,8 @@ from recordings.journal.format import Settings
 from recordings.swarm.generator import draw
 
 SECOND_US = 1_000_000
-ASKED_EVERY_S = 0.2  # whether the user wants an end, while other processes fly
-TWICE_EVERY = 10  # of so many seeds one is flown again
+ASKED_EVERY_S = 0.2  # whether the user asked to end, while other processes fly
+TWICE_EVERY = 10  # one in so many seeds is flown again
 CONVERGED, DETERMINED, BUG = "V1", "D1", "B1"
 NAMES = {
     CONVERGED: "ConvergesAfterHeal",
@@ -52,7 +53,7 @@ class Order(msgspec.Struct, frozen=True):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What was seen of a seed: whether it was flown twice, how its flights ended, what they reached and took."""
+    """The finding of a seed: whether it was flown twice, how its flights ended, what they reached and cost."""
 
     seed: int
     outcome: Outcome
@@ -71,14 +72,14 @@ def fly_seed(order: Order) -> Seen:
         outcome = fly_once(spec, lines.append if lines is not None else None)
     if lines is not None and not outcome.invariant and not outcome.interrupted:
         outcome = _again(spec, outcome, lines)
-        twice = not outcome.interrupted  # what was cut short is no other flight
+        twice = not outcome.interrupted  # an interrupted flight is not a different one
     reach = {name: hits for name, hits in found.items() if hits}
     return Seen(order.seed, outcome, twice, reach, time.process_time() - began)
 
 
 @contextmanager
 def flown(orders: Iterable[Order], jobs: int) -> Iterator[Iterator[Seen]]:
-    """The seeds flown, in their order. Ctrl-C is for this process: the others are ended by it."""
+    """Fly the seeds and yield their findings in order. Ctrl-C reaches this process, which ends the others."""
     if jobs == 1:
         yield map(fly_seed, orders)
         return
@@ -104,7 +105,7 @@ def _until_interrupted(flights: "IMapIterator[Seen]") -> Iterator[Seen]:
 
 
 def _again(spec: ScenarioSpec, first: Outcome, lines: list[bytes]) -> Outcome:
-    """A seed is a flight: the second one has the same events, or the first that differs is named."""
+    """Fly a seed twice: both flights must have the same events, else the finding names the first difference."""
     comparison = Comparison(iter(lines))
     second = fly_once(spec, comparison)
     if second.interrupted:
