@@ -36,7 +36,7 @@ from cluster.commands.catalogue import (
     text_of,
 )
 from cluster.commands.cluster_names import Names
-from cluster.commands.command_kinds import kind_of, targets_of
+from cluster.commands.command_kinds import kind_of, label_of, targets_of, undo_of
 from cluster.commands.grammar import CommandError, Form, Slot, match_form, tokens_of, wanted_after
 from cluster.commands.random_faults import FAULTS, Victims, victims
 
@@ -79,11 +79,13 @@ __all__ = [
     "complete",
     "is_built",
     "kind_of",
+    "label_of",
     "match_form",
     "parse",
     "targets_of",
     "text_of",
     "tokens_of",
+    "undo_of",
     "victims",
     "wanted_after",
 ]

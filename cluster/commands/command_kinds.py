@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from cluster.commands.catalogue import Command, form_of
+from cluster.commands.catalogue import COMMANDS, Command, form_of
 from cluster.commands.grammar import Slot
 from cluster.protocol.names import TopicPartition
 
@@ -23,6 +23,20 @@ def targets_of(command: Command) -> tuple[str, ...]:
     return tuple(name for slot in slots if slot.kind.target for name in _names(slot.field, values))
 
 
+def undo_of(kind: str, targets: tuple[str, ...]) -> str:
+    """The text of the command that ends a fault of a kind earlier; empty for a fault that only its duration ends."""
+    form = _FORMS.get(kind)
+    if form is None or len(targets) < form.undo.count("{"):
+        return ""
+    return form.undo.format(*targets)
+
+
+def label_of(kind: str) -> str:
+    """The words for a running target of a fault of a kind, e.g. `link cut`; empty for a kind without them."""
+    form = _FORMS.get(kind)
+    return form.label if form is not None else ""
+
+
 def _names(field: str, values: dict[str, Any]) -> tuple[str, ...]:
     value = values[field]
     if field == "partition":
@@ -30,3 +44,7 @@ def _names(field: str, values: dict[str, Any]) -> tuple[str, ...]:
     if isinstance(value, tuple):
         return value
     return () if value is None else (value,)
+
+
+_FORMS = {form.kind or str(form.command.__struct_config__.tag): form for form in reversed(COMMANDS)}
+"""The first form of each kind."""

@@ -52,7 +52,8 @@ Part = str | Slot
 class Form(msgspec.Struct, frozen=True):
     """One way to write one command: the struct it makes, the pattern, what the pattern fixes, and one line of help.
 
-    `kind` tells forms of one struct apart in events; empty: the struct's tag.
+    `kind` tells forms of one struct apart in events; empty: the struct's tag. Of a fault that lasts, `undo` is the
+    command that ends it, with `{0}`, `{1}` for its targets, and `label` names it at a target that runs on.
     """
 
     command: type[msgspec.Struct]
@@ -60,6 +61,8 @@ class Form(msgspec.Struct, frozen=True):
     hint: str
     fixed: dict[str, object] = {}
     kind: str = ""
+    undo: str = ""
+    label: str = ""
 
     @property
     def required(self) -> list[Part]:
