@@ -3,7 +3,7 @@
 from cluster import events as e
 from cluster.config import parse_rate
 from cluster.view import ledger
-from cluster.view.fold_cluster import note
+from cluster.view.fold_cluster import note, note_of
 from cluster.view.fold_table import FoldTable
 from cluster.view.state import ACTIVITY_US, NEVER, ActivitySpan, ClusterView, GroupView, MemberView, ReaderView
 
@@ -55,7 +55,7 @@ def member_started(view: ClusterView, event: e.MemberStarted) -> None:
     member.polling, member.last_poll_us = True, event.at_us
     member.heartbeats_paused, member.stalled_until_us, member.heartbeats_from_us = False, None, NEVER
     _lane(member, event.at_us, "joining")
-    note(view, event.at_us, "member", event.member, f"{event.member} started")
+    note_of(view, event, "member", event.member, " started")
 
 
 @FOLD.handles(e.MemberStopped)
@@ -71,7 +71,7 @@ def member_stopped(view: ClusterView, event: e.MemberStopped) -> None:
     if event.how == "crash":
         member.crashes += 1
         member.last_crash = event.reason
-    note(view, event.at_us, "member" if event.how == "stop" else "fault", event.member, f"{event.member} {words}")
+    note_of(view, event, "member" if event.how == "stop" else "fault", event.member, f" {words}")
 
 
 @FOLD.handles(e.MemberPaused)
@@ -106,13 +106,12 @@ def member_state_changed(view: ClusterView, event: e.MemberStateChanged) -> None
 
 @FOLD.handles(e.ConsumerFenced)
 def consumer_fenced(view: ClusterView, event: e.ConsumerFenced) -> None:
-    words = f"{event.member} is fenced: another process joined as {event.instance_id}"
-    note(view, event.at_us, "fault", event.member, words)
+    note_of(view, event, "fault", event.member, f" is fenced: another process joined as {event.instance_id}")
 
 
 @FOLD.handles(e.ApplicationFailed)
 def application_failed(view: ClusterView, event: e.ApplicationFailed) -> None:
-    note(view, event.at_us, "fault", event.member, f"{event.member} failed: {event.reason}")
+    note_of(view, event, "fault", event.member, f" failed: {event.reason}")
 
 
 @FOLD.handles(e.SubscriptionChanged)
@@ -123,7 +122,7 @@ def subscription_changed(view: ClusterView, event: e.SubscriptionChanged) -> Non
         if topic not in group.topics:
             group.topics = (*group.topics, topic)
             view.topic_readers.setdefault(topic, []).append(event.group)
-    note(view, event.at_us, "member", event.member, f"{event.member} subscribes to {', '.join(event.topics)}")
+    note_of(view, event, "member", event.member, f" subscribes to {', '.join(event.topics)}")
 
 
 @FOLD.handles(e.CoordinatorFound)
@@ -230,14 +229,14 @@ def positions_given_up(view: ClusterView, event: e.PositionsRolledBack) -> None:
     for name in event.partitions:
         positions.pop(name, None)
     words = f"aborted its transaction ({event.reason}) and goes back to what {event.group} has committed"
-    note(view, event.at_us, "member", event.member, f"{event.member} {words}")
+    note_of(view, event, "member", event.member, f" {words}")
 
 
 @FOLD.handles(e.PositionOutOfRange)
 def position_out_of_range(view: ClusterView, event: e.PositionOutOfRange) -> None:
     view.members[event.member].positions.pop(event.partition, None)
     words = f"position {event.position} of {event.partition} is not in the log: {event.reset} decides"
-    note(view, event.at_us, "member", event.member, f"{event.member}: {words}")
+    note_of(view, event, "member", event.member, f": {words}")
 
 
 @FOLD.handles(e.PositionTruncated)
@@ -246,7 +245,7 @@ def position_truncated(view: ClusterView, event: e.PositionTruncated) -> None:
         view.members[event.member].positions.pop(event.partition, None)
     where = f"offset {event.diverging}" if event.diverging >= 0 else "an offset that its leader does not know"
     words = f"the log of {event.partition} diverges from what it read up to {event.position}, at {where}"
-    note(view, event.at_us, "member", event.member, f"{event.member}: {words}")
+    note_of(view, event, "member", event.member, f": {words}")
 
 
 @FOLD.handles(e.PollReturned)
@@ -302,7 +301,7 @@ def truncated_records_processed(view: ClusterView, event: e.TruncatedRecordsProc
 @FOLD.handles(e.RecordSkipped)
 def record_skipped(view: ClusterView, event: e.RecordSkipped) -> None:
     view.groups[event.group].skipped += 1
-    note(view, event.at_us, "fault", event.member, f"{event.member} skips {event.partition} {event.offset}")
+    note_of(view, event, "fault", event.member, f" skips {event.partition} {event.offset}")
 
 
 @FOLD.handles(e.KeyOrderBroken)
@@ -328,7 +327,7 @@ TIMEOUTS = {
 
 @FOLD.handles(e.SettingChanged)
 def setting_changed(view: ClusterView, event: e.SettingChanged) -> None:
-    note(view, event.at_us, "member", event.scope, f"set {event.scope} {event.key} {event.value}")
+    note(view, event, "member", event.scope, f"set {event.scope} {event.key} {event.value}")
     if event.effect != "now":
         return  # a process that starts is declared anew
     group, topic = view.groups.get(event.scope), view.topics.get(event.scope)

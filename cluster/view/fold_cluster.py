@@ -31,12 +31,25 @@ BROKER_ENDED = {
 }
 
 
-def note(view: ClusterView, at_us: int, kind: str, subject: str, text: str) -> None:
-    """Mark something on the flight strip; of a very long flight every second early mark is dropped."""
-    moments = view.log_entries
-    moments.append(LogEntry(at_us, kind, subject, text))
-    if len(moments) > LOG_ENTRIES_KEPT:
-        del moments[: LOG_ENTRIES_KEPT // 2 : 2]
+def note(  # noqa: PLR0917 - the fields of a log entry, in their order
+    view: ClusterView,
+    event: e.Event,
+    kind: str,
+    subject: str,
+    text: str,
+    predicate: str = "",
+    targets: tuple[str, ...] = (),
+) -> None:
+    """Add a line to the log of events; a very long flight drops every second early line."""
+    entries = view.log_entries
+    entries.append(LogEntry(event.at_us, kind, subject, text, e.kind_of(event), predicate, targets))
+    if len(entries) > LOG_ENTRIES_KEPT:
+        del entries[: LOG_ENTRIES_KEPT // 2 : 2]
+
+
+def note_of(view: ClusterView, event: e.Event, kind: str, subject: str, predicate: str) -> None:
+    """Add a line that begins with its subject; lines with one predicate can be shown as one."""
+    note(view, event, kind, subject, subject + predicate, predicate)
 
 
 @FOLD.handles(e.TopicCreated)
@@ -63,7 +76,7 @@ def _add_partitions(view: ClusterView, topic: str, partitions: int) -> None:
 def partitions_added(view: ClusterView, event: e.PartitionsAdded) -> None:
     view.topics[event.topic].partitions = event.partitions
     _add_partitions(view, event.topic, event.partitions)
-    note(view, event.at_us, "member", event.topic, f"{event.topic} has {event.partitions} partitions")
+    note_of(view, event, "member", event.topic, f" has {event.partitions} partitions")
 
 
 @FOLD.handles(e.LogStartAdvanced)
@@ -80,7 +93,7 @@ def broker_started(view: ClusterView, event: e.BrokerStarted) -> None:
     broker.up, broker.rack, broker.since_us, broker.paused = event.serves, event.rack, event.at_us, False
     broker.registered, broker.state = False, "Running" if event.serves else "Starting"
     if event.at_us:
-        note(view, event.at_us, "recovery", f"broker-{event.broker}", f"broker-{event.broker} started")
+        note_of(view, event, "recovery", f"broker-{event.broker}", " started")
 
 
 BROKER_BECAME = {"Running": ("recovery", "serves again"), "PendingControlledShutdown": ("fault", "is shutting down")}
@@ -94,7 +107,7 @@ def broker_state_changed(view: ClusterView, event: e.BrokerStateChanged) -> None
     broker.state = event.state
     if event.state in BROKER_BECAME:
         kind, words = BROKER_BECAME[event.state]
-        note(view, event.at_us, kind, f"broker-{event.broker}", f"broker-{event.broker} {words}")
+        note_of(view, event, kind, f"broker-{event.broker}", f" {words}")
 
 
 @FOLD.handles(e.BrokerStopped)
@@ -102,7 +115,7 @@ def broker_stopped(view: ClusterView, event: e.BrokerStopped) -> None:
     broker = view.brokers[event.broker]
     broker.up, broker.since_us, broker.paused, broker.state = False, event.at_us, False, "NotRunning"
     words = BROKER_ENDED[event.how]
-    note(view, event.at_us, "fault", f"broker-{event.broker}", f"broker-{event.broker} {words}")
+    note_of(view, event, "fault", f"broker-{event.broker}", f" {words}")
 
 
 @FOLD.handles(e.BrokerPaused)
@@ -123,15 +136,13 @@ def broker_unfenced(view: ClusterView, event: e.BrokerUnfenced) -> None:
 @FOLD.handles(e.BrokerFenced)
 def broker_fenced(view: ClusterView, event: e.BrokerFenced) -> None:
     view.brokers[event.broker].fenced = True
-    note(
-        view, event.at_us, "fault", f"broker-{event.broker}", f"controller fenced broker-{event.broker}: {event.reason}"
-    )
+    note(view, event, "fault", f"broker-{event.broker}", f"controller fenced broker-{event.broker}: {event.reason}")
 
 
 @FOLD.handles(e.ControllerElected)
 def controller_elected(view: ClusterView, event: e.ControllerElected) -> None:
     if event.at_us:
-        note(view, event.at_us, "election", f"broker-{event.broker}", f"controller is now broker-{event.broker}")
+        note(view, event, "election", f"broker-{event.broker}", f"controller is now broker-{event.broker}")
     view.controller = event.broker
 
 
@@ -140,7 +151,7 @@ def leader_elected(view: ClusterView, event: e.LeaderElected) -> None:
     partition = view.partitions[event.partition]
     if event.at_us and event.leader != partition.leader:
         what = f"leader {partition.leader} → {event.leader}" if event.leader >= 0 else "has no leader"
-        note(view, event.at_us, "election", event.partition, f"{event.partition} {what} ({event.reason})")
+        note_of(view, event, "election", event.partition, f" {what} ({event.reason})")
     partition.leader = event.leader
     partition.leader_epoch = event.leader_epoch
     partition.replicas = event.replicas
@@ -228,7 +239,7 @@ def records_lost(view: ClusterView, event: e.RecordsLost) -> None:
     note_run(partition.vanished, event.producer, event.first_serial, event.first_serial + event.records)
     where = f"from offset {event.first_offset}" if event.first_offset >= 0 else "on their way"
     words = f"{event.records} of {event.producer}'s records to {event.partition} are in no log, {where}"
-    note(view, event.at_us, "fault", event.partition, words)
+    note(view, event, "fault", event.partition, words)
 
 
 @FOLD.handles(e.RecordsRecovered)
@@ -237,7 +248,8 @@ def records_survived(view: ClusterView, event: e.RecordsRecovered) -> None:
     partition.vanished[event.producer].remove(event.first_serial, event.first_serial + event.records)
     ledger.survived(view, partition, event)
     words = f"{event.records} of {event.producer}'s records to {event.partition} were on their way to a follower"
-    note(view, event.at_us, "recovery", event.partition, f"{words}: broker-{event.broker} has them")
+    broker = f"broker-{event.broker}"
+    note(view, event, "recovery", event.partition, f"{words}: {broker} has them", targets=(broker,))
 
 
 @FOLD.handles(e.HighWatermarkAdvanced)
@@ -259,13 +271,9 @@ def log_truncated(view: ClusterView, event: e.LogTruncated) -> None:
     if event.broker == partition.taken_by:  # nobody has taken over from it: its log is the partition's for now
         partition.high_watermark = min(partition.high_watermark, event.offset)
         partition.log_end, partition.bytes, partition.appended = event.offset, event.bytes, event.appended
-    note(
-        view,
-        event.at_us,
-        "fault",
-        event.partition,
-        f"broker-{event.broker} truncated {event.partition} from {event.log_end} to {event.offset}",
-    )
+    broker = f"broker-{event.broker}"
+    words = f"{broker} truncated {event.partition} from {event.log_end} to {event.offset}"
+    note(view, event, "fault", event.partition, words, targets=(broker,))
 
 
 @FOLD.handles(e.ProducerDeclared)
@@ -282,7 +290,7 @@ def producer_state_changed(view: ClusterView, event: e.ProducerStateChanged) -> 
     if event.state in {"Dead", "Stopped"}:
         producer.buffered_bytes = 0
     if event.state in {"Dead", "Fenced"}:
-        note(view, event.at_us, "fault", event.producer, f"{event.producer} is {event.state}: {event.reason}")
+        note_of(view, event, "fault", event.producer, f" is {event.state}: {event.reason}")
 
 
 @FOLD.handles(e.ProducerIdAssigned)
@@ -361,15 +369,15 @@ def send_refused(view: ClusterView, event: e.SendRefused) -> None:
 def fault_started(view: ClusterView, event: e.FaultStarted) -> None:
     ends = event.ends_at_us if event.ends_at_us >= 0 else NEVER
     view.faults[event.fault] = FaultView(event.fault, event.text, event.at_us, ends, event.fault_kind, event.targets)
-    note(view, event.at_us, "fault", event.text, event.text)
+    note(view, event, "fault", event.text, event.text, targets=event.targets)
 
 
 @FOLD.handles(e.FaultEnded)
 def fault_ended(view: ClusterView, event: e.FaultEnded) -> None:
     fault = view.faults.pop(event.fault)
-    note(view, event.at_us, "recovery", fault.text, f"over: {fault.text}")
+    note(view, event, "recovery", fault.text, f"over: {fault.text}", targets=fault.targets)
 
 
 @FOLD.handles(e.CommandRefused)
 def command_refused(view: ClusterView, event: e.CommandRefused) -> None:
-    note(view, event.at_us, "member", event.text, f"refused: {event.text}: {event.reason}")
+    note(view, event, "member", event.text, f"refused: {event.text}: {event.reason}")

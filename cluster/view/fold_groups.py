@@ -2,7 +2,7 @@
 
 from cluster import events as e
 from cluster.protocol.rebalance_causes import RebalanceCause
-from cluster.view.fold_cluster import note
+from cluster.view.fold_cluster import note_of
 from cluster.view.fold_table import FoldTable
 from cluster.view.state import (
     ACTIVITY_US,
@@ -66,7 +66,7 @@ def rebalance_started(view: ClusterView, event: e.RebalanceStarted) -> None:
     group.session_deadlines_us.update(event.session_deadlines_us)
     group.open_rebalance = opened
     who = f" ({event.trigger})" if event.trigger else ""
-    note(view, event.at_us, "rebalance", event.group, f"{event.group} rebalances: {event.cause}{who}")
+    note_of(view, event, "rebalance", event.group, f" rebalances: {event.cause}{who}")
 
 
 def _continue(before: OpenRebalance, now: OpenRebalance) -> None:
@@ -142,7 +142,7 @@ def group_stabilized(view: ClusterView, event: e.GroupStabilized) -> None:
     group.assignment = dict(event.assignment)
     group.session_deadlines_us.update(event.session_deadlines_us)
     _close(view, group, event.at_us)
-    note(view, event.at_us, "stable", event.group, f"{event.group} is Stable in generation {event.generation}")
+    note_of(view, event, "stable", event.group, f" is Stable in generation {event.generation}")
 
 
 def _close(view: ClusterView, group: GroupView, now_us: int) -> None:
@@ -203,7 +203,7 @@ def member_removed(view: ClusterView, event: e.MemberRemoved) -> None:
         group.open_rebalance.newcomers.pop(event.member_id, None)
         group.open_rebalance.synced.pop(event.member_id, None)
         group.open_rebalance.removed[event.member] = event.reason
-    note(view, event.at_us, "member", event.member, f"{event.member} left {event.group}: {event.reason}")
+    note_of(view, event, "member", event.member, f" left {event.group}: {event.reason}")
 
 
 @FOLD.handles(e.StaticMemberReplaced)
@@ -224,7 +224,7 @@ def static_member_replaced(view: ClusterView, event: e.StaticMemberReplaced) -> 
         group.assignment[event.member_id] = group.assignment.pop(event.old_member_id)
     if group.open_rebalance is not None:
         group.open_rebalance.joined.pop(event.old_member_id, None)
-    note(view, event.at_us, "member", event.member, f"{event.member} is back in {event.group} under its instance id")
+    note_of(view, event, "member", event.member, f" is back in {event.group} under its instance id")
 
 
 @FOLD.handles(e.HeartbeatAnswered)
@@ -288,7 +288,7 @@ def auto_commit_failed(view: ClusterView, event: e.AutoCommitFailed) -> None:
 def offset_commit_refused(view: ClusterView, event: e.OffsetCommitRefused) -> None:
     if event.session_deadline_us >= 0:
         view.groups[event.group].session_deadlines_us[event.member_id] = event.session_deadline_us
-    note(view, event.at_us, "member", event.member, f"{event.member}: commit refused, {event.error}")
+    note_of(view, event, "member", event.member, f": commit refused, {event.error}")
 
 
 @FOLD.handles(e.GroupLoaded)
@@ -308,7 +308,7 @@ def group_loaded(view: ClusterView, event: e.GroupLoaded) -> None:
         reader.committed = NEVER
     for name, offset in event.offsets.items():
         group.readers.setdefault(name, ReaderView()).committed = offset
-    note(view, event.at_us, "election", event.group, f"{event.group} is coordinated by broker-{event.broker}")
+    note_of(view, event, "election", event.group, f" is coordinated by broker-{event.broker}")
 
 
 @FOLD.handles(e.GroupUnloaded)
@@ -326,13 +326,7 @@ def offsets_expired(view: ClusterView, event: e.OffsetsExpired) -> None:
     for name in event.partitions:
         if name in group.readers:
             group.readers[name].committed = NEVER
-    note(
-        view,
-        event.at_us,
-        "member",
-        event.group,
-        f"{event.group}: offsets of {len(event.partitions)} partitions expired",
-    )
+    note_of(view, event, "member", event.group, f": offsets of {len(event.partitions)} partitions expired")
 
 
 @FOLD.handles(e.GroupDeleted)

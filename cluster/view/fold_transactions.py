@@ -1,7 +1,7 @@
 """How transactions change the view: where each transactional id stands, and who was refused for an old epoch."""
 
 from cluster import events as e
-from cluster.view.fold_cluster import note
+from cluster.view.fold_cluster import note, note_of
 from cluster.view.fold_table import FoldTable
 from cluster.view.state import ClusterView, TransactionView
 
@@ -27,7 +27,7 @@ def transaction_state_changed(view: ClusterView, event: e.TransactionStateChange
         transaction.aborted += now == "CompleteAbort"
     words = _words(transaction, event)
     if words and not event.loaded:
-        note(view, event.at_us, "transaction", event.transactional_id, f"{event.transactional_id}{words}")
+        note_of(view, event, "transaction", event.transactional_id, words)
     transaction.fencing = False
     transaction.state, transaction.coordinator = now, event.broker
     transaction.producer_id, transaction.epoch = event.producer_id, event.epoch
@@ -60,14 +60,13 @@ def transaction_fenced(view: ClusterView, event: e.TransactionFenced) -> None:
     transaction = _transaction(view, event.transactional_id)
     transaction.fencing = True
     why = _FENCED_BECAUSE[event.reason]
-    words = f"{event.transactional_id} epoch {event.epoch - 1} fenced: {why}"
-    note(view, event.at_us, "fault", event.transactional_id, words)
+    note_of(view, event, "fault", event.transactional_id, f" epoch {event.epoch - 1} fenced: {why}")
 
 
 @FOLD.handles(e.TransactionOffsetsRefused)
 def transaction_offsets_refused(view: ClusterView, event: e.TransactionOffsetsRefused) -> None:
     words = f"{event.group}'s coordinator refused offsets of {event.transactional_id}: {event.error}"
-    note(view, event.at_us, "fault", event.transactional_id, words)
+    note(view, event, "fault", event.transactional_id, words)
 
 
 @FOLD.handles(e.TransactionMarkerRefused)
@@ -75,13 +74,13 @@ def transaction_marker_refused(view: ClusterView, event: e.TransactionMarkerRefu
     known = (one.transactional_id for one in view.transactions.values() if one.producer_id == event.producer_id)
     subject = next(known, event.partition)
     whose = f"of {subject}" if subject != event.partition else f"for producer id {event.producer_id}"
-    note(view, event.at_us, "fault", subject, f"{event.partition}'s leader refused a marker {whose}: {event.error}")
+    note(view, event, "fault", subject, f"{event.partition}'s leader refused a marker {whose}: {event.error}")
 
 
 @FOLD.handles(e.HangingTransactionAborted)
 def hanging_transaction_aborted(view: ClusterView, event: e.HangingTransactionAborted) -> None:
     words = f"the open transaction of producer id {event.producer_id} in {event.partition} is aborted by hand"
-    note(view, event.at_us, "transaction", event.partition, words)
+    note(view, event, "transaction", event.partition, words)
 
 
 @FOLD.handles(e.ProducerEpochRefused)
@@ -90,4 +89,4 @@ def producer_epoch_refused(view: ClusterView, event: e.ProducerEpochRefused) -> 
     where = f"{event.partition}'s leader" if event.partition else "its coordinator"
     error = "INVALID_PRODUCER_EPOCH" if event.partition else "PRODUCER_FENCED"
     words = f"{where} refused {event.transactional_id} epoch {event.epoch}: {error}"
-    note(view, event.at_us, "fault", event.transactional_id, words)
+    note(view, event, "fault", event.transactional_id, words)

@@ -361,12 +361,19 @@ class FaultView(msgspec.Struct, gc=False):
 
 
 class LogEntry(msgspec.Struct, gc=False):
-    """Something worth a mark on the flight strip; `kind`: rebalance, stable, fault, recovery, election, member."""
+    """A line of the log of events; `kind`: rebalance, stable, fault, recovery, election, member, transaction.
+
+    `event` is the kind of the event. `text` is shown and never parsed: `predicate` is the text after the subject, empty
+    for a text that does not begin with its subject; `targets` are the further names that the line is about.
+    """
 
     at_us: int
     kind: str
     subject: str
     text: str
+    event: str
+    predicate: str = ""
+    targets: tuple[str, ...] = ()
 
 
 class ClusterView(msgspec.Struct):
