@@ -1,7 +1,6 @@
 """Active faults: the command of each, its start, its end, and the command that ends it earlier."""
 
-from cluster.commands import CommandError
-from cluster.commands import catalogue as c
+from cluster.commands import label_of, undo_of
 from cluster.view.state import NEVER, ClusterView, FaultView
 from console.presenters.formatting import UNKNOWN, countdown, duration
 from console.presenters.list_view import Listing
@@ -17,57 +16,14 @@ COLUMNS = (
 )
 
 
-def ending_command(text: str) -> str:
-    """The command that ends a fault earlier; empty for a fault that only its duration ends."""
-    try:
-        command = c.parse(text)
-    except CommandError:
-        return ""
-    match command:
-        case c.Kill(target=name) | c.Stop(target=name) | c.Crash(broker=name):
-            return f"start {name}"
-        case c.Pause(target=name):
-            return f"resume {name}"
-        case c.Cut(a=one, b=other) | c.SlowLink(a=one, b=other):
-            return f"heal {one} {other}"
-        case c.Hold(a=one, b=other):
-            return f"release {one} {other}"
-        case c.Isolate() | c.LoseResponses():
-            return "heal"
-        case c.SlowDisk(broker=name):
-            return f"slow disk of {name} to 0ms"
-        case c.Nemesis(on=True):
-            return "nemesis off"
-    return ""
-
-
 def faults_on(view: ClusterView, name: str) -> list[FaultView]:
     """The active faults that name a process."""
-    return [fault for fault in view.faults.values() if name in fault.text.split()]
+    return [fault for fault in view.faults.values() if name in fault.targets]
 
 
 def fault_label(view: ClusterView, name: str) -> str:
     """The label of a fault of a running process, in one or two words; empty without a fault."""
-    for fault in faults_on(view, name):
-        try:
-            command = c.parse(fault.text)
-        except CommandError:
-            continue
-        word = FAULT_LABELS.get(type(command), "")
-        if word:
-            return word
-    return ""
-
-
-FAULT_LABELS: dict[type, str] = {
-    c.SlowMember: "slowed",
-    c.SlowLink: "slow link",
-    c.Cut: "link cut",
-    c.Hold: "link held",
-    c.Isolate: "isolated",
-    c.SlowDisk: "slow disk",
-    c.FillDisk: "disk full",
-}
+    return next((label for fault in faults_on(view, name) if (label := label_of(fault.kind))), "")
 
 
 class ActiveFaultsListing(Listing):
@@ -93,7 +49,7 @@ class ActiveFaultsListing(Listing):
     def rows(self, key: str) -> tuple[Line]:
         """The line of one fault."""
         fault = self.faults[key]
-        ending = ending_command(fault.text)
+        ending = undo_of(fault.kind, fault.targets)
         left = countdown(fault.ends_at_us - self.now_us) if fault.ends_at_us != NEVER else UNKNOWN
         cells: list[Line | Span | str] = [
             line(("✖", ERROR)),
@@ -106,5 +62,5 @@ class ActiveFaultsListing(Listing):
 
     def matches(self, key: str, pattern: str) -> bool:
         """Whether the fault's text holds the pattern; `!` in front negates it."""
-        words = self.faults[key].text.lower()
-        return (pattern[1:].lower() not in words) if pattern[:1] == "!" else (pattern.lower() in words)
+        text = self.faults[key].text.lower()
+        return (pattern[1:].lower() not in text) if pattern[:1] == "!" else (pattern.lower() in text)

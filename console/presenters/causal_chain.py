@@ -9,7 +9,7 @@ from console.presenters.formatting import SECOND_US, clock
 
 RECENT_US = 10 * SECOND_US  # earlier starts are not shown
 ROLLING_RESTART_US = 60 * SECOND_US  # members that close one after another within this time are one rolling restart
-CLOSED = " closed cleanly"
+STARTS = {"member_started", "broker_started"}
 NAMES_SHOWN = 4
 
 
@@ -24,10 +24,10 @@ def causal_chain(view: ClusterView, group: GroupView, one: RebalanceView) -> lis
         causal |= {f"broker-{broker}" for broker in view.brokers}
         concerned |= causal
     return [
-        noted
-        for noted in _entries_around(view, one)
-        if concerns(noted, concerned if noted.at_us >= one.started_us else causal)
-        and (noted.at_us >= one.started_us - RECENT_US or not noted.text.endswith(" started"))
+        entry
+        for entry in _entries_around(view, one)
+        if concerns(entry, concerned if entry.at_us >= one.started_us else causal)
+        and (entry.at_us >= one.started_us - RECENT_US or entry.event not in STARTS)
     ]
 
 
@@ -38,14 +38,15 @@ def rolling_restart(view: ClusterView, group: GroupView, one: RebalanceView) -> 
     """
     members = {member.member for member in view.members.values() if member.group == group.group}
     closed = [
-        noted
-        for noted in _entries_around(view, one)
-        if noted.subject in members
-        and noted.text.endswith(CLOSED)
-        and one.started_us - ROLLING_RESTART_US <= noted.at_us <= one.started_us
+        entry
+        for entry in _entries_around(view, one)
+        if entry.subject in members
+        and entry.event == "member_stopped"
+        and entry.kind == "member"  # a clean stop; else it is a fault
+        and one.started_us - ROLLING_RESTART_US <= entry.at_us <= one.started_us
     ]
-    names = list(dict.fromkeys(noted.subject for noted in closed))
-    if len(names) < 2 or len({noted.at_us for noted in closed}) < len(closed):
+    names = list(dict.fromkeys(entry.subject for entry in closed))
+    if len(names) < 2 or len({entry.at_us for entry in closed}) < len(closed):
         return ""
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     since, until = clock(closed[0].at_us, 3), clock(closed[-1].at_us, 3)
@@ -60,5 +61,5 @@ def _entries_around(view: ClusterView, one: RebalanceView) -> list[LogEntry]:
     return view.log_entries[first:last]
 
 
-def _instant(noted: LogEntry) -> int:
-    return noted.at_us
+def _instant(entry: LogEntry) -> int:
+    return entry.at_us

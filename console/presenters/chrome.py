@@ -179,15 +179,15 @@ def flight_strip(view: ClusterView, at: FlightClock, width: int, ahead: Sequence
     for index in range(here):
         cells[index] = ("─", MUTED)
     weights = [-1] * inner
-    for noted in view.log_entries:
-        index = min(inner - 1, noted.at_us * inner // total_us)
-        glyph, tone, weight = MARKS.get(noted.kind, ("·", MUTED, 0))
+    for entry in view.log_entries:
+        index = min(inner - 1, entry.at_us * inner // total_us)
+        glyph, tone, weight = MARKS.get(entry.kind, ("·", MUTED, 0))
         if weight > weights[index]:
             weights[index] = weight
             cells[index] = (glyph, tone)
-    for noted in ahead[bisect_right(ahead, at.now_us, key=lambda noted: noted.at_us) :]:
-        index = min(inner - 1, noted.at_us * inner // total_us)
-        glyph, _, weight = MARKS.get(noted.kind, ("·", MUTED, 0))
+    for entry in ahead[bisect_right(ahead, at.now_us, key=lambda entry: entry.at_us) :]:
+        index = min(inner - 1, entry.at_us * inner // total_us)
+        glyph, _, weight = MARKS.get(entry.kind, ("·", MUTED, 0))
         if weight > weights[index]:
             weights[index] = weight
             cells[index] = (glyph, FAINT)
@@ -225,6 +225,6 @@ def _round_step(total_us: int, most: int) -> int:
 
 def ticker(view: ClusterView, width: int, rows: int) -> list[Line]:
     """The last log entries, newest at the bottom."""
-    shown = [entry_line(noted) for noted in merged_entries(view.log_entries[-TICKER_ENTRIES:])[-rows:]]
+    shown = [entry_line(entry) for entry in merged_entries(view.log_entries[-TICKER_ENTRIES:])[-rows:]]
     blank: list[Line] = [()] * (rows - len(shown))
     return [fit(row, width) for row in (*blank, *shown)]

@@ -70,9 +70,9 @@ def _new_leader_by_us(view: ClusterView, broker: int, session_us: int | None) ->
     if session_us is None or controller is None or not controller.alive or controller.paused or controller.fenced:
         return NEVER
     since_us = view.brokers[broker].since_us
-    for noted in reversed(view.log_entries):
-        if noted.at_us < since_us:
+    for entry in reversed(view.log_entries):
+        if entry.at_us < since_us:
             break
-        if noted.text.startswith("controller is now"):
-            return noted.at_us + session_us
+        if entry.event == "controller_elected":
+            return entry.at_us + session_us
     return since_us + session_us

@@ -21,51 +21,47 @@ MARKS: dict[str, tuple[str, str, int]] = {
 }
 
 
-def entry_line(noted: LogEntry) -> Line:
+def entry_line(entry: LogEntry) -> Line:
     """An entry's instant, glyph and text."""
-    glyph, tone, _ = MARKS.get(noted.kind, ("·", MUTED, 0))
-    return line((f" {clock(noted.at_us, 3)} ", MUTED), (f" {glyph} ", tone), noted.text)
+    glyph, tone, _ = MARKS.get(entry.kind, ("·", MUTED, 0))
+    return line((f" {clock(entry.at_us, 3)} ", MUTED), (f" {glyph} ", tone), entry.text)
 
 
-def concerns(noted: LogEntry, subjects: Container[str]) -> bool:
-    """Whether a moment is about one of these: its subject is, or a fault's text names it."""
-    if noted.subject in subjects:
-        return True
-    return noted.kind in {"fault", "recovery"} and any(word in subjects for word in noted.text.split(" "))
+def concerns(entry: LogEntry, subjects: Container[str]) -> bool:
+    """Whether an entry's subject or one of its targets is one of these names."""
+    return entry.subject in subjects or any(name in subjects for name in entry.targets)
 
 
-def merged_entries(moments: Sequence[LogEntry]) -> list[LogEntry]:
+def merged_entries(entries: Sequence[LogEntry]) -> list[LogEntry]:
     """The entries; neighbours within a second that differ only in their subject become one entry.
 
     `orders-1 leader 2 → 3`, `orders-4 leader 2 → 3` and 37 more are one line that names internal topics last.
     """
     result: list[LogEntry] = []
     run: list[LogEntry] = []
-    for noted in moments:
-        if run and not (noted.at_us - run[0].at_us <= MERGE_WINDOW_US and _statement(noted) == _statement(run[0])):
+    for entry in entries:
+        if run and not (entry.at_us - run[0].at_us <= MERGE_WINDOW_US and _statement(entry) == _statement(run[0])):
             result.append(_merged(run))
             run = []
-        run.append(noted)
+        run.append(entry)
     if run:
         result.append(_merged(run))
     return result
 
 
-def _statement(noted: LogEntry) -> tuple[str, str]:
-    """What a moment says of its subject; of one that does not begin with it, or says no more (a fault), the whole."""
-    return noted.kind, noted.text.removeprefix(noted.subject) or noted.text
+def _statement(entry: LogEntry) -> tuple[str, str]:
+    """What entries of one line have in common: their kind, and the predicate, or the whole text without one."""
+    return entry.kind, entry.predicate or entry.text
 
 
 def _merged(run: list[LogEntry]) -> LogEntry:
     first = run[0]
-    if len(run) == 1 or not first.text.startswith(first.subject):
-        return first
-    names = sorted(dict.fromkeys(noted.subject for noted in run), key=lambda name: name.startswith("__"))
-    if len(names) == 1:
+    names = sorted(dict.fromkeys(entry.subject for entry in run), key=lambda name: name.startswith("__"))
+    if len(names) == 1 or not first.predicate:
         return first
     shown = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
-    said = _statement(first)[1]
-    return LogEntry(first.at_us, first.kind, names[0], f"{shown}{'' if said.startswith(':') else ':'}{said}")
+    colon = "" if first.predicate.startswith(":") else ":"
+    return LogEntry(first.at_us, first.kind, names[0], f"{shown}{colon}{first.predicate}", first.event, first.predicate)
 
 
 class EventLogListing(Listing):
@@ -76,20 +72,20 @@ class EventLogListing(Listing):
 
     def __init__(self, view: ClusterView, width: int, subjects: Container[str] | None = None) -> None:
         super().__init__(width)
-        moments = view.log_entries[-SHOWN:]
-        self.moments = merged_entries(
-            moments if subjects is None else [one for one in moments if concerns(one, subjects)]
+        entries = view.log_entries[-SHOWN:]
+        self.entries = merged_entries(
+            entries if subjects is None else [one for one in entries if concerns(one, subjects)]
         )
 
     def row_keys(self) -> list[str]:
         """One key for each entry; entries cannot be selected."""
-        return [f"#{index}" for index in range(len(self.moments) - 1, -1, -1)]
+        return [f"#{index}" for index in range(len(self.entries) - 1, -1, -1)]
 
     def rows(self, key: str) -> tuple[Line]:
         """The line of one entry."""
-        return (fit(entry_line(self.moments[int(key[1:])]), self.width),)
+        return (fit(entry_line(self.entries[int(key[1:])]), self.width),)
 
     def matches(self, key: str, pattern: str) -> bool:
         """Whether the entry's text holds the pattern; `!` in front negates it."""
-        words = self.moments[int(key[1:])].text.lower()
-        return (pattern[1:].lower() not in words) if pattern[:1] == "!" else (pattern.lower() in words)
+        text = self.entries[int(key[1:])].text.lower()
+        return (pattern[1:].lower() not in text) if pattern[:1] == "!" else (pattern.lower() in text)

@@ -245,7 +245,7 @@ def abort_hanging(model: ImpactModel, command: c.AbortHangingTransaction) -> Non
 
 def nemesis(model: ImpactModel, command: c.Nemesis) -> None:
     """Random faults of any kind that leave a majority of the brokers working."""
-    is_on = any(fault.text.startswith("nemesis") for fault in model.view.faults.values())
+    is_on = any(fault.kind == "nemesis" for fault in model.view.faults.values())
     if command.on == is_on:
         model.refuse("the nemesis is on already: turn it off first" if is_on else "the nemesis is not on")
     elif command.on:

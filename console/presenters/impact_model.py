@@ -5,8 +5,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from cluster.commands import CommandError
-from cluster.commands import catalogue as c
 from cluster.protocol.names import coordinator_partition
 from cluster.view.state import NEVER, ClusterView, MemberView, PartitionView, ProducerView
 
@@ -76,17 +74,17 @@ class ImpactModel:
 
     def isolated_brokers(self) -> list[int]:
         """Brokers with an `isolate` in force."""
-        commands = [parsed(fault.text) for fault in self.view.faults.values()]
-        return [number_of(one.broker) for one in commands if isinstance(one, c.Isolate)]
+        return self.targets_of("isolate")
+
+    def targets_of(self, kind: str) -> list[int]:
+        """The brokers that active faults of a kind name."""
+        return [number_of(name) for fault in self.view.faults.values() if fault.kind == kind for name in fault.targets]
 
     def any_unresponsive(self, besides: int) -> bool:
         """Whether another broker is frozen, isolated or crashed: it answers nothing, and no connection to it breaks."""
-        commands = [parsed(fault.text) for fault in self.view.faults.values()]
-        crashed = [number_of(one.broker) for one in commands if isinstance(one, c.Crash)]
+        silent = (*self.targets_of("crash"), *self.isolated_brokers())
         brokers = self.view.brokers.values()
-        return any(
-            one.paused or one.broker in (*crashed, *self.isolated_brokers()) for one in brokers if one.broker != besides
-        )
+        return any(one.paused or one.broker in silent for one in brokers if one.broker != besides)
 
     def running_brokers(self, besides: int) -> list[int]:
         """Brokers that serve and are not frozen, without one of them."""
@@ -253,14 +251,6 @@ def predictor(
 ) -> tuple[type, Callable[[ImpactModel, Any], None]]:
     """One row of a table of predictors; the type checker holds that the predictor takes this command."""
     return command, predict
-
-
-def parsed(text: str) -> c.Command | None:
-    """The command of a fault's text; None for text that is no command."""
-    try:
-        return c.parse(text)
-    except CommandError:
-        return None
 
 
 def number_of(name: str) -> int:

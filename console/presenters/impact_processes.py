@@ -5,6 +5,9 @@ from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.state import MemberView, ProducerView
 from console.presenters.impact_model import MS, NO_BROKER, ImpactModel, Predictors, number_of, predictor
 
+PAUSING = {"pause", "stall", "pause_heartbeats"}
+"""Kinds of faults that `resume` ends."""
+
 
 def process_dies(model: ImpactModel, name: str, for_us: int | None, *, crash: bool = False) -> None:
     """A process ends without LeaveGroup, controlled shutdown or last send."""
@@ -197,9 +200,8 @@ def resume(model: ImpactModel, command: c.Resume) -> None:
     """A frozen process continues."""
     if model.refused_as_down(command.target):
         return
-    word = "pause", "stall", "pause heartbeats"
-    texts = [fault.text for fault in model.view.faults.values()]
-    if not any(text.startswith(word) and command.target in text.split() for text in texts):
+    faults = model.view.faults.values()
+    if not any(fault.kind in PAUSING and command.target in fault.targets for fault in faults):
         model.refuse(f"{command.target} is not paused")
 
 

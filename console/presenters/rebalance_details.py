@@ -55,10 +55,10 @@ def _chain(view: ClusterView, group: GroupView, one: RebalanceView, width: int) 
         lines += wrapped(line("  ", before), width, indent=4)
     if skipped > 0:
         lines.append(line((f"  … {skipped} earlier", FAINT)))
-    for noted in shown[-CHAIN_KEPT:]:
-        offset = noted.at_us - one.started_us
+    for entry in shown[-CHAIN_KEPT:]:
+        offset = entry.at_us - one.started_us
         before = f"{'-' if offset < 0 else '+'}{duration(abs(offset))}"
-        words = line((f"  {clock(noted.at_us, 3)} ", MUTED), (f"{before:>8}  ", FAINT), noted.text)
+        words = line((f"  {clock(entry.at_us, 3)} ", MUTED), (f"{before:>8}  ", FAINT), entry.text)
         lines += wrapped(words, width, indent=25)
     return lines or [line(("  no other event is known", MUTED))]
 

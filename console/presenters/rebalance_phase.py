@@ -2,6 +2,7 @@
 
 from cluster.view.state import NEVER, ClusterView, GroupView, OpenRebalance
 from console.presenters import rebalance_causes, states
+from console.presenters.active_faults import faults_on
 from console.presenters.awaited_members import (
     Awaited,
     awaited_joins,
@@ -45,7 +46,7 @@ from console.presenters.styled_text import (
 BAR_WIDTH = 12
 ROWS = 3
 DOT: Span = (" · ", FAINT)
-STOPPING_COMMANDS = ("kill", "stop", "crash", "restart")  # commands that take a process down
+STOPPING_COMMANDS = {"kill", "stop", "crash", "restart"}
 SIGNS = {DOWN: ("✖", ERROR), FROZEN: ("‖", WARN), RESTARTED: ("↻", WARN), LOADING: ("↻", MOVING)}
 
 
@@ -285,11 +286,7 @@ def _away(view: ClusterView, group: GroupView, now_us: int) -> Line:
 
 def _back_us(view: ClusterView, name: str) -> int:
     """When a fault restarts a stopped process by itself; NEVER without such a fault."""
-    ends = (
-        fault.ends_at_us
-        for fault in view.faults.values()
-        if fault.text.split()[:2] in [[verb, name] for verb in STOPPING_COMMANDS]
-    )
+    ends = (fault.ends_at_us for fault in faults_on(view, name) if fault.kind in STOPPING_COMMANDS)
     return min((at_us for at_us in ends if at_us != NEVER), default=NEVER)
 
 

@@ -1,7 +1,8 @@
 """The overview: the state of the whole cluster, the first screen of a flight."""
 
+from cluster.commands import undo_of
 from console.flight import Flight
-from console.presenters.active_faults import ActiveFaultsListing, ending_command
+from console.presenters.active_faults import ActiveFaultsListing
 from console.presenters.event_log import EventLogListing
 from console.presenters.fault_menu import CommandTarget
 from console.presenters.list_view import Listing
@@ -77,8 +78,8 @@ class OverviewScreen(FlightScreen):
             self.console_app.go(key)
         elif panel == "faults":
             fault = self.console_app.flight.view.faults.get(int(key))
-            mend = ending_command(fault.text) if fault is not None else ""
-            if mend:
-                self.console_app.open_line(":", mend)
+            undo = undo_of(fault.kind, fault.targets) if fault is not None else ""
+            if undo:
+                self.console_app.open_line(":", undo)
         else:
             self.console_app.action_fault()

@@ -1,11 +1,12 @@
-"""Injuries on the overview: what is in force, until when, and the command that mends it."""
+"""Active faults on the overview: the fault, its end, and the command that ends it earlier."""
 
+import msgspec
 import pytest
 
-from cluster import events as e
+from cluster.commands import kind_of, label_of, parse, targets_of, text_of, undo_of
 from cluster.view import ClusterView, fold
 from console.app import FlightdeckApp
-from console.presenters.active_faults import ActiveFaultsListing, ending_command, fault_label
+from console.presenters.active_faults import ActiveFaultsListing, fault_label
 from console.presenters.members import MembersListing
 from console.presenters.overview import BrokersListing
 from console.presenters.styled_text import length, plain
@@ -14,7 +15,7 @@ from tests.support.console.pilot import Seat, sit
 from tests.support.console.stopped_clock import StillFlight
 from tests.support.console.synthetic import us
 
-MENDS = {
+UNDOS = {
     "kill billing-2": "start billing-2",
     "kill broker-3 for 20s": "start broker-3",
     "crash broker-1": "start broker-1",
@@ -27,24 +28,33 @@ MENDS = {
     "isolate broker-2": "heal",
     "nemesis on": "nemesis off",
     "stall billing-3 for 6m": "",
-    "no command at all": "",
 }
 
 
-@pytest.mark.parametrize(("text", "mend"), MENDS.items())
-def test_what_mends_an_injury(text: str, mend: str) -> None:
-    assert ending_command(text) == mend
+@pytest.mark.parametrize(("text", "undo"), UNDOS.items())
+def test_a_fault_names_the_command_that_ends_it(text: str, undo: str) -> None:
+    command = parse(text)
+    assert undo_of(kind_of(command), targets_of(command)) == undo
+    if undo:
+        assert text_of(parse(undo)) == undo
 
 
-def injured(*texts: str) -> ClusterView:
+def test_a_fault_of_a_foreign_recording_may_lack_its_targets() -> None:
+    assert undo_of("cut", ("billing-1",)) == ""
+    assert undo_of("a kind of a later version", ("billing-1",)) == ""
+    assert label_of("a kind of a later version") == ""
+
+
+def with_faults(*texts: str) -> ClusterView:
     view = synthetic.view_at(30.0)
     for number, text in enumerate(texts, 10):
-        fold(view, e.FaultStarted(seq=view.seq + 1, at_us=us(30.0), fault=number, text=text, ends_at_us=us(50.0)))
+        started = synthetic.fault_started(number, text, us(50.0))
+        fold(view, msgspec.structs.replace(started, seq=view.seq + 1, at_us=us(30.0)))
     return view
 
 
 def test_a_line_for_each_with_what_is_left() -> None:
-    view = injured("cut billing-1 broker-2 for 20s")
+    view = with_faults("cut billing-1 broker-2 for 20s")
     listing = ActiveFaultsListing(view, us(42.0), 100)
     (row,) = (plain(listing.rows(key)[0]) for key in listing.row_keys())
     assert " ".join(row.split()) == "✖ cut billing-1 broker-2 for 20s 12 s 8.0 s heal billing-1 broker-2"
@@ -53,7 +63,7 @@ def test_a_line_for_each_with_what_is_left() -> None:
 
 @pytest.mark.parametrize("width", [40, 60, 120])
 def test_no_line_is_wider_than_its_panel(width: int) -> None:
-    listing = ActiveFaultsListing(injured("cut billing-1 broker-2 for 20s", "kill billing-2"), us(42.0), width)
+    listing = ActiveFaultsListing(with_faults("cut billing-1 broker-2 for 20s", "kill billing-2"), us(42.0), width)
     assert all(length(row) <= width for key in listing.row_keys() for row in listing.rows(key))
 
 
@@ -66,8 +76,8 @@ def test_no_line_is_wider_than_its_panel(width: int) -> None:
         ("slow billing-1 broker-2 to 1s", "slow link"),
     ],
 )
-def test_whoever_is_injured_and_goes_on_says_so_in_its_row(text: str, word: str) -> None:
-    view = injured(text)
+def test_a_running_member_shows_its_fault_in_its_row(text: str, word: str) -> None:
+    view = with_faults(text)
     assert fault_label(view, "billing-1") == word
     assert fault_label(view, "billing-2") == ""
     listing = MembersListing(view, view.groups["billing"], us(30.0), 120)
@@ -83,11 +93,11 @@ def test_whoever_is_injured_and_goes_on_says_so_in_its_row(text: str, word: str)
         ("isolate broker-2", "isol"),
     ],
 )
-def test_brokers_too(text: str, word: str) -> None:
-    assert f"▲ {word}" in plain(BrokersListing(injured(text), 80).rows("broker-2")[0])
+def test_a_running_broker_shows_its_fault_in_its_row(text: str, word: str) -> None:
+    assert f"▲ {word}" in plain(BrokersListing(with_faults(text), 80).rows("broker-2")[0])
 
 
-def test_the_panel_comes_with_the_first_injury_and_enter_offers_what_mends_it() -> None:
+def test_the_first_fault_opens_the_panel_and_enter_offers_its_undo() -> None:
     async def script(seat: Seat) -> None:
         screen = seat.app.flight_screen()
         assert screen is not None
@@ -101,7 +111,7 @@ def test_the_panel_comes_with_the_first_injury_and_enter_offers_what_mends_it() 
     sit(script, app=FlightdeckApp(source=StillFlight(90.0)))
 
 
-def test_without_injuries_there_is_no_panel_for_them() -> None:
+def test_without_a_fault_the_panel_is_hidden() -> None:
     async def script(seat: Seat) -> None:
         screen = seat.app.flight_screen()
         assert screen is not None

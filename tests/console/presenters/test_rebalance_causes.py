@@ -213,7 +213,7 @@ def test_the_last_rebalance_stays_on_the_group_screen_in_a_sentence() -> None:
 
 def test_a_static_member_that_is_away_keeps_its_place() -> None:
     flight = declared(static=True)
-    flight.emit(20.0, e.FaultStarted(fault=1, text="stop billing-2 for 30s", ends_at_us=us(50.0)))
+    flight.emit(20.0, synthetic.fault_started(1, "stop billing-2 for 30s", us(50.0)))
     flight.emit(20.0, e.MemberStopped(group=GROUP, member="billing-2", how="stop"))
     said = phase(view_of(flight), 25.0)
     assert "billing-2 is away (static: no LeaveGroup)" in said

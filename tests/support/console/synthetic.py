@@ -10,6 +10,7 @@ from functools import lru_cache
 import msgspec
 
 from cluster import events as e
+from cluster.commands import kind_of, parse, targets_of
 from cluster.view import ClusterView, fold
 
 SECOND = 1_000_000
@@ -19,6 +20,13 @@ BILLING = ("billing-1", "billing-2", "billing-3", "billing-4")
 AUDIT = ("audit-1", "audit-2")
 PRODUCERS = {"checkout-1": "orders", "checkout-2": "orders", "ledger-1": "payments"}
 OFFSETS = "__consumer_offsets"
+
+
+def fault_started(fault: int, text: str, ends_at_us: int) -> e.FaultStarted:
+    """The event of a command that starts a fault."""
+    command = parse(text)
+    kind, targets = kind_of(command), targets_of(command)
+    return e.FaultStarted(fault=fault, text=text, ends_at_us=ends_at_us, fault_kind=kind, targets=targets)
 
 
 def us(seconds: float) -> int:
@@ -342,7 +350,7 @@ def _billing(flight: Flight) -> None:
     consume(flight, "billing", "billing-3", first["billing-3"], 8.2, 14.0, slow=6)
     start_rebalance(flight, 14.0, "billing", 1, "member joined", "billing-4", 314.0)
     join(flight, 14.01, "billing", "billing-4", newcomer=True)
-    flight.emit(14.2, e.FaultStarted(fault=1, text="stall billing-3 for 10s", ends_at_us=us(24.2)))
+    flight.emit(14.2, fault_started(1, "stall billing-3 for 10s", us(24.2)))
     flight.emit(14.2, e.ApplicationStalled(group="billing", member="billing-3", until_us=us(24.2)))
     for member, at_s in (("billing-1", 16.1), ("billing-2", 17.0)):
         revoke(flight, at_s, "billing", member, first[member])
@@ -359,9 +367,9 @@ def _billing(flight: Flight) -> None:
 
 
 def _injuries(flight: Flight) -> None:
-    flight.emit(40.0, e.FaultStarted(fault=2, text="kill billing-2", ends_at_us=-1))
+    flight.emit(40.0, fault_started(2, "kill billing-2", -1))
     flight.emit(40.0, e.MemberStopped(group="billing", member="billing-2", how="kill"))
-    flight.emit(60.0, e.FaultStarted(fault=3, text="kill broker-3", ends_at_us=-1))
+    flight.emit(60.0, fault_started(3, "kill broker-3", -1))
     flight.emit(60.0, e.BrokerStopped(broker=3, how="kill"))
     flight.emit(69.0, e.BrokerFenced(broker=3, reason="session expired"))
     for topic, count in TOPICS.items():
@@ -386,7 +394,7 @@ def _injuries(flight: Flight) -> None:
         ),
     )
     start_rebalance(flight, 83.5, "billing", 2, "session expired", "billing-2", 383.5)
-    flight.emit(100.0, e.FaultStarted(fault=4, text="stall audit-1 for 5m", ends_at_us=us(400.0)))
+    flight.emit(100.0, fault_started(4, "stall audit-1 for 5m", us(400.0)))
     flight.emit(100.0, e.ApplicationStalled(group="audit", member="audit-1", until_us=us(400.0)))
     survivors = tuple(member for member in BILLING if member != "billing-2")
     for place, member in enumerate(survivors):
