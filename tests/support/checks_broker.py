@@ -8,6 +8,7 @@ partition. What an unclean election or a crashed disk may legally undo is left o
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from cluster.controller.controller import Controller
 from cluster.protocol.messages import PartitionMetadata
 from cluster.simulation import Simulation
 from tests.support.checks_log import at, committed, copies
+from tests.support.unpacked_logs import batches_of
 
 
 class BrokerJudge:
@@ -141,7 +143,7 @@ def _shape(replica: Replica) -> Iterator[str]:
     log, where = replica.log, f"L1 {replica.partition} on broker-{replica.host.id}"
     if not log.log_start <= replica.high_watermark <= log.log_end and replica.high_watermark > 0:
         yield f"{where}: {log.log_start} ≤ {replica.high_watermark} ≤ {log.log_end} does not hold"
-    for batch, following in zip(log.batches, log.batches[1:], strict=False):
+    for batch, following in pairwise(batches_of(log)):
         if batch.next_offset != following.base_offset:
             yield f"{where}: {following.base_offset} follows {batch.next_offset}"
     if log.batches and log.batches[-1].next_offset != log.log_end:

@@ -4,7 +4,6 @@ Each takes the simulation (and what it needs beside it) and answers in words wha
 these judges break the cluster on purpose and see that they notice.
 """
 
-from bisect import bisect_left
 from collections import defaultdict
 from itertools import zip_longest
 
@@ -17,6 +16,7 @@ from cluster.storage.partition_log import PartitionLog
 from tests.support.expected_transactions import log_facts
 from tests.support.independent_recorder import BatchKey, Witness, identity_of
 from tests.support.lost_records import Vanished
+from tests.support.unpacked_logs import added_since, batches_of, begin_of
 
 
 def copies(simulation: Simulation) -> dict[str, list[Replica]]:
@@ -56,21 +56,22 @@ class LogJudge:
 
 def _begin(replica: Replica) -> int:
     log = replica.log
-    return max(log.log_start, log.batches[0].base_offset) if log.batches else log.log_start
+    return max(log.log_start, begin_of(log)) if log.batches else log.log_start
 
 
 def at(log: PartitionLog, offset: int) -> RecordBatch | None:
     """The batch that begins at an offset."""
-    batches = log.batches
-    place = bisect_left(batches, offset, key=lambda batch: batch.base_offset)
-    return batches[place] if place < len(batches) and batches[place].base_offset == offset else None
+    batch = next(log.batches.since(offset), None)
+    return batch if batch is not None and batch.base_offset == offset else None
 
 
 def committed(replica: Replica, first: int) -> list[RecordBatch]:
     """The batches of a replica from an offset on that end at or below its high watermark."""
-    batches = replica.log.batches
-    place = bisect_left(batches, first, key=lambda batch: batch.base_offset)
-    return [batch for batch in batches[place:] if batch.next_offset <= replica.high_watermark]
+    return [
+        batch
+        for batch in replica.log.batches.since(first)
+        if batch.base_offset >= first and batch.next_offset <= replica.high_watermark
+    ]
 
 
 def watermark_errors(simulation: Simulation) -> list[str]:
@@ -104,11 +105,12 @@ class RecordsJudge:
         """Records that are in their partition's log twice."""
         found = []
         for name, replica in self._witness.leaders.items():
-            batches = replica.log.batches
             seen, keys = self._seen.setdefault(name, ([], set()))
-            if len(seen) > len(batches) or (seen and seen[-1] is not batches[len(seen) - 1]):
+            added = added_since(replica.log, seen)
+            if added is None or len(seen) + len(added) != len(replica.log.batches):  # cut at one of its ends
                 seen, keys = self._seen[name] = [], set()
-            for batch in batches[len(seen) :]:
+                added = batches_of(replica.log)
+            for batch in added:
                 key = (batch.producer, name, batch.first_serial)
                 if batch.producer and key in keys:
                     found.append(f"{name}: {key} is in the log twice")
@@ -212,19 +214,21 @@ class Reading:
         leader = self._witness.leaders[name]
         end, position = leader.high_watermark, owners[0].fetcher.positions.get(name)
         aborted: set[tuple[str, int]] = set()
-        facts = log_facts(leader.log.batches, leader.high_watermark, leader.log.log_start)
+        facts = log_facts(batches_of(leader.log), leader.high_watermark, leader.log.log_start)
         read_committed = owners[0].config["isolation.level"] == "read_committed"
         if read_committed:
             end = facts.last_stable_offset
             aborted = {
                 (batch.producer, batch.first_serial)
-                for batch in leader.log.batches
+                for batch in batches_of(leader.log)
                 if batch.base_offset in facts.aborted or batch.base_offset >= end
             }
         found = [] if position == end else [f"{owners[0].name} is at {position} of {end} in {name}"]
         committed = self._known.offsets.get(name) if self._known is not None else None
         by_itself = self._spec.application.commit == "auto"  # others commit when poll() has returned records
-        left = [batch for batch in leader.log.batches if committed is not None and committed < batch.next_offset <= end]
+        left = [
+            batch for batch in batches_of(leader.log) if committed is not None and committed < batch.next_offset <= end
+        ]
         failed = owners[0].membership.commits.error is not ErrorCode.NONE
         given_up = failed and self._spec.application.commit == "async"  # nobody repeats commitAsync
         missing = any(facts.is_for(batch, read_committed=read_committed) for batch in left) and not given_up

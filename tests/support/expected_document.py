@@ -24,6 +24,7 @@ from tests.support.expected_delivery import FATES, Fates
 from tests.support.expected_transactions import LogFacts, log_facts, transactions
 from tests.support.group_recorder import GroupAsOf
 from tests.support.independent_recorder import Witness
+from tests.support.unpacked_logs import batches_of
 
 Document = dict[str, Any]
 INTERNAL = (OFFSETS_TOPIC, "__transaction_state")
@@ -99,7 +100,7 @@ class Truth:
         """(batch, offset) of the records first … end - 1 that the log of the last leader has, or has deleted."""
         log = self.witness.leaders[name].log
         gone = self.witness.before(log)
-        batches = [*gone, *log.batches] if gone else log.batches
+        batches = [*gone, *batches_of(log)]
         place = max(0, bisect_right(batches, first, key=lambda batch: batch.base_offset) - 1)
         for batch in batches[place:]:
             if batch.base_offset >= end:
@@ -133,7 +134,7 @@ class Truth:
         key = len(deleted), len(log.batches), log.batches[-1] if log.batches else None, leader.high_watermark
         known = self._log_facts.get(name)
         if known is None or known[0] != key or known[1] is not log:
-            batches = [*deleted, *log.batches]
+            batches = [*deleted, *batches_of(log)]
             facts = None
             if any(batch.transactional for batch in batches):
                 facts = log_facts(batches, leader.high_watermark, log.log_start)
@@ -145,7 +146,7 @@ class Truth:
         names = [name for name in leaders if name.startswith(TRANSACTIONS_TOPIC)]
         for name in names:  # a new leader's high watermark lags behind what was committed already
             self._committed[name] = max(self._committed.get(name, 0), leaders[name].high_watermark)
-        logs = [(leaders[name].log.batches, self._committed[name]) for name in names]
+        logs = [(batches_of(leaders[name].log), self._committed[name]) for name in names]
         found: Document = transactions(logs, self.witness.fenced, self._now_us())
         return found
 

@@ -65,8 +65,10 @@ def transactions(logs: Sequence[tuple[Sequence[RecordBatch], int]], fenced: Coun
 
 
 def _write(found: dict[str, dict[str, Any]], record: TransactionMetadata, now_us: int) -> None:
-    counts = dict.fromkeys(("begun", "committed", "aborted", "fenced"), 0)
-    entry = found.setdefault(record.transactional_id, {"state": "", **counts})
+    entry = found.get(record.transactional_id)
+    if entry is None:
+        counts = dict.fromkeys(("begun", "committed", "aborted", "fenced"), 0)
+        entry = found[record.transactional_id] = {"state": "", **counts}
     state = record.state.value
     if state != entry["state"]:
         entry["begun"] += state == "Ongoing"

@@ -44,6 +44,7 @@ from cluster.protocol.record_batch import RecordBatch
 from cluster.storage.partition_log import PartitionLog
 from tests.support.group_recorder import CoordinatorNotes, Ownership
 from tests.support.passed_over_records import Passages, divergence
+from tests.support.unpacked_logs import batches_of, begin_of
 
 BatchKey = tuple[str, str, int]  # producer, partition, first serial
 
@@ -251,7 +252,7 @@ class Witness:
             return
         self.passages.goes(log, self._archived[name], offset)
         archive = self.archive[name]
-        for batch in (*self._deleted[id(log)], *log.batches):
+        for batch in (*self._deleted[id(log)], *batches_of(log)):
             known = archive[-1].next_offset if archive else 0
             if known <= batch.base_offset < offset and batch.next_offset > self._archived[name]:
                 archive.append(batch)
@@ -268,7 +269,7 @@ class Witness:
 
     def before(self, log: PartitionLog) -> list[RecordBatch]:
         """What the partition had before the first batch of its leader's log."""
-        begin = log.batches[0].base_offset if log.batches else log.log_end
+        begin = begin_of(log)
         archive = self.archive.get(log.partition, [])
         return archive[: bisect_left(archive, begin, key=lambda batch: batch.base_offset)]
 
@@ -508,7 +509,7 @@ def _watch_logs(patch: pytest.MonkeyPatch, witness: Witness) -> None:
 
     def drops(log: PartitionLog, offset: int) -> None:
         deleted = witness._deleted[id(log)]
-        deleted += [batch for batch in log.batches if batch.next_offset <= offset]
+        deleted += [batch for batch in batches_of(log) if batch.next_offset <= offset]
 
     _wrapped(patch, PartitionLog, "drop_before", before=drops)
     _wrapped(patch, PartitionLog, "truncate_to", before=truncates)

@@ -3,6 +3,7 @@
 from cluster.broker.replica import Replica
 from cluster.protocol.record_batch import RecordBatch
 from tests.support.independent_recorder import BatchKey
+from tests.support.unpacked_logs import added_since, batches_of, begin_of
 
 
 class LogIndex:
@@ -16,17 +17,18 @@ class LogIndex:
 
     def refresh(self) -> bool:
         """Look at the log again; true when something was cut off it."""
-        batches = self._replica.log.batches
         seen = self._seen
-        begin = batches[0].base_offset if batches else self._replica.log.log_start
+        begin = begin_of(self._replica.log)
         while seen and seen[0].next_offset <= begin:  # deleted on purpose: as good as held
             batch = seen.pop(0)
             self._deleted.add((batch.producer, batch.partition, batch.first_serial))
-        cut = len(seen) > len(batches) or (bool(seen) and seen[-1] is not batches[len(seen) - 1])
-        if cut:
+        added = added_since(self._replica.log, seen)
+        cut = added is None
+        if added is None:
             seen = self._seen = []
             self.keys = set(self._deleted)
-        for batch in batches[len(seen) :]:
+            added = batches_of(self._replica.log)
+        for batch in added:
             seen.append(batch)
             self.keys.add((batch.producer, batch.partition, batch.first_serial))
         return cut
@@ -49,6 +51,8 @@ class Vanished:
 
     def gone(self, acknowledged: dict[BatchKey, int], judged: set[BatchKey]) -> dict[BatchKey, int]:
         """The batches that are gone; those whose fate no broker has judged yet are on their way (acks=0)."""
+        if not acknowledged:
+            return {}
         cut = [index.refresh() for index in self._indexes]
         if any(cut):
             self._checked.clear()

@@ -3,15 +3,20 @@
 Records are named by who wrote them: (producer, partition, serial), whatever their offset.
 """
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from cluster.protocol.record_batch import ABORT, RecordBatch
 from cluster.storage.partition_log import PartitionLog
+from tests.support.unpacked_logs import batches_of
 
 if TYPE_CHECKING:
     from tests.support.independent_recorder import Identity, Witness
+
+_next_offset = attrgetter("next_offset")
 
 
 def writers(batch: RecordBatch, first: int, end: int) -> Iterator["Identity"]:
@@ -36,9 +41,13 @@ class Passages:
 
     def records(self, log: PartitionLog, first: int, end: int) -> Iterator["Identity"]:
         """The records at these offsets, deleted ones included."""
-        for batch in (*self._witness.before(log), *log.batches):
-            if batch.next_offset > first and batch.base_offset < end:
-                yield from writers(batch, first, end)
+        if first >= end:
+            return
+        batches = [*self._witness.before(log), *batches_of(log)]
+        for place in range(bisect_right(batches, first, key=_next_offset), len(batches)):
+            if batches[place].base_offset >= end:
+                return
+            yield from writers(batches[place], first, end)
 
     def begins(self, group: str, name: str, offset: int) -> None:
         """A group has its first position in a partition."""
@@ -55,7 +64,7 @@ class Passages:
         """A marker was appended to the log that counts."""
         if marker.marker != ABORT:
             return
-        for batch in reversed((*self._witness.before(log), *log.batches)):
+        for batch in reversed((*self._witness.before(log), *batches_of(log))):
             if batch is marker or not batch.transactional or batch.producer_id != marker.producer_id:
                 continue
             if batch.marker:
@@ -66,8 +75,8 @@ class Passages:
 def divergence(one: PartitionLog, other: PartitionLog) -> int:
     """The first offset that two logs do not have in common."""
     end = min(one.log_end, other.log_end)
-    places = {batch.base_offset: batch for batch in one.batches}
-    for batch in other.batches:
+    places = {batch.base_offset: batch for batch in batches_of(one)}
+    for batch in batches_of(other):
         twin = places.get(batch.base_offset)
         if twin is not None and (twin.producer, twin.first_serial) != (batch.producer, batch.first_serial):
             return min(end, batch.base_offset)
