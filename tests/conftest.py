@@ -6,6 +6,7 @@ import signal
 import hypothesis  # noqa: F401 - before a console of a test freezes what the garbage collector sees: trio registers with it
 import pytest
 
+from tests.support import garbage_collection
 from tests.support.signal_handlers import pytest_runtest_setup, pytest_runtest_teardown  # noqa: F401 - hooks
 from tests.support.worker_scheduling import pytest_testnodedown, pytest_xdist_make_scheduler  # noqa: F401 - hooks
 
@@ -25,6 +26,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write what the library's flights are now into tests/scenarios/golden.json",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(garbage_collection)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
