@@ -10,14 +10,14 @@ from typing import Any
 
 from cluster.broker.controller_channel import ControllerChannel
 from cluster.broker.host import BrokerHost
-from cluster.config import resolve
+from cluster.config import ConnectionConfig, resolve
 from cluster.network import NEVER_FROZEN, Connection, ConnectionAttempts, InFlightRequest
 from cluster.protocol.api import Request
 from cluster.random_streams import random_stream
 from cluster.virtual_time import Timer
 
 REQUEST_TIMEOUT_US = 30_000_000  # request.timeout.ms of a broker
-CONNECTING = resolve("producer", {"reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 50})
+CONNECTING = ConnectionConfig.of(resolve("producer", {"reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 50}))
 """How brokers connect to brokers: `NetworkUtils.buildNetworkClient` backs off by 50 ms, however often it fails."""
 
 

@@ -1,10 +1,10 @@
-"""What one group's applications have finished, by the identity of records: how often, and in which order.
+"""The delivery ledger: which records one group's applications have processed, how often, and in which order.
 
-A record's identity is its producer, partition and serial number, whatever its offset became: a batch that a leader
-appended twice, or one that came back at other offsets after a truncation, holds the same records. A record that an
-application wrote for an input carries the input's identity (`RecordBatch.origins`).
-The order of a key is the order in which its producer sent it: by serial number within a partition, and by what
-`KeyOrder` knows once added partitions have moved keys elsewhere.
+A record's identity is its producer, partition and serial number; its offset does not matter. A batch that a leader
+appended twice has the same records, and so has a batch at other offsets after a truncation. An output record has the
+identity of its input (`RecordBatch.origins`).
+The order of a key is the order in which its producer sent it: by serial number within a partition, and by `KeyOrder`
+after added partitions have moved keys.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -17,9 +17,9 @@ from cluster.storage.offset_ranges import IntervalSet
 
 
 class DeliveryLedger:
-    """What a group has finished. `finished` tells each key whose order broke, once.
+    """The records that a group has processed. `finished` emits KeyOrderBroken once for each key.
 
-    `truncated`: whether a batch that was fetched has been truncated since: the leader's log does not have it.
+    `truncated`: whether a fetched batch has been truncated since: the leader's log does not have it.
     """
 
     def __init__(
@@ -35,9 +35,9 @@ class DeliveryLedger:
         self._broken: dict[tuple[str, int], None] = {}
 
     def finished(self, piece: Slice, end: int) -> Iterable[tuple[int, int]]:
-        """Records of a slice were finished, up to offset `end`: as stretches (how many, how many of them before).
+        """Note the records of a slice up to offset `end` as processed; returns runs (how many, how many repeated).
 
-        Records that were written for others: none or all of a stretch, so that it is known which are copies.
+        Of output records all or none of a run are repeated, so that copies are known one by one.
         """
         batch = piece.batch
         first, stop = piece.first_offset - batch.base_offset, end - batch.base_offset
@@ -60,7 +60,7 @@ class DeliveryLedger:
             yield end - at, self._run(batch, stream, at, place + at - serial, end - at)
 
     def _run(self, batch: RecordBatch, stream: Stream, serial: int, place: int, count: int) -> int:
-        """Successive records of one stream were finished; returns how many of them had been finished before."""
+        """Note successive records of one stream as processed; returns how many were processed before."""
         known = self._known.get(stream)
         if known is None:
             known = self._known[stream] = IntervalSet()
@@ -88,7 +88,7 @@ class DeliveryLedger:
 
 
 def _runs(batch: RecordBatch, first: int, end: int) -> Iterator[tuple[Stream, int, int, int]]:
-    """Places first … end - 1 of a batch as (whose records, first serial, first place, how many)."""
+    """Yield records first … end - 1 of a batch as runs (stream, first serial, first place, how many)."""
     if not batch.origins:
         yield (batch.producer, batch.partition), batch.first_serial + first, first, end - first
         return

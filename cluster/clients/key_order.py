@@ -1,4 +1,4 @@
-"""When keys moved to other partitions: what the ground truth needs to tell the order in which a producer sent a key."""
+"""The order in which a producer sent the records of a key, across the moves of keys to other partitions."""
 
 from array import array
 from bisect import bisect_right
@@ -10,10 +10,10 @@ ONE_MOVE = 1 << 48  # more than any partition has records of one producer
 
 
 class KeyOrder:
-    """When a producer began to send keys to other partitions: by the serial numbers that were next at that moment.
+    """When producers began to send keys to other partitions, noted as the next serial numbers at that moment.
 
-    A producer whose keys decide nothing scatters them: then every record's place in the order of sending is noted, by
-    its serial number, in eight bytes.
+    A producer whose keys do not decide partitions scatters them. Then the place of every record in the order of sending
+    is noted by its serial number, in eight bytes.
     """
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class KeyOrder:
         self._sends = SCATTERED
 
     def sent(self, producer: str, partition: str, serial: int) -> None:
-        """A producer that scatters keys sends the next record."""
+        """Note the next record of a producer that scatters keys."""
         self._sends += 1
         places = self._scattered.get((producer, partition))
         if places is None:
@@ -32,7 +32,7 @@ class KeyOrder:
         places[serial] = self._sends
 
     def moved(self, producer: str, serials: dict[str, int]) -> None:
-        """From now on keys may go elsewhere; `serials`: each of the topic's partitions → its next serial number."""
+        """Note that keys may map to other partitions now; `serials`: partition → its next serial number."""
         for partition, serial in serials.items():
             self._moves.setdefault((producer, partition), []).append(serial)
 

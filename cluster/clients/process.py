@@ -1,7 +1,7 @@
-"""A client's process: its threads, its connections, what it knows of the cluster, what freezing or killing it means.
+"""A client's process: its threads, its connections, its metadata, and how it is killed and frozen.
 
-Its threads are actors in one nursery. Killing it cancels their scope: nothing is cleaned up, nobody is told. Freezing
-it (SIGSTOP, a long GC) holds back whatever arrives and whatever its threads would do next.
+The threads are actors in one nursery. A kill cancels their scope: nothing is cleaned up, and nothing is sent. A freeze
+(SIGSTOP, a long GC) delays everything that arrives, and the next step of every thread.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,6 +11,7 @@ import msgspec
 import trio
 
 from cluster.clients.key_order import KeyOrder
+from cluster.config import ClientConfig
 from cluster.events import Event
 from cluster.network import NEVER_FROZEN, Connection, ConnectionAttempts, Endpoint, InFlightRequest, Network
 from cluster.protocol.api import Request
@@ -24,7 +25,7 @@ HIGHEST_NODE = 2_147_483_647  # Integer.MAX_VALUE
 
 
 def coordinator_node(broker: int) -> int:
-    """The node id by which a consumer has a connection to its coordinator beside the one that it fetches over.
+    """The node id of a consumer's connection to its coordinator, which is separate from the one it fetches over.
 
     It is its own inverse. Source: `AbstractCoordinator.FindCoordinatorResponseHandler`.
     """
@@ -32,11 +33,11 @@ def coordinator_node(broker: int) -> int:
 
 
 class ClientEnvironment(msgspec.Struct):
-    """The world as a client has it: time, the network, every broker's address, and a voice.
+    """What a client gets from the simulation: time, the network, every broker's endpoint, and the event pipeline.
 
-    `transaction_version` is what brokers tell in their ApiVersions: the cluster's `transaction.version`. `leaders` is
-    what the controller knows of every partition: only for telling whether asking would bring any news.
-    `start_jitter_us`: a consumer's application begins later than its process by less than this.
+    `transaction_version`: the cluster's `transaction.version`, as brokers report it in ApiVersions. `leaders`: the
+    controller's view of every partition, used only to skip metadata requests that would change nothing.
+    `start_jitter_us`: a consumer's application starts later than its process by less than this.
     """
 
     timeline: Timeline
@@ -51,23 +52,22 @@ class ClientEnvironment(msgspec.Struct):
 
 
 class Process:
-    """A client's process; `number` is its place among the clients (it spreads first contacts over the brokers)."""
+    """A client's process. `number`: its place among the clients, which spreads first requests over the brokers."""
 
-    timed_out_after_us = 0  # from when its timeout is over until a request counts as timed out
+    timed_out_after_us = 0  # how long after its timeout a request counts as timed out
 
-    def __init__(self, environment: ClientEnvironment, name: str, number: int, config: Mapping[str, Any]) -> None:
+    def __init__(self, environment: ClientEnvironment, name: str, number: int, config: ClientConfig) -> None:
         self.environment, self.name, self.number = environment, name, number
         self.timeline, self.emit = environment.timeline, environment.emit
         self.alive = self.running = False
         self.frozen_us = NEVER_FROZEN
         self.scope: trio.CancelScope | None = None
-        self._config = config
         self._connections: dict[int, Connection] = {}
         self._attempts: dict[int, ConnectionAttempts] = {}
         self._jitter = random_stream(environment.seed, f"reconnect/{name}").random
         self.read_timeouts(config)
         self._watched: dict[Connection, None] = {}
-        self._timeouts: Timer | None = None  # one for all connections: a heap full of them slows every turn
+        self._timeouts: Timer | None = None  # one for all connections: many timers would slow every turn
         self._incarnation = 0
         self._backlog: list[tuple[Callable[[Any], object], Any]] = []
         self._thaw: list[Waiter] = []
@@ -78,32 +78,33 @@ class Process:
         self.topic_partitions: dict[str, tuple[str, ...]] = {}
         self.partitions: dict[str, PartitionMetadata] = {}
 
-    def read_timeouts(self, config: Mapping[str, Any]) -> None:
-        """Read what every client's configuration has; a request under way is looked at when its old timeout is over."""
-        self._request_timeout_us: int = config["request.timeout.ms"] * MS + self.timed_out_after_us
-        self.retry_backoff_us: int = max(1, config["retry.backoff.ms"]) * MS  # else time would stand still
-        self.retry_backoff_max_us: int = config["retry.backoff.max.ms"] * MS
+    def read_timeouts(self, config: ClientConfig) -> None:
+        """Read the keys that all clients share; a request in flight is still checked at its old timeout."""
+        self._connection_config = config
+        self._request_timeout_us = config.request_timeout_ms * MS + self.timed_out_after_us
+        self.retry_backoff_us = max(1, config.retry_backoff_ms) * MS  # a backoff of 0 would stop virtual time
+        self.retry_backoff_max_us = config.retry_backoff_max_ms * MS
         for connection in self._connections.values():
             connection.timeout_us = self._request_timeout_us
 
     # --- waiting ------------------------------------------------------------------------------------------------------
 
-    async def park(self, waiter: Waiter) -> Any:  # noqa: ANN401 - whatever the waiter is woken with
-        """Wait until somebody wakes the waiter."""
+    async def park(self, waiter: Waiter) -> Any:  # noqa: ANN401 - any value
+        """Wait until the waiter is woken; returns the value it is woken with."""
         value = await self.timeline.park(waiter)
         if not self.running:
             await self._frozen()
         return value
 
     async def park_until(self, waiter: Waiter, at_us: int) -> object | TimedOut:
-        """Wait until somebody wakes the waiter, or until an instant."""
+        """Wait until the waiter is woken, or until an instant."""
         value = await self.timeline.park_until(waiter, at_us)
         if not self.running:
             await self._frozen()
         return value
 
     async def sleep(self, duration_us: int) -> None:
-        """Let time pass."""
+        """Wait for a duration."""
         await self.timeline.sleep(duration_us)
         if not self.running:
             await self._frozen()
@@ -115,12 +116,12 @@ class Process:
             await self.timeline.park(waiter)
 
     def later(self, action: Callable[[Any], object], argument: object) -> None:
-        """Something arrived at a process that does not run: a frozen one has it in its sockets, a dead one nowhere."""
+        """Queue an action until a frozen process resumes; for a dead process it is lost."""
         if self.alive:
             self._backlog.append((action, argument))
 
     def after(self, duration_us: int, action: Callable[[], object]) -> Timer:
-        """Do something after a while: later when it is frozen by then, never when it is dead."""
+        """Call `action` after a duration: later if the process is frozen then, never if it has ended."""
         return self.timeline.call_later(duration_us, self._due, (self._incarnation, action))
 
     def _due(self, due: tuple[int, Callable[[], object]]) -> None:
@@ -133,7 +134,7 @@ class Process:
             self.later(self._due, due)
 
     def watch(self, connection: Connection, at_us: int) -> None:
-        """Ask the connection at this instant, at the latest, whether a request has timed out."""
+        """Check a connection for timed-out requests at this instant, at the latest."""
         self._watched[connection] = None
         if self._timeouts is None or self._timeouts.at_us > at_us:
             if self._timeouts is not None:
@@ -151,16 +152,16 @@ class Process:
             if at_us is not None:
                 self.watch(connection, at_us)
 
-    # --- life and death -----------------------------------------------------------------------------------------------
+    # --- start and end ------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """The process runs."""
+        """Start the process."""
         self.alive = self.running = True
         self._incarnation += 1
         self._backlog.clear()
 
     def end(self) -> None:
-        """The process is gone: its threads die, its connections close."""
+        """End the process: its threads are cancelled, its connections closed."""
         self.alive = self.running = False
         for connection in self._connections.values():
             connection.close()
@@ -175,18 +176,18 @@ class Process:
             self.scope = None
 
     def notify_stopped(self, *, cleanly: bool) -> None:
-        """The world knows that the process is gone: what was to follow a clean stop follows, and only that."""
+        """Run the `on_stopped` callback after the stop event was emitted; only after a clean stop."""
         on_stopped, self.on_stopped = self.on_stopped, None
         if on_stopped is not None and cleanly:
             on_stopped()
 
     def freeze(self) -> None:
-        """Stop every thread where it is."""
+        """Stop every thread at its next step."""
         self.running = False
         self.frozen_us = self.timeline.now_us, NEVER_US
 
     def thaw(self) -> None:
-        """Go on: first with what has arrived meanwhile, in order."""
+        """Resume: first the actions that arrived meanwhile, in order, then the threads."""
         self.running = True
         self.frozen_us = self.frozen_us[0], self.timeline.now_us
         backlog, self._backlog = self._backlog, []
@@ -196,10 +197,10 @@ class Process:
         for waiter in waiters:
             waiter.wake()
 
-    # --- talking ------------------------------------------------------------------------------------------------------
+    # --- connections and requests -------------------------------------------------------------------------------------
 
     def connection(self, node: int) -> Connection:
-        """The connection to a node, a broker's id or `coordinator_node`: not begun again before its backoff is over."""
+        """The connection to a node (a broker's id, or `coordinator_node`), made anew only after its backoff."""
         connection = self._connections.get(node)
         if connection is None or connection.broken:
             return self._connect(node, connection)
@@ -208,7 +209,7 @@ class Process:
     def _connect(self, node: int, broken: Connection | None) -> Connection:
         attempts = self._attempts.get(node)
         if attempts is None:
-            attempts = self._attempts[node] = ConnectionAttempts(self._config, self._jitter)
+            attempts = self._attempts[node] = ConnectionAttempts(self._connection_config, self._jitter)
         if broken is not None and self.timeline.now_us < attempts.not_before_us:
             return broken
         environment = self.environment
@@ -220,22 +221,25 @@ class Process:
         return connection
 
     def backs_off(self, node: int) -> bool:
-        """Whether there is no connection to a node, and none may be begun yet."""
+        """Whether there is no connection to a node, and its backoff forbids another attempt."""
         connection = self._connections.get(node)
         return connection is not None and connection.broken and self.timeline.now_us < connection.attempts.not_before_us
 
     def connection_ready_us(self, broker: int) -> int:
-        """When to ask again for a connection that is not ready: when its backoff is over; NEVER_US: it will be told."""
+        """When a connection may be ready: now; the end of its backoff; NEVER_US if `connected` will report it.
+
+        Begins to connect when the backoff allows it.
+        """
         connection = self.connection(broker)
         if connection.broken:
             return connection.attempts.not_before_us
         return self.timeline.now_us if connection.ready else NEVER_US
 
     def connected(self, _: Connection) -> None:
-        """A connection is ready."""
+        """React to a connection that is ready."""
 
     def disconnected(self, _: Connection) -> None:
-        """A connection broke, or could not be made."""
+        """React to a connection that broke, or could not be made."""
 
     async def ask(self, broker: int, request: Request, *, long_poll: bool = False) -> Any:  # noqa: ANN401 - its response
         """Send a request and wait for its response; None when the connection broke."""
@@ -246,18 +250,18 @@ class Process:
         return response
 
     def any_broker(self) -> int:
-        """Whom to ask when nobody in particular is to be asked: the broker with the fewest requests in flight.
+        """The broker to ask if any broker will do: the one with the fewest requests in flight.
 
-        One that it is connected to comes before one that it is connecting to, that one before all others, and one whose
-        connection broke is the last, as long as its backoff lasts. Kafka begins to look at a random one, here it is the
-        one that was asked last, while it helps. Source: `NetworkClient.leastLoadedNode`.
+        Connected brokers come first, then those being connected to, then others; brokers in backoff come last. Kafka
+        starts its search at a random broker; here it starts at the last one asked, as long as that one helps.
+        Source: `NetworkClient.leastLoadedNode`.
         """
         brokers = list(self.environment.brokers)
         first = self.number + self._broker_offset
         return min((brokers[(first + step) % len(brokers)] for step in range(len(brokers))), key=self._load_rank)
 
     def _load_rank(self, broker: int) -> tuple[int, int]:
-        """What speaks against asking a broker: how far it is from being connected, then how busy it is."""
+        """The order in which brokers are asked: by how far they are from being connected, then by load."""
         connection = self._connections.get(broker)
         if connection is None:
             return 2, 0
@@ -268,11 +272,11 @@ class Process:
         return 3 if self.backs_off(broker) else 2, connection.attempts.not_before_us
 
     def try_another_broker(self) -> None:
-        """`any_broker` did not help: the next one may."""
+        """Let `any_broker` start its search at the next broker: the last one did not help."""
         self._broker_offset += 1
 
     async def refresh_metadata(self, topics: tuple[str, ...]) -> None:
-        """Ask brokers in turn until one answers with the leaders of these topics' partitions."""
+        """Ask brokers in turn until one returns the leaders of these topics' partitions."""
         while True:
             response: MetadataResponse | None = await self.ask(self.any_broker(), MetadataRequest(topics))
             if response is not None and response.brokers:
@@ -290,7 +294,7 @@ class Process:
                     self.partitions[name] = metadata
 
     def leader_of(self, partition: str) -> int:
-        """The leader as far as this client knows; -1 when it knows none."""
+        """The leader in this client's metadata; -1 when it has none."""
         metadata = self.partitions.get(partition)
         return metadata.leader if metadata is not None else -1
 

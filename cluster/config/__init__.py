@@ -1,5 +1,6 @@
 """Kafka's configuration keys, their defaults, bounds and units."""
 
+from cluster.config.client_config import ClientConfig, ConnectionConfig, ConsumerConfig, ProducerConfig, TypedConfig
 from cluster.config.config import (
     CONFIG_KEYS,
     MOST_DIGITS,
@@ -45,9 +46,14 @@ __all__ = [
     "SET_IN_FLIGHT",
     "TOPIC_FALLBACK",
     "UNBUILT",
+    "ClientConfig",
     "ConfigError",
     "ConfigKey",
+    "ConnectionConfig",
+    "ConsumerConfig",
+    "ProducerConfig",
     "Scope",
+    "TypedConfig",
     "Value",
     "brief",
     "broker_number",

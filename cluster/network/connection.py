@@ -1,19 +1,19 @@
-"""A connection from a client to a broker: it is made, requests go out, answers come back in order, and it breaks.
+"""A connection from a client to a broker: it is made, requests are sent, responses return in order, and it breaks.
 
-Theory of operation. A connection is made before anything is sent: one round trip (Kafka's TCP handshake and ApiVersions
-in one) to a host that answers. A dead process' host refuses at once; a host that does not answer costs
-`socket.connection.setup.timeout.ms`. What is sent before the connection is ready waits for it. A broken one stays
-broken: the next attempt is another connection, not before `reconnect.backoff.ms` has passed, which doubles with each
-failure (`ConnectionAttempts`, one for each client and node). Until then whatever is sent fails.
+Theory of operation. A connection is made before anything is sent. That takes one round trip (Kafka's TCP handshake and
+ApiVersions in one) to a host that answers. A dead process's host refuses at once; a host that does not answer costs
+`socket.connection.setup.timeout.ms`. Requests that are sent before the connection is ready wait for it. A broken
+connection stays broken. The next attempt is another connection, after `reconnect.backoff.ms`, which doubles with each
+failure (`ConnectionAttempts`, one for each client and node). Requests that are sent before that attempt fail.
 
-A call ends exactly once: with its response, or with None when the connection broke (the broker's process died, or a
-request got no answer within `request.timeout.ms`, upon which a Kafka client drops the whole connection).
+A request ends exactly once: with its response, or with None when the connection broke. It breaks when the broker's
+process dies, and when a request got no response within `request.timeout.ms`: a Kafka client then drops the connection.
 
-A broker reads the next request of a connection when it has answered the last one: `serving` is the request that it has
-in hand, `unread` what has come behind it. The broker's `SocketServer` moves on.
+A broker reads the next request of a connection when it has answered the last one. `serving` is the request that it
+handles, `unread` those that have arrived behind it. The broker's `SocketServer` reads the next one.
 
-An idle Fetch that a broker parks is renewed every `fetch.max.wait.ms` in Kafka. Here it stays parked until something
-waits for its end (`InFlightRequest.hurry`), and its timeout runs only while the broker is unreachable: the watchers of
+An idle Fetch that a broker parks is renewed every `fetch.max.wait.ms` in Kafka. Here it stays parked until its client
+needs it to end (`InFlightRequest.hurry`), and its timeout runs only while the broker is unreachable: the watchers of
 links and processes report that. Source: `NetworkClient`, `ClusterConnectionStates`, `ConsumerNetworkClient`.
 """
 
@@ -30,7 +30,7 @@ NEVER_FROZEN = (-1, -1)
 
 
 class Endpoint(Protocol):
-    """A broker, as a connection sees it."""
+    """A broker's socket server, as a connection sees it. The layer between: clients and network know no broker."""
 
     name: str
 
@@ -39,26 +39,26 @@ class Endpoint(Protocol):
         """Whether its process runs: neither frozen nor dead."""
 
     def accept(self, connection: "Connection") -> None:
-        """A client wants to connect."""
+        """Handle a client's attempt to connect."""
 
     def receive(self, call: "InFlightRequest") -> None:
-        """A request arrived."""
+        """Handle a request that has arrived."""
 
     def never_received(self, call: "InFlightRequest") -> None:
-        """A request was lost with its connection."""
+        """Note a request that was lost with its connection."""
 
     def disconnected(self, connection: "Connection") -> None:
-        """A client closed its end."""
+        """Handle the close of the client's end."""
 
     def read_on(self, connection: "Connection", *, answered: bool) -> None:
-        """The request in hand was handled (`answered`: not with acks=0), and others have come behind it."""
+        """Read the next request after one was handled. `answered`: it got a response, unlike one with acks=0."""
 
     def expire(self, call: "InFlightRequest") -> None:
-        """Answer a parked Fetch when its time is up."""
+        """Answer a parked Fetch when `fetch.max.wait.ms` is over."""
 
 
 class Owner(Protocol):
-    """A client's process, as a connection sees it; `frozen_us`: from when to when it was frozen last."""
+    """The process that made a connection. `frozen_us`: from when to when it was frozen last."""
 
     name: str
     frozen_us: tuple[int, int]
@@ -68,20 +68,20 @@ class Owner(Protocol):
         """Whether its process runs: neither frozen nor dead."""
 
     def watch(self, connection: "Connection", at_us: int) -> None:
-        """Ask the connection at this instant, at the latest, whether something has timed out."""
+        """Call the connection's `check_timeouts` at this instant, at the latest."""
 
     def later(self, action: Callable[[Any], object], argument: object) -> None:
-        """Keep this until the process goes on; a dead process forgets it."""
+        """Queue an action until the process resumes; a dead process drops it."""
 
     def connected(self, connection: "Connection") -> None:
-        """The connection is ready."""
+        """React to a connection that is ready."""
 
     def disconnected(self, connection: "Connection") -> None:
-        """The connection broke, or could not be made."""
+        """React to a connection that broke, or could not be made."""
 
 
-def _told(_: object) -> None:
-    """What a call that is over says to a second answer: nothing."""
+def _ignore(_: object) -> None:
+    """Ignore a second response to a request that has ended."""
 
 
 class InFlightRequest:
@@ -109,23 +109,23 @@ class InFlightRequest:
         sent_us: int,
     ) -> None:
         self.connection, self.on_response = connection, on_response
-        self.request: Any = request  # whoever handles it knows its kind
+        self.request: Any = request  # its handler knows its type
         self.long_poll, self.sent_us, self.completed = long_poll, sent_us, False
         self.response: Any = None
         self.own_timeout = self.parked = self.hurried = False
 
     def end(self, response: Response | None) -> None:
-        """Give the client its end of it. The call then forgets its waiter: the two would hold each other for ever."""
+        """Give the client the response, None for a broken connection. Drops the callback, which refers back to this."""
         self.completed = True
-        on_response, self.on_response = self.on_response, _told
+        on_response, self.on_response = self.on_response, _ignore
         on_response(response)
 
     def give_up(self) -> None:
-        """The client no longer waits for it: an answer is dropped."""
-        self.completed, self.on_response = True, _told
+        """Ignore the response: the client no longer waits for it."""
+        self.completed, self.on_response = True, _ignore
 
     def reply(self, response: Response) -> None:
-        """Send the answer on its way back. A broker answers a call once."""
+        """Send the response to the client. A broker answers a request once."""
         self.response = response
         connection = self.connection
         connection.inbound.send(connection.arrive, self)
@@ -133,14 +133,14 @@ class InFlightRequest:
             connection.served()
 
     def hurry(self) -> None:
-        """Something waits for the end of this Fetch: once it is parked, it is answered when its time is up."""
+        """Let this Fetch, once parked, be answered when `fetch.max.wait.ms` is over: its client waits for its end."""
         if not self.hurried:
             self.hurried = True
             if self.parked:
                 self.connection.broker.expire(self)
 
     def park(self) -> None:
-        """A Fetch finds nothing and stays at the broker."""
+        """Keep a Fetch without records at the broker."""
         if not self.parked:
             self.parked = True
             if self.hurried:
@@ -148,7 +148,7 @@ class InFlightRequest:
 
     @property
     def client(self) -> str:
-        """The name of whoever asked."""
+        """The name of the process that sent the request."""
         return self.connection.owner.name
 
 
@@ -193,12 +193,12 @@ class Connection:
     # --- making it ------------------------------------------------------------------------------------------------
 
     def connect_pending(self) -> None:
-        """The broker's host answers while its process is frozen: the client waits as for any other answer."""
+        """Wait for a frozen broker with `request.timeout.ms`: its host has answered the attempt to connect."""
         self._setup_ends_us = self.timeline.now_us + self.timeout_us
         self.owner.watch(self, self._setup_ends_us)
 
     def established(self, _: object = None) -> None:
-        """The broker's process answered: what waited goes out."""
+        """Send the waiting requests: the broker's process has accepted the connection."""
         if not self.owner.running:
             self.owner.later(self.established, None)
         elif not self.broken:
@@ -210,7 +210,7 @@ class Connection:
             self._watch_calls()
             self.owner.connected(self)
 
-    # --- calls ----------------------------------------------------------------------------------------------------
+    # --- requests ----------------------------------------------------------------------------------------------------
 
     def send(
         self,
@@ -251,14 +251,14 @@ class Connection:
             self.owner.watch(self, call.sent_us + self.timeout_us)
 
     def _fail(self, call: InFlightRequest) -> None:
-        """There is no connection, and no attempt at one yet."""
+        """Fail a request that was sent over a broken connection."""
         if not self.owner.running:
             self.owner.later(self._fail, call)
         elif not call.completed:
             call.end(None)
 
     def arrive(self, call: InFlightRequest) -> None:
-        """A response reached the client's socket."""
+        """Deliver a response that has reached the client's socket."""
         if not self.owner.running:
             self.owner.later(self.arrive, call)
         elif not call.completed:
@@ -266,7 +266,7 @@ class Connection:
             call.end(call.response)
 
     def served(self, *, answered: bool = True) -> None:
-        """The broker is done with the request in hand."""
+        """Let the broker read the next request, after it has handled one."""
         if self.unread:
             self.broker.read_on(self, answered=answered)
         else:
@@ -274,17 +274,17 @@ class Connection:
 
     @property
     def load(self) -> int:
-        """How many requests are in flight on it."""
+        """The number of requests in flight."""
         return len(self._in_flight)
 
     def waits_only_for(self, *kinds: type) -> bool:
-        """Whether it is made, and every request in flight is of one of these kinds."""
+        """Whether the connection is ready, and every request in flight has one of these types."""
         return self.ready and all(isinstance(call.request, kinds) for call in self._in_flight)
 
-    # --- its end --------------------------------------------------------------------------------------------------
+    # --- the end --------------------------------------------------------------------------------------------------
 
     def reset(self, _: object = None) -> None:
-        """The connection broke, or was refused: every call in flight ends with None."""
+        """Break the connection, or its attempt: every request in flight ends with None."""
         if self.broken:
             return
         if not self.owner.running:
@@ -293,42 +293,42 @@ class Connection:
         self.attempts.failed(self.timeline.now_us, connecting=not self.ready)
         calls = self._end()
         for call in calls:
-            if not call.completed:  # one that ends may give up others
+            if not call.completed:  # the callback of one may give up others
                 call.end(None)
         self.owner.disconnected(self)
 
     def disconnect(self) -> None:
-        """The client gives the connection up: nobody waits for anything, and the next one is not made at once."""
+        """Drop the connection, and begin its backoff; requests in flight get no response."""
         if not self.broken:
             self.attempts.failed(self.timeline.now_us, connecting=not self.ready)
             self.close()
 
     def close(self) -> None:
-        """The client's process is gone or has no more use for the connection: nobody waits for anything."""
+        """Close the connection; requests in flight get no response."""
         if not self.broken:
             for call in self._end():
                 call.give_up()
 
     def _end(self) -> list[InFlightRequest]:
-        """Tell the other end, and drop what has not left this one; returns the calls in flight."""
+        """Notify the broker, and drop messages that have not left the client; returns the requests in flight."""
         self.broken, self.ready = True, False
         for link in (self.outbound, self.inbound):
             link.watchers.pop(self.refresh_reachability, None)
         calls, self._in_flight = list(self._in_flight), {}
         if self.outbound.cut_since_us is not None:
-            for word in self.outbound.drop_unsent(self._is_mine):
-                if isinstance(word, InFlightRequest):
-                    self.broker.never_received(word)
+            for message in self.outbound.drop_unsent(self._is_mine):
+                if isinstance(message, InFlightRequest):
+                    self.broker.never_received(message)
         self.outbound.send(self.broker.disconnected, self)
         return calls
 
-    def _is_mine(self, word: object) -> bool:
-        return word is self or (isinstance(word, InFlightRequest) and word.connection is self)
+    def _is_mine(self, message: object) -> bool:
+        return message is self or (isinstance(message, InFlightRequest) and message.connection is self)
 
     # --- timeouts -------------------------------------------------------------------------------------------------
 
     def refresh_reachability(self) -> None:
-        """Something may hide the broker, or uncover it: parked calls are timed while it is unreachable."""
+        """Check whether the broker is reachable: parked requests are timed only while it is not."""
         unreachable = (
             not self.broker.running or self.outbound.cut_since_us is not None or self.inbound.cut_since_us is not None
         )
@@ -345,7 +345,7 @@ class Connection:
             self.owner.watch(self, oldest_us + self.timeout_us)
 
     def _oldest_us(self) -> int | None:
-        """Since when the client waits for the answer that it has waited for longest."""
+        """Since when the oldest request in flight has waited; None if no request is being timed."""
         oldest_us = min((call.sent_us for call in self._in_flight if not call.long_poll), default=None)
         if self.unreachable or not self.ready:
             for call in self._in_flight:
@@ -357,7 +357,7 @@ class Connection:
         return oldest_us
 
     def check_timeouts(self) -> int | None:
-        """Break the connection if something has waited too long; else when to ask again, None for never."""
+        """Break the connection if a request has timed out; else returns when to check again, None for never."""
         if self.broken:
             return None
         oldest_us = self._oldest_us()

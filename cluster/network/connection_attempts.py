@@ -3,8 +3,9 @@
 Source: `ClusterConnectionStates`, `ExponentialBackoff`.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+
+from cluster.config import ConnectionConfig
 
 MS = 1_000
 JITTER = 0.2  # ClusterConnectionStates.RECONNECT_BACKOFF_JITTER and CONNECTION_SETUP_TIMEOUT_JITTER
@@ -12,18 +13,21 @@ MOST_DOUBLINGS = 30
 
 
 class ConnectionAttempts:
-    """When a client may connect to one broker again, and how long that may take; `random` draws from [0, 1)."""
+    """The failed attempts of one client to connect to one broker. `random` draws from [0, 1).
 
-    def __init__(self, config: Mapping[str, Any], random: Callable[[], float]) -> None:
+    `not_before_us`: when the next attempt may begin.
+    """
+
+    def __init__(self, config: ConnectionConfig, random: Callable[[], float]) -> None:
         self._random = random
-        self._backoff = config["reconnect.backoff.ms"] * MS, config["reconnect.backoff.max.ms"] * MS
-        key = "socket.connection.setup.timeout"
-        self._setup = config[f"{key}.ms"] * MS, config[f"{key}.max.ms"] * MS
+        self._backoff = config.reconnect_backoff_ms * MS, config.reconnect_backoff_max_ms * MS
+        timeout_ms, most_ms = config.socket_connection_setup_timeout_ms, config.socket_connection_setup_timeout_max_ms
+        self._setup = timeout_ms * MS, most_ms * MS
         self._failures = self._setup_failures = 0
         self.not_before_us = 0
 
     def _exponential(self, bounds: tuple[int, int], failures: int) -> int:
-        """Kafka's ExponentialBackoff: doubled for each failure up to a bound, 20 % more or less by chance."""
+        """Kafka's ExponentialBackoff in microseconds: doubled for each failure up to a bound, then ±20 % at random."""
         first, most = bounds
         most = max(first, most)
         if most == first:
@@ -32,15 +36,15 @@ class ConnectionAttempts:
         return min(int(term * (1 - JITTER + 2 * JITTER * self._random())), most)
 
     def setup_timeout_us(self) -> int:
-        """How long this attempt may go unanswered."""
+        """How long this attempt may take, in microseconds."""
         return self._exponential(self._setup, self._setup_failures)
 
     def succeeded(self) -> None:
-        """A connection was made."""
+        """Reset both backoffs: a connection was made."""
         self._failures = self._setup_failures = 0
 
     def failed(self, now_us: int, *, connecting: bool) -> None:
-        """A connection broke, or (`connecting`) was not made."""
+        """Begin the backoff after a connection broke, or (`connecting`) could not be made."""
         self.not_before_us = now_us + self._exponential(self._backoff, self._failures)
         self._failures += 1
         self._setup_failures = self._setup_failures + 1 if connecting else 0

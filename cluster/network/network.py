@@ -1,13 +1,14 @@
-"""The network: every request and response passes a link of this one object, and what is injured is injured here.
+"""The simulated network: every request and response passes a link of this one object, which also has the link faults.
 
 Theory of operation. A link is one direction between two named nodes (`broker-1`, `billing-2`). It delivers in order,
-after a latency with jitter from its own random stream. A fault has a name and lies on every link that its selectors
-cover, also on links that are made later. A link may bear several; each is mended by its name, and what remains is what
-the others do: a link is blocked while any of them blocks it, and as slow as the last one that slows it.
+after a latency with jitter from its own random stream. A fault has a name and acts on every link that its selectors
+match, also on links that are made later. A link may have several faults. Each is cleared by its name; the others stay:
+a link is blocked while any fault blocks it, and has the latency of the last fault that sets one.
 
-A connection is TCP: what is sent over a blocked link is not lost but goes on, in order, when nothing blocks it any
-more. Behind a *cut* it is still in its sender's socket buffer, and ends with the sender. On a *held* link it is on the
-wire, and arrives whatever became of its sender. Whether anybody waits for it then is the connection's business.
+A connection is TCP: a message that is sent over a blocked link is not lost. It is delivered, in order, when no fault
+blocks the link. Behind a *cut* the message is in its sender's socket buffer, and is lost with the sender's process. On
+a *held* link the message has left its sender, and is delivered even if the sender has ended. Whether the receiver still
+waits for it is decided by the connection.
 """
 
 from collections.abc import Callable
@@ -22,50 +23,50 @@ Action = Callable[[Any], object]
 
 
 class LinkSelector(NamedTuple):
-    """Links from `source` to `target`; None stands for every other process."""
+    """Selects the links from `source` to `target`; None stands for every other process."""
 
     source: str | None
     target: str | None
 
     def covers(self, source: str, target: str) -> bool:
-        """Whether the link from `source` to `target` is meant. A process' way to itself is never injured."""
+        """Whether the link from `source` to `target` is selected. A process's link to itself never is."""
         return source != target and self.source in (None, source) and self.target in (None, target)
 
 
 class LinkFault:
-    """Something wrong with the links at some selectors. It leaves everything as it is: see the kinds of faults."""
+    """A fault on the links that `selectors` match. The base class changes nothing; its kinds do."""
 
-    blocks = False  # nothing gets through
-    on_the_wire = False  # … but what is kept left its sender
-    latency_us: int | None = None  # one way, instead of the link's own
-    diverts = False  # something may become of what is sent
+    blocks = False  # no message is delivered
+    on_the_wire = False  # … and held messages have left their sender
+    latency_us: int | None = None  # one-way latency, instead of the link's own
+    diverts = False  # a message may be replaced
 
     def __init__(self, selectors: tuple[LinkSelector, ...]) -> None:
         self.selectors = selectors
 
     def covers(self, source: str, target: str) -> bool:
-        """Whether it lies on the link from `source` to `target`."""
+        """Whether the fault acts on the link from `source` to `target`."""
         return any(selector.covers(source, target) for selector in self.selectors)
 
     def divert(self, action: Action, argument: object) -> tuple[Action, object]:
-        """What arrives instead of `action(argument)`."""
+        """The action and argument that are delivered instead of `action(argument)`."""
         return action, argument
 
 
 class LinkCut(LinkFault):
-    """Packets are lost: what is sent stays with its sender."""
+    """Packets are lost: messages stay in their sender's socket buffer until the link is clear."""
 
     blocks = True
 
 
 class LinkHold(LinkFault):
-    """Packets are kept on their way."""
+    """Packets are held on the wire until the link is clear."""
 
     blocks = on_the_wire = True
 
 
 class LinkDelay(LinkFault):
-    """Another one-way latency, in microseconds."""
+    """The links have another one-way latency, in microseconds."""
 
     def __init__(self, selectors: tuple[LinkSelector, ...], latency_us: int) -> None:
         super().__init__(selectors)
@@ -73,11 +74,11 @@ class LinkDelay(LinkFault):
 
 
 FROM_HOST = object()
-"""The argument of what a host answers for a process that does not run: the end of a later process leaves it alone."""
+"""The argument of a response that a host sends for a process that does not run: it survives the end of processes."""
 
 
 class HeldMessage(NamedTuple):
-    """What a blocked link keeps."""
+    """A message that a blocked link holds."""
 
     action: Action
     argument: object
@@ -85,7 +86,7 @@ class HeldMessage(NamedTuple):
 
 
 class Link:
-    """One direction between two nodes. `cut_since_us`: since when nothing gets through, None while something does.
+    """One direction between two nodes. `cut_since_us`: since when the link is blocked, None while it is not.
 
     `watchers` are called when that changes.
     """
@@ -122,13 +123,13 @@ class Link:
         self._set_latency(latency_us)
 
     def _set_latency(self, latency_us: int) -> None:
-        """One-way latency in microseconds, uniformly spread by the jitter (a share of it) to both sides."""
+        """Set the one-way latency in microseconds; the jitter spreads it uniformly by this share to both sides."""
         self.latency_us = latency_us
         self._base_us = int(latency_us * (1 - self._jitter))
         self._spread_us = int(latency_us * self._jitter * 2)
 
     def send(self, action: Action, argument: object) -> None:
-        """Run `action(argument)` at the other end, not before anything that was sent earlier."""
+        """Run `action(argument)` at the other end, after everything that was sent earlier."""
         if self._open:
             timeline = self._timeline
             at_us = timeline.now_us + self._base_us + int(self._random() * self._spread_us)
@@ -155,20 +156,20 @@ class Link:
         self._open = was_open
 
     def inject(self, name: str, fault: LinkFault, since_us: int) -> None:
-        """Bear a fault under this name, instead of any other of that name."""
+        """Apply a link fault under `name`; it replaces a fault of the same name."""
         self._faults.pop(name, None)
         self._faults[name] = fault
         self._changed(since_us)
 
     def clear(self, name: str) -> bool:
-        """Bear it no more. What was kept goes on, in order, when nothing else blocks the link; false: never had it."""
+        """Remove the fault `name`; returns false without one. Held messages are delivered once nothing blocks."""
         if self._faults.pop(name, None) is None:
             return False
         self._changed(self._timeline.now_us)
         return True
 
     def faults(self) -> tuple[str, ...]:
-        """The names of its faults."""
+        """The names of the link's faults."""
         return tuple(self._faults)
 
     def _changed(self, since_us: int) -> None:
@@ -180,14 +181,14 @@ class Link:
         if blocked == (self.cut_since_us is not None):
             return
         self.cut_since_us = since_us if blocked else None
-        kept, self._held = self._held, []
-        for one in kept:
+        held, self._held = self._held, []
+        for one in held:
             self._deliver(one.action, one.argument)
         for watcher in tuple(self.watchers):
             watcher()
 
     def drop_unsent(self, meant: Callable[[object], bool]) -> list[object]:
-        """The sender is gone, with what it had not got onto the wire of what is meant: returns those arguments."""
+        """Drop held messages that have not left their sender and are `meant`; returns their arguments."""
         stays: list[HeldMessage] = []
         goes: list[object] = []
         for one in self._held:
@@ -200,18 +201,18 @@ class Link:
 
 
 class Network:
-    """Every link of the cluster, made when two nodes first speak, and every fault."""
+    """Every link of the cluster, made when it is first used, and every link fault."""
 
     def __init__(self, timeline: Timeline, spec: NetworkSpec, seed: int) -> None:
         self._timeline, self._spec, self.seed = timeline, spec, seed
         self._links: dict[tuple[str, str], Link] = {}
         self._faults: dict[str, tuple[LinkFault, int]] = {}
-        self.watchers: dict[Watcher, None] = {}  # called when links were injured or mended
+        self.watchers: dict[Watcher, None] = {}  # called when a fault is injected or cleared
         self._latencies = {frozenset(link.between): link.latency_us for link in spec.links}
 
     @property
     def has_faults(self) -> bool:
-        """Whether there is any fault."""
+        """Whether any link fault is active."""
         return bool(self._faults)
 
     def link(self, source: str, target: str) -> Link:
@@ -229,7 +230,7 @@ class Network:
         return link
 
     def inject(self, name: str, fault: LinkFault) -> None:
-        """A fault begins, instead of any other of that name."""
+        """Apply a link fault under `name`; it replaces a fault of the same name."""
         self.clear(name)
         now_us = self._timeline.now_us
         self._faults[name] = fault, now_us
@@ -239,7 +240,7 @@ class Network:
         self._changed()
 
     def clear(self, name: str) -> None:
-        """A fault ends, wherever it lies."""
+        """Remove the fault `name` from every link."""
         if self._faults.pop(name, None) is not None:
             for link in self._links.values():
                 link.clear(name)
@@ -250,14 +251,14 @@ class Network:
             watcher()
 
     def clear_between(self, first: str, second: str) -> bool:
-        """Mend both directions between two nodes, whatever their faults do elsewhere; false: they had none."""
+        """Clear all faults between two nodes, in both directions and only there; returns false without any."""
         links = (self.link(first, second), self.link(second, first))
-        mended = [link.clear(name) for link in links for name in link.faults()]
+        cleared = [link.clear(name) for link in links for name in link.faults()]
         self._changed()
-        return any(mended)
+        return any(cleared)
 
     def process_died(self, name: str) -> None:
-        """A process is gone: what its sockets had not got onto the wire is gone as well."""
+        """Drop the messages in the sockets of a process that has ended, except those on the wire."""
         for (source, _), link in self._links.items():
             if source == name:
-                link.drop_unsent(lambda word: word is not FROM_HOST)
+                link.drop_unsent(lambda message: message is not FROM_HOST)

@@ -360,30 +360,31 @@ class Simulation:
             self._declare_member(group, name)
 
     def _declare_member(self, group: GroupSpec, name: str) -> None:
-        config = group.consumer_config(name)
         self._clients += 1
         stream = random_stream(self.seed, f"application/{name}")
         application = Application(group.application, stream, self._truths[group.name])
-        consumer = Consumer(self._client_environment(), group, name, self._clients, dict(config), application)
+        consumer = Consumer(self._client_environment(), group, name, self._clients, application)
         consumer.on_crashed = partial(self._executor.crashed, name)
         self.consumers[name] = consumer
         consumer.declare()
         transactional = group.application.commit == "transaction"
         if transactional or group.application.writes is not None:
-            kind = TransactionalOutputProducer if transactional else OutputProducer
-            writer = kind(self._client_environment(), group.application.writes, name, self._clients)
-            application.output_producer = self.producers[name] = writer
-            self._emit_producer(name, writer.spec)
+            environment, topic = self._client_environment(), group.application.writes
+            if transactional:
+                output: OutputProducer = TransactionalOutputProducer(environment, topic, name, self._clients)
+            else:
+                output = OutputProducer(environment, topic, name, self._clients)
+            application.output_producer = self.producers[name] = output
+            self._emit_producer(name, output.spec)
 
     def redeclare(self, group: GroupSpec) -> None:
         """Members that are declared from now on are made by this spec."""
         self._groups[group.name] = group
 
     def _declare_producer(self, spec: ProducerSpec) -> None:
-        config = spec.producer_config()
         for name in spec.instances():
             self._clients += 1
-            self.producers[name] = Producer(self._client_environment(), spec, name, self._clients, dict(config))
+            self.producers[name] = Producer(self._client_environment(), spec, name, self._clients)
             self._emit_producer(name, spec)
 
     def _emit_producer(self, name: str, spec: ProducerSpec) -> None:

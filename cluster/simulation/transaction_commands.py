@@ -24,7 +24,7 @@ class TransactionCommands:
         if not isinstance(producer, Producer) or producer.transaction_loop is None:
             raise CommandRefusedError(f"{command.producer} is not a producer with transactions")
         loop = producer.transaction_loop
-        if not producer.alive or loop.over:
+        if not producer.alive or loop.finished:
             raise CommandRefusedError(f"{command.producer} is not running: start it first")
         if loop.abandoned:
             raise CommandRefusedError(f"{command.producer} has abandoned its transaction already")

@@ -215,7 +215,7 @@ class Reading:
         end, position = leader.high_watermark, owners[0].fetcher.positions.get(name)
         aborted: set[tuple[str, int]] = set()
         facts = log_facts(batches_of(leader.log), leader.high_watermark, leader.log.log_start)
-        read_committed = owners[0].config["isolation.level"] == "read_committed"
+        read_committed = owners[0].config.read_committed
         if read_committed:
             end = facts.last_stable_offset
             aborted = {
@@ -234,7 +234,7 @@ class Reading:
         missing = any(facts.is_for(batch, read_committed=read_committed) for batch in left) and not given_up
         if missing or (left and by_itself):
             found.append(f"{self._spec.name} has committed {committed} of {end} in {name}")
-        if owners[0].config["auto.offset.reset"] != "earliest" or self._spec.application.commit == "before-processing":
+        if owners[0].config.auto_offset_reset != "earliest" or self._spec.application.commit == "before-processing":
             return found  # records may be skipped
         finished = self._witness.completions[self._spec.name].finished
         batches = [self._witness.sent_batches[key] for key in self._witness.acked_batches[name]]

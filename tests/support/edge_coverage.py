@@ -1,28 +1,31 @@
 """Coverage marks: how often each edge of each state machine was taken in some flights.
 
-The tables themselves say which edges there are. A machine is counted where it consults its `StateTable`; the
-transactional producer where it moves; what has no table of its own (members, producers' processes, brokers,
-partitions) is read from events, by what the event catalogue says. Nothing of this is in the product: an ordinary flight
-pays nothing.
+The tables themselves list the edges. A machine is counted where it consults its `StateTable`. Brokers and partitions
+are read from events, by what the event catalogue says. Nothing of this is in the product: an ordinary flight pays
+nothing.
 """
 
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
 from cluster import events as e
-from cluster.clients.producer.transaction_manager import VALID_SOURCES, ProducerTransactionState, TransactionManager
+from cluster.clients.consumer.rejoin_states import REJOIN_STATES
 from cluster.coordinators.group.states import GROUP_STATES
+from cluster.protocol.broker_states import BROKER_STATES
+from cluster.protocol.client_states import MEMBER_STATES, PRODUCER_STATES, PRODUCER_TRANSACTION_STATES
 from cluster.protocol.state_machine import EventT, StateT, StateTable
 from cluster.protocol.transaction_states import TRANSACTION_STATES_VERSION_2
 
 Mark = tuple[str, str]
 """A machine, and one edge of it: `Stable → PreparingRebalance`."""
 
-MEMBER_STATES = ("Joining", "Syncing", "Stable", "Revoking", "Fenced", "Left", "Dead")
-PRODUCER_STATES = ("Running", "Paused", "Fenced", "Stopped", "Dead")
+BY_STATE: tuple[StateTable[Any, Any], ...] = (MEMBER_STATES, REJOIN_STATES, PRODUCER_STATES, BROKER_STATES)
+"""Machines whose states are counted instead of their edges: few flights end a process in each of the states."""
+
 BROKER_ENDS = ("stop", "kill", "crash", "disk")
 FENCINGS = ("session expired", "controlled shutdown")
 ELECTIONS = (
@@ -48,10 +51,8 @@ def every_mark() -> list[Mark]:
     marks: list[Mark] = []
     marks += _edges_of(GROUP_STATES)
     marks += _edges_of(TRANSACTION_STATES_VERSION_2)
-    for target, froms in VALID_SOURCES.items():
-        marks += [("transactional producer", _edge(source.value, target.value)) for source in froms]
-    marks += [("member", state) for state in MEMBER_STATES]
-    marks += [("producer", state) for state in PRODUCER_STATES]
+    marks += _edges_of(PRODUCER_TRANSACTION_STATES)
+    marks += [(table.machine, state.value) for table in BY_STATE for state in table.rows]
     marks += [("broker", f"ended: {how}") for how in BROKER_ENDS]
     marks += [("broker", f"fenced: {why}") for why in FENCINGS]
     marks += [("broker", what) for what in ("started again", "unfenced", "paused", "resumed")]
@@ -73,10 +74,6 @@ class Marks:
     def __call__(self, event: e.Event) -> None:
         """Read what an event says of members, producers, brokers and partitions."""
         match event:
-            case e.MemberStateChanged(state=state):
-                self.hit("member", state)
-            case e.ProducerStateChanged(state=state):
-                self.hit("producer", state)
             case e.BrokerStopped(how=how):
                 self.hit("broker", f"ended: {how}")
             case e.BrokerFenced(reason=reason):
@@ -112,21 +109,13 @@ class Marks:
 def watching_marks() -> Iterator[Marks]:
     """Count the moves of every machine while this lasts."""
     marks = Marks()
-    move = TransactionManager.move
-
     next_state = StateTable.next_state
 
     def next_state_counted(table: StateTable[StateT, EventT], state: StateT, event: EventT) -> StateT:
         to = next_state(table, state, event)
-        marks.hit(*_mark(table.machine, state, event, to))
+        marks.hit(*((table.machine, to.value) if table in BY_STATE else _mark(table.machine, state, event, to)))
         return to
-
-    def move_seen(producer: TransactionManager, to: ProducerTransactionState) -> None:
-        source = producer.state
-        move(producer, to)
-        marks.hit("transactional producer", _edge(source.value, to.value))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(StateTable, "next_state", next_state_counted)
-        patch.setattr(TransactionManager, "move", move_seen)
         yield marks

@@ -216,7 +216,7 @@ class Truth:
             awaiting = consumer.membership.positions.validation.awaiting
             positions = consumer.fetcher.positions | {name: each.offset for name, each in awaiting.items()}
             for name, position in positions.items():
-                stable = consumer.config["isolation.level"] == "read_committed"
+                stable = consumer.config.read_committed
                 end = self._last_stable_offset(name) if stable else witness.leaders[name].high_watermark
                 lag += max(0, end - position)
         return {
@@ -292,7 +292,7 @@ class Truth:
             "batches": counters.batches,
             "producer_id": producer.sender.producer_id,
             "epoch": producer.sender.epoch,
-            "buffered_bytes": producer.config["buffer.memory"] - producer.accumulator.free_bytes,
+            "buffered_bytes": producer.config.buffer_memory - producer.accumulator.free_bytes,
         }
 
     # --- what became of every record --------------------------------------------------------------------------------

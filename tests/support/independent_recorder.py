@@ -394,7 +394,7 @@ def _watch_clients(patch: pytest.MonkeyPatch, witness: Witness) -> None:
 
     def gives_up(membership: ConsumerCoordinator, *_: object) -> None:
         consumer = membership._consumer
-        if not membership._dead:  # told twice, it gives up once
+        if not membership._fenced:  # told twice, it gives up once
             witness.given_up[consumer.name] += 1
             witness.ownership[consumer.group].changed(consumer.name, consumer.owned, (), consumer.timeline.now_us)
 
@@ -410,7 +410,7 @@ def _watch_clients(patch: pytest.MonkeyPatch, witness: Witness) -> None:
 
     _wrapped(patch, Consumer, "launch", before=launches)
     _wrapped(patch, Consumer, "subscribe", before=witness._subscribes)
-    _wrapped(patch, ConsumerCoordinator, "_give_up", before=gives_up)
+    _wrapped(patch, ConsumerCoordinator, "_fence", before=gives_up)
     _wrapped(patch, Fetcher, "collect", after=collected)
     _wrapped(patch, Consumer, "position_skipped", before=witness._moved_on)
     _wrapped(patch, Application, "_finished", before=finished)
@@ -424,7 +424,7 @@ def _watch_positions(patch: pytest.MonkeyPatch, witness: Witness) -> None:
     def truncated(validation: PositionValidation, name: str, _: object, __: int, end: int) -> None:
         consumer = validation._consumer
         assert isinstance(consumer, Consumer)
-        if end >= 0 and consumer.config["auto.offset.reset"] != "none":
+        if end >= 0 and consumer.config.auto_offset_reset != "none":
             known = witness.progress[consumer.group, name]
             witness.progress[consumer.group, name] = known._replace(highest=end)
             witness._positioned(consumer, {name: end})
@@ -441,7 +441,7 @@ def _watch_ownership(patch: pytest.MonkeyPatch, witness: Witness) -> None:
     def own(consumer: ConsumerHost, partitions: tuple[str, ...]) -> None:
         membership = getattr(consumer, "membership", None)
         before = consumer.__dict__.get("owned", ())
-        if membership is not None and membership._dead:  # fenced: it has them until close(), and reads none
+        if membership is not None and membership._fenced:  # fenced: it has them until close(), and reads none
             before = ()
         consumer.__dict__["owned"] = partitions
         witness.ownership[consumer.group].changed(consumer.name, before, partitions, consumer.timeline.now_us)

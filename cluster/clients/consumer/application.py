@@ -1,12 +1,12 @@
-"""What an application does with the records that poll() returned: it takes its time, finishes them, commits.
+"""An application: it processes the records that poll() returned, writes outputs, and commits.
 
-Records are worked on in order. What is finished is told when the work on a poll's records ends, after each second of
-it, or at the moment a kill interrupts it, so that a crash in the middle counts exactly what was done. A poison record
-is one whose key the application cannot work on: when its turn comes the process crashes, or the application catches the
-error and skips it (which a commit then passes like any other record). An application that writes sends one record for
-each that it worked on; before it commits it waits until these are safe (with auto commits nobody waits). One that
-commits before it works does not work on what it could not commit: it seeks back to it. One that commits in transactions
-makes one for each poll(), of what it writes and of its offsets.
+Records are processed in order. RecordsProcessed is emitted when the records of a poll() are finished, after each second
+of work, and when a kill interrupts the work, so that a crash counts exactly the finished records. A poison record has a
+key that the application cannot process: the process crashes at it, or the application catches the error and skips it;
+a commit passes a skipped record like any other. An application with outputs sends one output for each record. Before
+it commits it waits until these are acknowledged (with auto commits it does not wait). An application that commits
+before processing does not process records whose commit failed: it seeks back to them. One that commits in transactions
+makes one transaction for each poll(), with its outputs and offsets.
 """
 
 from collections.abc import Coroutine, Iterable, Iterator
@@ -24,14 +24,14 @@ from cluster.protocol.record_batch import Slice
 from cluster.spec import ApplicationSpec
 
 CHUNK_US = 1_000_000
-WRITING_CHUNK_US = 10_000  # what is worked on leaves soon
+WRITING_CHUNK_US = 10_000  # outputs are sent soon after their inputs are processed
 
 
 class Application:
-    """The application of one member. `random` draws how long a stretch of records takes, when that varies."""
+    """The application of one member. `random` draws the processing time of a run of records, if it varies."""
 
-    def __init__(self, spec: ApplicationSpec, random: Random, truth: DeliveryLedger) -> None:
-        self.spec, self._random, self._truth = spec, random, truth
+    def __init__(self, spec: ApplicationSpec, random: Random, ledger: DeliveryLedger) -> None:
+        self.spec, self._random, self._ledger = spec, random, ledger
         self.per_record_us = spec.per_record_us
         self.output_producer: OutputProducer | None = None
         self._work: list[Slice] = []
@@ -39,17 +39,17 @@ class Application:
         self._cost_us = 0.0
 
     def normal_speed(self) -> None:
-        """Records take as long as the scenario says again."""
+        """Process records at the scenario's speed again."""
         self.per_record_us = self.spec.per_record_us
 
-    def take(self, per_record_us: int) -> None:
-        """Records take so long from now on; while the member is slowed, when that is over."""
+    def change_speed(self, per_record_us: int) -> None:
+        """Process records at this speed from now on; a slowed member does so when its fault ends."""
         if self.per_record_us == self.spec.per_record_us:
             self.per_record_us = per_record_us
         self.spec = msgspec.structs.replace(self.spec, per_record_us=per_record_us)
 
     async def work(self, consumer: ConsumerHost, slices: list[Slice]) -> None:
-        """Work on the records of one poll(), and commit as the scenario says."""
+        """Process the records of one poll(), and commit as the scenario says."""
         if isinstance(self.output_producer, TransactionalOutputProducer):
             await self._in_transaction(consumer, self.output_producer, slices)
             return
@@ -57,7 +57,7 @@ class Application:
         if commit == "before-processing" and not await consumer.commit_sync():
             consumer.seek_back({piece.batch.partition: piece.first_offset for piece in reversed(slices)})
             return
-        await self._work_through(consumer, slices)
+        await self._process(consumer, slices)
         if not consumer.alive or (
             self.output_producer is not None and not await self._written(consumer, self.output_producer)
         ):
@@ -68,7 +68,7 @@ class Application:
             consumer.commit_async()
 
     async def begin(self, consumer: ConsumerHost) -> None:
-        """Before its first poll(): initTransactions, which fences whoever used this transactional id before."""
+        """Before the first poll(): initTransactions, which fences earlier producers with this transactional id."""
         if isinstance(self.output_producer, TransactionalOutputProducer):
             try:
                 await self.output_producer.transactions.initialise()
@@ -78,12 +78,12 @@ class Application:
     async def _in_transaction(
         self, consumer: ConsumerHost, writer: TransactionalOutputProducer, slices: list[Slice]
     ) -> None:
-        """One transaction for the records of one poll(); after an abort the positions are the committed ones again."""
+        """Process the records of one poll() in a transaction; after an abort return to the committed positions."""
         back = dict(consumer.fetcher.positions)
         back |= {piece.batch.partition: piece.first_offset for piece in reversed(slices)}
         try:
             writer.transactions.begin()
-            await self._work_through(consumer, slices)
+            await self._process(consumer, slices)
             if consumer.alive:
                 await writer.commit(consumer, consumer.group_metadata, dict(consumer.fetcher.positions))
         except TransactionError as refused:
@@ -99,28 +99,28 @@ class Application:
 
     @staticmethod
     def _fatal(consumer: ConsumerHost, writer: TransactionalOutputProducer, refused: TransactionError) -> None:
-        """The producer cannot be used any more, and the application not without it."""
+        """End the application after a fatal error of its transactional producer."""
         writer.failure = f"its transactional producer ended with {refused.error.name}"
         writer.fenced(refused.error.name)
         consumer.fail(writer.failure)
 
-    def _work_through(self, consumer: ConsumerHost, slices: list[Slice]) -> Coroutine[object, object, None]:
+    def _process(self, consumer: ConsumerHost, slices: list[Slice]) -> Coroutine[object, object, None]:
         cost_us = float(self.per_record_us)
         if self.spec.jitter:
             cost_us *= 1 + self.spec.jitter * (2 * self._random.random() - 1)
         if self.spec.poison is None:
-            return self._work_on(consumer, slices, cost_us)
-        return self._work_on_poisoned(consumer, slices, cost_us, self.spec.poison.key)
+            return self._process_slices(consumer, slices, cost_us)
+        return self._process_with_poison(consumer, slices, cost_us, self.spec.poison.key)
 
-    async def _work_on_poisoned(self, consumer: ConsumerHost, slices: list[Slice], cost_us: float, key: str) -> None:
+    async def _process_with_poison(self, consumer: ConsumerHost, slices: list[Slice], cost_us: float, key: str) -> None:
         for healthy, poison in _parted(slices, key):
-            await self._work_on(consumer, healthy, cost_us)
+            await self._process_slices(consumer, healthy, cost_us)
             if poison is not None:
                 self._poisoned(consumer, poison)
             if not consumer.alive:
                 return
 
-    async def _work_on(self, consumer: ConsumerHost, slices: list[Slice], cost_us: float) -> None:
+    async def _process_slices(self, consumer: ConsumerHost, slices: list[Slice], cost_us: float) -> None:
         for chunk, records in _chunks(slices, cost_us, CHUNK_US if self.output_producer is None else WRITING_CHUNK_US):
             self._work, self._cost_us, self._since_us = chunk, cost_us, consumer.timeline.now_us
             duration_us = round(cost_us * records)
@@ -132,7 +132,7 @@ class Application:
             self._finished(consumer, chunk, records)
 
     async def _written(self, consumer: ConsumerHost, writer: OutputProducer) -> bool:
-        """Before the application commits, what it wrote must be safe: else it ends with the producer's words."""
+        """Wait until outputs are acknowledged, before a commit; returns false, and ends it, if one failed."""
         if self.spec.commit in ("after-each-poll", "async"):
             await writer.flush(consumer)
         if writer.failure is not None:
@@ -140,7 +140,7 @@ class Application:
         return writer.failure is None
 
     def _poisoned(self, consumer: ConsumerHost, poison: Slice) -> None:
-        """The application cannot work on this record."""
+        """Crash at a poison record, or skip it."""
         spec, batch, offset = self.spec.poison, poison.batch, poison.first_offset
         assert spec is not None
         where = f"key {spec.key} in {batch.partition} at offset {offset}"
@@ -158,33 +158,33 @@ class Application:
         )
 
     def interrupt(self, consumer: ConsumerHost) -> None:
-        """The process dies now: records that were finished in the stretch under way count."""
+        """Count the records that are finished when the process is killed now."""
         if self._work and self._cost_us > 0:
             done = int((consumer.timeline.now_us - self._since_us) / self._cost_us)
             self._finished(consumer, self._work, done)
         self._work = []
 
     def _finished(self, consumer: ConsumerHost, slices: list[Slice], records: int) -> None:
-        """Tell the first `records` of these as finished, contiguous ones together."""
-        stretches: list[tuple[str, int, int, int]] = []  # partition, first offset, next offset, how many again
-        copies: bool | None = None  # of the last stretch, when its records were written for others
+        """Emit the first `records` of these as processed, contiguous ones in one event."""
+        runs: list[tuple[str, int, int, int]] = []  # partition, first offset, next offset, how many repeated
+        copies: bool | None = None  # of the last run, if its records have origins
         for piece in slices:
             if records <= 0:
                 break
             batch, first, end = piece
             end = min(end, first + records)
             records -= end - first
-            if self._truth.truncated(batch):
+            if self._ledger.truncated(batch):
                 _emit_truncated(consumer, Slice(batch, first, end))
-            for count, repeated in self._truth.finished(piece, end):
+            for count, repeated in self._ledger.finished(piece, end):
                 last, copies = copies, repeated > 0 if batch.origins else None
-                if stretches and stretches[-1][0] == batch.partition and stretches[-1][2] == first and last is copies:
-                    _, start, _, before = stretches.pop()
-                    stretches.append((batch.partition, start, first + count, before + repeated))
+                if runs and runs[-1][0] == batch.partition and runs[-1][2] == first and last is copies:
+                    _, start, _, before = runs.pop()
+                    runs.append((batch.partition, start, first + count, before + repeated))
                 else:
-                    stretches.append((batch.partition, first, first + count, repeated))
+                    runs.append((batch.partition, first, first + count, repeated))
                 first += count
-        for partition, first, end, repeated in stretches:
+        for partition, first, end, repeated in runs:
             consumer.processed += end - first
             consumer.emit(
                 e.RecordsProcessed(
@@ -199,7 +199,7 @@ class Application:
 
 
 def _emit_truncated(consumer: ConsumerHost, piece: Slice) -> None:
-    """The fetcher had buffered these before the log was truncated: their offsets do not say which they are."""
+    """Emit records that were buffered before their log was truncated: their offsets may belong to other records."""
     batch, first, end = piece
     consumer.emit(
         e.TruncatedRecordsProcessed(
@@ -216,7 +216,7 @@ def _emit_truncated(consumer: ConsumerHost, piece: Slice) -> None:
 
 
 def _chunks(slices: list[Slice], cost_us: float, longest_us: int) -> Iterable[tuple[list[Slice], int]]:
-    """Cut the work so that no stretch lasts much longer than this: each one's records, and how many they are."""
+    """Cut the work into chunks of about this duration: the slices of each, and their number of records."""
     records = sum([end - first for _, first, end in slices])
     if cost_us * records <= longest_us:
         return ((slices, records),)
@@ -229,7 +229,7 @@ def _chunks(slices: list[Slice], cost_us: float, longest_us: int) -> Iterable[tu
 
 
 def _parted(slices: list[Slice], key: str) -> Iterator[tuple[list[Slice], Slice | None]]:
-    """The records in order, cut before and after each poison record: what comes before it, and the record itself."""
+    """Cut the records at each poison record: the records before it, and the poison record (None at the end)."""
     number = int(key)
     healthy: list[Slice] = []
     for batch, first, end in slices:

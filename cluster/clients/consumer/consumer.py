@@ -1,14 +1,14 @@
-"""A consumer: its process, its poll loop, and what the two threads share.
+"""A consumer: its process and its poll loop.
 
-The poll loop does what an application does: poll(), work on the records, poll() again. Everything about the group
-happens inside poll() (`GroupMembership`), and mostly without waiting: what a cooperative member holds is read on while
-it rejoins. The heartbeat thread only keeps the session alive and asks for a rejoin.
-An idle stretch of polls is one wait here: nobody can tell it from poll() returning nothing and being called again.
+The poll loop does what an application does: poll(), process the records, poll() again. The group protocol runs inside
+poll() (`ConsumerCoordinator`), mostly without waiting: a cooperative member reads on while it rejoins. The heartbeat
+thread only keeps the session alive and requests rejoins.
+An idle stretch of polls is one wait here; its effects equal those of polls that return no records.
 Source: `org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer`, `ConsumerCoordinator`.
 """
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import trio
 
@@ -21,6 +21,7 @@ from cluster.clients.consumer.metadata_refresh import MetadataRefresh
 from cluster.clients.process import ClientEnvironment
 from cluster.config import in_flight_keys
 from cluster.protocol import reasons
+from cluster.protocol.client_states import MemberState
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import LeaveGroupRequest, LeavingMember
 from cluster.random_streams import random_stream
@@ -30,7 +31,10 @@ FOREVER = -1
 
 
 class Consumer(ConsumerHost):
-    """One member of a group: the process, with its poll loop."""
+    """One member of a group: the process, with its poll loop.
+
+    `declared`: the group's spec as `set` commands left it; `spec`: the one in force. `on_crashed` runs after a crash.
+    """
 
     def __init__(
         self,
@@ -38,10 +42,9 @@ class Consumer(ConsumerHost):
         spec: GroupSpec,
         name: str,
         number: int,
-        config: dict[str, Any],
         application: Application,
     ) -> None:
-        super().__init__(environment, spec, name, number, config)
+        super().__init__(environment, spec, name, number)
         self.application, self.declared = application, spec
         self.heartbeats = HeartbeatThread(self)
         self.membership = ConsumerCoordinator(self)
@@ -58,8 +61,9 @@ class Consumer(ConsumerHost):
     def launch(self, nursery: trio.Nursery) -> None:
         """Start the process: its threads run in a nursery of their own.
 
-        No two take equally long until main() runs, and heartbeat threads look every `retry.backoff.ms`: each life is
-        late by something of its own, so that ties between members are not always decided one way.
+        Real processes need different times until main() runs, and their heartbeat threads wake every
+        `retry.backoff.ms`. So each process gets its own start delay, which keeps ties between members from always being
+        decided the same way.
         """
         self.start_delay_us = int(self._start_jitter() * self.environment.start_jitter_us)
         if self.declared is not self.spec:
@@ -70,41 +74,41 @@ class Consumer(ConsumerHost):
         self.heartbeats.reset()
         self._closing, self._failure, self._stalled_until_us = False, None, None
         self._seeks = {}
-        self.state = "Joining"
+        self.change_state(MemberState.JOINING)
         self.emit(e.MemberStarted(group=self.group, member=self.name))
         self.timeline.start(nursery, self._run, name=self.name)
         if self.application.output_producer is not None:
             self.application.output_producer.launch(nursery)
 
     def declare(self) -> None:
-        """Tell what the world may know of this member before it runs."""
+        """Emit the member's configuration, before its process starts."""
         config = self.config
         self.emit(
             e.MemberDeclared(
                 group=self.group,
                 member=self.name,
-                instance_id=config["group.instance.id"] or "",
+                instance_id=config.group_instance_id or "",
                 topics=self.topics,
-                session_timeout_ms=config["session.timeout.ms"],
-                heartbeat_interval_ms=config["heartbeat.interval.ms"],
-                max_poll_interval_ms=config["max.poll.interval.ms"],
+                session_timeout_ms=config.session_timeout_ms,
+                heartbeat_interval_ms=config.heartbeat_interval_ms,
+                max_poll_interval_ms=config.max_poll_interval_ms,
             )
         )
 
     def configure(self, declared: GroupSpec) -> None:
-        """Its group is declared otherwise: what can change in flight does, the rest when the process starts again."""
+        """Take a changed spec: keys that change in flight hold at once, all others when the process starts again."""
         self.declared = declared
-        config = declared.consumer_config(self.name)
-        self.config |= {key: config[key] for key in in_flight_keys("consumer")}
+        values = declared.consumer_config(self.name)
+        self._values |= {key: values[key] for key in in_flight_keys("consumer")}
         self.read_config()
-        self.application.take(declared.application.per_record_us)
+        self.application.change_speed(declared.application.per_record_us)
         self.heartbeats.wake()
 
     def _reload_spec(self) -> None:
-        """A new process reads all of its configuration."""
+        """Read the declared spec and all of its configuration, as a new process does."""
         self.spec = self.declared
         self.application.spec = self.spec.application
-        self.config = dict(self.spec.consumer_config(self.name))
+        self._values = dict(self.spec.consumer_config(self.name))
         self.read_config()
         self.declare()
 
@@ -118,26 +122,28 @@ class Consumer(ConsumerHost):
             self.timeline.start(nursery, self.metadata.run, name=f"{self.name}/metadata")
 
     def kill(self) -> None:
-        """Kill -9: what the application had finished by now counts, nothing else is said to anybody."""
+        """End the process by kill -9: records that the application has finished count, and nothing is sent."""
         self.application.interrupt(self)
-        self._gone("kill")
+        self._ended("kill")
 
     def crash(self, reason: str) -> None:
-        """The process dies of itself: as after kill -9, nothing is said to anybody."""
+        """End the process by a crash: as after kill -9, nothing is sent."""
         self.application.interrupt(self)
         self._crashed(reason)
 
     def _crashed(self, reason: str) -> None:
-        was_to_end = self._closing and self.on_stopped is None
-        self._gone("crash", reason)
-        if self.on_crashed is not None and not was_to_end:
+        stop_requested = self._closing and self.on_stopped is None
+        self._ended("crash", reason)
+        if self.on_crashed is not None and not stop_requested:
             self.on_crashed()
 
-    def _gone(self, how: str, reason: str = "") -> None:
+    def _ended(self, how: str, reason: str = "") -> None:
         self.end()
         self.owned = ()
         self.stable = False
-        self.state = "Left" if how == "stop" else "Dead"
+        end_state = MemberState.LEFT if how == "stop" else MemberState.DEAD
+        if self.state is not end_state:  # else close() has reported it already
+            self.change_state(end_state)
         self.emit(e.MemberStopped(group=self.group, member=self.name, how=how, reason=reason))
         writer = self.application.output_producer
         if writer is not None:
@@ -155,7 +161,7 @@ class Consumer(ConsumerHost):
             self.application.output_producer.freeze()
 
     def thaw(self) -> None:
-        """Go on."""
+        """Resume the process."""
         self.emit(e.MemberResumed(group=self.group, member=self.name))
         if self.application.output_producer is not None:
             self.application.output_producer.thaw()
@@ -163,11 +169,11 @@ class Consumer(ConsumerHost):
 
     @property
     def closing(self) -> bool:
-        """Whether its application was asked to stop, and has not."""
+        """Whether the application was asked to stop, and has not stopped yet."""
         return self.alive and self._closing
 
     def close_soon(self) -> None:
-        """Ask the application to stop: it finishes the records it has and calls close()."""
+        """Ask the application to stop: it finishes the records that it has, and calls close()."""
         self._closing = True
         self.request_attention()
         self.unstall()
@@ -204,7 +210,7 @@ class Consumer(ConsumerHost):
             self._waiter = None
 
     def _auto_commit(self) -> None:
-        """The auto commit of a poll(): without a coordinator it leaves when one is found."""
+        """Send the auto commit of a poll(); without a coordinator it is sent when one is found."""
         sent = self.membership.commits.send(self._auto_commit_ended, during="poll")
         if sent or self.coordinator >= 0 or not self.stable:
             self.schedule_auto_commit()
@@ -233,7 +239,7 @@ class Consumer(ConsumerHost):
         self.emit(e.PollStarted(group=self.group, member=self.name))
 
     async def _do_pending_work(self) -> bool:
-        """Everything that poll() does besides returning records, one thing at a time; false once closed."""
+        """Do one thing that poll() does besides returning records; returns false once the process has ended."""
         if self._stalled_until_us is not None:
             await self._run_stall()
         elif self._closing or self._failure is not None:
@@ -243,7 +249,7 @@ class Consumer(ConsumerHost):
             self.seek_back(self._seeks)
             self._seeks = {}
         elif self.membership.positions.validation.outdated:
-            self.membership.positions.validation.look()
+            self.membership.positions.validation.check_leader_epochs()
         elif self.metadata_refresh_due and not self.topic_partitions:
             await self.metadata.refresh()
         elif self.membership.has_work:
@@ -253,52 +259,53 @@ class Consumer(ConsumerHost):
         return self.alive
 
     async def _close(self) -> None:
-        """close(): commit, onPartitionsRevoked, LeaveGroup; then the process ends. What it wrote is flushed before."""
+        """close(): flush the output, commit, onPartitionsRevoked, LeaveGroup; then the process ends."""
         writer = self.application.output_producer
         if writer is not None and writer.failure is None:
             await writer.flush(self)
         await self.membership.close()
         if self._failure is None:
-            if self.state != "Left":
-                self.set_state("Left", reasons.CLOSED)
-            self._gone("stop")
+            if self.state is not MemberState.LEFT:
+                self.set_state(MemberState.LEFT, reasons.CLOSED)
+            self._ended("stop")
         else:
-            self.set_state("Dead", self._failure)
+            self.set_state(MemberState.DEAD, self._failure)
             self._crashed(self._failure)
 
     def fail(self, reason: str) -> None:
-        """poll() throws something that no application survives: it closes its consumer and ends."""
+        """Let poll() throw a fatal error: the application closes its consumer and ends."""
         self._failure = reason
         self.emit(e.ApplicationFailed(group=self.group, member=self.name, reason=reason))
         self.request_attention()
 
     @property
     def watched_topics(self) -> tuple[str, ...]:
-        """What it subscribes to; as a leader, what the others do as well."""
+        """The topics that the member subscribes to; for a leader those of the whole group."""
         return self.membership.rejoin.watched_topics
 
     def subscribe(self, topics: tuple[str, ...]) -> None:
-        """subscribe(): from its next poll() on the member wants these topics; a dead one when it starts again."""
+        """subscribe(): the next poll() joins with these topics; a dead member uses them when it starts again."""
         self.topics = topics
         self.emit(e.SubscriptionChanged(group=self.group, member=self.name, topics=topics))
         self.membership.rejoin.check_metadata_changed()
         self.mark_metadata_stale()
 
-    # --- what holds a member up ---------------------------------------------------------------------------------------
+    # --- stalls -------------------------------------------------------------------------------------------------------
 
     def stall(self, until_us: int) -> None:
-        """From its next call on the application does not call poll() until then (FOREVER: until `unstall`)."""
+        """Keep the application from calling poll() until this instant (FOREVER: until `unstall`)."""
         self._stalled_until_us = until_us
         self.request_attention()
 
     def unstall(self) -> None:
-        """The application calls poll() again."""
+        """End a stall: the application calls poll() again."""
         if self._stalled_until_us is not None:
             self._stalled_until_us = self.timeline.now_us
             self.wake()
 
     async def _run_stall(self) -> None:
-        until_us = cast(int, self._stalled_until_us)
+        until_us = self._stalled_until_us
+        assert until_us is not None
         self.in_poll, self.last_poll_us = False, self.timeline.now_us
         self.emit(e.ApplicationStalled(group=self.group, member=self.name, until_us=until_us))
         self.heartbeats.wake()
@@ -315,79 +322,79 @@ class Consumer(ConsumerHost):
         self._stalled_until_us = None
         self._poll_called()
 
-    # --- what its parts tell each other ----------------------------------------------------------------
+    # --- what the parts ask of each other -----------------------------------------------------------------------------
 
     def position_skipped(self, partition: str, position: int) -> None:
-        """The position passed offsets that the application does not get."""
+        """Emit that the position passed offsets that the application does not get."""
         self.emit(e.PositionsMovedOn(group=self.group, member=self.name, positions={partition: position}))
 
     def position_out_of_range(self, partition: str) -> None:
-        """The log does not reach the position (any more): `auto.offset.reset` decides."""
+        """Reset a position that is not in the log, by `auto.offset.reset`."""
         self.membership.positions.out_of_range(partition)
         self.request_attention()
 
     def enable_heartbeats(self) -> None:
-        """A JoinGroup succeeded: beat from now on."""
+        """Start heartbeats after a successful JoinGroup."""
         self.heartbeats.enable()
 
     def disable_heartbeats(self) -> None:
-        """There is no member id or generation to beat for, or JoinGroup is under way."""
+        """Stop heartbeats: there is no member id or generation, or JoinGroup is in flight."""
         self.heartbeats.disable()
 
     async def commit_sync(self) -> bool:
-        """CommitSync of the positions: true when they are stored."""
-        return await self.membership.commit_sync(self.config["default.api.timeout.ms"] * MS)
+        """CommitSync of the positions; returns true when they are stored."""
+        return await self.membership.commit_sync(self.config.default_api_timeout_ms * MS)
 
     def commit_async(self) -> None:
         """CommitAsync of the positions."""
         self.membership.commits.send()
 
     def seek_back(self, positions: dict[str, int]) -> None:
-        """The application seeks to these positions, of what it still holds, before it polls again."""
+        """Let the application seek to these positions, of partitions that are still owned, before its next poll()."""
         for name, offset in positions.items():
             if name in self.owned:
                 self.membership.positions.seek(name, offset)
 
     def reset_to_committed(self, otherwise: dict[str, int], reason: str) -> None:
-        """The application forgets what it has read since its last commit, of what it still holds."""
+        """Return to the committed offsets of partitions that are still owned."""
         self.membership.positions.reset_to_committed(otherwise, reason)
         self.request_attention()
 
     def seek(self, partition: str, offset: int) -> None:
-        """The application is told to seek: it does between two calls of poll(), when it has worked on its records."""
+        """Let the application seek between two calls of poll(), when it has processed its records."""
         self._seeks[partition] = offset
         self.request_attention()
 
     def heartbeat_failed(self, error: ErrorCode, sent_as: MemberIdentity) -> None:
-        """A heartbeat that was sent as this member was answered with an error."""
+        """Handle the error of a heartbeat that was sent with this identity."""
         self.membership.on_error(error, sent_as, "HEARTBEAT")
 
     def coordinator_found(self, broker: int) -> None:
-        """As any member; the heartbeat thread looks as soon as poll() has found it.
+        """Take the coordinator, and wake the heartbeat thread, which waited for it.
 
-        `ensureCoordinatorReady` is synchronized, so that thread waits for it; a heartbeat that is overdue goes out
-        behind what poll() has to send.
+        `ensureCoordinatorReady` is synchronized, so that thread waits for the lookup; an overdue heartbeat is sent
+        after the requests of poll().
         """
         super().coordinator_found(broker)
         self.heartbeats.wake()
 
     def coordinator_unknown(self, cause: str = "null", *, disconnected: bool = False) -> None:
-        """As any member; the heartbeat thread looks for it as well, whatever the poll loop is busy with."""
+        """Drop the coordinator, and wake the heartbeat thread, which finds it even if the poll loop is busy."""
         super().coordinator_unknown(cause, disconnected=disconnected)
         self.heartbeats.wake()
 
     def look_up_coordinator(self) -> None:
-        """The heartbeat thread needs the coordinator, too."""
+        """Start a lookup of the coordinator for the heartbeat thread."""
         self.membership.lookup.begin()
 
     def leave_for_slow_poll(self) -> None:
-        """max.poll.interval.ms passed without poll(): leave the group so that others get the partitions."""
+        """Leave the group: max.poll.interval.ms passed without poll(), and others must get the partitions."""
         if self.coordinator >= 0 and self.member_id and self.instance_id is None:
             leaving = LeavingMember(self.member_id, None, reasons.POLL_TIMEOUT)
             self.send_to_coordinator(LeaveGroupRequest(self.group, (leaving,)), _ignore)
         why = "max.poll.interval.ms passed without poll()"
-        self.membership.reset_generation(reasons.LEAVING, member_id=True, state="Left", reason=why)
+        self.membership.reset_generation(reasons.LEAVING, member_id=True, state=MemberState.LEFT, reason=why)
 
 
 def _ignore(_: object) -> None:
-    """A member that leaves does not wait to hear that it may."""
+    """Ignore the response to LeaveGroup."""

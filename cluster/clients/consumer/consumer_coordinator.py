@@ -1,8 +1,8 @@
-"""What a consumer is to its group: looked up, joined, refused, thrown out, leaving.
+"""The consumer's side of group membership.
 
-Everything of it happens inside poll(), except what the heartbeat thread hears. `Joining` is the rejoin, `Positions`
-where to read on, `Commits` the offsets; here is what an error in an answer means for the member. An answer counts only
-for whom it was sent as: when generation or member id have changed since, it is about somebody who is no more.
+The poll loop runs all of it, except the handling of heartbeat responses. `Rejoin` joins the group, `Positions` finds
+where to read, `OffsetCommits` commits. This module decides what an error in a response means for the member. An error
+counts only for the identity that its request was sent with: after generation or member id have changed it is stale.
 Source: `AbstractCoordinator`, `ConsumerCoordinator`.
 """
 
@@ -14,6 +14,7 @@ from cluster.clients.consumer.positions import Positions
 from cluster.clients.consumer.rejoin import Rejoin
 from cluster.protocol import messages as m
 from cluster.protocol import reasons
+from cluster.protocol.client_states import MemberState
 from cluster.protocol.errors import ErrorCode
 
 CLOSE_TIMEOUT_US = 30_000_000  # KafkaConsumer.DEFAULT_CLOSE_TIMEOUT_MS
@@ -27,19 +28,19 @@ _FATAL_TO_JOIN = (
 
 
 class ConsumerCoordinator:
-    """The poll loop's half of the group protocol."""
+    """The group protocol of one member, as poll() runs it."""
 
     def __init__(self, consumer: ConsumerHost) -> None:
         self._consumer = consumer
         self.lookup = CoordinatorLookup(consumer)
         self.positions = Positions(consumer)
         self.commits = OffsetCommits(consumer, self._commit_failed)
-        self.rejoin = Rejoin(consumer, self.commits, self.positions, self.on_error)
+        self.rejoin = Rejoin(consumer, self.commits, self.positions, self._rejoin_failed)
         self.reset()
 
     def reset(self) -> None:
-        """A new process: not a member of anything."""
-        self._dead = False
+        """Begin a new process, which is in no group."""
+        self._fenced = False
         self.lookup.reset()
         self.positions.reset()
         self.commits.reset()
@@ -48,40 +49,42 @@ class ConsumerCoordinator:
     @property
     def has_work(self) -> bool:
         """Whether poll() has anything to do for the group now."""
-        if self._dead:
+        if self._fenced:
             return False
         if self._consumer.coordinator < 0:
-            return self.rejoin.has_answer or not self.lookup.under_way
+            return self.rejoin.has_answer or not self.lookup.running
         return self.rejoin.has_work or self._may_find_positions
 
     @property
     def _may_find_positions(self) -> bool:
-        """Whether partitions want positions (or theirs validated), and no rejoin is needed or under way.
+        """Whether partitions need positions, or their validation, while no rejoin is needed or in flight.
 
-        So what a cooperative round adds is read when the next round is over, which this one's revocation asked for.
+        So partitions that a cooperative round adds are read only after the next round, if a revocation requires one.
         Source: `KafkaConsumer.updateAssignmentMetadataIfNeeded`, `ConsumerCoordinator.poll`.
         """
-        return self.rejoin.over and (self.positions.validation.due or self.positions.missing)
+        return not self.rejoin.needed and (self.positions.validation.due or self.positions.missing)
 
     async def work(self) -> None:
-        """The next thing that poll() has to do for the group."""
-        joining = self.rejoin
-        if self._consumer.coordinator < 0 and not joining.has_answer:
+        """Do the next thing that poll() has to do for the group."""
+        rejoin = self.rejoin
+        if self._consumer.coordinator < 0 and not rejoin.has_answer:
             self.lookup.begin()
-        elif joining.has_work:
-            await joining.step()
+        elif rejoin.has_work:
+            await rejoin.step()
         elif self._may_find_positions:
             if self.positions.validation.due:
                 self.positions.validation.ask()
             else:
                 await self.positions.find()
 
-    # --- what others say ----------------------------------------------------------------------------------------------
+    # --- errors in responses ------------------------------------------------------------------------------------------
 
-    def reset_generation(self, because: str, *, member_id: bool, state: str = "Joining", reason: str = "") -> None:
-        """The coordinator does not know this generation (or this member) any more: what is owned is lost.
+    def reset_generation(
+        self, because: str, *, member_id: bool, state: MemberState = MemberState.JOINING, reason: str = ""
+    ) -> None:
+        """Lose the generation (and the member id), and with it the owned partitions; a rejoin is needed.
 
-        `because`: what the next JoinGroup gives as its reason, and the state's unless that has one of its own.
+        `because`: the reason of the next JoinGroup, and of the new state if `reason` is empty.
         """
         consumer = self._consumer
         consumer.generation = -1
@@ -92,7 +95,7 @@ class ConsumerCoordinator:
         self.rejoin.reset_generation(because)
 
     def on_error(self, error: ErrorCode, sent_as: MemberIdentity, api: str, *, joining: bool = False) -> None:
-        """An answer of the coordinator other than NONE; `api` as Kafka names it; `joining`: JoinGroup or SyncGroup."""
+        """Handle an error of the coordinator. `api`: by Kafka's name; `joining`: it answered JoinGroup or SyncGroup."""
         consumer = self._consumer
         unchanged = sent_as == consumer.identity
         if error is ErrorCode.REBALANCE_IN_PROGRESS:
@@ -104,31 +107,34 @@ class ConsumerCoordinator:
                 self.reset_generation(because, member_id=error is ErrorCode.UNKNOWN_MEMBER_ID)
         elif error is ErrorCode.FENCED_INSTANCE_ID:
             if unchanged or joining:
-                self._give_up(error)
+                self._fence(error)
         elif error in _COORDINATOR_MOVED:
             consumer.coordinator_unknown(f"error response {error.name}")
         elif joining and error in _FATAL_TO_JOIN:
             consumer.fail(error.name)
 
+    def _rejoin_failed(self, error: ErrorCode, sent_as: MemberIdentity, api: str) -> None:
+        self.on_error(error, sent_as, api, joining=True)
+
     def _commit_failed(self, error: ErrorCode, sent_as: MemberIdentity) -> None:
-        """As `refused`; but the group told a committing member, so it need not be Stable to rejoin."""
+        """Handle an error like `on_error`; but on REBALANCE_IN_PROGRESS rejoin even if the member is not Stable."""
         if error is ErrorCode.REBALANCE_IN_PROGRESS:
             self.rejoin.request_rejoin(reasons.COMMIT_FAILED)
         else:
             self.on_error(error, sent_as, "OFFSET_COMMIT")
 
-    def _give_up(self, error: ErrorCode) -> None:
+    def _fence(self, error: ErrorCode) -> None:
         """FencedInstanceIdException: another process has this member's group.instance.id; poll() throws from now on.
 
-        Nothing is given up: onPartitionsLost comes from close(), however late.
+        No partition is given up: close() calls onPartitionsLost, however late that is.
         """
         consumer = self._consumer
-        if self._dead:
+        if self._fenced:
             return
-        self._dead = consumer.records_withheld = True
+        self._fenced = consumer.records_withheld = True
         consumer.stable, consumer.generation = False, -1
         consumer.disable_heartbeats()
-        consumer.set_state("Fenced", error.name)
+        consumer.set_state(MemberState.FENCED, error.name)
         consumer.emit(
             e.ConsumerFenced(
                 group=consumer.group,
@@ -142,13 +148,13 @@ class ConsumerCoordinator:
     # --- commits ------------------------------------------------------------------------------------------------------
 
     async def commit_sync(self, timeout_us: int, *, during: str = "") -> bool:
-        """commitSync: true when the offsets are stored, or when there is nothing to store.
+        """commitSync: returns true when the offsets are stored, or when there are none.
 
-        Whatever trying again can help is tried again until time is up, with another coordinator if need be.
+        A retriable error is tried again until the timeout, with another coordinator if needed.
         """
         consumer, commits = self._consumer, self.commits
         deadline_us = consumer.timeline.now_us + timeout_us
-        while not await commits.once(during):
+        while not await commits.send_and_wait(during):
             if not consumer.stable or consumer.timeline.now_us >= deadline_us:
                 return False
             if consumer.coordinator >= 0 and not commits.error.retriable:
@@ -160,9 +166,9 @@ class ConsumerCoordinator:
     # --- leaving ------------------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
-        """close(): commit, give up the partitions, LeaveGroup (a static member sends none), wait for every answer.
+        """close(): commit, give up the partitions, send LeaveGroup, wait for all responses.
 
-        What the coordinator has parked for it, as its JoinGroup at the barrier, is answered first.
+        A static member sends no LeaveGroup. The coordinator answers its parked requests first, such as a JoinGroup.
         """
         consumer = self._consumer
         until_us = consumer.timeline.now_us + CLOSE_TIMEOUT_US
@@ -174,17 +180,17 @@ class ConsumerCoordinator:
         consumer.disable_heartbeats()
         if consumer.coordinator >= 0 and consumer.member_id and consumer.instance_id is None:
             leaving = m.LeavingMember(consumer.member_id, None, reasons.CLOSED)
-            consumer.set_state("Left", reasons.CLOSED)
+            consumer.set_state(MemberState.LEFT, reasons.CLOSED)
             consumer.send_to_coordinator(m.LeaveGroupRequest(consumer.group, (leaving,)), _ignore)
         await consumer.await_pending_requests(until_us)
 
     async def _commit_at_close(self) -> None:
-        """The last auto commit: a consumer that is in no group, or in none yet, does not send it."""
+        """Send the last auto commit; it fails without a request if the consumer is in no group, or is joining."""
         if self._consumer.stable:
             await self.commit_sync(CLOSE_TIMEOUT_US, during="close")
         elif self._consumer.coordinator >= 0:
-            self.commits.auto_commit_unsent("close", REBALANCING if self.rejoin.under_way else IN_NO_GROUP)
+            self.commits.auto_commit_unsent("close", REBALANCING if self.rejoin.in_flight else IN_NO_GROUP)
 
 
 def _ignore(_: object) -> None:
-    """What the coordinator says to a member that leaves changes nothing any more."""
+    """Ignore the response to LeaveGroup."""

@@ -1,10 +1,11 @@
-"""What a consumer's threads share: identity, clocks, what it owns, and the ways in which one asks another to act.
+"""The consumer package's host interface, and the state that a consumer's threads share.
 
-The poll loop, the heartbeat thread, the group membership and the application each see a `Member`; `Consumer` is the
-process that puts them together.
+The poll loop, the heartbeat thread, the group protocol and the application each see a `ConsumerHost`. `Consumer` is the
+process that owns them. The interface cuts the circle of imports between a process and its parts. It also keeps what
+every part needs: identity, configuration, metadata, and the requests to the coordinator.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,63 +15,66 @@ from cluster.assignors import Assignor, assignor_named, protocols_of
 from cluster.clients.consumer.fetcher import Fetcher
 from cluster.clients.process import ClientEnvironment, Process, coordinator_node
 from cluster.clients.producer.transaction_offsets import ConsumerGroupMetadata
+from cluster.config import ConsumerConfig
 from cluster.network import Connection, InFlightRequest
 from cluster.protocol.api import Request
+from cluster.protocol.client_states import MEMBER_STATES, MemberState
 from cluster.protocol.errors import ErrorCode
 from cluster.spec import GroupSpec
 from cluster.virtual_time import Timer, Waiter
 
 MS = 1_000
-UNAVAILABLE = "coordinator unavailable"  # why a coordinator is given up that no connection can be made to
+UNAVAILABLE = "coordinator unavailable"  # the cause of CoordinatorLost when no connection can be made
 
 
 class MemberIdentity(NamedTuple):
-    """As whom a member speaks to its coordinator: an answer to somebody who is no more does not count."""
+    """The (generation, member id) that a request was sent with; stale answers are ignored."""
 
     generation: int
     member_id: str
 
 
-class ConsumerHost(Process):
-    """One member of a group, as its own process knows it. `config` has every consumer key of Kafka.
+class ConsumerHost(Process, ABC):
+    """One member of a group, as its own process knows it.
 
-    `in_poll` while poll() runs (or an idle stretch of polls), `last_poll_us` when it last did. `attention`: something
-    other than records wants the poll loop. `stable`: a member in its own eyes (Kafka's `MemberState.STABLE`), which is
-    what it needs to commit. `records_withheld`: poll() returns no records, for what is owned is about to be revoked.
+    `in_poll`: poll() runs, or an idle stretch of polls. `last_poll_us`: when it last ran. `needs_attention`: the poll
+    loop has work other than records. `stable`: the member considers itself Stable (Kafka's `MemberState.STABLE`), which
+    a commit requires. `records_withheld`: poll() returns no records, because partitions are about to be revoked.
     """
 
-    def __init__(
-        self, environment: ClientEnvironment, spec: GroupSpec, name: str, number: int, config: dict[str, Any]
-    ) -> None:
+    def __init__(self, environment: ClientEnvironment, spec: GroupSpec, name: str, number: int) -> None:
+        self._values = dict(spec.consumer_config(name))
+        self.config = config = ConsumerConfig.of(self._values)
         super().__init__(environment, name, number, config)
-        self.spec, self.group, self.config = spec, spec.name, config
+        self.spec, self.group = spec, spec.name
         self.topics = spec.topics_of(name)
         self.assignors: tuple[Assignor, ...] = ()
         self.cooperative = False
-        self.fetcher = Fetcher(self, 0, 0, 1, read_committed=config["isolation.level"] == "read_committed")
+        self.fetcher = Fetcher(self, 0, 0, 1, read_committed=config.read_committed)
         self.read_config()
         self.processed = 0
-        self.start_delay_us = 0  # this life's share of the start jitter
+        self.start_delay_us = 0  # this process's share of the start jitter
+        self.state: MemberState = MEMBER_STATES.initial
         self.reset_state()
 
     def read_config(self) -> None:
-        """Read the keys that are looked at again and again, and so change in flight."""
-        config = self.config
+        """Make the typed configuration, and read the keys that are used most; those change in flight."""
+        self.config = config = ConsumerConfig.of(self._values)
         self.read_timeouts(config)
-        self.session_timeout_us: int = config["session.timeout.ms"] * MS
-        self.heartbeat_interval_us: int = config["heartbeat.interval.ms"] * MS
-        self.max_poll_interval_us: int = config["max.poll.interval.ms"] * MS
-        self.max_poll_records: int = config["max.poll.records"]
-        self.auto_commit_interval_us: int = max(1, config["auto.commit.interval.ms"]) * MS  # 0: with every poll()
-        max_wait_us = max(1, config["fetch.max.wait.ms"] * MS)
-        self.fetcher.limit(config["fetch.max.bytes"], config["max.partition.fetch.bytes"], max_wait_us)
+        self.session_timeout_us = config.session_timeout_ms * MS
+        self.heartbeat_interval_us = config.heartbeat_interval_ms * MS
+        self.max_poll_interval_us = config.max_poll_interval_ms * MS
+        self.max_poll_records = config.max_poll_records
+        self.auto_commit_interval_us = max(1, config.auto_commit_interval_ms) * MS  # 0: with every poll()
+        max_wait_us = max(1, config.fetch_max_wait_ms * MS)
+        self.fetcher.limit(config.fetch_max_bytes, config.max_partition_fetch_bytes, max_wait_us)
 
     def reset_state(self) -> None:
-        """A new process: nothing known, nothing owned."""
-        self.state = "Left"
-        self.auto_commit = self.spec.application.commit == "auto" and bool(self.config["enable.auto.commit"])
-        self.instance_id: str | None = self.config["group.instance.id"]
-        self.assignors = tuple(assignor_named(name) for name in self.config["partition.assignment.strategy"])
+        """Begin a new process: nothing known, nothing owned."""
+        config = self.config
+        self.auto_commit = self.spec.application.commit == "auto" and config.enable_auto_commit
+        self.instance_id = config.group_instance_id
+        self.assignors = tuple(assignor_named(name) for name in config.partition_assignment_strategy)
         self.cooperative = all("COOPERATIVE" in protocols_of(assignor) for assignor in self.assignors)
         self.coordinator, self.member_id, self.generation = -1, "", -1
         self._coordinator_requests: dict[InFlightRequest, Callable[[Any], object]] = {}
@@ -91,30 +95,34 @@ class ConsumerHost(Process):
         self._backing_off: Timer | None = None
         self._waiter: Waiter | None = None
 
-    def set_state(self, state: str, reason: str = "") -> None:
-        """Tell the world where the client itself stands."""
-        self.state = state
+    def change_state(self, to: MemberState) -> None:
+        """Change the member's state. Raises IllegalTransition."""
+        self.state = MEMBER_STATES.next_state(self.state, to)
+
+    def set_state(self, to: MemberState, reason: str = "") -> None:
+        """Change the member's state, and emit it. Raises IllegalTransition."""
+        self.change_state(to)
         self.emit(
             e.MemberStateChanged(
                 group=self.group,
                 member=self.name,
                 member_id=self.member_id,
                 generation=self.generation,
-                state=state,
+                state=to.value,
                 reason=reason,
             )
         )
 
-    # --- asking the poll loop ---------------------------------------------------------------------------------------
+    # --- the poll loop ------------------------------------------------------------------------------------------------
 
     def wake(self) -> None:
-        """Something happened that poll() waits for."""
+        """Wake a waiting poll()."""
         waiter = self._waiter
         if waiter is not None:
             waiter.wake()
 
     def schedule_auto_commit(self) -> None:
-        """The next auto commit is one interval from now, at the first poll() after it; an idle poll() wakes for it."""
+        """Schedule the next auto commit for the first poll() after one interval; an idle poll() wakes for it."""
         self._next_auto_commit(self.timeline.now_us + self.auto_commit_interval_us)
 
     def _next_auto_commit(self, at_us: int) -> None:
@@ -125,29 +133,29 @@ class ConsumerHost(Process):
             self._commit_timer = self.timeline.call_at(self.next_auto_commit_us, self.wake)
 
     def end(self) -> None:
-        """The process is gone."""
+        """End the process."""
         super().end()
         if self._commit_timer is not None:
             self._commit_timer.cancel()
             self._commit_timer = None
 
     def auto_commit_in(self, delay_us: int) -> None:
-        """The next auto commit is due after this time, sooner than its interval says."""
+        """Schedule the next auto commit after this time instead of its interval."""
         self._next_auto_commit(self.timeline.now_us + delay_us)
 
     def request_attention(self) -> None:
-        """Something other than records: the poll loop looks at all of it before it goes on."""
+        """Let the poll loop do all pending work before it returns records."""
         self.needs_attention = True
         self.wake()
 
     def mark_metadata_stale(self) -> None:
-        """A broker said that it does not lead, or does not answer: refresh before fetching again."""
+        """Refresh metadata before the next fetch: a broker does not lead a partition, or does not answer."""
         self.metadata_stale = True
         if self._backing_off is None:
             self._refresh_soon()
 
     async def wait_for_stale_metadata(self) -> None:
-        """Wait until somebody finds it stale."""
+        """Wait until the metadata is marked stale."""
         self._metadata_waiter = waiter = self.timeline.waiter("stale metadata")
         await self.park(waiter)
 
@@ -158,11 +166,11 @@ class ConsumerHost(Process):
 
     @property
     def metadata_refresh_due(self) -> bool:
-        """Whether to refresh it now: not while it is `retry.backoff.ms` since leaders were missing."""
+        """Whether to refresh metadata now: not within `retry.backoff.ms` after leaders were missing."""
         return self.metadata_stale and self._backing_off is None
 
     def retry_refresh_later(self) -> None:
-        """Some partition has no leader: ask again after `retry.backoff.ms`, and go on meanwhile."""
+        """Refresh metadata again after `retry.backoff.ms`: a partition has no leader."""
         self.metadata_stale = True
         self._backing_off = self.after(self.retry_backoff_us, self._ask_again)
 
@@ -170,8 +178,8 @@ class ConsumerHost(Process):
         self._backing_off = None
         self._refresh_soon()
 
-    def refreshed(self) -> None:
-        """Metadata came: from now on somebody looks when it gets too old."""
+    def metadata_refreshed(self) -> None:
+        """Schedule the expiry of metadata, once the first refresh has succeeded."""
         if self._metadata_timer is None:
             self._schedule_metadata_expiry()
 
@@ -183,11 +191,10 @@ class ConsumerHost(Process):
 
     @property
     def _metadata_age_us(self) -> int:
-        age_us: int = self.config["metadata.max.age.ms"] * MS
-        return max(age_us, self.retry_backoff_us)
+        return max(self.config.metadata_max_age_ms * MS, self.retry_backoff_us)
 
     def _metadata_expired(self) -> None:
-        """`metadata.max.age.ms` after a refresh comes the next one, if there is something to find out; of any broker.
+        """Refresh metadata `metadata.max.age.ms` after the last refresh, unless it would change nothing.
 
         Kafka asks the least loaded broker, which need not be the one that was asked last.
         """
@@ -200,28 +207,28 @@ class ConsumerHost(Process):
     @property
     @abstractmethod
     def watched_topics(self) -> tuple[str, ...]:
-        """The topics that its metadata is about."""
+        """The topics whose metadata the member needs."""
 
     def _changed(self, topic: str) -> bool:
-        """Whether a topic has other partitions or leaders than this client knows."""
+        """Whether a topic has other partitions or leaders than this client's metadata."""
         known, leaders = self.topic_partitions.get(topic, ()), self.environment.leaders
         return f"{topic}-{len(known)}" in leaders or any(
             self.partitions[name].leader_epoch != leaders[name].leader_epoch for name in known
         )
 
-    # --- talking to the coordinator -----------------------------------------------------------------------------------
+    # --- requests to the coordinator ----------------------------------------------------------------------------------
 
     @property
     def identity(self) -> MemberIdentity:
-        """As whom it speaks now."""
+        """The identity that a request is sent with now."""
         return MemberIdentity(self.generation, self.member_id)
 
     def send_to_coordinator(
         self, request: Request, answered: Callable[[Any], object], *, timeout_us: int | None = None
     ) -> None:
-        """Send a request on the coordinator's own connection: once that is given up, every request ends with None.
+        """Send a request over the coordinator's connection; when that is dropped, `answered` gets None.
 
-        `timeout_us`: how long it may be parked there instead of `request.timeout.ms`.
+        `timeout_us`: how long the coordinator may park the request, instead of `request.timeout.ms`.
         """
         timer: Timer | None = None
 
@@ -241,19 +248,19 @@ class ConsumerHost(Process):
             timer = self.after(timeout_us, partial(self.coordinator_unknown, disconnected=True))
 
     async def ask_coordinator(self, request: Request) -> Any:  # noqa: ANN401 - its response
-        """Send a request to the coordinator and wait for its response; None when the coordinator is given up."""
+        """Send a request to the coordinator and wait for its response; None when its connection is dropped."""
         waiter = self.timeline.waiter(request)
         self.send_to_coordinator(request, waiter.wake)
         return await self.park(waiter)
 
     def coordinator_found(self, broker: int) -> None:
-        """The coordinator can be asked from now on."""
+        """Take the coordinator that a lookup has found."""
         self.coordinator, self.coordinator_since_us = broker, self.timeline.now_us
         self.emit(e.CoordinatorFound(group=self.group, member=self.name, broker=broker))
         self.request_attention()
 
     def coordinator_unavailable(self, broker: int) -> None:
-        """The coordinator is found again, and may not be connected to yet. Source: `ensureCoordinatorReady`."""
+        """Report a coordinator that was found while its connection is in backoff. Source: `ensureCoordinatorReady`."""
         lost = e.CoordinatorLost(
             group=self.group, member=self.name, broker=broker, cause=UNAVAILABLE, disconnected=False
         )
@@ -261,7 +268,7 @@ class ConsumerHost(Process):
         self.emit(lost)
 
     def coordinator_unknown(self, cause: str = "null", *, disconnected: bool = False) -> None:
-        """The coordinator does not answer, or says that it is not one: drop its connection, look it up again.
+        """Drop the coordinator's connection and find it again: it does not answer, or is not the coordinator.
 
         Source: `AbstractCoordinator.markCoordinatorUnknown`.
         """
@@ -283,20 +290,20 @@ class ConsumerHost(Process):
 
     @property
     def _coordinator_connection(self) -> Connection | None:
-        """The connection that the coordinator is asked over, broken or not."""
+        """The connection to the coordinator, broken or not."""
         return self._connections.get(coordinator_node(self.coordinator)) if self.coordinator >= 0 else None
 
     def disconnected(self, connection: Connection) -> None:
-        """The coordinator cannot be asked while there is no connection to it: look it up again.
+        """Find the coordinator again after its connection broke.
 
-        A request in flight has said so before; without one it shows when the coordinator is to be asked.
+        A request in flight has done so before; without one the next use of the coordinator would notice it.
         Source: `AbstractCoordinator.checkAndGetCoordinator`.
         """
         if connection is self._coordinator_connection:
             self.coordinator_unknown(UNAVAILABLE, disconnected=True)
 
     async def await_pending_requests(self, until_us: int) -> None:
-        """Wait until the coordinator has answered everything, or is given up, or until an instant.
+        """Wait until the coordinator has answered all requests, or its connection is dropped, or until an instant.
 
         Source: `ConsumerNetworkClient.awaitPendingRequests`.
         """
@@ -305,55 +312,55 @@ class ConsumerHost(Process):
             await self.park_until(waiter, until_us)
             self._all_answered = None
 
-    # --- asking each other ------------------------------------------------------------------------------------------
+    # --- what the parts ask of each other -----------------------------------------------------------------------------
 
     @abstractmethod
     def position_skipped(self, partition: str, position: int) -> None:
-        """The position passed offsets that the application does not get."""
+        """Emit that the position passed offsets that the application does not get."""
 
     @abstractmethod
     def position_out_of_range(self, partition: str) -> None:
-        """The log does not reach the position (any more): `auto.offset.reset` decides."""
+        """Reset a position that is not in the log, by `auto.offset.reset`."""
 
     @abstractmethod
     def crash(self, reason: str) -> None:
-        """The process dies of itself, as by an exception that nobody caught; `reason` in words."""
+        """End the process by an exception that the application did not catch; `reason`: its text."""
 
     @abstractmethod
     def seek_back(self, positions: dict[str, int]) -> None:
-        """The application seeks to these positions, of what it still holds, before it polls again."""
+        """Let the application seek to these positions, of partitions that are still owned, before its next poll()."""
 
     @abstractmethod
     def reset_to_committed(self, otherwise: dict[str, int], reason: str) -> None:
-        """The application forgets what it has read since its last commit; `otherwise`: where nothing is committed."""
+        """Return to the committed offsets; `otherwise`: the positions of partitions without one."""
 
     @abstractmethod
     def enable_heartbeats(self) -> None:
-        """A JoinGroup succeeded: beat from now on."""
+        """Start heartbeats after a successful JoinGroup."""
 
     @abstractmethod
     def disable_heartbeats(self) -> None:
-        """There is no member id or generation to beat for."""
+        """Stop heartbeats: there is no member id or generation, or JoinGroup is in flight."""
 
     @abstractmethod
     def heartbeat_failed(self, error: ErrorCode, sent_as: MemberIdentity) -> None:
-        """A heartbeat that was sent as this member was answered with an error."""
+        """Handle the error of a heartbeat that was sent with this identity."""
 
     @abstractmethod
     def look_up_coordinator(self) -> None:
-        """The heartbeat thread needs the coordinator, too."""
+        """Start a lookup of the coordinator for the heartbeat thread."""
 
     @abstractmethod
     def fail(self, reason: str) -> None:
-        """poll() throws something that no application survives: it closes its consumer and ends."""
+        """Let poll() throw a fatal error: the application closes its consumer and ends."""
 
     @abstractmethod
     def leave_for_slow_poll(self) -> None:
-        """max.poll.interval.ms passed without poll(): leave the group so that others get the partitions."""
+        """Leave the group: max.poll.interval.ms passed without poll(), and others must get the partitions."""
 
     @abstractmethod
     async def commit_sync(self) -> bool:
-        """CommitSync of the positions: true when they are stored."""
+        """CommitSync of the positions; returns true when they are stored."""
 
     @abstractmethod
     def commit_async(self) -> None:

@@ -1,8 +1,9 @@
-"""Finding the group's coordinator: FindCoordinator to one broker after another, until one knows.
+"""Finding the group's coordinator: FindCoordinator to one broker after another, until one returns it.
 
-The poll loop looks when it needs the coordinator, the heartbeat thread when it wants to beat: whoever comes first.
-Meanwhile poll() goes on with the partitions that the member holds. What is found is connected to at once, by a
-connection of its own; while that may not be made again yet, the coordinator counts as unknown and is looked for.
+The poll loop starts the lookup when it needs the coordinator, the heartbeat thread when a heartbeat is due. Meanwhile
+poll() returns records of the partitions that the member owns. The client connects to the coordinator at once, over a
+separate connection. While the backoff of that connection lasts, the coordinator counts as unknown, and the lookup
+continues.
 Source: `AbstractCoordinator.lookupCoordinator`, `ensureCoordinatorReady`, `HeartbeatThread.run`.
 """
 
@@ -13,23 +14,24 @@ from cluster.protocol.messages import FindCoordinatorRequest, FindCoordinatorRes
 
 
 class CoordinatorLookup:
-    """The search of one member; `under_way` until a coordinator is found.
+    """The lookup of one member. `running`: until a coordinator is found.
 
-    Whoever named one that did not do is not asked first again: Kafka's client asks any of its least loaded brokers.
+    A broker that named a coordinator which then refused is not asked first again. Kafka's client asks any of its least
+    loaded brokers.
     """
 
     def __init__(self, consumer: ConsumerHost) -> None:
         self._consumer = consumer
-        self.under_way = self._found = False
+        self.running = self._found = False
 
     def reset(self) -> None:
-        """A new process."""
-        self.under_way = self._found = False
+        """Begin a new process."""
+        self.running = self._found = False
 
     def begin(self) -> None:
-        """Look for the coordinator, unless it is known or looked for already."""
-        if not self.under_way and self._consumer.coordinator < 0:
-            self.under_way = True
+        """Start the lookup, unless the coordinator is known or the lookup runs already."""
+        if not self.running and self._consumer.coordinator < 0:
+            self.running = True
             if self._found:
                 self._consumer.try_another_broker()
             self._ask()
@@ -45,9 +47,9 @@ class CoordinatorLookup:
             consumer.after(consumer.retry_backoff_us, self._ask)
             return
         connection = consumer.connection(coordinator_node(response.broker))
-        if connection.broken:  # just now: somebody else may be it by the time it may be asked
+        if connection.broken:  # in backoff: another broker may be the coordinator when that ends
             consumer.coordinator_unavailable(response.broker)
             consumer.after(consumer.retry_backoff_us, self._ask)
             return
-        self.under_way, self._found = False, True
+        self.running, self._found = False, True
         consumer.coordinator_found(response.broker)

@@ -1,8 +1,8 @@
-"""A consumer's fetcher: positions, one Fetch in flight for each broker, a buffer that poll() takes records from.
+"""A consumer's fetcher: positions, one Fetch in flight for each broker, a buffer from which poll() takes records.
 
-A partition with buffered records is not fetched again; before poll() returns records the next fetches are on their way
-(prefetch). A Fetch that waits at its broker does not know of partitions that became wanted after it was sent: they are
-asked for when `fetch.max.wait.ms` is over and the broker answers it empty, as it does with every idle Fetch in Kafka.
+A partition with buffered records is not fetched again. The next fetches are sent before poll() returns records
+(prefetch). A Fetch that waits at its broker lacks partitions that became fetchable after it was sent. They are fetched
+when `fetch.max.wait.ms` is over and the broker returns an empty response, as for every idle Fetch in Kafka.
 Source: `org.apache.kafka.clients.consumer.internals.Fetcher`, `FetchCollector`.
 """
 
@@ -18,7 +18,7 @@ from cluster.protocol.record_batch import RecordBatch, Slice
 
 
 class FetchPosition(NamedTuple):
-    """The next offset to read, the leader epoch of the record before it (-1: unknown), and who leads in which epoch.
+    """The next offset to read, the leader epoch of the record before it (-1: unknown), the leader and its epoch.
 
     Source: `SubscriptionState.FetchPosition`.
     """
@@ -30,7 +30,7 @@ class FetchPosition(NamedTuple):
 
 
 class Reader(Protocol):
-    """The consumer that a fetcher works for."""
+    """The consumer that a fetcher works for. A Protocol, for the consumer's host interface contains its fetcher."""
 
     name: str
     partitions: dict[str, PartitionMetadata]
@@ -39,23 +39,23 @@ class Reader(Protocol):
         """The connection to a broker."""
 
     def wake(self) -> None:
-        """Records came."""
+        """Wake poll(): records have arrived."""
 
     def mark_metadata_stale(self) -> None:
-        """A broker does not lead what it was asked for, or does not answer."""
+        """Refresh metadata: a broker does not lead a partition, or does not answer."""
 
     def position_out_of_range(self, partition: str) -> None:
-        """The log does not reach the position."""
+        """Reset a position that is not in the log."""
 
     def position_skipped(self, partition: str, position: int) -> None:
-        """The position passed offsets that the application does not get."""
+        """Emit that the position passed offsets that the application does not get."""
 
 
 class Fetcher:
-    """Fetch positions and buffered batches of the partitions that a consumer holds.
+    """Fetch positions and buffered batches of the partitions that a consumer owns.
 
-    `offset_epochs`, `leader_epochs` are what else a `FetchPosition` has: the epoch of what was read last, and that of
-    the leader for which the position is valid. No other leader is asked for more (`PositionValidation` sees to it).
+    `offset_epochs`: the leader epoch of the last record read. `leader_epochs`: the epoch of the leader for which the
+    position is valid; no other leader gets a Fetch for it before `PositionValidation` has confirmed the position.
     """
 
     def __init__(
@@ -74,7 +74,9 @@ class Fetcher:
         self.leader_epochs: dict[str, int] = {}
         self._buffer: deque[tuple[str, list[RecordBatch]]] = deque()
         self._buffered: dict[str, None] = {}
-        self._ends: dict[str, RecordBatch] = {}  # of a buffered partition, when its fetch ends with what nobody gets
+        self._ends: dict[
+            str, RecordBatch
+        ] = {}  # partition → the last batch of its fetch, if the application does not get it
         self._in_flight: dict[int, InFlightRequest] = {}
         self._free: dict[int, None] = {}  # brokers that lead something and have no Fetch in flight
         self._by_leader: dict[int, list[str]] = {}
@@ -82,11 +84,11 @@ class Fetcher:
         self.answered_fetches = 0
 
     def limit(self, max_bytes: int, max_partition_bytes: int, max_wait_us: int) -> None:
-        """Other limits for the fetches from now on."""
+        """Set the limits of the next fetches."""
         self._max_bytes, self._max_partition_bytes, self._max_wait_us = max_bytes, max_partition_bytes, max_wait_us
 
     def assign(self, positions: dict[str, int], offset_epochs: Mapping[str, int] | None = None) -> None:
-        """Begin to fetch these partitions here, of whoever leads them now, beside what is fetched already."""
+        """Start fetching these partitions at these positions, from their leaders."""
         for name, offset in positions.items():
             self.positions[name] = offset
             self.offset_epochs[name] = offset_epochs.get(name, -1) if offset_epochs else -1
@@ -95,13 +97,13 @@ class Fetcher:
         self.route()
 
     def resume(self, name: str, position: FetchPosition) -> None:
-        """Fetch a partition on: its position is valid for the leader that it names."""
+        """Continue fetching a partition: its position is valid for the leader that it names."""
         self.positions[name], self.offset_epochs[name] = position.offset, position.offset_epoch
         self.leader_epochs[name] = position.leader_epoch
         self.route()
 
     def revoke(self, partitions: tuple[str, ...]) -> None:
-        """Forget these partitions and what is buffered of them."""
+        """Stop fetching these partitions, and drop their buffered records."""
         for name in partitions:
             for known in (self.positions, self.offset_epochs, self.leader_epochs, self._buffered, self._ends):
                 known.pop(name, None)
@@ -109,21 +111,21 @@ class Fetcher:
         self.route()
 
     def route(self) -> None:
-        """Leaders or the assignment changed: group partitions by the broker to ask."""
+        """Group partitions by leader, after leaders or the assignment changed."""
         self._by_leader = {}
         for name, epoch in self.leader_epochs.items():
             metadata = self._reader.partitions.get(name)
             if metadata is not None and metadata.leader >= 0:
-                if metadata.leader_epoch == epoch:  # else it is not valid there, as far as is known
+                if metadata.leader_epoch == epoch:  # else the position must be validated first
                     self._by_leader.setdefault(metadata.leader, []).append(name)
-            else:  # nobody to fetch from, as far as this client knows
+            else:  # this client's metadata has no leader
                 self._reader.mark_metadata_stale()
         self._free = dict.fromkeys(broker for broker in self._by_leader if broker not in self._in_flight)
         for name in self.positions:
-            self._now_wanted(name)
+            self._renew_fetch(name)
 
-    def _now_wanted(self, name: str) -> None:
-        """A partition can be fetched (again): if its leader holds a Fetch that asks for something else, renew it."""
+    def _renew_fetch(self, name: str) -> None:
+        """Renew the Fetch that waits at a partition's leader, if it lacks the partition or has another position."""
         metadata = self._reader.partitions.get(name)
         if metadata is None or name in self._buffered:
             return
@@ -136,7 +138,7 @@ class Fetcher:
             call.hurry()
 
     def send(self) -> None:
-        """Send a Fetch to every broker that leads something wanted and has none in flight."""
+        """Send a Fetch to every broker that leads a fetchable partition and has none in flight."""
         if not self._free:
             return
         buffered, positions, epochs = self._buffered, self.positions, self.leader_epochs
@@ -161,7 +163,7 @@ class Fetcher:
     def _answered(self, broker: int, response: FetchResponse | None) -> None:
         call = self._in_flight.pop(broker, None)
         if response is None:
-            self._reader.mark_metadata_stale()  # it is free again when the reader knows who leads (`route`)
+            self._reader.mark_metadata_stale()  # the broker is free again after a refresh (`route`)
             return
         if broker in self._by_leader:
             self._free[broker] = None
@@ -173,11 +175,11 @@ class Fetcher:
         self._reader.wake()
 
     def _keep(self, fetched: FetchedPartition, call: InFlightRequest | None) -> bool:
-        """Buffer what was fetched; false when this broker does not lead the partition."""
+        """Buffer the fetched batches; returns false when this broker does not lead the partition."""
         name = fetched.partition
         position = self.positions.get(name)
         if position is None:
-            return True  # revoked meanwhile
+            return True  # revoked after the request
         if fetched.error is ErrorCode.NONE:
             batches = [batch for batch in fetched.batches if batch.base_offset + batch.count > position]
             if batches and batches[0].base_offset <= position and name not in self._buffered:
@@ -189,7 +191,7 @@ class Fetcher:
                     self._buffer.append((name, batches))
                     self._buffered[name] = None
         elif fetched.error is ErrorCode.OFFSET_OUT_OF_RANGE:
-            if call is None or call.request.positions[name][0] == position:  # else a seek has moved it since: stale
+            if call is None or call.request.positions[name][0] == position:  # else stale: a seek has changed it
                 self._reader.position_out_of_range(name)
         else:
             self._reader.mark_metadata_stale()
@@ -197,7 +199,7 @@ class Fetcher:
         return True
 
     def _for_readers(self, batches: list[RecordBatch], fetched: FetchedPartition) -> list[RecordBatch]:
-        """Without markers and aborted records; the position passes those in front, and later those at the end."""
+        """Drop markers and aborted records; the position passes those in front now, and those at the end later."""
         name, last = fetched.partition, batches[-1]
         returned = [batch for batch in batches if not batch.transactional or _is_for_readers(batch, fetched)]
         if not returned:
@@ -219,7 +221,7 @@ class Fetcher:
                 if max_records <= 0:
                     break
                 if position < batch.base_offset:
-                    position = batch.base_offset  # what lies between is for nobody
+                    position = batch.base_offset  # offsets between batches have no records
                 end = batch.base_offset + batch.count
                 if end - position > max_records:
                     end = position + max_records
@@ -236,22 +238,22 @@ class Fetcher:
             if taken == len(batches):
                 buffer.popleft()
                 del self._buffered[name]
-                self._now_wanted(name)
+                self._renew_fetch(name)
             else:
                 del batches[:taken]
         return slices
 
     def reset(self) -> None:
-        """The process starts anew: nothing assigned, nothing in flight."""
+        """Begin a new process: nothing assigned, nothing in flight."""
         self.positions, self.offset_epochs, self.leader_epochs, self._by_leader = {}, {}, {}, {}
         self._buffer.clear()
         self._buffered, self._ends, self._in_flight, self._free = {}, {}, {}, {}
 
 
 def _is_for_readers(batch: RecordBatch, fetched: FetchedPartition) -> bool:
-    """Whether the application gets a transactional batch: no marker, and no record of a transaction that was aborted.
+    """Whether the application gets a transactional batch: it is no marker, and its transaction was not aborted.
 
-    Only a reader of committed data is told of aborted ones. Source: `CompletedFetch`.
+    Only responses to a read_committed reader list aborted transactions. Source: `CompletedFetch`.
     """
     if batch.marker:
         return False

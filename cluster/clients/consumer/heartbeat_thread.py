@@ -1,7 +1,7 @@
 """A consumer's heartbeat thread: keeps the session alive, and leaves the group when the application stops polling.
 
-It beats from a successful JoinGroup on, also while SyncGroup waits, but not while a JoinGroup waits at the barrier
-(`MemberState.hasNotJoinedGroup`). It never reads records and never rejoins: it only asks poll() to.
+It sends heartbeats from a successful JoinGroup on, also while SyncGroup waits, but not while a JoinGroup waits at the
+barrier (`MemberState.hasNotJoinedGroup`). It never reads records and never rejoins: it requests both from poll().
 Source: `AbstractCoordinator.HeartbeatThread`, `Heartbeat`.
 """
 
@@ -12,13 +12,13 @@ from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import HeartbeatRequest, HeartbeatResponse
 from cluster.virtual_time import Waiter
 
-HEARD = (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
-MOVED = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+ALIVE = (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
+COORDINATOR_MOVED = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 MOST_DOUBLINGS = 10
 
 
 class HeartbeatThread:
-    """The thread and its clocks: when the next heartbeat is due, when the last answer came."""
+    """The thread and its clocks: when the next heartbeat is due, and when the last response came."""
 
     def __init__(self, consumer: ConsumerHost) -> None:
         self._consumer = consumer
@@ -26,16 +26,16 @@ class HeartbeatThread:
         self.enabled = False
         self.paused = False
         self._next_us = 0
-        self._again_us = 0  # when to look again for a coordinator that is unknown
+        self._next_lookup_us = 0  # when an unknown coordinator is looked up again
         self._last_answer_us = 0
         self._failures = 0
 
     def reset(self) -> None:
-        """A new process."""
+        """Begin a new process."""
         self.enabled = self.paused = False
 
     def enable(self) -> None:
-        """A JoinGroup succeeded: beat from now on."""
+        """Start heartbeats after a successful JoinGroup."""
         self.enabled, self._failures = True, 0
         now_us = self._consumer.timeline.now_us
         interval_us = self._consumer.heartbeat_interval_us
@@ -44,55 +44,55 @@ class HeartbeatThread:
         self.wake()
 
     def disable(self) -> None:
-        """No member id or generation to beat for, or JoinGroup is under way."""
+        """Stop heartbeats: there is no member id or generation, or JoinGroup is in flight."""
         self.enabled = False
 
     def pause(self, *, paused: bool) -> None:
-        """Freeze only this thread, or let it go on."""
+        """Freeze only this thread, or resume it."""
         self.paused = paused
         self.wake()
 
     def wake(self) -> None:
-        """Something changed: look again."""
+        """Let the thread compute anew when its next action is due."""
         if self._waiter is not None:
             self._waiter.wake()
 
     @property
     def _session_ends_us(self) -> int:
-        """When it has heard nothing for too long; finding the coordinator starts that clock again."""
+        """When the session times out without a response; a newly found coordinator restarts that clock."""
         consumer = self._consumer
         return max(self._last_answer_us, consumer.coordinator_since_us) + consumer.session_timeout_us
 
-    def _next_look_us(self) -> int:
+    def _next_action_us(self) -> int:
         consumer = self._consumer
         if consumer.coordinator < 0:
-            return self._again_us
-        looks_us = min(self._next_us, self._session_ends_us)
+            return self._next_lookup_us
+        action_us = min(self._next_us, self._session_ends_us)
         if consumer.in_poll:
-            return looks_us
-        return min(looks_us, consumer.last_poll_us + consumer.max_poll_interval_us)
+            return action_us
+        return min(action_us, consumer.last_poll_us + consumer.max_poll_interval_us)
 
     async def run(self) -> None:
-        """The thread, until its process dies."""
+        """Run the thread until its process ends."""
         consumer = self._consumer
         while True:
             waiter = self._waiter = consumer.timeline.waiter("its next heartbeat")
             if self.enabled and not self.paused:
-                await consumer.park_until(waiter, max(consumer.timeline.now_us, self._next_look_us()))
+                await consumer.park_until(waiter, max(consumer.timeline.now_us, self._next_action_us()))
             else:
                 await consumer.park(waiter)
             if self.enabled and not self.paused:
-                self._look()
+                self._run_due_action()
 
-    def _look(self) -> None:
-        """One thing at a time, the first that is due. A heartbeat does not wait for the answer to the last one."""
+    def _run_due_action(self) -> None:
+        """Do the first action that is due. A heartbeat does not wait for the response to the last one."""
         consumer = self._consumer
         now_us = consumer.timeline.now_us
         if consumer.coordinator < 0:
-            self._again_us = now_us + max(MS, consumer.retry_backoff_us)
+            self._next_lookup_us = now_us + max(MS, consumer.retry_backoff_us)
             consumer.look_up_coordinator()
         elif now_us >= self._session_ends_us:
-            self._again_us = now_us
+            self._next_lookup_us = now_us
             consumer.coordinator_unknown("session timed out without receiving a heartbeat response")
         elif not consumer.in_poll and now_us - consumer.last_poll_us >= consumer.max_poll_interval_us:
             consumer.leave_for_slow_poll()
@@ -104,11 +104,11 @@ class HeartbeatThread:
             consumer.send_to_coordinator(beat, partial(self._answered, beat))
 
     def _answered(self, beat: HeartbeatRequest, response: HeartbeatResponse | None) -> None:
-        """An answer, or None for a broken connection: one that failed is sent again after a backoff."""
+        """Handle a response, None for a broken connection; a failed heartbeat is sent again after a backoff."""
         consumer, sent_as = self._consumer, MemberIdentity(beat.generation, beat.member_id)
         now_us = consumer.timeline.now_us
         error = ErrorCode.NETWORK_EXCEPTION if response is None else response.error
-        if error in HEARD or (error not in MOVED and response is not None and sent_as != consumer.identity):
+        if error in ALIVE or (error not in COORDINATOR_MOVED and response is not None and sent_as != consumer.identity):
             self._last_answer_us, self._failures = now_us, 0
         else:
             backoff_us = consumer.retry_backoff_us << min(self._failures, MOST_DOUBLINGS)

@@ -1,7 +1,7 @@
-"""What a member tells its group's leader, and how the leader deals partitions to everybody with their assignor.
+"""A member's subscription for its group's leader, and the leader's assignment of partitions to all members.
 
-An assignor of one's own may break its contract; then assign() has failed, and Kafka lets its exception out of poll():
-SyncGroup is never sent, the leader's application ends.
+A custom assignor may break its contract. Then assign() has failed, and poll() throws its exception as in Kafka:
+SyncGroup is not sent, and the leader's application ends.
 Source: `ConsumerCoordinator.metadata`, `onLeaderElected`, `validateCooperativeAssignment`.
 """
 
@@ -15,14 +15,14 @@ Assignment = Mapping[str, Sequence[TopicPartition]]
 
 
 class AssignorError(Exception):
-    """An assignor raised, or its answer breaks the contract; the message says how."""
+    """An assignor raised, or its assignment breaks the contract; the message describes how."""
 
 
 def metadata_of(consumer: ConsumerHost, assignor: Assignor, remembered: MemberMetadata) -> MemberMetadata:
-    """A member's subscription as one of its assignors sends it.
+    """The subscription that one of the member's assignors sends.
 
-    `remembered`: the last assignment. An eager sticky assignor sends that in its user data, since an eager member owns
-    nothing any more when it joins. Source: `ConsumerProtocolSubscription` v3, `StickyAssignor.subscriptionUserData`.
+    `remembered`: the last assignment. An eager sticky assignor sends it in its user data, because an eager member owns
+    nothing when it joins. Source: `ConsumerProtocolSubscription` v3, `StickyAssignor.subscriptionUserData`.
     """
     if getattr(assignor, "remembers", False):
         return MemberMetadata(consumer.topics, remembered.owned_partitions, remembered.generation, consumer.generation)
@@ -30,7 +30,7 @@ def metadata_of(consumer: ConsumerHost, assignor: Assignor, remembered: MemberMe
 
 
 def assign_partitions(consumer: ConsumerHost, joined: JoinGroupResponse) -> dict[str, tuple[str, ...]]:
-    """The leader's work: who gets what, by the assignor that the group voted for. Raises AssignorError."""
+    """Assign the group's partitions with the assignor that the coordinator chose. Raises AssignorError."""
     assignor = next(one for one in consumer.assignors if one.name == joined.protocol)
     topics = sorted({topic: None for member in joined.members for topic in member.metadata.topics})
     counts = {topic: len(consumer.topic_partitions[topic]) for topic in topics if topic in consumer.topic_partitions}
@@ -59,11 +59,11 @@ def _assign_with_custom(
         assignment = assignor.assign(dict(counts), dict(subscriptions))
     except Exception as error:
         raise AssignorError(f"assignor {assignor.name} raised {type(error).__name__}: {error}") from error
-    trouble = _contract_violation(assignment, counts, subscriptions)
-    if trouble is None and cooperative:
-        trouble = _cooperative_violation(assignment, subscriptions)
-    if trouble is not None:
-        raise AssignorError(f"assignor {assignor.name} broke its contract: {trouble}")
+    violation = _contract_violation(assignment, counts, subscriptions)
+    if violation is None and cooperative:
+        violation = _cooperative_violation(assignment, subscriptions)
+    if violation is not None:
+        raise AssignorError(f"assignor {assignor.name} broke its contract: {violation}")
     return {
         member: [TopicPartition(*partition) for partition in assignment.get(member, ())] for member in subscriptions
     }
@@ -72,7 +72,7 @@ def _assign_with_custom(
 def _contract_violation(
     assignment: object, counts: dict[str, int], subscriptions: dict[str, Subscription]
 ) -> str | None:
-    """What is wrong with an answer of assign(), in words; None when nothing is."""
+    """Describe how an assignment breaks the assignor's contract; None if it does not."""
     if not isinstance(assignment, Mapping):
         return f"it answered {type(assignment).__name__}, not a mapping of member ids to partitions"
     owner: dict[TopicPartition, str] = {}
@@ -98,7 +98,7 @@ def _contract_violation(
 
 
 def _cooperative_violation(assignment: Assignment, subscriptions: dict[str, Subscription]) -> str | None:
-    """COOPERATIVE: what a member owns cannot be given to another one in the same round."""
+    """Describe a partition that is assigned while another member still owns it (COOPERATIVE); None without one."""
     for member, partitions in assignment.items():
         for other, subscription in subscriptions.items():
             if other == member:

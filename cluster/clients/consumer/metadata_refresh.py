@@ -1,22 +1,23 @@
-"""A consumer's refreshes of its metadata, beside everything else that it does.
+"""A consumer's metadata refreshes, in a thread beside the poll loop.
 
-poll() waits for the first ones only, which it cannot do without. It does not wait for a leader: it reads what has one,
-and rejoins if it must.
+poll() waits for the first refresh only. It does not wait for leaders: it reads partitions that have one, and rejoins
+if needed.
 Source: `ConsumerCoordinator.poll` never waits for leaders; `Metadata.timeToNextUpdate` spaces the requests.
 """
 
 from cluster.clients.consumer.consumer_host import ConsumerHost
 from cluster.clients.consumer.rejoin import Rejoin
+from cluster.protocol.client_states import MemberState
 
 
 class MetadataRefresh:
-    """Asks who leads what whenever that is stale."""
+    """Refreshes metadata whenever it is stale."""
 
-    def __init__(self, consumer: ConsumerHost, joining: Rejoin) -> None:
-        self._consumer, self._joining = consumer, joining
+    def __init__(self, consumer: ConsumerHost, rejoin: Rejoin) -> None:
+        self._consumer, self._rejoin = consumer, rejoin
 
     async def run(self) -> None:
-        """Refresh again and again, until the process dies."""
+        """Run the thread until the process ends."""
         consumer = self._consumer
         while True:
             if consumer.metadata_refresh_due and consumer.topic_partitions:
@@ -25,18 +26,18 @@ class MetadataRefresh:
                 await consumer.wait_for_stale_metadata()
 
     async def refresh(self) -> None:
-        """Ask once, and find out what it means for what is fetched and for the group."""
-        consumer, joining = self._consumer, self._joining
+        """Refresh once, and apply the result to the fetcher and to the group."""
+        consumer, rejoin = self._consumer, self._rejoin
         consumer.metadata_stale = False
         await consumer.refresh_metadata(consumer.watched_topics)
         consumer.fetcher.route()
-        joining.check_metadata_changed()
-        consumer.refreshed()
-        consumer.request_attention()  # of poll(): what has a leader now, or may be tried again, is fetched
+        rejoin.check_metadata_changed()
+        consumer.metadata_refreshed()
+        consumer.request_attention()  # poll() fetches partitions that have a leader now
         if not all(consumer.topic_partitions.get(topic) for topic in consumer.topics):
             await consumer.sleep(consumer.retry_backoff_us)
             consumer.mark_metadata_stale()
         elif any(consumer.leader_of(name) < 0 for name in consumer.owned):
             consumer.retry_refresh_later()
-        elif consumer.state == "Stable" and not joining.needed:
+        elif consumer.state is MemberState.STABLE and not rejoin.needed:
             await consumer.sleep(consumer.retry_backoff_us)

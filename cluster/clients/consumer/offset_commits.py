@@ -1,9 +1,9 @@
-"""A consumer's commits: commitSync, commitAsync, the auto commits of poll(), and what it makes of the answers.
+"""A consumer's commits: commitSync, commitAsync, the auto commits of poll(), and the responses to them.
 
-A commit holds the positions: what poll() has returned, whether or not it was worked on, and the leader epoch of what
-was read last, by which whoever begins there finds out whether the log has been truncated since. It is sent under the
-generation of a member that is Stable in its own eyes: between JoinGroup and the answer to SyncGroup a client refuses
-its own commits. Whatever trying again can help commitSync tries again for its time; commitAsync never does.
+A commit has the positions: the ends of what poll() has returned, processed or not. It also has the leader epoch of the
+last record that was read. With it the next reader detects a log that was truncated since. Only a member that considers
+itself Stable commits: between JoinGroup and the response to SyncGroup a client refuses its own commits. commitSync
+tries retriable errors again until its timeout; commitAsync never does.
 Source: `ConsumerCoordinator.sendOffsetCommitRequest`, `OffsetCommitResponseHandler`.
 """
 
@@ -16,22 +16,22 @@ from cluster.protocol import messages as m
 from cluster.protocol.errors import ErrorCode
 
 IN_NO_GROUP, REBALANCING = "CommitFailedException", "RebalanceInProgressException"
-"""What a commit fails with that its own client does not send."""
+"""The errors of commits that their own client refuses to send."""
 
-Ended = Callable[[ErrorCode], object]
-"""What is done when a commit has ended, with its error."""
+OnCommitted = Callable[[ErrorCode], object]
+"""Called with the error of a commit that has ended."""
 
 
 class OffsetCommits:
-    """Sends a member's commits. `refused` is told of every answer other than NONE and as whom it had been sent."""
+    """Sends a member's commits. `on_error` gets each error, and the identity that its request was sent with."""
 
-    def __init__(self, consumer: ConsumerHost, refused: Callable[[ErrorCode, MemberIdentity], None]) -> None:
-        self._consumer, self._refused = consumer, refused
+    def __init__(self, consumer: ConsumerHost, on_error: Callable[[ErrorCode, MemberIdentity], None]) -> None:
+        self._consumer, self._on_error = consumer, on_error
         self.reset()
 
     def reset(self) -> None:
-        """A new process."""
-        self.error = ErrorCode.NONE  # the last commit's
+        """Begin a new process."""
+        self.error = ErrorCode.NONE  # of the last commit
 
     def _request(self) -> m.OffsetCommitRequest | None:
         consumer = self._consumer
@@ -43,20 +43,20 @@ class OffsetCommits:
             consumer.group, consumer.generation, consumer.member_id, consumer.instance_id, offsets, consumer.name
         )
 
-    def send(self, ended: Ended | None = None, *, during: str = "") -> bool:
-        """commitAsync, or an auto commit; false when there is nothing to send, or nobody to send it to.
+    def send(self, on_committed: OnCommitted | None = None, *, during: str = "") -> bool:
+        """Send a commitAsync or an auto commit; returns false without positions, or if the member cannot commit.
 
-        `during`: of an auto commit, as in `AutoCommitFailed`.
+        `during`: the occasion of an auto commit, as in `AutoCommitFailed`.
         """
         request = self._request()
         if request is None:
             return False
-        answered = partial(self._answered, self._consumer.identity, request, ended, during)
+        answered = partial(self._answered, self._consumer.identity, request, on_committed, during)
         self._consumer.send_to_coordinator(request, answered)
         return True
 
-    async def once(self, during: str = "") -> bool:
-        """Send the positions and wait for the answer: true when they are stored, or when there is nothing to store."""
+    async def send_and_wait(self, during: str = "") -> bool:
+        """Send the positions and wait for the response; returns true when they are stored, or when there are none."""
         consumer = self._consumer
         request = self._request()
         if request is None:
@@ -68,7 +68,7 @@ class OffsetCommits:
         return self._answered(sent_as, request, None, during, await consumer.ask_coordinator(request))
 
     def _not_a_member(self) -> None:
-        """CommitFailedException without a request: the consumer was thrown out, or left for a slow poll()."""
+        """Emit a CommitFailedException without a request: the member was removed, or left because of a slow poll()."""
         consumer = self._consumer
         consumer.emit(
             e.OffsetCommitRefused(
@@ -82,12 +82,12 @@ class OffsetCommits:
         )
 
     def auto_commit_unsent(self, during: str, error: str) -> None:
-        """An auto commit that cannot be sent: the consumer is in no group."""
+        """Emit that an auto commit cannot be sent: the consumer is in no group."""
         if self._consumer.fetcher.positions:
             self.emit_auto_commit_failed(during, error, self._consumer.fetcher.positions)
 
     def emit_auto_commit_failed(self, during: str, error: str, offsets: Mapping[str, int]) -> None:
-        """An auto commit that has failed for good: nobody is told but who reads the log."""
+        """Emit that an auto commit has failed for good; Kafka only logs it."""
         consumer = self._consumer
         failed = e.AutoCommitFailed(
             group=consumer.group, member=consumer.name, during=during, error=error, offsets=dict(offsets)
@@ -98,22 +98,22 @@ class OffsetCommits:
         self,
         sent_as: MemberIdentity,
         request: m.OffsetCommitRequest,
-        ended: Ended | None,
+        on_committed: OnCommitted | None,
         during: str,
         response: m.OffsetCommitResponse | None,
     ) -> bool:
-        """An OffsetCommit ended: true when all of it is stored."""
+        """Handle the response to an OffsetCommit, None for a broken connection; returns true when all is stored."""
         if response is None:
             self.error = ErrorCode.NETWORK_EXCEPTION
         else:
             errors = (error for error in response.errors.values() if error is not ErrorCode.NONE)
             self.error = next(errors, ErrorCode.NONE)
             if self.error is not ErrorCode.NONE:
-                self._refused(self.error, sent_as)
+                self._on_error(self.error, sent_as)
             if during and self.error is not ErrorCode.NONE and not self.error.retriable:
                 self.emit_auto_commit_failed(
                     during, self.error.name, {name: sent[0] for name, sent in request.offsets.items()}
                 )
-        if ended is not None:
-            ended(self.error)
+        if on_committed is not None:
+            on_committed(self.error)
         return self.error is ErrorCode.NONE

@@ -1,13 +1,12 @@
-"""The producer inside a member's process: its application writes one record for each record that it worked on.
+"""The producer inside a member's process: the application writes one output record for each processed record.
 
-A written record carries the key of its input, and its identity (`RecordBatch.origins`), so that whoever reads the
-output can tell a second copy. The configuration is Kafka's default for producers. send() waits for metadata and for
-`buffer.memory`; flush() sends what is buffered without its linger, and waits until all of it is settled.
+An output record has the key of its input and the input's identity (`RecordBatch.origins`), so that a reader of the
+output recognizes a second copy. The configuration is Kafka's default for producers. send() waits for metadata and for
+`buffer.memory`. flush() sends buffered records without `linger.ms`, and waits until all of them are settled.
 Source: `KafkaProducer.send`, `flush`.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from cluster.clients.delivery_ledger import origins_of
 from cluster.clients.process import ClientEnvironment, Process
@@ -18,29 +17,28 @@ from cluster.virtual_time import Waiter
 
 
 class OutputProducer(Producer):
-    """A producer without arrivals of its own. `failure`: why a record could not be written, once one could not."""
+    """A producer without arrivals of its own. `failure`: the error of the first record that could not be written."""
 
     def __init__(self, environment: ClientEnvironment, topic: str | None, name: str, number: int) -> None:
         spec = ProducerSpec(name, () if topic is None else (topic,), rate_per_second=0.0)
-        config: dict[str, Any] = dict(spec.producer_config())
-        super().__init__(environment, spec, name, number, config)
+        super().__init__(environment, spec, name, number)
         self._topic = topic
         self._application: Waiter | None = None
         self._failed = 0
         self.failure: str | None = None
 
     def begin(self) -> None:
-        """The process runs: nothing has failed yet."""
+        """Start the process: nothing has failed yet."""
         super().begin()
         self.failure, self._failed, self._application = None, self.sender.counters["failed"], None
 
     def begin_sending(self) -> None:
-        """Metadata and producer id are there: a send() that waits for them goes on."""
+        """Continue a send() that waits for metadata or the producer id."""
         super().begin_sending()
         self._wake()
 
     def memory_released(self) -> None:
-        """A batch was acknowledged, or has failed."""
+        """Continue a waiting send() or flush(): a batch was acknowledged, or has failed."""
         if self.sender.counters["failed"] > self._failed:
             self.failure = f"a record could not be written to {self._topic}: {self.sender.last_error}"
         self._wake()
@@ -55,7 +53,7 @@ class OutputProducer(Producer):
         self._application = None
 
     async def write(self, member: Process, slices: Sequence[Slice]) -> None:
-        """send() one record for each of these, in their order."""
+        """send() one output record for each of these input records, in their order."""
         assert self._topic is not None
         while not self.feed.begun:
             await self._wait(member, "the metadata of what it writes")
@@ -70,7 +68,7 @@ class OutputProducer(Producer):
                 at += taken
 
     async def flush(self, member: Process) -> None:
-        """Wait until everything that was sent is acknowledged or has failed; linger.ms is not waited for."""
+        """Wait until every sent record is acknowledged or has failed; `linger.ms` is not waited for."""
         while not self.sender.idle:
             self.accumulator.flushing = True
             self.sender.wake()

@@ -1,13 +1,14 @@
-"""Whether a position still lies in its partition's log when another leader has taken over (KIP-320).
+"""Validation of positions after a change of leader: is the position still in the partition's log (KIP-320)?
 
-Theory of operation. A position knows the leader epoch of the record that was read before it (`offset_epoch`), and for
-which leader it is valid. A partition that is owned is in one of Kafka's states: INITIALIZING and AWAIT_RESET have no
-position (`Positions`), FETCHING is read (`Fetcher`), AWAIT_VALIDATION is here: it is neither read nor committed, and
-what was buffered of it is dropped. When metadata names another leader epoch, a position with an offset epoch awaits
-validation, one without (a reset, a seek) is taken as it is. The leader is asked where that offset epoch ends in its log
-(OffsetForLeaderEpoch): at the position or behind it, reading goes on; before it, the logs part there, and what was read
-from there on is gone. With a reset policy reading goes on where they part (at the policy's offset if the leader cannot
-tell); with `none` poll() throws LogTruncationException. Any error is tried again, with fresh metadata.
+Theory of operation. A position has the leader epoch of the record that was read before it (`offset_epoch`), and for
+which leader it is valid. An owned partition is in one of Kafka's states. INITIALIZING and AWAIT_RESET have no position
+(`Positions`); FETCHING is read (`Fetcher`). AWAIT_VALIDATION is handled here: the partition is neither read nor
+committed, and its buffered records are dropped. When metadata has another leader epoch, a position with an offset epoch
+awaits validation; one without it (a reset, a seek) is kept. OffsetForLeaderEpoch asks the leader where that offset
+epoch ends in its log. At the position or behind it, reading continues. Before it, the logs diverge there, and records
+that were read after that offset are gone. With a reset policy reading continues at the divergence, or at the policy's
+offset if the leader does not know the epoch. With `none` poll() throws LogTruncationException. After any error the
+request is sent again, with fresh metadata.
 Source: `SubscriptionState.maybeValidatePosition`, `maybeCompleteValidation`; `OffsetFetcher.validatePositionsAsync`.
 """
 
@@ -25,25 +26,25 @@ UNDEFINED = -1
 
 
 class PositionValidation:
-    """The positions that await validation. `reset` finds another one where no leader knows how to go on."""
+    """The positions that await validation. `reset` resets a position whose epoch the leader does not know."""
 
     def __init__(self, consumer: ConsumerHost, reset: Callable[[str], None]) -> None:
         self._consumer, self._reset_position = consumer, reset
         self.reset()
 
     def reset(self) -> None:
-        """A new process."""
+        """Begin a new process."""
         self.awaiting: dict[str, FetchPosition] = {}
         self._not_before_us: dict[str, int] = {}
         self._truncations: dict[str, str] = {}  # partition → the diverging offset, for poll() to throw
         self._seen = self._consumer.metadata_version
 
-    # --- states -----------------------------------------------------------------------------------------------------
+    # --- states -------------------------------------------------------------------------------------------------------
 
     def begin(self, positions: Mapping[str, int], offset_epochs: Mapping[str, int]) -> None:
-        """Positions that were not found by reading here: commits', whose epochs other leaders may have had.
+        """Take positions from commits or resets; those with an epoch of an earlier leader await validation.
 
-        One of the very epoch that is led now is taken as it is: a leader has what it has given (Kafka asks even so).
+        A position of the current leader epoch is kept: a leader has the records that it has served (Kafka asks anyway).
         """
         taken: dict[str, int] = {}
         for name, offset in positions.items():
@@ -52,23 +53,23 @@ class PositionValidation:
                 taken[name] = offset
             elif led.leader_epoch > epoch:
                 self.awaiting[name] = FetchPosition(offset, epoch, led.leader, led.leader_epoch)
-            else:  # whoever committed knew a newer leader than this client does: of that epoch, at least
+            else:  # the committing member had newer metadata: its leader has at least that epoch
                 self.awaiting[name] = FetchPosition(offset, epoch, UNDEFINED, epoch - 1)
         if taken:
             self._consumer.fetcher.assign(taken, offset_epochs)
 
     def forget(self, name: str) -> None:
-        """The partition is gone, or gets another position."""
+        """Stop validating a partition that was revoked, or gets another position."""
         self.awaiting.pop(name, None)
         self._not_before_us.pop(name, None)
 
     @property
     def outdated(self) -> bool:
-        """Whether metadata has come since the last look."""
+        """Whether metadata was refreshed since the leader epochs were last checked."""
         return self._seen != self._consumer.metadata_version
 
-    def look(self) -> None:
-        """Metadata has come: a position whose partition has another leader epoch awaits validation."""
+    def check_leader_epochs(self) -> None:
+        """Let positions whose partition has a newer leader epoch await validation."""
         consumer, fetcher = self._consumer, self._consumer.fetcher
         self._seen = consumer.metadata_version
         for name, position in self.awaiting.items():
@@ -88,22 +89,22 @@ class PositionValidation:
                 self.awaiting[name] = position
 
     def _led_anew(self, name: str, epoch: int) -> m.PartitionMetadata | None:
-        """Who leads a partition, if that is another leader than the one of this epoch."""
+        """The leader of a partition, if its epoch is newer than this one."""
         led = self._consumer.partitions.get(name)
         return led if led is not None and led.leader >= 0 and led.leader_epoch > epoch else None
 
-    # --- asking -----------------------------------------------------------------------------------------------------
+    # --- requests -----------------------------------------------------------------------------------------------------
 
     @property
     def due(self) -> bool:
-        """Whether a leader can be asked now, or poll() has something to throw."""
+        """Whether a leader can be asked now, or poll() has an exception to throw."""
         if not self.awaiting and not self._truncations:
             return False
         now_us = self._consumer.timeline.now_us
         return bool(self._truncations) or any(self._not_before_us.get(name, 0) <= now_us for name in self.awaiting)
 
     def ask(self) -> None:
-        """Ask each leader about all positions that are due; the answers come while poll() goes on."""
+        """Ask each leader about all positions that are due; poll() continues meanwhile."""
         consumer = self._consumer
         if self._truncations:
             offsets = ", ".join(f"{name}={offset}" for name, offset in self._truncations.items() if offset)
@@ -119,13 +120,13 @@ class PositionValidation:
             if leader == UNDEFINED:
                 self._retry(asked)
                 continue
-            self._not_before_us |= dict.fromkeys(asked, now_us + consumer.config["request.timeout.ms"] * MS)
+            self._not_before_us |= dict.fromkeys(asked, now_us + consumer.config.request_timeout_ms * MS)
             question = {name: (position.leader_epoch, position.offset_epoch) for name, position in asked.items()}
             request = m.OffsetForLeaderEpochRequest(question)
             consumer.connection(leader).send(request, partial(self._answered, asked))
 
     def _retry(self, asked: dict[str, FetchPosition]) -> None:
-        """No answer, or an error: with fresh metadata after `retry.backoff.ms`, of another leader as soon as known."""
+        """Ask again with fresh metadata after `retry.backoff.ms`, or as soon as another leader is known."""
         consumer = self._consumer
         mine = [name for name, position in asked.items() if self.awaiting.get(name) == position]
         if mine:
@@ -133,7 +134,7 @@ class PositionValidation:
             consumer.mark_metadata_stale()
             consumer.after(consumer.retry_backoff_us, consumer.request_attention)
 
-    # --- answers ----------------------------------------------------------------------------------------------------
+    # --- responses ----------------------------------------------------------------------------------------------------
 
     def _answered(self, asked: dict[str, FetchPosition], response: m.OffsetForLeaderEpochResponse | None) -> None:
         ends = response.ends if response is not None else {}
@@ -141,7 +142,7 @@ class PositionValidation:
         for name, position in asked.items():
             answer = ends.get(name)
             if answer is None or not _served(answer) or self.awaiting.get(name) != position:
-                continue  # another leader, another position, or none: the answer is about one that is no more
+                continue  # stale: the leader or the position has changed
             _, epoch, end = answer
             if UNDEFINED in (epoch, end):
                 self._truncated(name, position, UNDEFINED, UNDEFINED)
@@ -156,9 +157,9 @@ class PositionValidation:
         self._consumer.fetcher.resume(name, position)
 
     def _truncated(self, name: str, position: FetchPosition, epoch: int, end: int) -> None:
-        """The leader's log parts from what was read at `end` (-1: it cannot tell where)."""
+        """Handle a log that diverges from the records read at `end` (-1: unknown)."""
         consumer = self._consumer
-        reset: str = consumer.config["auto.offset.reset"]
+        reset = consumer.config.auto_offset_reset
         consumer.emit(
             e.PositionTruncated(
                 group=consumer.group,

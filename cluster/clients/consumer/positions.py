@@ -1,12 +1,12 @@
-"""Where a consumer reads on: committed offsets, then `auto.offset.reset`, whenever a partition has no position.
+"""The positions of partitions that have none: the committed offset, else `auto.offset.reset`.
 
-Theory of operation. A partition is without a position after it was assigned, and again when the log does not reach the
-position (OFFSET_OUT_OF_RANGE: retention or DeleteRecords passed it, or it lies beyond the end). The committed offset is
-asked for once, after an assignment; what has none is reset: `earliest` and `latest` ask for an end of the log,
-`by_duration:…` for the first record that young, `none` throws NoOffsetForPartitionException or
-OffsetOutOfRangeException out of poll(), which ends the application. Whether a position still holds under another
-leader is `PositionValidation`'s business. Source: `SubscriptionState`,
-`ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`, `OffsetFetcher`, `FetchCollector.handleInitializeErrors`.
+Theory of operation. A partition has no position after it was assigned, and when its log does not have the position
+(OFFSET_OUT_OF_RANGE: retention or DeleteRecords passed it, or it is beyond the end). The committed offset is requested
+once after an assignment. A partition without one is reset: `earliest` and `latest` request an end of the log,
+`by_duration:…` the first record of that age. With `none` poll() throws NoOffsetForPartitionException or
+OffsetOutOfRangeException, which ends the application. `PositionValidation` checks positions after a change of leader.
+Source: `SubscriptionState`, `ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`, `OffsetFetcher`,
+`FetchCollector.handleInitializeErrors`.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _NOT_THERE = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
 class Positions:
-    """The owned partitions that have no position yet, and the ways to one."""
+    """The owned partitions without a position, and the requests that find one."""
 
     def __init__(self, consumer: ConsumerHost) -> None:
         self._consumer = consumer
@@ -35,33 +35,33 @@ class Positions:
         self.reset()
 
     def reset(self) -> None:
-        """A new process, or nothing is owned any more."""
+        """Begin a new process, or forget all partitions."""
         self._unknown: dict[str, None] = {}
-        self._reset_only: dict[str, None] = {}  # whose committed offset must not be asked for (again)
-        self._out_of_range: dict[str, int] = {}  # … because the log did not reach this position
-        self._otherwise: dict[str, int] = {}  # where to go on without a committed offset, instead of a reset
-        self._not_before_us: dict[str, int] = {}  # what found nothing is asked again later
+        self._reset_only: dict[str, None] = {}  # whose committed offset is not requested (again)
+        self._out_of_range: dict[str, int] = {}  # … because the log did not have this position
+        self._otherwise: dict[str, int] = {}  # where to continue without a committed offset, instead of a reset
+        self._not_before_us: dict[str, int] = {}  # when to request again after nothing was found
         self.validation.reset()
 
     @property
     def missing(self) -> bool:
-        """Whether a partition has no position, and something can be done about it now."""
+        """Whether a partition has no position, and one can be requested now."""
         if not self._unknown:
             return False
         now_us = self._consumer.timeline.now_us
         return any(self._not_before_us.get(name, 0) <= now_us for name in self._unknown)
 
     def assigned(self, partitions: tuple[str, ...]) -> None:
-        """Partitions came: each begins at its committed offset, if it has one."""
+        """Find the positions of new partitions, first their committed offsets."""
         self._unknown |= dict.fromkeys(partitions)
 
     def revoked(self, partitions: tuple[str, ...]) -> None:
-        """Partitions went."""
+        """Forget partitions that were revoked."""
         for name in partitions:
             self._forget(name)
 
     def out_of_range(self, partition: str) -> None:
-        """The log does not reach the position (any more): `auto.offset.reset` decides."""
+        """Reset a position that is not in the log, by `auto.offset.reset`."""
         consumer = self._consumer
         if partition in consumer.owned:
             self._unknown[partition] = self._reset_only[partition] = None
@@ -73,16 +73,16 @@ class Positions:
                     member=consumer.name,
                     partition=partition,
                     position=position,
-                    reset=consumer.config["auto.offset.reset"],
+                    reset=consumer.config.auto_offset_reset,
                 )
             )
 
     def _reset_by_policy(self, partition: str) -> None:
-        """The log was truncated, and its leader cannot tell where: `auto.offset.reset` decides."""
+        """Reset the position of a truncated log whose leader does not know the epoch, by `auto.offset.reset`."""
         self._unknown[partition] = self._reset_only[partition] = None
 
     def reset_to_committed(self, otherwise: dict[str, int], reason: str) -> None:
-        """Go on at the committed offsets of what is owned, for `reason`; where there is none, at these."""
+        """Continue at the committed offsets of owned partitions; `otherwise`: positions of those without one."""
         consumer = self._consumer
         names = [name for name in otherwise if name in consumer.owned]
         self._unknown |= dict.fromkeys(names)
@@ -95,18 +95,18 @@ class Positions:
         )
 
     def seek(self, partition: str, offset: int) -> None:
-        """KafkaConsumer.seek: whether or not it had a position, this is it; the next fetch finds out what is there."""
+        """KafkaConsumer.seek: set the position; the next fetch finds out whether the log has it."""
         consumer = self._consumer
         self._unknown[partition] = None
         consumer.fetcher.revoke((partition,))
         self._position({partition: offset}, "seek")
 
     async def find(self) -> None:
-        """One step towards positions: the committed offsets, or a reset of what has none."""
+        """Request the committed offsets, or reset partitions without one; one step, which poll() repeats."""
         ask = [name for name in self._unknown if name not in self._reset_only]
         if ask:
             await self._ask_committed(ask)
-        elif self._consumer.config["auto.offset.reset"] == "none":
+        elif self._consumer.config.auto_offset_reset == "none":
             self._throw()
         else:
             await self._reset()
@@ -121,7 +121,7 @@ class Positions:
             await consumer.sleep(consumer.retry_backoff_us)
             return
         if any(error is not ErrorCode.NONE for error, *_ in response.offsets.values()):
-            # UNSTABLE_OFFSET_COMMIT of one partition: Kafka's client takes nothing of the answer and asks for all again
+            # UNSTABLE_OFFSET_COMMIT of one partition: Kafka's client drops the whole response and requests all again
             await consumer.sleep(consumer.retry_backoff_us)
             return
         committed = {name: offset for name, (_, offset, _, _) in response.offsets.items()}
@@ -132,21 +132,19 @@ class Positions:
         self._reset_only |= dict.fromkeys(name for name in without if name in self._unknown)
 
     def _throw(self) -> None:
-        """poll() throws: no offset, and no policy to find one."""
+        """Let poll() throw: a partition has no offset, and there is no reset policy."""
         out_of_range = {name: at for name, at in self._out_of_range.items() if name in self._unknown}
         if out_of_range:
             name, at = next(iter(out_of_range.items()))
-            words = (
-                f"OffsetOutOfRangeException: position {at} of {name} is not in the log, and there is no reset policy"
-            )
+            text = f"OffsetOutOfRangeException: position {at} of {name} is not in the log, and there is no reset policy"
         else:
             names = ", ".join(self._unknown)
-            words = f"NoOffsetForPartitionException: undefined offset with no reset policy for {names}"
-        self._consumer.fail(words)
+            text = f"NoOffsetForPartitionException: undefined offset with no reset policy for {names}"
+        self._consumer.fail(text)
 
     async def _reset(self) -> None:
         consumer = self._consumer
-        policy: str = consumer.config["auto.offset.reset"]
+        policy = consumer.config.auto_offset_reset
         now_us = consumer.timeline.now_us
         by_leader: dict[int, list[str]] = {}
         for name in self._unknown:
@@ -156,31 +154,33 @@ class Positions:
             response: m.ListOffsetsResponse | None = None
             if leader >= 0:
                 response = await consumer.ask(leader, self._question(names, policy))
-            if response is None:  # Kafka asks of the others meanwhile (OffsetFetcherUtils.regroupPartitionMapByNode)
+            if (
+                response is None
+            ):  # Kafka asks the other leaders meanwhile (OffsetFetcherUtils.regroupPartitionMapByNode)
                 self._refused(names)
                 continue
             found = {name: offset for name, (error, offset) in response.offsets.items() if error is ErrorCode.NONE}
             self._position({name: offset for name, offset in found.items() if offset >= 0}, policy.partition(":")[0])
             none = [name for name, offset in found.items() if offset < 0]
-            self._ask_again(none, consumer.config["request.timeout.ms"] * MS)
+            self._ask_again(none, consumer.config.request_timeout_ms * MS)
             if len(found) < len(names):
                 self._refused([name for name in names if name not in found])
 
     def _refused(self, names: list[str]) -> None:
-        """Their leader is another one, or there is none: ask again when it may be known."""
+        """Request again after a metadata refresh: the leader has changed, or there is none."""
         self._consumer.mark_metadata_stale()
         self._ask_again(names, self._consumer.retry_backoff_us)
 
     def _question(self, names: list[str], policy: str) -> m.ListOffsetsRequest:
         consumer = self._consumer
-        committed = consumer.config["isolation.level"] == "read_committed"
+        committed = consumer.config.read_committed
         if not policy.startswith(BY_DURATION):
             return m.ListOffsetsRequest(names, latest=policy == "latest", read_committed=committed)
         since_us = consumer.timeline.now_us - parse_iso_duration(policy.removeprefix(BY_DURATION))
         return m.ListOffsetsRequest(names, latest=False, read_committed=committed, since_us=max(0, since_us))
 
     def _ask_again(self, names: list[str], delay_us: int) -> None:
-        """Nothing is found: do not ask again so soon. Where no record is that young, after request.timeout.ms."""
+        """Request the offsets of these partitions again after a delay: none was found."""
         consumer = self._consumer
         again_us = consumer.timeline.now_us + delay_us
         for name in names:
@@ -190,7 +190,7 @@ class Positions:
             consumer.timeline.call_at(again_us, consumer.request_attention)
 
     def _position(self, found: dict[str, int], reason: str, epochs: Mapping[str, int] = NO_EPOCHS) -> None:
-        """Positions for those of the partitions that are still owned and still without one; a commit's has an epoch."""
+        """Set the positions of partitions that are still owned and still without one; `epochs` of committed offsets."""
         consumer = self._consumer
         positions = {name: offset for name, offset in found.items() if name in self._unknown}
         if not positions:

@@ -1,110 +1,102 @@
 """How a member joins its group, again and again: prepare, JoinGroup, SyncGroup, complete.
 
-Theory of operation. `needed` says that poll() is to (re)join. First the positions are committed (auto commit) and
-partitions are given up: eager members give up all, which is what stops the world; cooperative members only those of
-topics they no longer want, and they go on reading the others while JoinGroup waits at the coordinator's barrier and
-SyncGroup for the leader. That is why nothing here waits: a request leaves, poll() goes on, and its answer is looked at
-when poll() is called next. A cooperative member that finds partitions missing in its new share revokes these and
-rejoins, so that the next round can give them to somebody else. Heartbeats stop while JoinGroup is under way. Whoever
-lost its generation meanwhile drops the answer and begins anew.
-
-    idle --(auto commit)--> preparing --> idle --> joining --> syncing --> idle
-
+Theory of operation. A rejoin that is needed is advanced by poll(), one step at a time (`rejoin_states`). First the
+positions are committed (auto commit) and partitions are given up. Eager members give up all of them, which stops the
+world. Cooperative members give up only partitions of topics that they no longer want; they read the others while
+JoinGroup waits at the coordinator's barrier and SyncGroup for the leader. So no step waits: a request is sent, poll()
+continues, and a later poll() handles the response. A cooperative member whose new assignment lacks partitions that it
+owns revokes these and rejoins, so that the next round can assign them to another member. Heartbeats stop while
+JoinGroup is in flight. A member whose generation is lost meanwhile ignores the response and prepares again.
 Source: `AbstractCoordinator.joinGroupIfNeeded`, `ConsumerCoordinator.onJoinPrepare`, `onJoinComplete` (KIP-429).
 """
 
 from collections.abc import Awaitable, Callable
-from enum import Enum
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from cluster import events as e
 from cluster.clients.consumer.consumer_host import MS, ConsumerHost, MemberIdentity
 from cluster.clients.consumer.leader_assignment import AssignorError, assign_partitions, metadata_of
 from cluster.clients.consumer.offset_commits import IN_NO_GROUP, OffsetCommits
 from cluster.clients.consumer.positions import Positions
+from cluster.clients.consumer.rejoin_states import IN_FLIGHT, REJOIN_STATES, TO_STEP, RejoinEvent, RejoinState
 from cluster.clients.producer.transaction_offsets import ConsumerGroupMetadata
 from cluster.protocol import messages as m
 from cluster.protocol import reasons
 from cluster.protocol.api import Request
+from cluster.protocol.client_states import MemberState
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.names import topic_of
 
 JOIN_GROUP_TIMEOUT_LAPSE_US = 5_000_000
 
+OnError = Callable[[ErrorCode, MemberIdentity, str], None]
+"""Called with the error of a response, the identity its request was sent with, and the API by Kafka's name."""
 
-class Refused(Protocol):
-    """Who is told of an error in an answer, and as whom the request had been sent."""
-
-    def __call__(self, error: ErrorCode, sent_as: MemberIdentity, api: str, *, joining: bool = False) -> None:
-        """`api`: what was answered, as Kafka names it; `joining`: it was a JoinGroup or SyncGroup."""
-
-
-class Phase(Enum):
-    """What is under way."""
-
-    IDLE = "idle"
-    PREPARING = "preparing"
-    JOINING = "joining"
-    SYNCING = "syncing"
+_S, _E = RejoinState, RejoinEvent
 
 
 class Rejoin:
-    """The rejoin of one member. `refused` is told of errors in answers, and as whom the request had been sent."""
+    """The rejoin of one member. `on_error` is called for each error in a response to JoinGroup or SyncGroup.
 
-    def __init__(self, consumer: ConsumerHost, commits: OffsetCommits, positions: Positions, refused: Refused) -> None:
-        self._consumer, self._commits, self._positions, self._refused = consumer, commits, positions, refused
+    `reason`: the reason that the next JoinGroup carries (KIP-800).
+    """
+
+    def __init__(self, consumer: ConsumerHost, commits: OffsetCommits, positions: Positions, on_error: OnError) -> None:
+        self._consumer, self._commits, self._positions, self._on_error = consumer, commits, positions, on_error
         self.reset()
 
     def reset(self) -> None:
-        """A new process: not a member of anything."""
-        self.needed, self.reason = True, ""
-        self.phase = Phase.IDLE
-        self._prepared = self._committed = self._backing_off = False
+        """Begin a new process, which is in no group."""
+        self.state: RejoinState = REJOIN_STATES.initial
+        self.reason = ""
         self._prepare_until_us: int | None = None
-        self._attempt = 0  # an answer that belongs to an earlier one is dropped
-        self._answer: tuple[int, Callable[[Any], Awaitable[None]], Any] | None = None
+        self._answer: tuple[Callable[[Any], Awaitable[None]], Any] | None = None
         self._joined_topics: tuple[str, ...] | None = None
         self._leads = False
-        self._snapshot: dict[str, int] | None = None  # the leader's: partition counts that it assigned
-        self._remembered = m.MemberMetadata(())  # what an assignor that keeps it in user data was last assigned
+        self._snapshot: dict[str, int] | None = None  # the leader's: the partition counts that it assigned
+        self._remembered = m.MemberMetadata(())  # the last assignment, for assignors that send it as user data
+
+    def _change_state(self, event: RejoinEvent) -> None:
+        self.state = REJOIN_STATES.next_state(self.state, event)
 
     @property
     def has_work(self) -> bool:
-        """Whether there is something to do about it now."""
-        return self._answer is not None or (self.needed and self.phase is Phase.IDLE and not self._backing_off)
+        """Whether poll() should advance the rejoin now."""
+        return self._answer is not None or self.state in TO_STEP
 
     @property
-    def over(self) -> bool:
-        """Whether it is neither needed nor under way (`rejoinNeededOrPending`)."""
-        return not self.needed and self.phase is Phase.IDLE and self._answer is None
+    def needed(self) -> bool:
+        """Whether the member must join, or is joining (`rejoinNeededOrPending`)."""
+        return self.state is not _S.NOT_NEEDED
 
     @property
-    def under_way(self) -> bool:
-        """Whether JoinGroup or SyncGroup is: the group rebalances, and no commit is sent."""
-        return self.phase in (Phase.JOINING, Phase.SYNCING)
+    def in_flight(self) -> bool:
+        """Whether JoinGroup or SyncGroup is in flight: the group rebalances, and no commit is sent."""
+        return self.state in IN_FLIGHT
 
     @property
     def has_answer(self) -> bool:
-        """Whether an answer lies in the socket."""
+        """Whether a response is in the socket, and not yet handled."""
         return self._answer is not None
 
     def request_rejoin(self, reason: str) -> None:
-        """Rejoin at the next poll(); `reason` goes along with the JoinGroup (KIP-800)."""
-        self.needed, self.reason = True, reason
+        """Rejoin at the next poll(); `reason` is sent with the JoinGroup (KIP-800)."""
+        self._change_state(_E.REQUESTED)
+        self.reason = reason
         self._consumer.request_attention()
 
     def reset_generation(self, because: str) -> None:
-        """The generation is lost: whatever is under way is for nothing."""
+        """Begin again after the generation was lost; the response of a request in flight will be ignored."""
         self._consumer.stable = False
-        self._prepared = False
-        self._attempt += 1
-        self.request_rejoin(because)
+        self._change_state(_E.GENERATION_LOST)
+        self.reason = because
+        self._consumer.request_attention()
 
     def check_metadata_changed(self) -> None:
-        """Has the subscription changed since the last JoinGroup, or for a leader the number of partitions?"""
+        """Rejoin if the subscription changed since the last JoinGroup, or for a leader the number of partitions."""
         consumer = self._consumer
-        if self.needed or self.phase is not Phase.IDLE:
+        if self.needed:
             return
         if self._snapshot is not None and self._snapshot != self._counts(self._snapshot):
             self.request_rejoin(reasons.METADATA_CHANGED)
@@ -113,7 +105,7 @@ class Rejoin:
 
     @property
     def watched_topics(self) -> tuple[str, ...]:
-        """The topics whose metadata matter: a leader's are those of the whole group."""
+        """The topics whose metadata the member needs: for a leader those of the whole group."""
         return tuple(dict.fromkeys((*self._consumer.topics, *(self._snapshot or ()))))
 
     def _counts(self, topics: dict[str, int]) -> dict[str, int]:
@@ -121,48 +113,48 @@ class Rejoin:
         return {topic: len(known.get(topic, ())) for topic in topics}
 
     async def step(self) -> None:
-        """The next thing to do."""
+        """Take the next step, or handle the response that has arrived."""
         if self._answer is not None:
-            (attempt, handle, response), self._answer = self._answer, None
-            self.phase = Phase.IDLE
-            if attempt == self._attempt:
+            (handle, response), self._answer = self._answer, None
+            outdated = self.state is _S.OUTDATED
+            self._change_state(_E.ANSWERED)
+            if not outdated:
                 await handle(response)
-        elif self._prepared:
+        elif self.state is _S.PREPARED:
             self._join()
         else:
             self._prepare()
 
-    def _arrived(self, attempt: int, handle: Callable[[Any], Awaitable[None]], response: object) -> None:
-        """An answer lies in the socket until poll() looks at it."""
-        self._answer = attempt, handle, response
+    def _arrived(self, handle: Callable[[Any], Awaitable[None]], response: object) -> None:
+        """Keep a response until poll() handles it."""
+        self._answer = handle, response
         self._consumer.request_attention()
 
-    def _back_off(self) -> None:
+    def _back_off(self, event: RejoinEvent) -> None:
         """Try again after `retry.backoff.ms`."""
-        self._backing_off = True
+        self._change_state(event)
         self._consumer.after(self._consumer.retry_backoff_us, self._backoff_over)
 
     def _backoff_over(self) -> None:
-        self._backing_off = False
+        self._change_state(_E.BACKOFF_ENDED)
         self._consumer.request_attention()
 
     # --- onJoinPrepare ------------------------------------------------------------------------------------------------
 
     def _prepare(self) -> None:
-        """Commit what was read, then give up partitions – or lose them, when the generation is gone."""
+        """Commit the positions, then revoke partitions, or lose them if the generation was lost."""
         consumer = self._consumer
         if self._prepare_until_us is None:
             self._prepare_until_us = consumer.timeline.now_us + consumer.max_poll_interval_us
-        if consumer.auto_commit and not self._committed:
+        if consumer.auto_commit and self.state is not _S.COMMITTED:
             if consumer.stable and self._commits.send(self._commit_ended, during="rejoin"):
-                self.phase = Phase.PREPARING
-                consumer.records_withheld = (
-                    not consumer.cooperative
-                )  # eager: pending revocation, poll() returns none of them
+                self._change_state(_E.COMMIT_SENT)
+                consumer.records_withheld = not consumer.cooperative  # eager: all its partitions are about to go
                 return
             if consumer.generation < 0:
                 self._commits.auto_commit_unsent("rejoin", IN_NO_GROUP)
-        self._prepared, self._committed, self._prepare_until_us = True, False, None
+        self._change_state(_E.PREPARED)
+        self._prepare_until_us = None
         consumer.records_withheld = False
         lost = consumer.generation < 0 or not consumer.member_id
         going = consumer.owned
@@ -170,21 +162,20 @@ class Rejoin:
             going = tuple(name for name in going if topic_of(name) not in consumer.topics)
         if going:
             if not lost:
-                consumer.set_state("Revoking", self.reason)
+                consumer.set_state(MemberState.REVOKING, self.reason)
             self.revoke(going, lost=lost)
 
     def _commit_ended(self, error: ErrorCode) -> None:
-        self.phase = Phase.IDLE
         if error.retriable and self._consumer.timeline.now_us < (self._prepare_until_us or 0):
-            self._back_off()
+            self._back_off(_E.COMMIT_FAILED)
         else:
-            self._committed = True
+            self._change_state(_E.COMMIT_ENDED)
             if error.retriable:
                 self._commits.emit_auto_commit_failed("rejoin", error.name, {})
         self._consumer.request_attention()
 
     def revoke(self, partitions: tuple[str, ...], *, lost: bool) -> None:
-        """onPartitionsRevoked, or onPartitionsLost: these are read no more."""
+        """onPartitionsRevoked, or onPartitionsLost: stop reading these partitions."""
         consumer = self._consumer
         gone = dict.fromkeys(partitions)
         consumer.owned = tuple(name for name in consumer.owned if name not in gone)
@@ -198,28 +189,30 @@ class Rejoin:
         consumer, config = self._consumer, self._consumer.config
         consumer.disable_heartbeats()
         consumer.stable = False
-        consumer.set_state("Joining", self.reason)
+        consumer.set_state(MemberState.JOINING, self.reason)
         self._joined_topics = consumer.topics
         request = m.JoinGroupRequest(
             group=consumer.group,
             member_id=consumer.member_id,
             client_id=consumer.name,
-            session_timeout_ms=config["session.timeout.ms"],
-            rebalance_timeout_ms=config["max.poll.interval.ms"],
+            session_timeout_ms=config.session_timeout_ms,
+            rebalance_timeout_ms=config.max_poll_interval_ms,
             protocols={one.name: metadata_of(consumer, one, self._remembered) for one in consumer.assignors},
             instance_id=consumer.instance_id,
             reason=self.reason,
         )
         timeout_us = consumer.max_poll_interval_us + JOIN_GROUP_TIMEOUT_LAPSE_US
-        self._send(Phase.JOINING, request, self._join_answered, max(timeout_us, config["request.timeout.ms"] * MS))
+        self._send(_E.JOIN_SENT, request, self._join_answered, max(timeout_us, config.request_timeout_ms * MS))
 
     def _send(
-        self, phase: Phase, request: Request, handle: Callable[[Any], Awaitable[None]], timeout_us: int | None = None
+        self,
+        event: RejoinEvent,
+        request: Request,
+        handle: Callable[[Any], Awaitable[None]],
+        timeout_us: int | None = None,
     ) -> None:
-        self.phase = phase
-        self._attempt += 1
-        arrived = partial(self._arrived, self._attempt, handle)
-        self._consumer.send_to_coordinator(request, arrived, timeout_us=timeout_us)
+        self._change_state(event)
+        self._consumer.send_to_coordinator(request, partial(self._arrived, handle), timeout_us=timeout_us)
 
     async def _join_answered(self, response: m.JoinGroupResponse | None) -> None:
         consumer = self._consumer
@@ -232,16 +225,16 @@ class Rejoin:
             self._failed("JOIN_GROUP", None if response is None else response.error)
 
     def _failed(self, api: str, error: ErrorCode | None) -> None:
-        """A JoinGroup or SyncGroup came to nothing; None when its connection broke. Try again, perhaps after a rest."""
+        """Try JoinGroup again after an error (None: disconnected), with a backoff if the error is retriable."""
         if error is None:
             self.reason = reasons.rebalance_failed("DISCONNECT")
-            self._back_off()
+            self._back_off(_E.FAILED)
             return
         if error is not ErrorCode.REBALANCE_IN_PROGRESS:
-            self._refused(error, self._consumer.identity, api, joining=True)
+            self._on_error(error, self._consumer.identity, api)
         self.reason = reasons.rebalance_failed(error.name)
         if error.retriable:
-            self._back_off()
+            self._back_off(_E.FAILED)
 
     def _emit_assignment(self, assignments: dict[str, tuple[str, ...]]) -> None:
         consumer = self._consumer
@@ -252,18 +245,17 @@ class Rejoin:
         )
 
     async def _joined(self, joined: m.JoinGroupResponse) -> None:
-        """A new generation, and heartbeats from now on; the leader deals the partitions."""
+        """Take the new generation, enable heartbeats, and send SyncGroup; the leader assigns the partitions first."""
         consumer = self._consumer
         consumer.member_id, consumer.generation = joined.member_id, joined.generation
-        consumer.set_state("Syncing")
+        consumer.set_state(MemberState.SYNCING)
         consumer.enable_heartbeats()
-        attempt = self._attempt
         assignments: dict[str, tuple[str, ...]] = {}
         self._leads = joined.leader == joined.member_id
         if self._leads:
             await self._load_group_metadata(joined)
-            if attempt != self._attempt:
-                return  # the heartbeat thread heard meanwhile that all this is over
+            if self.state is not _S.PREPARED:
+                return  # the heartbeat thread lost the generation meanwhile
             if not joined.skip_assignment:
                 try:
                     assignments = assign_partitions(consumer, joined)
@@ -283,10 +275,10 @@ class Rejoin:
             protocol=joined.protocol,
             assignments=assignments,
         )
-        self._send(Phase.SYNCING, request, self._sync_answered)
+        self._send(_E.SYNC_SENT, request, self._sync_answered)
 
     async def _load_group_metadata(self, joined: m.JoinGroupResponse) -> None:
-        """The leader looks up topics that it does not know, and remembers what it knows of everybody's."""
+        """As leader, refresh the metadata of unknown topics and take a snapshot of all partition counts."""
         consumer = self._consumer
         topics = tuple(sorted({topic: None for member in joined.members for topic in member.metadata.topics}))
         if any(topic not in consumer.topic_partitions for topic in topics):
@@ -303,16 +295,17 @@ class Rejoin:
             self._failed("SYNC_GROUP", None if response is None else response.error)
 
     def _complete(self, assigned: tuple[str, ...]) -> None:
-        """onJoinComplete: what is new comes; a cooperative member revokes what is gone, and rejoins for it."""
+        """onJoinComplete: take new partitions; a cooperative member revokes those that it lost, and rejoins."""
         consumer = self._consumer
-        self.needed, self.reason, self._prepared = False, "", False
+        self._change_state(_E.COMPLETED)
+        self.reason = ""
         consumer.stable = True
         consumer.group_metadata = ConsumerGroupMetadata(
             consumer.group, consumer.generation, consumer.member_id, consumer.instance_id
         )
         if not self._leads:
             self._snapshot = None
-        consumer.set_state("Stable")
+        consumer.set_state(MemberState.STABLE)
         if any(topic_of(name) not in consumer.topics for name in assigned):
             self.request_rejoin(reasons.ASSIGNMENT_DOES_NOT_MATCH)
             return
@@ -320,9 +313,9 @@ class Rejoin:
         added = tuple(name for name in assigned if name not in owned)
         revoked = tuple(name for name in owned if name not in kept)
         if revoked:
-            consumer.set_state("Revoking", reasons.REVOKED)
+            consumer.set_state(MemberState.REVOKING, reasons.REVOKED)
             self.revoke(revoked, lost=False)
-            consumer.set_state("Stable")
+            consumer.set_state(MemberState.STABLE)
         self._remembered = m.MemberMetadata((), assigned, consumer.generation)
         consumer.schedule_auto_commit()
         consumer.owned = assigned

@@ -1,10 +1,10 @@
 """The producer inside a member that consumes, transforms and produces in transactions (`commit = "transaction"`).
 
-Theory of operation. The application's thread calls it: initTransactions before the first poll(), and for each poll()
-with records beginTransaction, send, sendOffsetsToTransaction, commitTransaction. An error of a batch, or a group that
-does not know the member any more, leaves only abortTransaction; the application goes back to its committed offsets.
-An error of the producer's own (fenced, …) is fatal: the application cannot go on. Under `transaction.version` 1
-partitions are added to the transaction by a thread beside it, one request of the producer at a time.
+Theory of operation. The application's thread calls initTransactions before the first poll(). For each poll() with
+records it calls beginTransaction, send, sendOffsetsToTransaction and commitTransaction. After a failed batch, or when
+the group no longer knows the member, only abortTransaction is left; the application returns to its committed offsets.
+A fatal error of the producer (fenced, …) ends the application. Under `transaction.version` 1 a second thread adds
+partitions to the transaction; the producer has one request to the coordinator in flight at a time.
 Source: `KafkaProducer`'s class documentation, `TransactionManager`, `ExactlyOnceMessageProcessor` of Kafka's examples.
 """
 
@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from cluster.clients.consumer.output_producer import OutputProducer
 from cluster.clients.process import ClientEnvironment, Process
-from cluster.clients.producer.transaction_manager import ProducerTransactionState, TransactionError, TransactionManager
+from cluster.clients.producer.transaction_manager import TransactionError, TransactionManager
 from cluster.clients.producer.transaction_offsets import ConsumerGroupMetadata, TransactionOffsets
+from cluster.protocol.client_states import ProducerTransactionState
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import Slice
 from cluster.virtual_time import Waiter
@@ -22,24 +23,26 @@ _S = ProducerTransactionState
 
 
 class TransactionalOutputProducer(OutputProducer):
-    """A writer whose transactional id is its member's name. Without a topic it only sends offsets."""
+    """An output producer whose transactional id is its member's name. Without a topic it only sends offsets."""
 
     transactions: TransactionManager
 
     def __init__(self, environment: ClientEnvironment, topic: str | None, name: str, number: int) -> None:
         super().__init__(environment, topic, name, number)
-        timeout_ms: int = self.config["transaction.timeout.ms"]
-        self.transactions = TransactionManager(self, name, timeout_ms, environment.transaction_version)
         self._offsets = TransactionOffsets(self, self.transactions)
         self._forget()
 
+    def _make_transactions(self) -> TransactionManager:
+        timeout_ms = self.config.transaction_timeout_ms
+        return TransactionManager(self, self.name, timeout_ms, self.environment.transaction_version)
+
     def _forget(self) -> None:
-        self._adding = self._committing = False  # whose request is under way: the thread's, the application's
+        self._adding = self._committing = False  # a request of the thread, or of the application, is in flight
         self._adder: Waiter | None = None
         self._refused: TransactionError | None = None
 
     def begin(self) -> None:
-        """A new process knows no transaction."""
+        """Start the process, without a transaction."""
         super().begin()
         self.transactions.reset()
         self._offsets.reset()
@@ -49,7 +52,7 @@ class TransactionalOutputProducer(OutputProducer):
         return self._add_partitions
 
     async def _add_partitions(self) -> None:
-        """The thread that adds partitions, when batches wait for that."""
+        """Run the thread that adds partitions when batches wait for them."""
         transactions = self.transactions
         while True:
             running = transactions.state in (_S.IN_TRANSACTION, _S.COMMITTING_TRANSACTION)
@@ -68,22 +71,22 @@ class TransactionalOutputProducer(OutputProducer):
             self._wake()
 
     def memory_released(self) -> None:
-        """A batch was acknowledged, or has failed: that is the transaction's business."""
+        """Let the application look at the transaction: a batch was acknowledged, or has failed."""
         self._wake()
 
     def transaction_progressed(self) -> None:
-        """A batch was settled, or wants its partition added."""
+        """Wake both threads: a batch was settled, or its partition must be added."""
         if self._adder is not None:
             self._adder.wake()
         self._wake()
 
     def transaction_failed(self, error: str = "") -> None:
-        """A batch of the transaction failed, or its sequence is in doubt: only an abort is left."""
+        """Make the transaction abortable: a batch failed, or its sequence is in doubt."""
         self.transactions.batch_failed(error)
         self._wake()
 
     async def _wait(self, member: Process, why: str) -> None:
-        """As any writer; once the transaction failed, whoever sends or flushes learns it. Raises TransactionError."""
+        """Wait like any output producer. Raises TransactionError once the transaction has failed."""
         self._check()
         await super()._wait(member, why)
 
@@ -96,7 +99,7 @@ class TransactionalOutputProducer(OutputProducer):
             raise TransactionError(ErrorCode.TRANSACTION_ABORTABLE)
 
     async def write(self, member: Process, slices: Sequence[Slice]) -> None:
-        """send() one record for each of these, in their order. Raises TransactionError after a failure."""
+        """send() one output record for each of these input records. Raises TransactionError once it has failed."""
         self._check()
         await super().write(member, slices)
 
@@ -125,11 +128,11 @@ class TransactionalOutputProducer(OutputProducer):
             raise TransactionError(ErrorCode.TRANSACTION_ABORTABLE)
 
     async def abort(self, member: Process) -> None:
-        """abortTransaction: what is not on its way is dropped. Raises TransactionError."""
+        """abortTransaction: batches that were not sent are dropped. Raises TransactionError."""
         self.transactions.move(_S.ABORTING_TRANSACTION)
         self.accumulator.flushing = False
         self.sender.abandon("TransactionAbortedException", also_sent=False)
         while self._adding or not self.sender.idle:
             await self._wait(member, "what it has sent to be settled")
-        self._check()  # AddPartitionsToTxn may have ended fatally meanwhile: nothing is left to abort
+        self._check()  # AddPartitionsToTxn may have failed fatally meanwhile: then there is nothing to abort
         await self.transactions.end(commit=False)

@@ -22,11 +22,11 @@ UNSENT = -1
 
 
 class ProducerBatch:
-    """Records on their way to one partition. `first_sent_us` is -1 until it was drained for the first time.
+    """Records for one partition. `first_sent_us` is -1 until the batch is drained for the first time.
 
-    `bytes`: as the producer estimates it while records are added, then as it goes over the wire. `capacity`: how many
-    records it takes; `estimate`: what share of their size they are expected to have there. `piece`: of a batch that was
-    too large. `refused_by`: the broker that its last attempt went to.
+    `bytes`: the producer's estimate while records are added, then the size on the wire. `capacity`: how many records
+    it takes. `estimate`: the share of their size that they are expected to have when compressed. `piece`: it was cut
+    from a batch that was too large. `refused_by`: the broker of its last attempt. `over`: acknowledged, or failed.
     """
 
     __slots__ = (
@@ -63,13 +63,13 @@ class ProducerBatch:
         self.base_sequence = self.first_sent_us = self.epoch = self.refused_by = UNSENT
         self.not_before_us = self.capacity = 0
         self.estimate = 1.0
-        self.full = self.over = self.piece = False  # over: acknowledged, or given up
-        self.fills_itself = False  # records will fill it before linger ends, and that wakes the sender
+        self.full = self.over = self.piece = False
+        self.fills_itself = False  # records will fill it before linger.ms ends, which wakes the sender
         self.keys: list[int] = []
         self.origins: list[Origin] = []
 
     def came_from(self, run: Origin) -> None:
-        """The records that are added next are written for these inputs."""
+        """Note that the records that are added next are outputs of these input records."""
         if self.origins:
             producer, partition, serial, count = self.origins[-1]
             if (producer, partition, serial + count) == run[:3]:
@@ -78,7 +78,7 @@ class ProducerBatch:
         self.origins.append(run)
 
     def cut(self, first: int, end: int) -> "ProducerBatch":
-        """Records first … end - 1 as a batch of their own, sent already, with their sequences if they have any."""
+        """Records first … end - 1 as a batch that counts as sent, with their sequences if they have any."""
         piece = ProducerBatch(self.partition, self.created_us, 0, self.first_serial + first)
         piece.count, piece.first_sent_us, piece.epoch = end - first, self.first_sent_us, self.epoch
         if self.base_sequence != UNSENT:
@@ -107,7 +107,7 @@ class ProducerBatch:
 
 
 class Accumulator:
-    """Open and waiting batches. `record_bytes` is one record with its header."""
+    """Open and waiting batches. `record_bytes`: the size of one record with its header."""
 
     def __init__(
         self, batch_size: int, buffer_memory: int, linger_us: int, record_bytes: int, codec: str = "none"
@@ -117,14 +117,14 @@ class Accumulator:
         self._compression = Compression(codec)
         self.configure(batch_size, linger_us, codec)
         self.free_bytes = buffer_memory
-        self.flushing = False  # everything is ready now
+        self.flushing = False  # every batch is ready at once
         self.queues: dict[str, deque[ProducerBatch]] = {}
         self._serials: dict[str, int] = {}
 
     def configure(self, batch_size: int, linger_us: int, codec: str) -> None:
-        """How large batches become, how long they wait, how they are compressed.
+        """Set the size of batches, how long they wait, and their codec.
 
-        `batch_size` and `codec` only while nothing is buffered.
+        `batch_size` and `codec` change only while nothing is buffered.
         """
         self.batch_size, self.linger_us = batch_size, linger_us
         self._reserve = max(batch_size, self.largest_record_bytes)
@@ -139,18 +139,18 @@ class Accumulator:
         return RECORD_BATCH_OVERHEAD_BYTES + self.record_bytes
 
     def reset(self, buffer_memory: int) -> None:
-        """A new process: nothing is buffered. Serial numbers go on, they are the ground truth's."""
+        """Empty the accumulator for a new process. Serial numbers continue: the delivery ledger needs them."""
         self.queues = {}
         self.free_bytes = buffer_memory
         self.flushing = False
         self._compression = Compression(self._codec)
 
     def next_serial(self, partition: str) -> int:
-        """The number, for the ground truth, of the next record for this partition."""
+        """The serial number of the next record for this partition, by which the delivery ledger knows it."""
         return self._serials.get(partition, 0)
 
     def open_batch(self, partition: str) -> ProducerBatch | None:
-        """The batch of this partition that still takes records, if there is one."""
+        """The batch of this partition that still takes records; None without one."""
         queue = self.queues.get(partition)
         if queue:
             batch = queue[-1]
@@ -159,7 +159,7 @@ class Accumulator:
         return None
 
     def new_batch(self, partition: str, now_us: int) -> ProducerBatch | None:
-        """Open a batch; None when `buffer.memory` is exhausted."""
+        """Open a batch; returns None when `buffer.memory` is exhausted."""
         if self.free_bytes < self._reserve:
             return None
         self.free_bytes -= self._reserve
@@ -172,7 +172,7 @@ class Accumulator:
         return batch
 
     def renew(self, aborted: ProducerBatch, now_us: int) -> ProducerBatch | None:
-        """An aborted batch's records, sent once more: new records in a batch of their own; None without memory."""
+        """Put an aborted batch's records into a new batch, as new records; returns None without memory."""
         batch = self.new_batch(aborted.partition, now_us)
         if batch is None:
             return None
@@ -189,14 +189,14 @@ class Accumulator:
         return batch.capacity - batch.count
 
     def fits(self, batch: ProducerBatch, most_bytes: int) -> int:
-        """How many more records fit into a batch, of so many bytes together at most."""
+        """How many more records, of at most this many bytes in total, fit into a batch."""
         room, records = batch.capacity - batch.count, most_bytes // self.record_bytes
         if records < room:
             room = records
         return room if room > 0 else 0  # noqa: FURB136 - max() costs more
 
     def add(self, batch: ProducerBatch, count: int) -> int:
-        """Put records into a batch; returns by how many bytes it has grown, as far as the producer knows."""
+        """Put records into a batch; returns by how many bytes it has grown, by the producer's estimate."""
         batch.count += count
         grown = count * self.record_bytes
         if self.compresses:
@@ -207,15 +207,15 @@ class Accumulator:
         return grown
 
     def close(self, batch: ProducerBatch) -> None:
-        """A batch is sent for the first time: its records are compressed, and the producer learns how well."""
+        """Compress a batch that is sent for the first time; its ratio improves the producer's estimate."""
         reached("producer: compresses")
         batch.bytes = self._compression.compressed(batch.count * self.record_bytes)
         self._compression.learn(topic_of(batch.partition))
 
     def split(self, big: ProducerBatch) -> list[ProducerBatch]:
-        """A batch that a broker refused as too large, in pieces of `batch.size`; a piece of one in two, if it can be.
+        """Split a batch that a broker refused as too large into pieces of `batch.size`; a piece into two halves.
 
-        They have the big one's records in order, its sequences and its age, and take nothing of `buffer.memory`.
+        The pieces keep the order, the sequences and the age of the records, and take nothing of `buffer.memory`.
         Source: `RecordAccumulator.splitAndReenqueue` (halves since KAFKA-8350), `ProducerBatch.split`.
         """
         topic = topic_of(big.partition)
@@ -229,9 +229,9 @@ class Accumulator:
         return pieces
 
     def ready_us(self, batch: ProducerBatch, *, last: bool) -> int:
-        """From when on a batch may be sent: at once when it is full or another waits behind it, else after linger.
+        """When a batch may be sent: at once when it is full or another waits behind it, else after `linger.ms`.
 
-        NEVER_US for one that will be full before: whoever fills it says so.
+        NEVER_US for a batch that will be full before that: the record feed reports it then.
         """
         if batch.first_sent_us != UNSENT:
             return batch.not_before_us
@@ -240,7 +240,7 @@ class Accumulator:
         return NEVER_US if batch.fills_itself else batch.created_us + self.linger_us
 
     def ready_behind_us(self, partition: str) -> int:
-        """A batch was taken from the partition's queue: from when on the next may be sent, NEVER_US without one."""
+        """When the next batch of a partition may be sent, after one was drained; NEVER_US without one."""
         queue = self.queues[partition]
         if queue:
             return self.ready_us(queue[0], last=len(queue) == 1)
@@ -248,6 +248,6 @@ class Accumulator:
         return NEVER_US
 
     def release(self, batch: ProducerBatch) -> None:
-        """A batch is over: its memory is free again."""
+        """Return the memory of a batch that was acknowledged or has failed."""
         batch.over = True
         self.free_bytes += batch.reserved

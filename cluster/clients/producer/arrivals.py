@@ -1,7 +1,7 @@
-"""When a producer's records come into being, and with which keys.
+"""When a producer's records arrive, and with which keys.
 
-Arrivals are computed, not waited for one by one: `due` and `take` count those up to an instant, `at` looks ahead. That
-is what lets a batch of a hundred records cost a few turns instead of a hundred.
+Arrivals are computed, not waited for one by one: `take_until` counts those up to an instant, `at` looks ahead. So a
+batch of a hundred records costs a few turns instead of a hundred.
 """
 
 from bisect import bisect_left
@@ -18,25 +18,25 @@ SECOND_US = 1_000_000
 
 
 class Arrivals(Protocol):
-    """The instants at which one producer instance has a new record, as far as they have been needed."""
+    """The instants at which records arrive at one producer instance, computed when they are asked for."""
 
     taken: int
 
     def at(self, place: int) -> int:
-        """When the record after `place` more ones comes (0: the next one); NEVER_US when it never does."""
+        """When the record after `place` others arrives (0: the next one); NEVER_US when none does."""
 
     def take(self) -> int:
-        """Take the next record; returns when it came. Only after `at(0)` said that there is one."""
+        """Take the next record; returns when it arrived. Valid only if `at(0)` is an instant."""
 
     def take_until(self, now_us: int, most: int) -> int:
-        """Take up to `most` records that have come by now; returns how many."""
+        """Take up to `most` records that have arrived by now; returns how many."""
 
     def at_rate(self, rate_per_second: float, now_us: int) -> "Arrivals":
-        """The same arrivals, but at another rate from now on. Raises ValueError for a profile, which has its own."""
+        """The same arrivals at another rate from now on. Raises ValueError for a profile, which has its own rates."""
 
 
 def arrivals(spec: ProducerSpec, rng: Random) -> Arrivals:
-    """The arrivals that a scenario asks for: evenly spaced, a Poisson process, or a profile of rates."""
+    """Make the arrivals of a scenario: evenly spaced, a Poisson process, or a profile of rates."""
     limit = spec.limit if spec.limit is not None else NEVER_US
     if spec.arrivals.kind == "profile":
         return ListedArrivals(_profile(spec.arrivals.profile, spec.start_us), limit)
@@ -48,32 +48,32 @@ def arrivals(spec: ProducerSpec, rng: Random) -> Arrivals:
 
 
 class SteadyArrivals:
-    """Record n comes n / rate after the start: nothing is remembered, everything computed."""
+    """Record n arrives n / rate after the start: computed, without a list."""
 
     def __init__(self, rate_per_second: float, start_us: int, limit: int, taken: int = 0) -> None:
         self._period_us, self._start_us, self._limit = SECOND_US / rate_per_second, start_us, limit
-        self.taken = self._before = taken  # at other rates
+        self.taken = self._before = taken  # before the current rate
 
     def at(self, place: int) -> int:
-        """When the record after `place` more ones comes; NEVER_US when it never does."""
+        """When the record after `place` others arrives; NEVER_US when none does."""
         number = self.taken + place
         if number >= self._limit:
             return NEVER_US
         return self._start_us + int((number - self._before) * self._period_us)
 
     def at_rate(self, rate_per_second: float, now_us: int) -> Arrivals:
-        """The same arrivals, but at another rate from now on."""
+        """The same arrivals at another rate from now on."""
         start_us = max(self._start_us, now_us + int(SECOND_US / rate_per_second))
         return SteadyArrivals(rate_per_second, start_us, self._limit, self.taken)
 
     def take(self) -> int:
-        """Take the next record; returns when it came."""
+        """Take the next record; returns when it arrived."""
         at_us = self.at(0)
         self.taken += 1
         return at_us
 
     def take_until(self, now_us: int, most: int) -> int:
-        """Take up to `most` records that have come by now; returns how many."""
+        """Take up to `most` records that have arrived by now; returns how many."""
         since_us, period_us, gone = now_us - self._start_us, self._period_us, self.taken - self._before
         count = min(most, int(since_us / period_us) + 2 - gone, self._limit - self.taken)
         while count > 0 and int((gone + count - 1) * period_us) > since_us:  # the division may round either way
@@ -85,7 +85,7 @@ class SteadyArrivals:
 
 
 class ListedArrivals:
-    """Instants from a generator, taken from it only as far as somebody looks."""
+    """Arrivals from a generator, which is advanced only as far as `at` looks ahead."""
 
     def __init__(self, times: Iterator[int], limit: int, rng: Random | None = None, taken: int = 0) -> None:
         self._times, self._left, self._rng = times, limit, rng
@@ -93,14 +93,14 @@ class ListedArrivals:
         self.taken = taken
 
     def at_rate(self, rate_per_second: float, now_us: int) -> Arrivals:
-        """The same arrivals, but at another rate from now on; a profile has its own."""
+        """The same arrivals at another rate from now on. Raises ValueError for a profile."""
         if self._rng is None:
             raise ValueError("a profile has its own rates")
         left = self._left + len(self._ahead)
         return ListedArrivals(_poisson(rate_per_second, now_us, self._rng), left, self._rng, self.taken)
 
     def at(self, place: int) -> int:
-        """When the record after `place` more ones comes; NEVER_US when it never does."""
+        """When the record after `place` others arrives; NEVER_US when none does."""
         ahead = self._ahead
         while len(ahead) <= place:
             at_us = next(self._times, NEVER_US) if self._left > 0 else NEVER_US
@@ -112,12 +112,12 @@ class ListedArrivals:
         return ahead[place]
 
     def take(self) -> int:
-        """Take the next record; returns when it came."""
+        """Take the next record; returns when it arrived."""
         self.taken += 1
         return self._ahead.popleft()
 
     def take_until(self, now_us: int, most: int) -> int:
-        """Take up to `most` records that have come by now; returns how many."""
+        """Take up to `most` records that have arrived by now; returns how many."""
         count = 0
         while count < most and self.at(0) <= now_us:
             self._ahead.popleft()
@@ -127,7 +127,7 @@ class ListedArrivals:
 
 
 def _poisson(rate_per_second: float, start_us: int, rng: Random) -> Iterator[int]:
-    """A Poisson process: independent, exponentially distributed gaps."""
+    """Generate a Poisson process: independent, exponentially distributed gaps."""
     at = float(start_us)
     while True:
         at += rng.expovariate(rate_per_second) * SECOND_US
@@ -135,12 +135,12 @@ def _poisson(rate_per_second: float, start_us: int, rng: Random) -> Iterator[int
 
 
 def _profile(steps: tuple[tuple[int, float], ...], start_us: int) -> Iterator[int]:
-    """A load profile: from each instant on its rate, records evenly spaced within it."""
+    """Generate a load profile: each step has an instant and a rate, and its records are evenly spaced."""
     for place, (from_us, rate) in enumerate(steps):
         end_us = steps[place + 1][0] if place + 1 < len(steps) else NEVER_US
         if rate <= 0:
             continue
-        number = max(0, int((start_us - from_us) * rate / SECOND_US) - 1)  # those before the start need no counting
+        number = max(0, int((start_us - from_us) * rate / SECOND_US) - 1)  # records before the start are not counted
         while True:
             at_us = from_us + int(number * SECOND_US / rate)
             if at_us >= end_us:
@@ -160,7 +160,7 @@ class Keys:
             self._cumulative = list(accumulate(1 / (rank**spec.exponent) for rank in range(1, spec.distinct + 1)))
 
     def draw(self) -> int:
-        """The next record's key."""
+        """Draw the key of the next record."""
         rng = self._rng
         if self._kind == "zipf":
             return bisect_left(self._cumulative, rng.random() * self._cumulative[-1])

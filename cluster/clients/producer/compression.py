@@ -1,9 +1,9 @@
-"""How large batches become when a producer compresses them, and how large it thinks they will.
+"""How large batches are when a producer compresses them, and how large it expects them to be.
 
-Records here have no payload, so that a codec shrinks every batch by the same share of its records' size: that of the
-Silesia corpus, as the README of Zstandard tells it (zstd -1, zlib -1, lz4, snappy). A producer learns such a share
-batch by batch, for each topic: it begins at 1, sinks slowly and rises at once; a batch that a broker refuses as too
-large takes it back to 1. Source: `CompressionRatioEstimator`, `MemoryRecordsBuilder`.
+Records have no payload here, so a codec shrinks every batch by the same ratio: that of the Silesia corpus, from the
+README of Zstandard (zstd -1, zlib -1, lz4, snappy). A producer estimates the ratio batch by batch, for each topic. The
+estimate starts at 1, falls slowly and rises at once. A batch that a broker refuses as too large resets it to 1.
+Source: `CompressionRatioEstimator`, `MemoryRecordsBuilder`.
 """
 
 import math
@@ -11,14 +11,14 @@ import math
 from cluster.protocol.record_batch import RECORD_BATCH_OVERHEAD_BYTES
 
 RATIOS = {"none": 1.0, "gzip": 0.365, "snappy": 0.482, "lz4": 0.476, "zstd": 0.347}
-"""`compression.type` → the size of compressed records as a share of what they were."""
+"""`compression.type` → the size of compressed records as a share of their uncompressed size."""
 
 ESTIMATION_FACTOR = 1.05  # MemoryRecordsBuilder.COMPRESSION_RATE_ESTIMATION_FACTOR
 IMPROVING_STEP, DETERIORATE_STEP = 0.005, 0.05  # CompressionRatioEstimator.COMPRESSION_RATIO_…
 
 
 class Compression:
-    """One producer's codec: what it really does, and what the producer expects of it, topic by topic."""
+    """One producer's codec: its actual ratio, and the producer's estimate of it for each topic."""
 
     def __init__(self, codec: str) -> None:
         self._ratio = RATIOS[codec]
@@ -26,15 +26,15 @@ class Compression:
         self._estimates: dict[str, float] = {}
 
     def estimate(self, topic: str) -> float:
-        """What share of their size the next batch's records are expected to take, the factor of caution included."""
+        """The expected ratio of the topic's next batch, with Kafka's safety factor."""
         return self._estimates.get(topic, 1.0) * ESTIMATION_FACTOR if self.compresses else 1.0
 
     def compressed(self, record_bytes: int) -> int:
-        """The size of a batch whose records have so many bytes."""
+        """The size of a batch whose records have this many bytes uncompressed."""
         return RECORD_BATCH_OVERHEAD_BYTES + math.ceil(record_bytes * self._ratio)
 
     def learn(self, topic: str) -> None:
-        """A batch was closed: the producer compares what came out with what it expected."""
+        """Move the estimate towards the ratio of a batch that was compressed."""
         estimate = self._estimates.get(topic, 1.0)
         if self._ratio > estimate:
             self._estimates[topic] = max(estimate + DETERIORATE_STEP, self._ratio)
@@ -42,13 +42,15 @@ class Compression:
             self._estimates[topic] = max(estimate - IMPROVING_STEP, self._ratio)
 
     def doubt(self, topic: str) -> None:
-        """A batch was too large: expect nothing of compression, so that it does not happen too often."""
+        """Reset the estimate after a batch was too large, so that this does not repeat."""
         self._estimates[topic] = max(1.0, self._ratio)
 
 
 def capacity(limit: int, record_bytes: int, estimate: float) -> int:
-    """How many records of this size a batch takes, at least one: the next one is counted as it is, those in it as the
-    estimate says. Source: `MemoryRecordsBuilder.hasRoomFor`.
+    """How many records of this size a batch takes, at least one.
+
+    The next record counts with its full size, those in the batch with the estimate.
+    Source: `MemoryRecordsBuilder.hasRoomFor`.
     """
     room = limit - RECORD_BATCH_OVERHEAD_BYTES - record_bytes
     if room < 0:

@@ -1,8 +1,8 @@
-"""Which partition a record goes to.
+"""Choose the partition of a record.
 
-A key decides by murmur2 over all partitions. Without one, the sticky partitioner stays on a partition until
-`batch.size` bytes went there, and moves when no half-filled batch would be left behind (at twice that, at once).
-With adaptive partitioning the draw prefers partitions whose batches queue up least.
+A key decides by murmur2 over all partitions. Without a key, the sticky partitioner stays on a partition until
+`batch.size` bytes went there. It then moves as soon as that leaves no half-filled batch behind; at twice the size it
+moves at once. With adaptive partitioning the draw prefers partitions with short queues of batches.
 Source: `BuiltInPartitioner` (KIP-480, KIP-794), `RoundRobinPartitioner`.
 """
 
@@ -15,7 +15,7 @@ from cluster.protocol.names import murmur2
 
 
 class KeyedPartitioner:
-    """Remembers where each key goes; adding partitions needs a new one."""
+    """Caches the partition of each key; added partitions need a new instance."""
 
     def __init__(self, partitions: Sequence[str]) -> None:
         self._partitions = partitions
@@ -33,8 +33,8 @@ class KeyedPartitioner:
 class PartitionLoad:
     """How often each partition is drawn: in proportion to (longest queue + 1 - its own queue), in batches.
 
-    Only partitions that have a leader are given. Equal queues, with none left out, leave nothing to prefer: then `of`
-    answers None, and the draw is uniform. Source: `BuiltInPartitioner.updatePartitionLoadStats`.
+    Only partitions with a leader take part. For equal queues of all partitions `of` returns None, and the draw is
+    uniform. Source: `BuiltInPartitioner.updatePartitionLoadStats`.
     """
 
     __slots__ = ("cumulative", "partitions")
@@ -44,7 +44,7 @@ class PartitionLoad:
 
     @classmethod
     def of(cls, queues: Mapping[str, int], all_partitions: int) -> "PartitionLoad | None":
-        """Weigh the queues (batches for each partition with a leader) of a topic with so many partitions in all."""
+        """Weigh the queues (batches for each partition with a leader) of a topic with this many partitions."""
         sizes = list(queues.values())
         if not sizes or (len(sizes) == all_partitions and min(sizes) == max(sizes)):
             return None
@@ -57,9 +57,9 @@ class PartitionLoad:
 
 
 class RoundRobinPartitioner:
-    """Every record to the next partition of its topic, keys or not; those without a leader are passed over.
+    """Sends every record, with or without a key, to the next partition of its topic that has a leader.
 
-    `available` answers the partitions that have a leader; without any, all are used.
+    `available` returns the partitions that have a leader; if it returns none, all are used.
     """
 
     def __init__(self, partitions: Sequence[str], available: Callable[[], Sequence[str]]) -> None:
@@ -67,7 +67,7 @@ class RoundRobinPartitioner:
         self._count = 0
 
     def next(self) -> str:
-        """Where the next record goes."""
+        """The partition of the next record."""
         names = self._available() or self._partitions
         name = names[self._count % len(names)]
         self._count += 1
@@ -75,10 +75,10 @@ class RoundRobinPartitioner:
 
 
 class StickyPartitioner:
-    """The current partition for records without a key, and how many bytes went there since it was chosen.
+    """The current partition for records without a key, and the bytes sent there since it was chosen.
 
-    `available` answers the partitions that have a leader (all of them when none has); `load` what to prefer among
-    them, if anything (adaptive partitioning).
+    `available` returns the partitions that have a leader (all of them when none has). `load` returns their weights, or
+    None for a uniform draw (adaptive partitioning).
     """
 
     def __init__(
@@ -100,19 +100,19 @@ class StickyPartitioner:
         return available[int(self._random.random() * len(available))]
 
     def for_new_batch(self) -> str:
-        """Where the next batch is opened: no half-filled one is left behind, so this is a moment to move."""
+        """The partition of the next batch. The partitioner may move here, for it leaves no half-filled batch behind."""
         if self._produced >= self._sticky_bytes:
             self._move()
         return self.current
 
     def produced(self, size: int) -> None:
-        """Bytes went to the current partition; twice `batch.size` moves on in any case."""
+        """Count bytes sent to the current partition; move after twice `batch.size`."""
         self._produced += size
         if self._produced >= 2 * self._sticky_bytes:
             self._move()
 
     def room(self) -> int:
-        """Bytes until the partitioner moves whatever the batch looks like."""
+        """How many bytes remain until the partitioner moves in any case."""
         return 2 * self._sticky_bytes - self._produced
 
     def _move(self) -> None:

@@ -1,4 +1,4 @@
-"""An idempotent producer: a process with an application that sends, an accumulator, and a sender thread.
+"""An idempotent producer: a process with an application that sends, an accumulator and a sender thread.
 
 Source: `org.apache.kafka.clients.producer.KafkaProducer`.
 """
@@ -9,92 +9,109 @@ from typing import Any
 import trio
 
 from cluster import events as e
-from cluster.clients.process import ClientEnvironment, Process
+from cluster.clients.process import ClientEnvironment
 from cluster.clients.producer.accumulator import Accumulator, ProducerBatch
+from cluster.clients.producer.producer_host import ProducerHost
 from cluster.clients.producer.record_feed import RecordFeed
 from cluster.clients.producer.sender import Sender
 from cluster.clients.producer.transaction_loop import TransactionLoop
 from cluster.clients.producer.transaction_manager import TransactionManager
-from cluster.config import in_flight_keys
+from cluster.config import ProducerConfig, in_flight_keys
 from cluster.network import Connection
 from cluster.protocol.api import Request
+from cluster.protocol.client_states import PRODUCER_STATES, ProducerState
 from cluster.protocol.messages import MetadataRequest, ProduceRequest
 from cluster.protocol.record_batch import RECORD_OVERHEAD_BYTES
 from cluster.random_streams import random_stream
 from cluster.spec import ProducerSpec
 
 MS = 1_000
+_S = ProducerState
 
 
-class Producer(Process):
-    """One producer instance. `config` has every producer key of Kafka."""
+class Producer(ProducerHost):
+    """One producer instance. `declared`: its spec in the scenario as `set` commands left it; `spec`: the one in force.
+
+    `overdue`: a request has timed out, which the sender thread has not noticed yet.
+    """
 
     timed_out_after_us = MS  # more than its timeout must have passed, in whole milliseconds
 
-    def __init__(
-        self, environment: ClientEnvironment, spec: ProducerSpec, name: str, number: int, config: dict[str, Any]
-    ) -> None:
+    def __init__(self, environment: ClientEnvironment, spec: ProducerSpec, name: str, number: int) -> None:
+        self._values = dict(spec.producer_config())
+        self.config = config = ProducerConfig.of(self._values)
         super().__init__(environment, name, number, config)
-        self.spec, self.declared, self.config, self.topics = spec, spec, config, spec.topics
-        self.state = "Stopped"
+        self.spec, self.declared, self.topics = spec, spec, spec.topics
+        self.state: ProducerState = PRODUCER_STATES.initial
         self.accumulator = Accumulator(
-            max(1, config["batch.size"]),
-            config["buffer.memory"],
-            int(config["linger.ms"] * MS),
+            max(1, config.batch_size),
+            config.buffer_memory,
+            config.linger_ms * MS,
             spec.size_bytes + RECORD_OVERHEAD_BYTES,
-            config["compression.type"],
+            config.compression_type,
         )
         self.feed = RecordFeed(self, spec, self.accumulator, environment.seed, config)
-        self.transactions: TransactionManager | None = None
-        self.transaction_loop: TransactionLoop | None = None
-        if spec.transactions is not None:
-            self.feed.allowance = 0
-            transactional_id = spec.transactions.id_of(int(name.rpartition("-")[2]))
-            timeout_ms: int = config["transaction.timeout.ms"]
-            self.transactions = TransactionManager(self, transactional_id, timeout_ms, environment.transaction_version)
-            random = random_stream(environment.seed, f"transactions/{name}")
-            self.transaction_loop = TransactionLoop(self, spec.transactions, self.transactions, random)
-        self.sender = Sender(self, config, self.accumulator)
-        self.overdue = False  # a request has timed out, which its thread does not know yet
+        self.transactions = self._make_transactions()
+        self.sender = Sender(self, config, self.accumulator, self.transactions)
+        self.transaction_loop = self._make_transaction_loop()
+        self.overdue = False
 
-    # --- the process ------------------------------------------------------------------------------------------------
+    def _make_transactions(self) -> TransactionManager | None:
+        """Make the transaction manager of a transactional producer; None for any other."""
+        if self.spec.transactions is None:
+            return None
+        transactional_id = self.spec.transactions.id_of(int(self.name.rpartition("-")[2]))
+        timeout_ms = self.config.transaction_timeout_ms
+        return TransactionManager(self, transactional_id, timeout_ms, self.environment.transaction_version)
+
+    def _make_transaction_loop(self) -> TransactionLoop | None:
+        """Make the application of a transactional producer; None for any other."""
+        spec, transactions = self.spec.transactions, self.transactions
+        if spec is None or transactions is None:
+            return None
+        self.feed.allowance = 0
+        random = random_stream(self.environment.seed, f"transactions/{self.name}")
+        return TransactionLoop(
+            self, spec, transactions, random, accumulator=self.accumulator, feed=self.feed, sender=self.sender
+        )
+
+    # --- the process --------------------------------------------------------------------------------------------------
 
     def launch(self, nursery: trio.Nursery) -> None:
         """Start the process."""
         if self.declared is not self.spec:
-            self._become_declared()
+            self._reload_spec()
         self.begin()
-        self.accumulator.reset(self.config["buffer.memory"])
+        self.accumulator.reset(self.config.buffer_memory)
         self.sender.restart()
         self.feed.restart()
         if self.transaction_loop is not None:
             self.transaction_loop.reset()
-        self.set_state("Running", "started")
+        self._change_state(_S.RUNNING, "started")
         self.timeline.start(nursery, self._run, name=self.name)
 
     def configure(self, declared: ProducerSpec) -> None:
-        """It is declared otherwise: what can change in flight does, the rest when the process starts again."""
+        """Take a changed spec: keys that change in flight hold at once, all others when the process starts again."""
         self.declared = declared
-        config = declared.producer_config()
-        self.config |= {key: config[key] for key in in_flight_keys("producer")}
+        values = declared.producer_config()
+        self._values |= {key: values[key] for key in in_flight_keys("producer")}
         self._read_config()
 
     def change_rate(self, per_second: float) -> None:
-        """Records come at another rate from now on."""
+        """Send records at another rate from now on."""
         self.feed.change_rate(per_second)
 
-    def _become_declared(self) -> None:
-        """A new process reads all of its configuration."""
+    def _reload_spec(self) -> None:
+        """Read the declared spec and all of its configuration, as a new process does."""
         self.spec = self.declared
-        self.config = dict(self.spec.producer_config())
+        self._values = dict(self.spec.producer_config())
         self._read_config()
         self.feed.forget_partitioners()
 
     def _read_config(self) -> None:
-        config = self.config
+        self.config = config = ProducerConfig.of(self._values)
         self.read_timeouts(config)
-        codec: str = config["compression.type"]
-        self.accumulator.configure(max(1, config["batch.size"]), int(config["linger.ms"] * MS), codec)
+        self.accumulator.configure(max(1, config.batch_size), config.linger_ms * MS, config.compression_type)
         self.sender.configure(config)
         self.feed.configure(config)
 
@@ -109,30 +126,30 @@ class Producer(Process):
                 self.timeline.start(nursery, run_transactions, name=f"{self.name}/transactions")
 
     def _transactions_thread(self) -> Callable[[], Awaitable[None]] | None:
-        """What else runs in the process when it works in transactions."""
+        """The thread of a transactional producer that runs beside its sender; None without transactions."""
         return self.transaction_loop.run if self.transaction_loop is not None else None
 
     def kill(self) -> None:
-        """Kill -9: what is buffered is lost with the process."""
-        self._gone("Dead", "killed")
+        """End the process by kill -9: buffered records are lost."""
+        self._ended(_S.DEAD, "killed")
 
     def closed(self) -> None:
-        """Everything is sent, after close(): the process ends."""
-        self._gone("Stopped", "closed")
+        """End the process after close(): everything is sent."""
+        self._ended(_S.STOPPED, "closed")
 
-    def _gone(self, state: str, reason: str) -> None:
+    def _ended(self, state: ProducerState, reason: str) -> None:
         self.end()
         self.feed.end()
         self.sender.end()
-        self.accumulator.reset(self.config["buffer.memory"])
-        self.set_state(state, reason)
-        self.notify_stopped(cleanly=state == "Stopped")
+        self.accumulator.reset(self.config.buffer_memory)
+        self._change_state(state, reason)
+        self.notify_stopped(cleanly=state is _S.STOPPED)
 
     def close_soon(self) -> None:
-        """Ask the application to stop: what has come by now is sent, then the process ends."""
+        """Ask the application to close: records that have arrived by now are sent, then the process ends."""
         self.pull()
         self.feed.closing = True
-        if self.transaction_loop is not None and self.state != "Fenced":
+        if self.transaction_loop is not None and self.state is not _S.FENCED:
             self.transaction_loop.closing = True
             self.transaction_loop.wake()
             return
@@ -142,32 +159,31 @@ class Producer(Process):
     def freeze(self) -> None:
         """Freeze the whole process."""
         super().freeze()
-        self.set_state("Paused", "paused")
+        self._change_state(_S.PAUSED, "paused")
 
     def thaw(self) -> None:
-        """Go on; records whose time came meanwhile come now."""
-        self.set_state("Running", "resumed")
+        """Resume the process; records that would have arrived meanwhile arrive now."""
+        self._change_state(_S.RUNNING, "resumed")
         super().thaw()
         self.pull()
         self.sender.wake()
 
-    def set_state(self, state: str, reason: str) -> None:
-        """Tell the world where the application stands."""
-        self.state = state
-        self.emit(e.ProducerStateChanged(producer=self.name, state=state, reason=reason))
+    def _change_state(self, to: ProducerState, reason: str) -> None:
+        self.state = PRODUCER_STATES.next_state(self.state, to)
+        self.emit(e.ProducerStateChanged(producer=self.name, state=to.value, reason=reason))
 
     def connected(self, _: Connection) -> None:
-        """What waits for this connection may go."""
+        """Send the batches that wait for this connection."""
         self.sender.wake()
 
     def disconnected(self, _: Connection) -> None:
-        """Metadata may be out of date."""
+        """Refresh the metadata, which may be out of date."""
         self.sender.disconnected()
 
     def _check_timeouts(self, _: None) -> None:
-        """The thread finds requests that have timed out when poll() returns, which lasts request.timeout.ms at most.
+        """Notice requests that have timed out when poll() returns, at most request.timeout.ms after it was called.
 
-        While it waits for other answers it looks all the time. Source: `NetworkClient.poll`,
+        While the sender thread waits for any other response it notices them at once. Source: `NetworkClient.poll`,
         `Sender.maybeSendAndPollTransactionalRequest`.
         """
         returns_us = self.sender.polls_since_us + self._request_timeout_us
@@ -180,14 +196,14 @@ class Producer(Process):
         super()._check_timeouts(None)
 
     def poll_returned(self) -> None:
-        """Something has woken its thread, which now knows of requests that have timed out."""
+        """Let the sender thread, which is awake, notice requests that have timed out."""
         self.overdue = False
         if self._timeouts is not None:
             self._timeouts.cancel()
         super()._check_timeouts(None)
 
     async def ask(self, broker: int, request: Request, *, long_poll: bool = False) -> Any:  # noqa: ANN401 - its response
-        """Send a request and wait for its response; both wake the thread, which then finds what has timed out."""
+        """Send a request and wait for its response; both wake the sender thread, which notices timed-out requests."""
         self._woken()
         response = await super().ask(broker, request, long_poll=long_poll)
         self._woken()
@@ -201,68 +217,68 @@ class Producer(Process):
     # --- between the application and the sender -----------------------------------------------------------------------
 
     def begin_sending(self) -> None:
-        """Metadata and producer id are there: the application may send."""
+        """Start the application: metadata and producer id are known."""
         self.feed.begin()
         self.pull()
 
     def keys_moved(self, serials: dict[str, int]) -> None:
-        """From now on keys go to other partitions; `serials`: partition → its next serial number."""
+        """Note that keys map to other partitions from now on; `serials`: partition → its next serial number."""
         self.environment.key_order.moved(self.name, serials)
 
     def key_sent(self, partition: str, serial: int) -> None:
-        """A record with a key that did not decide its partition goes there next."""
+        """Note that a record whose key did not decide its partition is the next one of this partition."""
         self.environment.key_order.sent(self.name, partition, serial)
 
     def pull(self) -> None:
-        """Bring what has come by now into the accumulator."""
+        """Move the records that have arrived by now into the accumulator."""
         self.feed.pull()
 
     def look_ahead(self) -> None:
-        """Batches were drained: the next record opens one."""
+        """Schedule the next pull: batches were drained, so the next record opens one."""
         self.feed.look_ahead()
 
     def memory_released(self) -> None:
-        """A batch gave its memory back."""
+        """Continue a send() that waits for `buffer.memory`."""
         self.feed.memory_released()
 
     # --- transactions -------------------------------------------------------------------------------------------------
 
     def identified(self, producer_id: int, epoch: int) -> None:
-        """The coordinator gave a producer id and epoch."""
+        """Use this producer id and epoch from now on; sequences restart at 0."""
         self.sender.identified(producer_id, epoch)
 
     def exceeds_availability_timeout(self, broker: int) -> bool:
-        """Whether a broker has taken nothing for longer than the partitioner waits for one."""
+        """Whether a broker has taken nothing for longer than `partitioner.availability.timeout.ms`."""
         return self.sender.exceeds_availability_timeout(broker)
 
     def send_refused(self, topic: str, waited_for: str, error: str) -> None:
-        """send() gave a record up: after `max.block.ms`, or because it is too large."""
+        """Record that send() failed: after `max.block.ms`, or because the record is too large."""
         self.sender.refused(topic, waited_for, error)
         self.transaction_failed(error)
 
     def transaction_progressed(self) -> None:
-        """Something that the application's transaction waits for may have happened."""
+        """Wake the application of a transactional producer."""
         if self.transaction_loop is not None:
             self.transaction_loop.wake()
 
     def transaction_opened(self, batch: ProducerBatch) -> None:
-        """A batch belongs to the open transaction."""
+        """Note that a batch belongs to the open transaction."""
         if self.transaction_loop is not None:
             self.transaction_loop.opened(batch)
 
     def transaction_failed(self, error: str = "") -> None:
-        """A batch of the open transaction failed."""
+        """Make the open transaction abortable."""
         if self.transaction_loop is not None:
             self.transaction_loop.batch_failed(error)
 
     def fenced(self, reason: str) -> None:
-        """Somebody else uses the transactional id, or the coordinator does not know this producer: it stops sending."""
+        """Stop sending: another producer has the transactional id, or the coordinator does not know this one."""
         self.feed.closing = True
         self.sender.abandon("TransactionAbortedException", also_sent=True)
-        self.set_state("Fenced", reason)
+        self._change_state(_S.FENCED, reason)
 
     def batch_ready(self, at_us: int) -> None:
-        """A batch may be sent from this instant on."""
+        """Wake the sender at this instant, from which on a batch may be sent."""
         if at_us <= self.timeline.now_us:
             self.sender.wake()
         else:

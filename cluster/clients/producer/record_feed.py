@@ -1,13 +1,12 @@
-"""The application of a producer: it calls send() when a record comes, and waits while `buffer.memory` is exhausted.
+"""The application of a producer: it calls send() when a record arrives, and waits while `buffer.memory` is exhausted.
 
-Records are not waited for one by one: `pull` brings all that have come by now into the accumulator, and is called at
-the instants that matter – when a record opens a batch or overflows one, and before the sender drains.
+Records are not waited for one by one. `pull` moves all that have arrived by now into the accumulator. It runs at the
+instants that matter: when a record opens a batch or overflows one, and before the sender drains.
 Source: `KafkaProducer.send`, `RecordAccumulator.append`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from cluster import events as e
 from cluster.clients.producer.accumulator import Accumulator, ProducerBatch
@@ -18,8 +17,8 @@ from cluster.clients.producer.partitioners import (
     RoundRobinPartitioner,
     StickyPartitioner,
 )
-from cluster.clients.producer.sending_host import ProducerHost
-from cluster.config import ROUND_ROBIN
+from cluster.clients.producer.producer_host import ProducerHost
+from cluster.config import ROUND_ROBIN, ProducerConfig
 from cluster.protocol.record_batch import Origin
 from cluster.random_streams import random_stream
 from cluster.spec import ProducerSpec
@@ -27,14 +26,14 @@ from cluster.virtual_time import Timer
 from cluster.virtual_time.waiting import NEVER_US
 
 NOT_BLOCKED = -1
-MOST_STEPS = 50_000  # send() calls, or batches of them, in one turn; what else has come by then waits for the next turn
+MOST_STEPS = 50_000  # send() calls, or batches of them, in one turn; other records wait for the next turn
 
 
 class RecordFeed:
-    """Records from a workload into the accumulator. `closing`: the application takes no new ones."""
+    """Puts the records of a workload into the accumulator. `closing`: the application sends no new ones."""
 
     def __init__(
-        self, host: ProducerHost, spec: ProducerSpec, accumulator: Accumulator, seed: int, config: Mapping[str, Any]
+        self, host: ProducerHost, spec: ProducerSpec, accumulator: Accumulator, seed: int, config: ProducerConfig
     ) -> None:
         self._host, self._topics, self._accumulator = host, spec.topics, accumulator
         self._keyed_records = spec.keys.kind != "none"
@@ -50,28 +49,28 @@ class RecordFeed:
         self._timer: Timer | None = None
         self._next: tuple[str, int | None] | None = None  # partition and key of a record that waits for memory
         self._blocked_us = NOT_BLOCKED  # since when a send() waits for memory
-        self._deadline: Timer | None = None  # when the send() that waits fails
-        self._scheduled: dict[str, None] = {}  # partitions that ever had a batch in this process
+        self._deadline: Timer | None = None  # when the waiting send() fails
+        self._scheduled: dict[str, None] = {}  # partitions that have had a batch in this process
         self._filled = 0  # batches that were closed because they were full
         self.closing = False
-        self.fails_with = ""  # what each send() answers, without trying
+        self.fails_with = ""  # the error of each send(), which is not tried
         self._scatters = False  # keys have gone to more than one partition
         self.allowance: int | None = None  # records that the open transaction may still take; None: no transactions
         self.configure(config)
 
-    def configure(self, config: Mapping[str, Any]) -> None:
+    def configure(self, config: ProducerConfig) -> None:
         """Read the configuration, at first or again."""
-        self._max_block_us: int = config["max.block.ms"] * 1_000
-        largest_bytes = min(config["max.request.size"], config["buffer.memory"])
+        self._max_block_us = config.max_block_ms * 1_000
+        largest_bytes = min(config.max_request_size, config.buffer_memory)
         self._too_large = "RecordTooLargeException" if self._accumulator.largest_record_bytes > largest_bytes else ""
-        self._adaptive: bool = config["partitioner.adaptive.partitioning.enable"]
-        self._in_turn = config["partitioner.class"] in ROUND_ROBIN
-        self._by_key = self._keyed_records and not self._in_turn and not config["partitioner.ignore.keys"]
+        self._adaptive = config.partitioner_adaptive_partitioning_enable
+        self._in_turn = config.partitioner_class in ROUND_ROBIN
+        self._by_key = self._keyed_records and not self._in_turn and not config.partitioner_ignore_keys
         self._scatters = self._scatters or (self._keyed_records and not self._by_key)
         self._one_by_one = self._keyed_records or self._in_turn
 
     def restart(self) -> None:
-        """A new process: what would have come while there was none never came."""
+        """Begin a new process: records that would have arrived before it never arrive."""
         self.closing = False
         self._scheduled = {}
         self._blocked_us = NOT_BLOCKED
@@ -82,16 +81,16 @@ class RecordFeed:
         self._wait_for_metadata()
 
     def change_rate(self, per_second: float) -> None:
-        """From now on records come at this rate."""
+        """Send records at this rate from now on."""
         self._arrivals = self._arrivals.at_rate(per_second, self._host.timeline.now_us)
         self.pull()
 
     def forget_partitioners(self) -> None:
-        """A new process with another configuration: batches may have another size."""
+        """Forget the partitioners: a new process may have another batch size."""
         self._keyed, self._sticky, self._turns = {}, {}, {}
 
     def end(self) -> None:
-        """The process is gone."""
+        """Cancel the timers of a process that has ended."""
         for timer in (self._timer, self._deadline):
             if timer is not None:
                 timer.cancel()
@@ -99,27 +98,27 @@ class RecordFeed:
 
     @property
     def exhausted(self) -> bool:
-        """Whether no record will ever come."""
+        """Whether no further record will arrive."""
         return self._arrivals.at(0) >= NEVER_US
 
     def allow(self, records: int) -> None:
-        """The application may send so many records in the transaction that it has begun (0: none)."""
+        """Let the application send this many records in the open transaction (0: none)."""
         self.allowance = records
         if records:
             self.pull()
 
     def opened(self, batch: ProducerBatch) -> None:
-        """A batch was put into the accumulator from outside: an aborted one, once more."""
+        """Report a batch that was put into the accumulator directly: an aborted one, sent again."""
         self._host.emit(e.BatchOpened(producer=self._host.name, partition=batch.partition, bytes=batch.reserved))
         self._host.batch_ready(self._host.timeline.now_us)
 
     def memory_released(self) -> None:
-        """A send() that waits for `buffer.memory` goes on."""
+        """Continue a send() that waits for `buffer.memory`."""
         if self._timer is None or not self._timer.pending:
             self.pull()
 
     def begin(self) -> None:
-        """The topics' partitions are known: records may come."""
+        """Make or renew the partitioners: the topics' partitions are known."""
         host = self._host
         self._metadata_seen = host.metadata_version
         for topic in self._topics:
@@ -129,7 +128,9 @@ class RecordFeed:
             if known != len(partitions):
                 host.keys_moved({name: self._accumulator.next_serial(name) for name in partitions})
             if known != len(partitions) or topic not in self._keyed:
-                self._keyed[topic] = KeyedPartitioner(partitions)  # keys move when partitions are added
+                self._keyed[topic] = KeyedPartitioner(
+                    partitions
+                )  # keys map to other partitions once partitions are added
             if topic not in self._sticky:
                 size = self._accumulator.batch_size
                 available, load = partial(self._available_partitions, topic), partial(self._load, topic)
@@ -137,7 +138,7 @@ class RecordFeed:
                 self._turns[topic] = RoundRobinPartitioner((), available)
 
     def _available_partitions(self, topic: str) -> tuple[str, ...]:
-        """Partitions of a topic that have a leader, as of the last metadata; all of them when none has."""
+        """The partitions of a topic that have a leader in the last metadata; all of them when none has."""
         host = self._host
         known = self._available.get(topic)
         if known is None or known[0] != host.metadata_version:
@@ -147,9 +148,9 @@ class RecordFeed:
         return known[1]
 
     def _load(self, topic: str) -> PartitionLoad | None:
-        """What adaptive partitioning prefers, once every partition has had a batch; None: nothing.
+        """The preferences of adaptive partitioning, once every partition has had a batch; None for no preference.
 
-        Kafka's sender weighs the queues whenever it looks for ready batches; here it is done when somebody draws.
+        Kafka's sender weighs the queues each time it looks for ready batches. Here a draw weighs them.
         Source: `RecordAccumulator.partitionReady`.
         """
         queues, names = self._accumulator.queues, self._host.topic_partitions[topic]
@@ -165,16 +166,16 @@ class RecordFeed:
         return PartitionLoad.of(led, len(names))
 
     def pull(self) -> None:
-        """Bring every record that has come by now into the accumulator, and come again when that will matter."""
+        """Move every record that has arrived by now into the accumulator, and schedule the next pull."""
         if not self._host.running or self.closing or not self._sticky:
             return
         if self._metadata_seen != self._host.metadata_version:
             self.begin()
         now_us = self._host.timeline.now_us
         coming, topics, steps = self._arrivals, self._topics, MOST_STEPS
-        in_vain = self.fails_with or self._too_large
-        while in_vain and coming.at(0) <= now_us and self.allowance != 0 and steps:
-            self._refuse(topics[coming.taken % len(topics)], "", in_vain)
+        refused = self.fails_with or self._too_large
+        while refused and coming.at(0) <= now_us and self.allowance != 0 and steps:
+            self._refuse(topics[coming.taken % len(topics)], "", refused)
             steps -= 1
         opened = blocked = False
         filled = self._filled
@@ -205,7 +206,7 @@ class RecordFeed:
             self._host.batch_ready(now_us + self._accumulator.linger_us)
 
     def _times_out(self, topic: str, now_us: int) -> bool:
-        """send() finds no memory: whether it has waited for `max.block.ms`, and fails."""
+        """Whether a send() without memory has waited for `max.block.ms`; then it fails."""
         if self._blocked_us == NOT_BLOCKED:
             self._blocked_us = now_us
         if now_us - self._blocked_us < self._max_block_us:
@@ -214,7 +215,7 @@ class RecordFeed:
         return True
 
     def _refuse(self, topic: str, waited_for: str, error: str) -> None:
-        """The next record's send() fails, and the application goes on with the one after it.
+        """Fail the send() of the next record; the application continues with the one after it.
 
         Source: `KafkaProducer.doSend`, `ensureValidRecordSize`.
         """
@@ -225,7 +226,7 @@ class RecordFeed:
         self._host.send_refused(topic, waited_for, error)
 
     def _wait_for_metadata(self) -> None:
-        """The process has started: until the partitions are known, each send() waits for `max.block.ms` and fails."""
+        """Until the partitions of a new process are known, each send() waits for `max.block.ms` and fails."""
         first_us = self._arrivals.at(0)
         if not self._sticky and self.allowance is None and first_us < NEVER_US:
             begun_us = max(first_us, self._host.timeline.now_us)
@@ -238,7 +239,7 @@ class RecordFeed:
         self._wait_for_metadata()
 
     def _set_deadline(self, at_us: int, act: Callable[[], None]) -> None:
-        """Act at an instant, and at no other that was set before; NEVER_US: at none."""
+        """Call `act` at this instant instead of the one that was set before; NEVER_US: not at all."""
         deadline = self._deadline
         if deadline is not None:
             if deadline.pending and deadline.at_us == at_us:
@@ -249,7 +250,7 @@ class RecordFeed:
             self._deadline = self._host.timeline.call_at(at_us, act)
 
     def _wait_for_memory(self) -> None:
-        """Pull again when memory is free; until then no batch fills itself."""
+        """Pull again when memory is released; until then no batch fills by itself."""
         for sticky in self._sticky.values():
             batch = self._accumulator.open_batch(sticky.current)
             if batch is not None and batch.fills_itself:
@@ -257,7 +258,7 @@ class RecordFeed:
                 self._host.batch_ready(batch.created_us + self._accumulator.linger_us)
 
     def look_ahead(self) -> bool:
-        """Pull again when a record will open a batch or overflow one; whether open batches have to wait for linger."""
+        """Schedule the pull of the record that opens or fills a batch; returns whether open batches wait for linger."""
         if self.closing or self.allowance == 0:
             return True
         accumulator, batch, skipped = self._accumulator, None, 0
@@ -275,7 +276,7 @@ class RecordFeed:
         return batch is None or not batch.fills_itself
 
     def _pull_at(self, at_us: int) -> None:
-        """Pull again at an instant, now if that is past, and at no other that was set before."""
+        """Pull at this instant, now if it is past, instead of the one that was set before."""
         timer = self._timer
         if timer is None or timer.at_us != at_us or not timer.pending:
             if timer is not None:
@@ -284,7 +285,7 @@ class RecordFeed:
                 self._timer = self._host.timeline.call_at(at_us, self.pull)
 
     def _skippable(self) -> int:
-        """How many of the coming records change nothing but the size of the topics' open batches."""
+        """How many of the next records only make the topics' open batches larger."""
         if self._one_by_one or self.allowance is not None:
             return 0
         room = NEVER_US
@@ -295,7 +296,7 @@ class RecordFeed:
         return max(0, room - 1) * len(self._topics)
 
     def _send_unkeyed(self, topic: str, now_us: int) -> bool | None:
-        """send() as many records as fit; true when a batch was opened or filled, None when there is no memory."""
+        """send() as many records as fit; returns whether a batch was opened, None when there is no memory."""
         sticky, accumulator = self._sticky[topic], self._accumulator
         batch = accumulator.open_batch(sticky.current)
         if batch is None or accumulator.room(batch) <= 0:
@@ -313,17 +314,19 @@ class RecordFeed:
         if self.allowance is not None:
             self.allowance -= count
         sticky.produced(sticky_bytes)
-        if batch.fills_itself and sticky.current != batch.partition:  # the partitioner moved on before it was full
+        if (
+            batch.fills_itself and sticky.current != batch.partition
+        ):  # the partitioner chose another partition before it was full
             batch.fills_itself = False
             self._host.batch_ready(batch.created_us + accumulator.linger_us)
         return opened
 
     def _send_one(self, topic: str, now_us: int) -> bool | None:
-        """send() one record, which has a key or takes its turn: as `_send_unkeyed`."""
+        """send() one record with a key or a round-robin partition; returns as `_send_unkeyed` does."""
         accumulator, sticky = self._accumulator, self._sticky[topic]
         if self._next is None:
             key = self._keys.draw() if self._keyed_records else None
-            self._next = self._place_of(topic, key), key
+            self._next = self._partition_of(topic, key), key
         name, key = self._next
         stays = bool(name)
         name = name or sticky.current
@@ -346,8 +349,8 @@ class RecordFeed:
             sticky.produced(sticky_bytes)
         return opened
 
-    def _place_of(self, topic: str, key: int | None) -> str:
-        """The partition that a key or the next turn says; "" when it is the sticky partitioner's to say."""
+    def _partition_of(self, topic: str, key: int | None) -> str:
+        """The partition of a key or of round robin; "" when the sticky partitioner decides."""
         if self._in_turn:
             return self._turns[topic].next()
         return self._keyed[topic].partition(key) if self._by_key and key is not None else ""
@@ -358,9 +361,9 @@ class RecordFeed:
         return bool(self._sticky)
 
     def put(self, topic: str, key: int | None, run: Origin) -> int:
-        """send() of what an application made of a run of inputs: how many it took; 0 when there is no memory.
+        """send() the outputs of a run of input records; returns how many were taken, 0 when there is no memory.
 
-        With a key the run is of one record.
+        With a key the run has one record.
         """
         now_us, accumulator, filled = self._host.timeline.now_us, self._accumulator, self._filled
         sticky = self._sticky[topic]
@@ -385,13 +388,15 @@ class RecordFeed:
     def _another(
         self, full: ProducerBatch | None, name: str, sticky: StickyPartitioner, now_us: int
     ) -> ProducerBatch | None:
-        """A batch with room instead of a full one, for a partition ("": the sticky one's); None without memory."""
+        """A batch with room in place of a full one, for a partition ("": the sticky one); None without memory."""
         if full is not None:
             full.full = True
             self._filled += 1
         if not name:
             name = sticky.for_new_batch()
-            batch = self._accumulator.open_batch(name)  # the partitioner may come back to one that it left half full
+            batch = self._accumulator.open_batch(
+                name
+            )  # the partitioner may return to a partition with a half-full batch
             if batch is not None and self._accumulator.room(batch) > 0:
                 return batch
         return self._open(name, now_us)

@@ -1,26 +1,26 @@
-"""A producer's sender thread: drains ready batches into requests, and deals with the answers.
+"""A producer's sender thread: drains ready batches into Produce requests, and handles the responses.
 
-Theory of operation. It wakes when a batch is ready, drains one batch of each partition of a ready broker into a
-request, keeps at most `max.in.flight.requests.per.connection` requests in flight for each broker, and sends again what
-failed with a retriable error, in the order of the sequences; the producer id makes that safe. Without a ready
-connection to its leader a batch stays where it is: nothing is sent, so nothing is retried, until the batch expires.
-A batch that gives up after having been sent may leave a hole in its partition's sequence: when all others of the
-partition are settled and it has, the epoch is raised and that sequence begins anew (KIP-360). Without idempotence there
-is neither id nor sequence: what is sent again may be in the log twice, and behind what was in flight with it. With
-acks=0 a batch counts as acknowledged when it is written to the socket, and nobody answers.
+Theory of operation. The thread wakes when a batch is ready. It drains one batch of each partition of a ready broker
+into a request, with at most `max.in.flight.requests.per.connection` requests in flight for each broker. A batch that
+failed with a retriable error is sent again in the order of the sequences; the producer id makes that safe. A batch
+whose leader has no ready connection stays in the accumulator: nothing is sent, so nothing is retried, until it expires.
+A batch that expires after it was sent may leave a hole in its partition's sequence. When every other batch of the
+partition is settled and there is a hole, the epoch is raised and that sequence restarts at 0 (KIP-360). Without
+idempotence there is neither id nor sequence: a batch that is sent again may be in the log twice, and behind batches
+that were in flight with it. With acks=0 a batch is acknowledged when it is written to the socket; no response comes.
 Source: `Sender` (`completeBatch`, `failBatch`, `reenqueueBatch`, `getExpiredInflightBatches`), `TransactionManager`,
 `RecordAccumulator.expiredBatches`, `abortUndrainedBatches`.
 """
 
 from collections import deque
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from cluster import events as e
 from cluster.clients.producer.accumulator import UNSENT, Accumulator, ProducerBatch
-from cluster.clients.producer.sender_host import ProducerHost
+from cluster.clients.producer.producer_host import ProducerHost
 from cluster.clients.producer.sequences import PartitionSequence, Sequences
+from cluster.clients.producer.transaction_manager import TransactionManager
+from cluster.config import ProducerConfig
 from cluster.network import Connection
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import (
@@ -46,50 +46,56 @@ _TIMED_OUT = ProduceResult("", ErrorCode.REQUEST_TIMED_OUT)
 
 
 class Sender:
-    """The thread and its books. `counters` count records (sent, acked, failed), batches and requests."""
+    """The thread, and the batches in flight. `counters` count records (sent, acked, failed), batches and requests."""
 
-    def __init__(self, host: ProducerHost, config: Mapping[str, Any], accumulator: Accumulator) -> None:
-        self._host, self._accumulator, self.last_error = host, accumulator, ""
+    def __init__(
+        self,
+        host: ProducerHost,
+        config: ProducerConfig,
+        accumulator: Accumulator,
+        transactions: TransactionManager | None = None,
+    ) -> None:
+        self._host, self._accumulator, self._transactions, self.last_error = host, accumulator, transactions, ""
         self.configure(config)
         self.counters = dict.fromkeys(("sent", "acked", "failed", "retries", "requests", "batches"), 0)
         self._timer: Timer | None = None
         self.restart()
 
     def restart(self) -> None:
-        """A new process: nothing in flight, no producer id."""
+        """Begin a new process: nothing in flight, no producer id."""
         self.producer_id = self.epoch = -1
         self._in_flight: dict[int, int] = {}
         self._in_flight_to: dict[str, tuple[int, int]] = {}  # partition → (broker, batches in flight)
         self._sequences = Sequences()
         self._metadata_stale = False
-        self._latency_us: dict[int, tuple[int, int]] = {}  # broker → when it last had something to take, and took it
+        self._latency_us: dict[int, tuple[int, int]] = {}  # broker → when a batch was last ready for it, and sent
         self._refreshing = self._began = self.closing = False
-        self._draining = self._asked = False  # a look now would disturb it … and somebody asked for one
-        self._drained_open = False  # a batch went that still took records
-        self.polls_since_us = self._host.timeline.now_us  # when it last had nothing more to do than to wait
-        self._blocked_by_in_flight = False  # something was ready, but too many requests were in flight
-        self._next_ready_us = NEVER_US  # when the next batch behind one that was just drained is ready
+        self._draining = self._asked = False  # draining: wake() only sets asked, for a wake() afterwards
+        self._drained_open = False  # a batch was sent that still took records
+        self.polls_since_us = self._host.timeline.now_us  # since when poll() waits
+        self._blocked_by_in_flight = False  # a batch was ready, but requests in flight forbid it
+        self._next_ready_us = NEVER_US  # when the batch behind one that was just drained is ready
         self._waiter: Waiter | None = None
-        self._refresh_us = NEVER_US  # when the metadata is too old
-        self._refresh_timer: Timer | None = None  # beside the other, which every batch moves
+        self._refresh_us = NEVER_US  # when the metadata expires
+        self._refresh_timer: Timer | None = None  # apart from `_timer`, which every batch moves
 
-    def configure(self, config: Mapping[str, Any]) -> None:
+    def configure(self, config: ProducerConfig) -> None:
         """Read the configuration, at first or again."""
-        self._acks = ACKS[str(config["acks"])]
-        self._idempotent: bool = config["enable.idempotence"]
-        self._retries: int = config["retries"]
-        self._request_timeout_ms: int = config["request.timeout.ms"]
-        self._delivery_us: int = config["delivery.timeout.ms"] * MS
-        # A batch this old when it is sent may still be in flight when its time is up: younger ones are answered, or
-        # the thread has found that their request has timed out, before (it may sleep that long once more).
+        self._acks = ACKS[config.acks]
+        self._idempotent = config.enable_idempotence
+        self._retries = config.retries
+        self._request_timeout_ms = config.request_timeout_ms
+        self._delivery_us = config.delivery_timeout_ms * MS
+        # A batch this old when it is sent may still be in flight when it expires: a younger one is answered, or the
+        # thread has noticed that its request has timed out, before that (it may sleep that long once more).
         self._old_us = self._delivery_us - 2 * self._request_timeout_ms * MS
-        self._max_in_flight: int = config["max.in.flight.requests.per.connection"]
-        self._max_request_size: int = config["max.request.size"]
-        self._availability_timeout_us: int = config["partitioner.availability.timeout.ms"] * MS
-        self._metadata_age_us: int = config["metadata.max.age.ms"] * MS
+        self._max_in_flight = config.max_in_flight_requests_per_connection
+        self._max_request_size = config.max_request_size
+        self._availability_timeout_us = config.partitioner_availability_timeout_ms * MS
+        self._metadata_age_us = config.metadata_max_age_ms * MS
 
     def end(self) -> None:
-        """The process is gone."""
+        """Cancel the timers of a process that has ended."""
         if self._refresh_timer is not None:
             self._refresh_timer.cancel()
             self._refresh_timer = None
@@ -99,10 +105,7 @@ class Sender:
         self._waiter = None
 
     def wake(self) -> None:
-        """There is something to look at.
-
-        What needs no waiting is done in this very turn, as if the thread had run; the thread itself wakes for the rest.
-        """
+        """Drain ready batches in this turn, as if the thread had run; wake the thread for anything that takes time."""
         if self._draining:
             self._asked = True
             return
@@ -120,15 +123,15 @@ class Sender:
 
     @property
     def _must_wait(self) -> bool:
-        """Whether the next thing to do takes time: metadata, a new epoch, closing."""
+        """Whether the thread itself must run: to refresh metadata, to raise the epoch, to close."""
         return self._metadata_stale or bool(self._sequences.to_rewrite) or self.closing
 
     async def run(self) -> None:
-        """The thread, until the producer is closed and everything is sent."""
+        """Run the thread until the producer is closed and everything is sent."""
         host = self._host
         timeline = host.timeline
         await self._refresh()
-        if self._idempotent and host.transactions is None:
+        if self._idempotent and self._transactions is None:
             await self._init_producer_id()
         self._began = True
         host.begin_sending()
@@ -147,9 +150,9 @@ class Sender:
             self._waiter = None
 
     async def _refresh(self) -> None:
-        """Learn who leads what, and which partitions there are, now and when this will be too old.
+        """Refresh the leaders and partitions of the topics, and schedule the next refresh.
 
-        What needs no waiting goes on meanwhile: Kafka's thread does not wait for metadata.
+        Batches are drained meanwhile: Kafka's thread does not wait for metadata.
         """
         host = self._host
         self._metadata_stale, self._refreshing, self._refresh_us = False, self._began, NEVER_US
@@ -166,12 +169,12 @@ class Sender:
         self._refresh_timer = host.timeline.call_at(self._refresh_us, self.wake)
 
     def disconnected(self) -> None:
-        """A connection broke or could not be made: somebody else may lead by now (NetworkClient asks for metadata)."""
+        """Refresh metadata after a connection broke or was not made: leaders may have changed (`NetworkClient`)."""
         self._metadata_stale = True
         self.wake()
 
     def look_at(self, at_us: int) -> None:
-        """Wake the sender at an instant, if it would not wake before."""
+        """Wake the sender at an instant, unless it wakes earlier."""
         timer = self._timer
         if timer is not None and timer.pending:
             if timer.at_us <= at_us:
@@ -192,7 +195,7 @@ class Sender:
         self._identify(response.producer_id, response.epoch)
 
     def identified(self, producer_id: int, epoch: int) -> None:
-        """The transaction coordinator gave an epoch: every sequence begins at 0, and nothing is under way."""
+        """Use the epoch of the transaction coordinator: nothing is in flight, and every sequence restarts at 0."""
         self._sequences = Sequences()
         self._identify(producer_id, epoch)
 
@@ -202,16 +205,16 @@ class Sender:
         self._host.emit(e.ProducerIdAssigned(producer=self._host.name, producer_id=producer_id, epoch=epoch))
 
     def _poll_returned(self, now_us: int) -> None:
-        """What the thread finds when it wakes: requests that have timed out, metadata that is too old."""
+        """Notice what the thread finds when it wakes: requests that have timed out, metadata that has expired."""
         if self._host.overdue:
             self._host.poll_returned()
         self.polls_since_us = now_us
-        if now_us >= self._refresh_us:  # asked of any broker, which need not be the one that was asked last
+        if now_us >= self._refresh_us:  # the next request goes to any broker, not to the last one
             self._refresh_us, self._metadata_stale = NEVER_US, True
             self._host.try_another_broker()
 
     def _drain_ready(self, now_us: int) -> int:
-        """Send what is ready; returns when to look again (NEVER_US: when somebody wakes the sender)."""
+        """Send ready batches; returns when the next one is due (NEVER_US: not before a wake())."""
         self._poll_returned(now_us)
         self._draining = True
         self._host.pull()
@@ -219,11 +222,11 @@ class Sender:
         self._draining = False
         in_doubt = self._sequences.resolve(self._settled)
         if self._sequences.to_rewrite:
-            if self._host.transactions is None:
+            if self._transactions is None:
                 self._emit_in_doubt(in_doubt)
                 self._begin_epoch()
             else:
-                self._host.transactions.must_bump = True
+                self._transactions.must_bump = True
                 self._host.transaction_failed()
         next_us = NEVER_US
         self._blocked_by_in_flight, self._drained_open, self._next_ready_us = False, False, NEVER_US
@@ -240,12 +243,12 @@ class Sender:
                     ready[leader] = None
                 else:
                     self._blocked_by_in_flight = True
-                    self._wants(leader, now_us, takes=False)
+                    self._note_ready_for(leader, now_us, takes=False)
             elif ready_us < next_us:
-                next_us = min(ready_us, batch.created_us + self._delivery_us)  # it may expire while it backs off
+                next_us = min(ready_us, batch.created_us + self._delivery_us)  # it may expire during its backoff
         for leader in ready:
             ready_us = self._host.connection_ready_us(leader)
-            self._wants(leader, now_us, takes=ready_us <= now_us)
+            self._note_ready_for(leader, now_us, takes=ready_us <= now_us)
             if ready_us <= now_us:
                 self._drain(leader, now_us)
             else:
@@ -257,15 +260,15 @@ class Sender:
         return min(next_us, self._next_ready_us)
 
     def _expiry_us(self) -> int:
-        """When the first of the batches that stay in the accumulator expires (`RecordAccumulator.nextExpiryTimeMs`)."""
+        """When the oldest batch in the accumulator expires (`RecordAccumulator.nextExpiryTimeMs`)."""
         oldest_us = min((queue[0].created_us for queue in self._accumulator.queues.values()), default=NEVER_US)
         return oldest_us + self._delivery_us
 
     def _drain(self, leader: int, now_us: int) -> None:
-        """One request to a broker: the first batch of each of its partitions, ready or not, that may go."""
+        """Send one request to a broker: the first batch of each of its partitions that may be sent, ready or not."""
         batches: list[ProducerBatch] = []
         size = 0
-        transactions = self._host.transactions
+        transactions = self._transactions
         for name in list(self._accumulator.queues):
             if self._host.leader_of(name) != leader:
                 continue
@@ -277,10 +280,10 @@ class Sender:
             if self._idempotent and (
                 (count and target != leader) or self._sequences.must_hold(batch, in_flight=count > 0)
             ):
-                self._blocked_by_in_flight = True  # its predecessors are still on their way, to the old leader maybe
+                self._blocked_by_in_flight = True  # its predecessors are in flight, perhaps to the old leader
                 continue
             if count and self._max_in_flight == 1:
-                continue  # one at a time keeps the order without idempotence, wherever the leader is now
+                continue  # one at a time keeps the order without idempotence, even to a new leader
             if batches and size + batch.bytes > self._max_request_size:
                 continue
             if transactions is not None and not transactions.may_send_to(name):
@@ -303,7 +306,7 @@ class Sender:
         records: dict[str, int] = {}
         retried: dict[str, int] = {}
         wire = []
-        counters, transactions = self.counters, self._host.transactions
+        counters, transactions = self.counters, self._transactions
         young_us = now_us - self._old_us
         for batch in batches:
             if batch.created_us < young_us:
@@ -333,9 +336,9 @@ class Sender:
         connection.send(request, partial(self._answered, connection, leader, batches), unanswered=written)
 
     def _expire_in_flight(self, batch: ProducerBatch) -> None:
-        """The time of a batch that was sent late is up: whatever is answered now comes too late.
+        """Fail a batch that expired in flight; a later response is ignored.
 
-        Its sequence is in doubt only if it had been sent before (`ProducerBatch.inRetry`).
+        Its sequence is in doubt only if it was being sent again (`ProducerBatch.inRetry`).
         """
         if self._host.overdue:
             self._host.poll_returned()
@@ -356,7 +359,7 @@ class Sender:
         again: list[tuple[ProducerBatch, ErrorCode]] = []
         self._draining, self._asked = True, False
         for place, batch in enumerate(batches):
-            if batch.over:  # its time was up before
+            if batch.over:  # it expired before the response
                 continue
             self._completed(batch)
             result = response.results[place] if response is not None else unanswered
@@ -373,7 +376,7 @@ class Sender:
         for batch, error in again:
             self._retry(batch, error, leader, answered=response is not None)
         self._draining = False
-        if self._host.transactions is not None:
+        if self._transactions is not None:
             self._host.transaction_progressed()
         if (
             self._asked
@@ -387,10 +390,10 @@ class Sender:
             self.wake()
 
     def _can_retry(self, batch: ProducerBatch, error: ErrorCode) -> bool:
-        """Whether a refused batch is sent again. Source: `Sender.canRetry`, `TransactionManager.canRetry`."""
+        """Whether a batch that got an error is sent again. Source: `Sender.canRetry`, `TransactionManager.canRetry`."""
         helps = error.retriable
-        if error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:  # a new epoch helps, which no transaction survives
-            helps = not self._sequences.out_of_order(batch) or self._host.transactions is None
+        if error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:  # only a new epoch helps, and that ends a transaction
+            helps = not self._sequences.out_of_order(batch) or self._transactions is None
         return helps and batch.attempts < self._retries
 
     def _begin_epoch(self) -> None:
@@ -404,11 +407,11 @@ class Sender:
             for batch in self._accumulator.queues.get(name, ()):
                 batch.base_sequence = UNSENT
 
-    # --- what became of each batch -----------------------------------------------------------------------------------
+    # --- the outcome of each batch ------------------------------------------------------------------------------------
 
     @property
     def idle(self) -> bool:
-        """Whether everything that was sent is settled."""
+        """Whether every batch is settled."""
         return not self._accumulator.queues and not self._in_flight_to
 
     def exceeds_availability_timeout(self, broker: int) -> bool:
@@ -416,8 +419,8 @@ class Sender:
         wanted_us, took_us = self._latency_us.get(broker, (0, 0))
         return self._availability_timeout_us > 0 and wanted_us - took_us > self._availability_timeout_us
 
-    def _wants(self, broker: int, now_us: int, *, takes: bool) -> None:
-        """There is something for a broker, which can or cannot be sent. Source: `updateNodeLatencyStats`."""
+    def _note_ready_for(self, broker: int, now_us: int, *, takes: bool) -> None:
+        """Note that a batch is ready for a broker; `takes`: it can be sent. Source: `updateNodeLatencyStats`."""
         if self._availability_timeout_us > 0:
             _, took_us = self._latency_us.get(broker, (now_us, now_us))
             self._latency_us[broker] = now_us, now_us if takes else took_us
@@ -453,7 +456,7 @@ class Sender:
             )
 
     def _completed(self, batch: ProducerBatch) -> None:
-        """A batch is not in flight any more."""
+        """Remove a batch from those in flight."""
         broker, count = self._in_flight_to[batch.partition]
         if count == 1:
             del self._in_flight_to[batch.partition]
@@ -463,7 +466,7 @@ class Sender:
     def _failed(
         self, batch: ProducerBatch, error: str, *, in_doubt: bool = True, disconnected_from: int = UNSENT
     ) -> None:
-        """A batch is given up. `in_doubt`: if it was sent, nobody knows what became of its sequence."""
+        """Fail a batch. `in_doubt`: if it was sent, it is unknown whether the leader appended it."""
         self._accumulator.release(batch)
         self.counters["failed"] += batch.count
         self.last_error = error
@@ -481,14 +484,14 @@ class Sender:
                 disconnected_from=disconnected_from,
             )
         )
-        if self._host.transactions is not None:
+        if self._transactions is not None:
             if error == ErrorCode.INVALID_PRODUCER_ID_MAPPING.name:
-                self._host.transactions.unknown_producer_id()
+                self._transactions.unknown_producer_id()
             self._host.transaction_failed(error)
         self._host.memory_released()
 
     def refused(self, topic: str, waited_for: str, error: str) -> None:
-        """send() itself failed: no batch ever took the record."""
+        """Count a failed send(): no batch took the record."""
         self.counters["failed"] += 1
         self.last_error = error
         self._host.emit(
@@ -496,7 +499,7 @@ class Sender:
         )
 
     def _retry(self, batch: ProducerBatch, error: ErrorCode, leader: int, *, answered: bool) -> None:
-        """Back into the queue, before everything with a later sequence: after a backoff, or at once to a new leader."""
+        """Send a batch again, before batches with later sequences: after a backoff, or at once to a new leader."""
         batch.attempts += 1
         batch.refused_by = leader
         backoff_us = min(self._host.retry_backoff_us << min(batch.attempts - 1, 10), self._host.retry_backoff_max_us)
@@ -517,12 +520,12 @@ class Sender:
         )
 
     def _clear_backoff(self, batch: ProducerBatch) -> None:
-        """No backoff for a batch whose partition is led by somebody else now (`hasLeaderChangedForTheOngoingRetry`)."""
+        """Cancel the backoff of a batch whose partition has a new leader (`hasLeaderChangedForTheOngoingRetry`)."""
         if self._host.leader_of(batch.partition) not in (UNSENT, batch.refused_by):
             batch.not_before_us = 0
 
     def _put_back(self, batch: ProducerBatch) -> None:
-        """In front of its queue, but behind what has an earlier sequence. Source: `insertInSequenceOrder`."""
+        """Insert a batch in front of its queue, but behind earlier sequences. Source: `insertInSequenceOrder`."""
         queue = self._accumulator.queues.setdefault(batch.partition, deque())
         place = 0
         while place < len(queue) and UNSENT < queue[place].base_sequence < batch.base_sequence:
@@ -530,7 +533,7 @@ class Sender:
         queue.insert(place, batch)
 
     def _split(self, batch: ProducerBatch, error: ErrorCode) -> None:
-        """A batch is too large for its topic: it goes again in pieces, at once; that counts as no attempt."""
+        """Send a batch that is too large for its topic again in pieces, at once; that counts as no attempt."""
         pieces = self._accumulator.split(batch)
         self._accumulator.release(batch)
         for piece in reversed(pieces):
@@ -548,7 +551,7 @@ class Sender:
         self._host.memory_released()
 
     def _expire(self, now_us: int) -> None:
-        """Give up batches that waited longer than `delivery.timeout.ms` since they were opened."""
+        """Fail batches that were opened longer than `delivery.timeout.ms` ago."""
         for name in list(self._accumulator.queues):
             queue = self._accumulator.queues[name]
             while queue and queue[0].created_us + self._delivery_us <= now_us:
@@ -557,7 +560,7 @@ class Sender:
                 del self._accumulator.queues[name]
 
     def abandon(self, error: str, *, also_sent: bool) -> None:
-        """Give up what is buffered; what was sent before and waits for its next attempt only if `also_sent`."""
+        """Fail buffered batches; with `also_sent` those that wait for another attempt as well."""
         kept: dict[str, deque[ProducerBatch]] = {}
         queues, self._accumulator.queues = self._accumulator.queues, kept
         for name, queue in queues.items():
@@ -570,6 +573,6 @@ class Sender:
         self._host.transaction_progressed()
 
     def _settled(self, partition: str) -> bool:
-        """Whether no batch of a partition is under way, or to be sent again."""
+        """Whether no batch of a partition is in flight, or waits for another attempt."""
         queue = self._accumulator.queues.get(partition)
         return partition not in self._in_flight_to and (queue is None or queue[0].base_sequence == UNSENT)

@@ -1,8 +1,8 @@
-"""The sequence numbers of an idempotent producer, partition by partition, and when only a new epoch can go on.
+"""The sequence numbers of an idempotent producer, partition by partition, and when a new epoch is needed.
 
-A batch that gives up after having been sent may leave a hole: nobody knows whether it was appended. When all others of
-its partition are settled, the acknowledgements tell; if there is a hole, the epoch is raised and the partition's
-sequence begins at 0 (KIP-360). The other partitions go on in their epoch until nothing of theirs is in flight.
+A batch that expired after it was sent may leave a hole: whether the leader appended it is unknown. When all other
+batches of its partition are settled, the acknowledgements show it. If there is a hole, the epoch is raised and the
+partition's sequence restarts at 0 (KIP-360). Other partitions keep their epoch until they have nothing in flight.
 Source: `TransactionManager`, `TxnPartitionEntry`.
 """
 
@@ -13,7 +13,7 @@ from cluster.protocol.record_batch import LAST_SEQUENCE
 
 
 class PartitionSequence:
-    """One partition's sequence in one epoch: the next number, and up to where batches were acknowledged."""
+    """One partition's sequence in one epoch: the next number, and the end of what was acknowledged."""
 
     __slots__ = ("acknowledged", "epoch", "following")
 
@@ -23,11 +23,11 @@ class PartitionSequence:
 
 
 class Sequences:
-    """Every partition's sequence. `unresolved`: a batch was given up that may have been appended."""
+    """Every partition's sequence. `unresolved`: partitions with an expired batch that may have been appended."""
 
     def __init__(self) -> None:
         self.epoch = UNSENT
-        self.unresolved: dict[str, int] = {}  # … → the sequence behind the last such batch
+        self.unresolved: dict[str, int] = {}  # partition → the sequence after the last such batch
         self.to_rewrite: dict[str, None] = {}  # partitions that need a new epoch
         self._of: dict[str, PartitionSequence] = {}
 
@@ -51,7 +51,7 @@ class Sequences:
         return name in self.unresolved or (in_flight and sequence is not None and sequence.epoch != self.epoch)
 
     def acknowledged(self, batch: ProducerBatch) -> None:
-        """The leader has this batch."""
+        """Note that the leader has appended this batch."""
         sequence = self._of[batch.partition]
         if sequence.epoch == batch.epoch:
             behind = (batch.base_sequence + batch.count) & LAST_SEQUENCE
@@ -59,16 +59,16 @@ class Sequences:
                 sequence.acknowledged = behind
 
     def gave_up(self, batch: ProducerBatch) -> None:
-        """A batch that had been sent has failed for good. Source: `markSequenceUnresolved`."""
+        """Note that a batch that was sent has failed. Source: `markSequenceUnresolved`."""
         behind = (batch.base_sequence + batch.count) & LAST_SEQUENCE
         self.unresolved[batch.partition] = max(behind, self.unresolved.get(batch.partition, 0))
 
     def out_of_order(self, batch: ProducerBatch) -> bool:
-        """The leader refused its sequence, so it has neither this batch nor any after it.
+        """Handle OUT_OF_ORDER_SEQUENCE_NUMBER: the leader has neither this batch nor any after it.
 
-        Sent again is enough if it only came before its predecessors; else its partition needs a new epoch. Returns
-        whether it does not help that sequence: it is the next one, or nobody knows what became of those before it.
-        Source: `TransactionManager.canRetry`.
+        Sending the batch again is enough if it overtook its predecessors; otherwise its partition needs a new epoch.
+        Returns whether sending it again is not enough: it is the next batch, or the outcome of a predecessor is
+        unknown. Source: `TransactionManager.canRetry`.
         """
         sequence = self._of[batch.partition]
         first = batch.base_sequence == self.unresolved.get(batch.partition, sequence.acknowledged)
@@ -77,9 +77,9 @@ class Sequences:
         return first or batch.partition in self.unresolved
 
     def resolve(self, settled: Callable[[str], bool]) -> list[tuple[str, PartitionSequence]]:
-        """Of partitions of which nothing is under way any more: was the batch that was given up appended?
+        """For settled partitions, decide whether the expired batch was appended.
 
-        If so, a later one was acknowledged and the sequence goes on; the others are returned.
+        If a later batch was acknowledged, it was, and the sequence continues. Returns the others, which need an epoch.
         Source: `maybeResolveSequences`.
         """
         in_doubt = []
@@ -92,7 +92,7 @@ class Sequences:
         return in_doubt
 
     def begin_epoch(self, epoch: int, partitions: list[str]) -> None:
-        """These begin anew at 0; nothing of theirs is in flight."""
+        """Restart the sequences of these partitions at 0; they have nothing in flight."""
         self.epoch = epoch
         for name in partitions:
             del self.to_rewrite[name]

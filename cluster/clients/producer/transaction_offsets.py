@@ -1,18 +1,15 @@
 """sendOffsetsToTransaction: a producer commits its group's offsets as part of its transaction (KIP-98, KIP-447).
 
-The producer asks the group's coordinator itself, on its own connection, with the metadata of the group as its consumer
-had it when it last joined: so the coordinator refuses who is no member any more, which makes the transaction abortable.
+The producer sends TxnOffsetCommit to the group's coordinator over its own connection, with the group metadata of its
+consumer's last join. The coordinator so refuses a consumer that is no longer a member, and the transaction becomes
+abortable.
 Source: `TransactionManager.TxnOffsetCommitHandler`.
 """
 
 from typing import NamedTuple
 
-from cluster.clients.producer.transaction_manager import (
-    CoordinatorClient,
-    ProducerHost,
-    TransactionError,
-    TransactionManager,
-)
+from cluster.clients.producer.producer_host import ProducerHost
+from cluster.clients.producer.transaction_manager import CoordinatorClient, TransactionError, TransactionManager
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.errors import ErrorCode
@@ -32,7 +29,7 @@ _OF_THE_PRODUCER = {ErrorCode.INVALID_PRODUCER_EPOCH: ErrorCode.PRODUCER_FENCED}
 
 
 class ConsumerGroupMetadata(NamedTuple):
-    """`ConsumerGroupMetadata`: as whom a consumer last joined its group."""
+    """The group, generation, member id and instance id of a consumer's last join (Kafka's `ConsumerGroupMetadata`)."""
 
     group: str
     generation: int
@@ -48,7 +45,7 @@ class TransactionOffsets:
         self.reset()
 
     def reset(self) -> None:
-        """A new process."""
+        """Begin a new process."""
         self._coordinators: dict[str, CoordinatorClient] = {}  # of each group
 
     async def send(self, metadata: ConsumerGroupMetadata, offsets: dict[str, int]) -> None:
@@ -81,7 +78,7 @@ class TransactionOffsets:
 
 
 def _error_of(response: m.OffsetCommitResponse | None) -> ErrorCode:
-    """The first error; a broken connection is one as well."""
+    """The first error of a response; NETWORK_EXCEPTION for a broken connection."""
     if response is None:
         return ErrorCode.NETWORK_EXCEPTION
     return next((error for error in response.errors.values() if error is not ErrorCode.NONE), ErrorCode.NONE)

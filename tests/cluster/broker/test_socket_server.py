@@ -7,6 +7,7 @@ import pytest
 
 from cluster.broker.disk import Disk
 from cluster.broker.socket_server import SocketServer
+from cluster.config import ConnectionConfig
 from cluster.network import Connection, ConnectionAttempts, InFlightRequest, LinkCut, LinkSelector, Network
 from cluster.protocol.messages import FetchRequest, FetchResponse, MetadataRequest, MetadataResponse, ProduceRequest
 from cluster.spec import NetworkSpec
@@ -66,12 +67,12 @@ class Scene:
         self.answers: list[int] = []
 
     def connect(self, *, in_order: bool = True) -> Connection:
-        config = {
-            "reconnect.backoff.ms": 50,
-            "reconnect.backoff.max.ms": 50,
-            "socket.connection.setup.timeout.ms": 10_000,
-            "socket.connection.setup.timeout.max.ms": 10_000,
-        }
+        config = ConnectionConfig(
+            reconnect_backoff_ms=50,
+            reconnect_backoff_max_ms=50,
+            socket_connection_setup_timeout_ms=10_000,
+            socket_connection_setup_timeout_max_ms=10_000,
+        )
         attempts = ConnectionAttempts(config, lambda: 0.5)
         sockets = self.host.sockets
         return Connection(self.timeline, self.network, self.client, sockets, TIMEOUT_US, attempts, in_order=in_order)

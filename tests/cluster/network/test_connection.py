@@ -1,7 +1,7 @@
 """Connections are made before they carry anything, end each call exactly once, and are made again with backoff."""
 
 from cluster.broker.inter_broker import CONNECTING
-from cluster.config import resolve
+from cluster.config import ConnectionConfig, resolve
 from cluster.network import (
     Connection,
     ConnectionAttempts,
@@ -65,7 +65,7 @@ class Scene:
     def __init__(self, timeline: Timeline, draw: float = 0.5) -> None:
         self.timeline = timeline
         self.network, self.broker, self.client = Network(timeline, NetworkSpec(MS, 0.0), 1), Broker(), Client(timeline)
-        config = {**resolve("producer", {}), "socket.connection.setup.timeout.ms": SETUP_US // MS}
+        config = ConnectionConfig.of(resolve("producer", {"socket.connection.setup.timeout.ms": SETUP_US // MS}))
         self.attempts = ConnectionAttempts(config, lambda: draw)
         self.answers: list[tuple[object, int]] = []
 

@@ -206,7 +206,7 @@ def test_a_member_that_left_for_its_slow_poll_and_never_joins_again_is_caught(mo
     def for_good(consumer: Consumer) -> None:
         leave(consumer)
         consumer.membership.rejoin.revoke(consumer.owned, lost=True)
-        consumer.membership._dead = True
+        consumer.membership._fenced = True
 
     monkeypatch.setattr(Consumer, "leave_for_slow_poll", for_good)
     assert caught(slow_application(8), "g is Empty with []")

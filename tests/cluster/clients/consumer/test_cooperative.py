@@ -8,6 +8,7 @@ from cluster import events as e
 from cluster.assignors.cooperative_sticky import CooperativeStickyAssignor
 from cluster.assignors.sticky import assign_sticky
 from cluster.clients.consumer.rejoin import Rejoin
+from cluster.clients.consumer.rejoin_states import RejoinEvent
 from cluster.config import Value
 from cluster.spec import GroupSpec
 from tests.support.completed_flight import flown, holders
@@ -132,7 +133,7 @@ def test_an_assignor_that_moves_what_is_still_owned_is_caught(monkeypatch: pytes
 
 
 def test_an_eager_member_that_gives_nothing_up_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Rejoin, "_prepare", lambda joining: setattr(joining, "_prepared", True))
+    monkeypatch.setattr(Rejoin, "_prepare", lambda rejoin: rejoin._change_state(RejoinEvent.PREPARED))
     broken = fly(group_of(*SLOW_JOIN, assignors=("range",)), 1, patient=True).wrong
     assert any("both members of g" in words for _, words in broken)
 

@@ -11,6 +11,7 @@ from cluster.broker.replica import Replica
 from cluster.broker.request_handlers import BrokerRequests
 from cluster.clients.consumer.fetcher import Fetcher
 from cluster.clients.consumer.positions import Positions
+from cluster.config import ConsumerConfig, Value, resolve
 from cluster.network import InFlightRequest
 from cluster.protocol import messages as m
 from cluster.protocol.api import Request
@@ -30,7 +31,8 @@ class Consumer:
     retry_backoff_us = BACKOFF_US
 
     def __init__(self, policy: str = "earliest") -> None:
-        self.config = {"auto.offset.reset": policy, "request.timeout.ms": TIMEOUT_US // 1_000}
+        keys: dict[str, Value] = {"auto.offset.reset": policy, "request.timeout.ms": TIMEOUT_US // 1_000}
+        self.config = ConsumerConfig.of(resolve("consumer", keys))
         self.timeline = SimpleNamespace(now_us=0)
         self.partitions = {P: m.PartitionMetadata(1, 0, (1, 2, 3), (1, 2, 3))}
         self.metadata_version = self.stale = 0
@@ -71,7 +73,7 @@ class Consumer:
         self.partitions[P] = m.PartitionMetadata(leader, epoch, (1, 2, 3), (1, 2, 3))
         self.metadata_version += 1
         assert self.validation.outdated
-        self.validation.look()
+        self.validation.check_leader_epochs()
 
     def answered(self, answer: Answer, which: int = 0) -> None:
         """The answer to a question of this consumer comes; None: its connection breaks."""

@@ -108,7 +108,9 @@ def asks_nobody(validation: PositionValidation) -> None:
     fetcher.route()
 
 
-@pytest.mark.parametrize(("method", "broken"), [("_answered", believes_every_position), ("look", asks_nobody)])
+@pytest.mark.parametrize(
+    ("method", "broken"), [("_answered", believes_every_position), ("check_leader_epochs", asks_nobody)]
+)
 def test_a_consumer_that_ignores_the_answer_reads_again_or_misses_records(
     monkeypatch: pytest.MonkeyPatch, method: str, broken: Callable[..., None]
 ) -> None:
@@ -127,7 +129,7 @@ def nothing_parts(*_: object) -> tuple[ErrorCode, EpochEnd]:
 
 BROKEN: list[tuple[object, str, Callable[..., object]]] = [
     (PositionValidation, "_answered", believes_every_position),
-    (PositionValidation, "look", asks_nobody),
+    (PositionValidation, "check_leader_epochs", asks_nobody),
     (requests, "_epoch_end", nothing_parts),
 ]
 

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from cluster.clients.consumer.transactional_output import TransactionalOutputProducer
-from cluster.clients.producer.transaction_manager import ProducerTransactionState, TransactionError, TransactionManager
+from cluster.clients.producer.transaction_manager import TransactionError, TransactionManager
 from cluster.events import Event
 from cluster.protocol import messages as m
 from cluster.protocol import transaction_messages as t
 from cluster.protocol.api import Request
+from cluster.protocol.client_states import ProducerTransactionState
 from cluster.protocol.errors import ErrorCode
 
 _S = ProducerTransactionState
@@ -24,7 +25,7 @@ def _suspended() -> Generator[None, Any, Any]:
     return (yield)
 
 
-class OutputProducer(TransactionalOutputProducer):
+class StubbedOutput(TransactionalOutputProducer):
     """A writer that is its own host: initTransactions is answered at once, AddPartitionsToTxn when the test says so."""
 
     def __init__(self) -> None:
@@ -59,7 +60,7 @@ class OutputProducer(TransactionalOutputProducer):
         """No batches are sent here."""
 
 
-def aborting(writer: OutputProducer, *, in_doubt: bool) -> tuple[Any, Any]:
+def aborting(writer: StubbedOutput, *, in_doubt: bool) -> tuple[Any, Any]:
     """Its thread that waits for the answer to AddPartitionsToTxn, its application that waits in abortTransaction."""
     transactions = writer.transactions
     with pytest.raises(StopIteration):
@@ -82,7 +83,7 @@ def aborting(writer: OutputProducer, *, in_doubt: bool) -> tuple[Any, Any]:
 @pytest.mark.parametrize("error", [ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_ID_MAPPING])
 def test_an_abort_whose_last_add_partitions_is_fatal_ends_with_that_error(error: ErrorCode, in_doubt: bool) -> None:
     """Kafka's transitionToFatalError fails the pending abortTransaction(): the application closes the producer."""
-    writer = OutputProducer()
+    writer = StubbedOutput()
     thread, application = aborting(writer, in_doubt=in_doubt)
     thread.send(t.AddPartitionsToTxnResponse({PARTITION: error}))
     with pytest.raises(TransactionError) as caught:
@@ -94,7 +95,7 @@ def test_an_abort_whose_last_add_partitions_is_fatal_ends_with_that_error(error:
 
 @pytest.mark.parametrize("error", [ErrorCode.NONE, ErrorCode.TRANSACTION_ABORTABLE])
 def test_any_other_answer_leaves_the_abort_to_go_on(error: ErrorCode) -> None:
-    writer = OutputProducer()
+    writer = StubbedOutput()
     thread, application = aborting(writer, in_doubt=True)
     thread.send(t.AddPartitionsToTxnResponse({PARTITION: error}))
     with pytest.raises(StopIteration):
@@ -106,7 +107,7 @@ def test_any_other_answer_leaves_the_abort_to_go_on(error: ErrorCode) -> None:
 
 @pytest.mark.parametrize("error", [ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_ID_MAPPING])
 def test_a_producer_that_cannot_go_on_names_the_error_that_ended_it(error: ErrorCode) -> None:
-    transactions = OutputProducer().transactions
+    transactions = StubbedOutput().transactions
     transactions.refused(error)
     with pytest.raises(TransactionError) as refused:
         transactions.still_usable()
