@@ -1,15 +1,15 @@
-"""What a coordinator answers to its driver, and the deadlines it wants to be woken for.
+"""The result of a coordinator's handler, and the coordinator's deadlines.
 
-A coordinator is sans-IO: it is handed a request and the time, and gives back a `Decision`. The driver (a broker)
-runs it in this order:
+A coordinator is sans-IO: a handler gets a request and the time and returns a `Decision`. The driver (a broker) executes
+the decision in this order:
 
-1. append every record to the coordinator's partition and hand each back to `replay` at once, in order;
-2. send every reply (a reply is for the call that the request came with, which may have been parked long before);
-3. tell every event;
-4. if there are records, wait until all of them are below the high watermark (acks=all), or the leader has resigned,
-   or their time is up; if there are none, do not wait. Then run what `then` answers.
+1. append every record to the coordinator's partition and pass each to `replay` at once, in order;
+2. send every reply (a reply belongs to the call of its request, which the coordinator may have parked long before);
+3. emit every event;
+4. wait until all records are below the high watermark (acks=all), the leader has resigned, or the append has timed out.
+   A decision without records does not wait. Then execute the decision that `then` returns.
 
-Whatever must not be said before its records are safe (a commit's answer, an assignment) is therefore in `then`.
+An answer that depends on committed records (a commit's answer, an assignment) is therefore in `then`.
 Source: Kafka's `CoordinatorResult` (records, response, append future) and `CoordinatorRuntime`.
 """
 
@@ -31,7 +31,7 @@ Call = object
 DeadlineName = tuple[int, str, str]
 """Kind (a coordinator's own small number), group or transactional id, member id or "".
 
-Equal instants are due in the order of their names."""
+Deadlines at the same instant are due in the order of their names."""
 
 
 Record = GroupRecord | TransactionRecord
@@ -39,7 +39,7 @@ Record = GroupRecord | TransactionRecord
 
 
 class Markers(msgspec.Struct, frozen=True):
-    """WriteTxnMarkers: one end of a transaction for its partitions; the coordinator hears of each that has it."""
+    """WriteTxnMarkers: one end of a transaction for its partitions; the driver reports each partition that has it."""
 
     transactional_id: str
     producer_id: int
@@ -50,14 +50,14 @@ class Markers(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct):
-    """Records to append and replay, replies and events for now, and what follows once the fate of the records is known.
+    """Records to append and replay, replies and events to send now, and the decision that follows the append.
 
-    `markers` are to be brought to the partitions' leaders, again and again until each has its own.
+    `markers`: the driver sends them to the partitions' leaders, and repeats until each leader has appended its marker.
 
     `then(error, now_us)` is called once: with `ErrorCode.NONE` when the records are committed, with the error of the
     append otherwise (`NOT_LEADER_OR_FOLLOWER` after a resignation, `REQUEST_TIMED_OUT`, `NOT_ENOUGH_REPLICAS`).
-    It may be called after `unload`; it then changes nothing and only answers what is still open.
-    `late()` is called when records that had timed out are committed after all.
+    After `unload` a call changes no state and only answers the requests that are still open.
+    `late()` is called when records are committed after their append had timed out.
     """
 
     records: tuple[Record, ...] = ()
@@ -69,7 +69,7 @@ class Decision(msgspec.Struct):
 
 
 class Draft:
-    """A decision being written: the rules add to it; `decision()` closes it. `now_us` is the instant of the request."""
+    """A decision under construction: rules add to it, `decision()` returns it. `now_us`: the request's instant."""
 
     __slots__ = ("_late", "_outcomes", "events", "markers", "now_us", "records", "replies")
 
@@ -87,19 +87,22 @@ class Draft:
         self.replies.append((call, response))
 
     def emit(self, event: Event) -> None:
-        """Add a fact, in the order in which it became true."""
+        """Add an event. Events keep the order in which the coordinator adds them."""
         self.events.append(event)
 
     def when_committed(self, outcome: Callable[[ErrorCode, Draft], None]) -> None:
-        """Go on, in a draft of that time, when the fate of this draft's records is known; in the order of the calls."""
+        """Register a callback for the result of this draft's append. It gets the error (or NONE) and a draft of then.
+
+        Callbacks run in the order of registration.
+        """
         self._outcomes.append(outcome)
 
     def when_late(self, outcome: Callable[[Draft], None]) -> None:
-        """Go on when this draft's records are committed after all, although they had timed out before."""
+        """Register a callback for records that are committed after their append had timed out."""
         self._late.append(outcome)
 
     def decision(self) -> Decision:
-        """Everything written so far."""
+        """The decision with everything added so far."""
         outcomes = self._outcomes
         if not outcomes:
             return Decision(tuple(self.records), self.replies, self.events, markers=self.markers)
@@ -122,17 +125,17 @@ class Draft:
 
 
 class Deadlines:
-    """Named instants, each replaceable; the earliest is cheap to ask for.
+    """Named instants, each replaceable; reading the earliest is cheap.
 
-    Renewing a deadline to a later instant (every heartbeat does) only notes it: the entry in the heap stays where it is
-    and is moved when it comes up. Cancelling is lazy in the same way. Instants are microseconds of virtual time.
+    Every heartbeat moves a deadline to a later instant. That only updates a dictionary: the heap entry stays and is
+    moved when it reaches the top. Cancelling is lazy in the same way. Instants are microseconds of virtual time.
     """
 
     __slots__ = ("_at_us", "_heap", "_queued_us")
 
     def __init__(self) -> None:
-        self._at_us: dict[DeadlineName, int] = {}  # what counts
-        self._queued_us: dict[DeadlineName, int] = {}  # where the one valid heap entry of each name stands
+        self._at_us: dict[DeadlineName, int] = {}  # the deadlines in force
+        self._queued_us: dict[DeadlineName, int] = {}  # the instant of each name's one valid heap entry
         self._heap: list[tuple[int, DeadlineName]] = []
 
     def __len__(self) -> int:
@@ -149,15 +152,15 @@ class Deadlines:
                 self._compact()
 
     def cancel(self, name: DeadlineName) -> None:
-        """Forget a deadline; one that is not set is forgotten already."""
+        """Remove a deadline. A name without a deadline has no effect."""
         self._at_us.pop(name, None)
 
     def get(self, name: DeadlineName) -> int | None:
-        """When this deadline is, or None when it is not set."""
+        """The instant of this deadline, or None if it is not set."""
         return self._at_us.get(name)
 
     def next_us(self) -> int | None:
-        """The earliest deadline, or None when there is none."""
+        """The instant of the earliest deadline, or None if none is set."""
         heap, at_us, queued_us = self._heap, self._at_us, self._queued_us
         while heap:
             entry_us, name = heap[0]
@@ -176,7 +179,7 @@ class Deadlines:
         return None
 
     def pop_due(self, now_us: int) -> DeadlineName | None:
-        """Take out the earliest deadline that is not after `now_us`; equal instants in the order of their names."""
+        """Remove and return the earliest deadline not after `now_us`; at equal instants, the first name."""
         next_us = self.next_us()
         if next_us is None or next_us > now_us:
             return None
@@ -185,20 +188,20 @@ class Deadlines:
         return name
 
     def clear(self) -> None:
-        """Forget every deadline."""
+        """Remove every deadline."""
         self._at_us.clear()
         self._queued_us.clear()
         self._heap.clear()
 
     def _compact(self) -> None:
-        """Drop what was cancelled or replaced: a heap of mostly dead entries would grow without bound."""
+        """Drop cancelled and replaced entries: without it the heap grows without bound."""
         self._heap = [(at_us, name) for name, at_us in self._at_us.items()]
         heapify(self._heap)
         self._queued_us = dict(self._at_us)
 
 
 def coordinator_error(error: ErrorCode) -> ErrorCode:
-    """How a failed append to a coordinator's own partition is told to a client; NONE stays NONE.
+    """The error that a client gets for a failed append to the coordinator's own partition; NONE stays NONE.
 
     Source: `CoordinatorOperationExceptionHelper`, `TransactionStateManager.appendTransactionToLog`.
     """

@@ -1,7 +1,7 @@
-"""The durable state of groups: what the coordinator writes to its partition of `__consumer_offsets`.
+"""The durable state of groups and transactional ids: the records of `__consumer_offsets` and `__transaction_state`.
 
-Joins are not here: Kafka keeps them only in memory, so a failover in the middle of a rebalance begins it again.
-Written are: an empty group (created, or its last member gone), an assignment, a static member's replacement, offsets.
+A group coordinator writes an empty group (new, or left by its last member), an assignment, a static member's
+replacement, and offsets. It keeps joins in memory only, as Kafka does: a failover during a rebalance restarts it.
 Source: Kafka's `GroupMetadataValue`, `OffsetCommitValue`; a tombstone is the key with a null value.
 """
 
@@ -13,7 +13,7 @@ from cluster.protocol.transaction_states import TransactionState
 
 
 class StoredMember(msgspec.Struct, frozen=True):
-    """A member of a stored generation; of its subscriptions only the one for the selected protocol is kept."""
+    """A member of a stored generation, with the subscription for the selected protocol only."""
 
     member_id: str
     instance_id: str | None
@@ -27,8 +27,8 @@ class StoredMember(msgspec.Struct, frozen=True):
 class GroupMetadataValue(msgspec.Struct, frozen=True):
     """A generation of a group: Stable when it has members, Empty without. `leader` is a member id.
 
-    `since_us` is when the group entered the state that is written (offset retention counts from it).
-    `protocol_type` is "" for a group that was only ever used to store offsets.
+    `since_us` is when the group entered the written state (offset retention counts from it).
+    `protocol_type` is "" for a group that only stores offsets.
     """
 
     group: str
@@ -41,21 +41,21 @@ class GroupMetadataValue(msgspec.Struct, frozen=True):
 
     @property
     def compaction_key(self) -> tuple[str, ...]:
-        """What a later record of the same key makes this one worthless by."""
+        """The key of log compaction: a later record with the same key replaces this one."""
         return (self.group,)
 
 
 class GroupTombstone(msgspec.Struct, frozen=True, gc=False):
-    """The group is no more."""
+    """The coordinator deleted the group."""
 
     group: str
 
 
 class CommittedOffset(msgspec.Struct, frozen=True, gc=False):
-    """A group's offset of one partition: the next to read, when it was committed (µs), and by whom.
+    """A group's committed offset of one partition: the next offset to read, and when it was committed (µs).
 
-    `producer_id` is -1, or that of the transaction which the commit is part of (with its epoch): it counts after a
-    COMMIT marker.
+    For a commit in a transaction, `producer_id` and `producer_epoch` are the transaction's, and the offset counts after
+    its COMMIT marker. Otherwise both are -1.
     """
 
     group: str
@@ -69,16 +69,16 @@ class CommittedOffset(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def compaction_key(self) -> tuple[str, ...]:
-        """What a later record of the same key makes this one worthless by."""
+        """The key of log compaction: a later record with the same key replaces this one."""
         return (self.group, self.partition)
 
     @property
     def decided_by(self) -> int:
-        """Whose marker says whether this one counts; -1: it does."""
+        """The producer id whose marker decides whether this offset counts; -1: it counts without a marker."""
         return self.producer_id
 
     def in_place_of(self, older: object) -> "CommittedOffset":
-        """The same offset where an older one stood, decided by the same marker."""
+        """This offset at the log position of an older record, decided by the older record's marker."""
         assert isinstance(older, CommittedOffset)
         if self.producer_id == older.producer_id:
             return self
@@ -86,7 +86,7 @@ class CommittedOffset(msgspec.Struct, frozen=True, gc=False):
 
 
 class OffsetTombstone(msgspec.Struct, frozen=True, gc=False):
-    """The group has no offset of this partition any more."""
+    """The coordinator deleted the group's offset of this partition."""
 
     group: str
     partition: str
@@ -95,17 +95,17 @@ class OffsetTombstone(msgspec.Struct, frozen=True, gc=False):
 GroupRecord = GroupMetadataValue | GroupTombstone | CommittedOffset | OffsetTombstone
 
 
-LAST_EPOCH = 32_766  # Short.MaxValue - 1: the last that a producer is given
-FENCING_EPOCH = 32_767  # Short.MaxValue: only ever used to fence, or inside an end that rotates the producer id
+LAST_EPOCH = 32_766  # Short.MaxValue - 1: the last epoch that a coordinator assigns to a producer
+FENCING_EPOCH = 32_767  # Short.MaxValue: for fences, and for an end that rotates the producer id
 
 
 class TransactionMetadata(msgspec.Struct, frozen=True):
-    """One transactional id, as written: a state and everything that belongs to it.
+    """One transactional id as written to the log: its state, producer id, epochs and partitions.
 
-    `last_epoch` is the epoch before `epoch`, if the producer that holds `epoch` asked for the change itself (KIP-360);
-    -1 when another one was fenced by it. `next_producer_id` is -1, or the one that the end of this transaction goes
-    over to because its epochs are used up. `start_us` is -1 while there is no transaction. `version` is the
-    `transaction.version` of the client that ended it. Instants are virtual microseconds.
+    `last_epoch` is the epoch before `epoch` if the producer with `epoch` requested the change itself (KIP-360), and -1
+    if the change fenced another producer. `next_producer_id` is the producer id that follows this transaction because
+    the epochs are used up, else -1. `start_us` is -1 outside a transaction. `version` is the `transaction.version` of
+    the client that ended the transaction. Instants are virtual microseconds.
     """
 
     transactional_id: str
@@ -123,17 +123,17 @@ class TransactionMetadata(msgspec.Struct, frozen=True):
 
     @property
     def compaction_key(self) -> tuple[str, ...]:
-        """What a later record of the same key makes this one worthless by."""
+        """The key of log compaction: a later record with the same key replaces this one."""
         return (self.transactional_id,)
 
     @property
     def epoch_exhausted(self) -> bool:
-        """Whether this producer id has no epoch left to give away."""
+        """Whether this producer id has no epoch left to assign."""
         return self.epoch >= LAST_EPOCH
 
 
 class TransactionTombstone(msgspec.Struct, frozen=True, gc=False):
-    """The transactional id has expired."""
+    """The coordinator expired the transactional id."""
 
     transactional_id: str
 

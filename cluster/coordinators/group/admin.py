@@ -1,4 +1,4 @@
-"""What administrators ask of groups: describe, list, delete.
+"""The administrative requests for groups: describe, list, delete.
 
 Source: Kafka's `GroupMetadataManager.describeGroups`, `listGroups`, `GroupCoordinatorShard.deleteGroups`.
 """
@@ -21,7 +21,7 @@ from cluster.protocol.messages import (
 def describe(context: GroupContext, request: DescribeGroupRequest, call: Call, now_us: int) -> Decision:
     """DescribeGroups (API 15), one group.
 
-    Always NONE; a group that does not exist is Dead. Protocol and assignments are told only while it is Stable.
+    Answers NONE always; an unknown group is Dead. Protocol and assignments are in the answer only while it is Stable.
     Simplified: a group that does not exist is Dead in all versions (the newest Kafka: GROUP_ID_NOT_FOUND from v6 on).
     """
     del now_us
@@ -39,7 +39,10 @@ def describe(context: GroupContext, request: DescribeGroupRequest, call: Call, n
 
 
 def list_groups(context: GroupContext, request: ListGroupsRequest, call: Call, now_us: int) -> Decision:
-    """ListGroups (API 16): this partition's groups in the wanted states (in any case; none named: all). Always NONE."""
+    """ListGroups (API 16): this partition's groups in the requested states (any case; without states: all groups).
+
+    Answers NONE always.
+    """
     del now_us
     wanted = [state.lower() for state in request.states]
     groups = tuple(
@@ -53,8 +56,8 @@ def list_groups(context: GroupContext, request: ListGroupsRequest, call: Call, n
 def delete_groups(context: GroupContext, request: DeleteGroupsRequest, call: Call, now_us: int) -> Decision:
     """DeleteGroups (API 42).
 
-    For each group GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP (any state but Empty), or NONE: the group and its offsets, those
-    of open transactions too, are gone once their tombstones are safe.
+    Answers for each group GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP (any state but Empty), or NONE. After NONE the group and
+    its offsets, also those of open transactions, are deleted when their tombstones are committed.
     """
     draft = Draft(now_us)
     errors = {}

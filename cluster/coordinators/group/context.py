@@ -1,4 +1,4 @@
-"""What the rules of one group coordinator share: its settings, its groups, their deadlines."""
+"""The state that all rules of one group coordinator share: its settings, its groups, their deadlines."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -14,7 +14,7 @@ from cluster.protocol.messages import HeartbeatRequest, OffsetCommitRequest
 UUID_LENGTH = 36
 
 ALREADY_ANSWERED: Call = object()
-"""In place of a parked call that got an error, while its member stays at the barrier."""
+"""A placeholder for a parked call that already got an error, while its member stays at the barrier."""
 
 
 class GroupSettings(NamedTuple):
@@ -31,7 +31,7 @@ class GroupSettings(NamedTuple):
 
     @classmethod
     def of(cls, config: Mapping[str, object]) -> "GroupSettings":
-        """Read a configuration that may lack keys; durations in it are in the unit of the key's name."""
+        """Read a configuration; absent keys have Kafka's defaults. Durations are in the unit of the key's name."""
         number = partial(broker_number, config)
         return cls(
             min_session_timeout_ms=number("group.min.session.timeout.ms"),
@@ -46,7 +46,7 @@ class GroupSettings(NamedTuple):
 
 
 class GroupContext:
-    """The groups of one partition of `__consumer_offsets` and what every rule needs beside them."""
+    """The groups of one partition of `__consumer_offsets`, with the settings and deadlines that rules need."""
 
     __slots__ = ("broker", "deadlines", "groups", "new_uuid", "settings")
 
@@ -58,21 +58,21 @@ class GroupContext:
         self.deadlines = Deadlines()
 
     def arm(self, member: GroupMember, now_us: int, timeout_us: int | None = None) -> int:
-        """(Re)start a member's session, or another timeout in its place; returns the new deadline."""
+        """Start or restart a member's session, or another timeout in its place. Returns the new deadline (µs)."""
         at_us = now_us + (member.session_timeout_ms * 1000 if timeout_us is None else timeout_us)
         member.session_deadline_us = at_us
         self.deadlines.set(member.session_name, at_us)
         return at_us
 
     def disarm(self, member: GroupMember) -> None:
-        """Stop a member's session: one of its calls is parked, and answering it starts the session again."""
+        """Stop a member's session while one of its calls is parked; the answer to that call restarts it."""
         member.session_deadline_us = NOT_ARMED
         self.deadlines.cancel(member.session_name)
 
     def remove_member(
         self, group: ClassicGroup, member_id: str, reason: str, draft: Draft, client_reason: str = ""
     ) -> None:
-        """Drop a member or a handed-out id, with its deadline. Calls parked for it are forgotten, not answered."""
+        """Remove a member or a pending member id, with its deadline. Its parked calls are dropped without an answer."""
         member = group.members.get(member_id)
         name = member.client_id if member else group.pending[member_id]
         self.deadlines.cancel((SESSION, group.group_id, member_id))
@@ -90,13 +90,13 @@ class GroupContext:
 
 
 def reply_parked(draft: Draft, call: Call, response: Response) -> None:
-    """Answer a parked call, unless it has been given an error already."""
+    """Answer a parked call, unless it has already got an error."""
     if call is not ALREADY_ANSWERED:
         draft.reply(call, response)
 
 
 def sender_of(request: HeartbeatRequest | OffsetCommitRequest) -> str:
-    """The client id of whoever sends a request; else what its member id begins with (`billing-1-<uuid>`); or ""."""
+    """The client id of a request's sender, else the prefix of its member id (`billing-1-<uuid>`), else ""."""
     if request.client_id:
         return request.client_id
     name, dash = request.member_id[: -UUID_LENGTH - 1], request.member_id[-UUID_LENGTH - 1 : -UUID_LENGTH]

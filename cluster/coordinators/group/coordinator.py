@@ -1,13 +1,13 @@
 """The classic group coordinator of one broker for one partition of `__consumer_offsets`.
 
-Theory of operation. The broker that leads the partition coordinates every group whose id hashes to it. It hands each
-request, with the time, to `handle`, and runs the `Decision` that comes back (see `decision.py`); it calls `on_deadline`
-when `next_deadline_us` says so. After a failover the new leader makes a new coordinator, replays the whole partition
-and calls `loaded`. What is not in the partition (a join barrier, parked calls, handed-out ids, deadlines) is lost with
-the old one, which answers what it has parked when it is told to `unload`. That a client's connection closed is not told
-to it: as in Kafka, only a LeaveGroup or the end of a session removes a member.
+Theory of operation. The leader of the partition coordinates every group whose id hashes to the partition. The broker
+passes each request and the time to `handle` and executes the returned `Decision` (see `decision.py`). It calls
+`on_deadline` at the instant of `next_deadline_us`. After a failover the new leader makes a new coordinator, replays the
+whole partition and calls `loaded`. Join barriers, parked calls, pending member ids and deadlines are not in the
+partition: they are lost with the old coordinator, whose `unload` answers its parked calls. A closed connection does not
+reach the coordinator: as in Kafka, only a LeaveGroup or the end of a session removes a member.
 
-The rules are in the other `group_*.py`, one idea each; this file only leads to them.
+The rules are in the other modules of this package, one idea each; this file only dispatches to them.
 Source: Kafka's `GroupCoordinatorService`, `GroupCoordinatorShard`, `GroupMetadataManager`.
 """
 
@@ -68,9 +68,9 @@ HANDLERS: dict[type[Request], Handler[Any]] = dict(
 class GroupCoordinator:
     """One broker's coordinator for the groups of one partition of `__consumer_offsets`.
 
-    `config` has Kafka's broker keys (absent ones: Kafka's defaults). `new_uuid` gives the text of a fresh UUID
-    (36 characters) for member ids. It begins loading: `replay` the partition's records, then call `loaded`, also when
-    there are none. For reading: `groups`, and each group's `members`, `state`, `offsets`, …
+    `config` has Kafka's broker keys (absent keys: Kafka's defaults). `new_uuid` returns the text of a fresh UUID
+    (36 characters) for member ids. A new coordinator is loading: pass the partition's records to `replay`, then call
+    `loaded`, also for an empty partition. For reading: `groups`, and each group's `members`, `state`, `offsets`, …
     """
 
     def __init__(self, broker: int, config: Mapping[str, object], new_uuid: Callable[[], str]) -> None:
@@ -80,15 +80,15 @@ class GroupCoordinator:
 
     @property
     def groups(self) -> dict[str, ClassicGroup]:
-        """Group id → group; to be read only."""
+        """Group id → group, for reading only."""
         return self._context.groups
 
     def configure(self, settings: GroupSettings) -> None:
-        """The broker's configuration changed: what is timed already stays as it is."""
+        """Apply a changed broker configuration. Deadlines already set stay as they are."""
         self._context.settings = settings
 
     def handle(self, request: Request, call: Call, now_us: int) -> Decision:
-        """Answer, park or refuse a request. Raises TypeError for one that is not a group coordinator's."""
+        """Answer, park or refuse a request. Raises TypeError for a request of another API."""
         handler = HANDLERS.get(type(request))
         if handler is None:
             raise TypeError(f"{type(request).__name__} is not a request for a group coordinator")
@@ -99,20 +99,17 @@ class GroupCoordinator:
     def commit_in_transaction(
         self, request: OffsetCommitRequest, producer: TransactionProducer, call: Call, now_us: int
     ) -> Decision:
-        """TxnOffsetCommit (API 28): offsets that count once `end_transaction` says that the transaction committed.
-
-        `producer` is the transaction's.
-        """
+        """TxnOffsetCommit (API 28): the offsets count when `end_transaction` commits the transaction of `producer`."""
         if self.loading or self.resigned:
             return self._unavailable(request, call)
         return commit_in_transaction(self._context, request, producer, call, now_us)
 
     def next_deadline_us(self) -> int | None:
-        """When `on_deadline` wants to be called next, or None; ask again after every other call."""
+        """The instant of the next `on_deadline` call, or None. Every other call may change it."""
         return self._context.deadlines.next_us()
 
     def on_deadline(self, now_us: int) -> Decision:
-        """Do everything that is due, earliest first; equal instants: sessions, join barriers, syncs, retention."""
+        """Handle every due deadline, earliest first; at equal instants sessions, barriers, syncs, retention."""
         context, draft = self._context, Draft(now_us)
         while (name := context.deadlines.pop_due(now_us)) is not None:
             kind, group_id, member_id = name
@@ -130,9 +127,9 @@ class GroupCoordinator:
         return draft.decision()
 
     def replay(self, record: GroupRecord) -> None:
-        """Take a record of the partition as done: one that was just appended, or while loading, in the log's order.
+        """Apply a record of the partition: one just appended, or while loading every record in log order.
 
-        Live, a group's own record changes nothing but `stored`: memory is ahead of the log until the append is safe.
+        In office, a group's own record changes only `stored`: memory is ahead of the log until the record is committed.
         """
         groups = self._context.groups
         match record:
@@ -151,7 +148,7 @@ class GroupCoordinator:
                 assert_never(record)
 
     def end_transaction(self, producer_id: int, committed: bool, now_us: int) -> Decision:
-        """A transaction marker is in the partition (live, or while loading): pending offsets count, or are dropped."""
+        """Apply a transaction marker of the partition: a COMMIT makes pending offsets count, an ABORT drops them."""
         draft = Draft(now_us)
         for group in self._context.groups.values():
             stored = replay_marker(group, producer_id, committed=committed)
@@ -164,9 +161,9 @@ class GroupCoordinator:
         return draft.decision()
 
     def loaded(self, now_us: int) -> Decision:
-        """The whole partition is replayed: groups are Stable or Empty, and every member has a fresh session.
+        """End the loading: every group becomes Stable or Empty, and every member gets a new session.
 
-        A group that is over group.max.size by now rebalances, which turns away the last to rejoin.
+        A group above group.max.size rebalances: its barrier refuses the last members to rejoin.
         """
         context, draft = self._context, Draft(now_us)
         self.loading = False
@@ -182,9 +179,9 @@ class GroupCoordinator:
         return draft.decision()
 
     def unload(self, now_us: int) -> Decision:
-        """The broker is no longer the partition's leader: everything parked is answered NOT_COORDINATOR.
+        """End the coordinator: the broker no longer leads the partition. Parked calls are answered NOT_COORDINATOR.
 
-        From now on every request is answered so, and nothing is due any more.
+        Every later request gets the same answer, and no deadline is left.
         """
         draft = Draft(now_us)
         for group in self._context.groups.values():
@@ -206,7 +203,7 @@ class GroupCoordinator:
         return draft.decision()
 
     def _group(self, group_id: str) -> ClassicGroup:
-        """The group of a record; one that only stores offsets begins with its first offset."""
+        """The group of a record. A group that only stores offsets is created by its first offset."""
         group = self._context.groups.get(group_id)
         if group is None:
             group = self._context.groups[group_id] = ClassicGroup(group_id, NOT_ARMED)

@@ -1,15 +1,15 @@
-"""A classic consumer group as its coordinator knows it: members, generation, and who is waiting for what.
+"""A classic consumer group in its coordinator's memory: members, generation, parked calls.
 
-Theory of operation. A rebalance has two phases. The *join barrier* (PreparingRebalance) parks every JoinGroup until all
-members have one outstanding, or time is up; then the generation is fixed and all are answered at once. The *sync*
-(CompletingRebalance) parks every SyncGroup until the leader's has brought the assignment and it is safe in the log.
+Theory of operation. A rebalance has two phases. The *join barrier* (PreparingRebalance) parks every JoinGroup until
+every member has one outstanding, or the rebalance timeout ends. Then the coordinator fixes the generation and answers
+all of them at once. The *sync* (CompletingRebalance) parks every SyncGroup until the leader's assignment is committed.
 
-Durable (it survives a failover, by replay): `stored`, `logged_offsets`, `transactional_offsets`. All else is memory:
-members of a generation that is not stored yet, parked calls, handed-out ids, deadlines.
+Durable (rebuilt by replay after a failover): `stored`, `logged_offsets`, `transactional_offsets`. Memory only: members
+of a generation that is not stored yet, parked calls, pending member ids, deadlines.
 
-Order. Where Kafka depends on the order of a hash map, this coordinator takes the order in which members were added; a
-replaced static member keeps its predecessor's place, and a loaded group has the order of its record. So: the next
-leader is the earliest member, a tie of the protocol vote goes to the protocol that was voted for first.
+Order. Where Kafka depends on the order of a hash map, this coordinator uses the order in which members were added. A
+replaced static member keeps its predecessor's place; a loaded group has the order of its record. So the next leader is
+the earliest member, and a tied protocol vote goes to the protocol with the earliest vote.
 Source: Kafka's `ClassicGroup` and `ClassicGroupMember`.
 """
 
@@ -23,18 +23,18 @@ from cluster.protocol.messages import JoinGroupMember, JoinGroupRequest, MemberM
 from cluster.reach import reached
 
 SESSION, JOIN_BARRIER, SYNC, RETENTION = range(4)
-"""Kinds of deadlines, in the order in which equal instants are handled."""
+"""Kinds of deadlines, in the order of their handling at equal instants."""
 
 NOT_ARMED = -1
-"""The session deadline of a member whose JoinGroup or SyncGroup is parked: it cannot expire until it is answered."""
+"""The session deadline of a member with a parked JoinGroup or SyncGroup: it cannot expire before the answer."""
 
 
 class GroupMember:
     """One member of a group.
 
-    `session_deadline_us` is when the coordinator drops it unless something renews the session; `NOT_ARMED` while a
-    join or sync of it is parked, except that a brand-new member's parked join fails after five minutes.
-    `assignment` is what the last stored assignment gave it; a rebalance does not clear it, the next one replaces it.
+    `session_deadline_us` is when the coordinator removes the member unless a request renews the session. It is
+    `NOT_ARMED` while a join or sync is parked; only a new member's parked join still fails, after five minutes.
+    `assignment` holds the partitions of the last stored assignment; a rebalance keeps it until the next one is stored.
     """
 
     __slots__ = (
@@ -70,11 +70,11 @@ class GroupMember:
         self.session_name: DeadlineName = (SESSION, group_id, member_id)
 
     def vote(self, candidates: list[str]) -> str:
-        """Its first protocol that every member supports."""
+        """The member's first protocol among `candidates`, the protocols that every member supports."""
         return next(protocol for protocol in self.protocols if protocol in candidates)
 
     def stored(self, protocol: str, assignment: tuple[str, ...]) -> StoredMember:
-        """It, as the log keeps it."""
+        """The member as the log stores it."""
         return StoredMember(
             self.member_id,
             self.instance_id,
@@ -87,9 +87,9 @@ class GroupMember:
 
 
 class PendingCommit:
-    """An accepted OffsetCommit whose records are in the log, or on their way into it.
+    """An accepted OffsetCommit whose records are appended, or about to be, and not committed yet.
 
-    `renewed_us` is until when its arrival lets its member's session run; `settled` says that its client was answered.
+    `renewed_us` is the session deadline that its arrival gives its member; `settled`: its client has its answer.
     """
 
     __slots__ = ("call", "errors", "member", "records", "renewed_us", "request", "settled")
@@ -105,7 +105,7 @@ class PendingCommit:
 
 
 class ClassicGroup:
-    """One group. Its methods keep its maps in step with each other; the rules of the protocol are in `group_*.py`."""
+    """One group. Its methods keep its maps consistent; the protocol's rules are in the package's other modules."""
 
     def __init__(self, group_id: str, now_us: int) -> None:
         self.group_id = group_id
@@ -118,42 +118,42 @@ class ClassicGroup:
         self.leader = ""  # a member id
         self.members: dict[str, GroupMember] = {}
         self.static_members: dict[str, str] = {}  # group.instance.id → member id
-        self.pending: dict[str, str] = {}  # handed-out member id → client id, until it joins with it
-        self._supporters: Counter[str] = Counter()  # protocol → how many members support it
+        self.pending: dict[str, str] = {}  # assigned member id → client id, until a JoinGroup brings it
+        self._supporters: Counter[str] = Counter()  # protocol → number of members that support it
 
-        self.parked_joins: dict[str, Call] = {}  # member id → whom to answer, in the order of arrival
+        self.parked_joins: dict[str, Call] = {}  # member id → parked call, in the order of arrival
         self.parked_syncs: dict[str, Call] = {}
-        self.awaited_syncs: dict[str, None] = {}  # members of this generation that have not sent a SyncGroup
+        self.awaited_syncs: dict[str, None] = {}  # members of this generation without a SyncGroup so far
         self.barrier_deadline_us = NOT_ARMED
         self.rebalance_started_us = now_us
-        self.interrupted = False  # loaded from the log, and somebody's join had ended with the coordinator before
-        self.loaded_again = False  # until the first generation that this coordinator completes
-        self.newcomer_in_window = False  # somebody joined at an initial barrier since it, or one before, was extended
+        self.interrupted = False  # loaded from the log, after a join that failed with the former coordinator
+        self.loaded_again = False  # loaded from the log, and no generation completed since
+        self.newcomer_in_window = False  # a member joined an initial barrier since its last extension
         self.window_us = 0
         self.remaining_us = 0
 
         self.stored: GroupMetadataValue | None = None
         self.logged_offsets: dict[str, CommittedOffset] = {}
         self.transactional_offsets: dict[int, dict[str, tuple[int, CommittedOffset]]] = {}  # producer id → partition
-        self.log_positions: dict[str, int] = {}  # this and the next: see group_offset_log
+        self.log_positions: dict[str, int] = {}  # this and the next attribute: see offset_replay
         self.last_log_position = 0
-        self.offsets: dict[str, CommittedOffset] = {}  # what is safe: all that anybody may read
-        self.pending_commits: deque[PendingCommit] = deque()  # in the log, in its order, and not yet safe
+        self.offsets: dict[str, CommittedOffset] = {}  # committed offsets: the only ones that a fetch returns
+        self.pending_commits: deque[PendingCommit] = deque()  # appended and not committed yet, in log order
         self.parked_fetches: list[tuple[Call, tuple[str, ...]]] = []
 
     @property
     def initial(self) -> bool:
-        """Whether the open join barrier is that of a group that was Empty: it closes by time only."""
+        """Whether the open join barrier belongs to a group that was Empty: it closes by time only."""
         return self.state is GroupState.PREPARING_REBALANCE and self.previous_state is GroupState.EMPTY
 
     @property
     def all_joined(self) -> bool:
-        """Whether every member has a JoinGroup parked and no handed-out id is still to come back."""
+        """Whether every member has a parked JoinGroup and no pending member id is outstanding."""
         return len(self.parked_joins) == len(self.members) and not self.pending
 
     @property
     def unused(self) -> bool:
-        """Whether there is nothing that the group is kept for: it began with an append that did not happen."""
+        """Whether the group has no members and no durable state: its first append failed."""
         durable = self.stored is not None or self.logged_offsets or self.transactional_offsets
         return not (durable or self.pending_commits or self.members or self.pending)
 
@@ -164,7 +164,7 @@ class ClassicGroup:
 
     @property
     def leader_name(self) -> str:
-        """The leader's client id, "" without a leader."""
+        """The leader's client id, or "" without a leader."""
         leader = self.members.get(self.leader)
         return leader.client_id if leader else ""
 
@@ -179,7 +179,7 @@ class ClassicGroup:
         self.since_us = now_us
 
     def validate_member(self, member_id: str, instance_id: str | None) -> ErrorCode:
-        """The common first checks of every member's request; NONE when it is who it says it is (KIP-345)."""
+        """The common first checks of every member's request (KIP-345). Returns NONE for a current member."""
         if self.state is GroupState.DEAD:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         if instance_id is not None:
@@ -192,14 +192,14 @@ class ClassicGroup:
         return ErrorCode.NONE if member_id in self.members else ErrorCode.UNKNOWN_MEMBER_ID
 
     def supports(self, protocol_type: str, protocols: dict[str, MemberMetadata]) -> bool:
-        """Whether a member with these protocols can be in the group: one of them must be common to all."""
+        """Whether a member with these protocols may join: every member must support one of them."""
         if self.state is GroupState.EMPTY:
             return bool(protocol_type and protocols)
-        everybody = len(self.members)
-        return self.protocol_type == protocol_type and any(self._supporters[name] == everybody for name in protocols)
+        member_count = len(self.members)
+        return self.protocol_type == protocol_type and any(self._supporters[name] == member_count for name in protocols)
 
     def add(self, member: GroupMember, protocol_type: str) -> None:
-        """Take a member in; the first one ever leads."""
+        """Add a member; a group without a leader takes it as leader."""
         if not self.members:
             self.protocol_type = protocol_type
         if not self.leader:
@@ -211,7 +211,7 @@ class ClassicGroup:
         self.pending.pop(member.member_id, None)
 
     def remove(self, member_id: str) -> None:
-        """Forget a member or a handed-out id, with everything that waits for it; the earliest member leads next."""
+        """Remove a member or a pending member id, with its parked calls; the earliest member becomes leader."""
         member = self.members.pop(member_id, None)
         if member is not None:
             self._supporters.subtract(member.protocols.keys())
@@ -225,9 +225,9 @@ class ClassicGroup:
         self.awaited_syncs.pop(member_id, None)
 
     def replace_static(self, old: GroupMember, new_member_id: str, client_id: str) -> GroupMember:
-        """Give a static member a new id, in the same place, with everything that it had except parked calls.
+        """Give a static member a new id in the same place, with everything that it had except parked calls.
 
-        Kafka keeps the old client id; here it is the newest process's, since it is how a member is named.
+        Kafka keeps the old client id. Here the client id is the new process's, since events name members by it.
         """
         new = GroupMember(
             self.group_id,
@@ -255,7 +255,7 @@ class ClassicGroup:
         session_timeout_ms: int,
         rebalance_timeout_ms: int,
     ) -> None:
-        """Take over what a member's new JoinGroup says of it."""
+        """Take over protocols and timeouts from a member's new JoinGroup."""
         self._supporters.subtract(member.protocols.keys())
         self._supporters.update(protocols.keys())
         member.protocols = protocols
@@ -263,19 +263,19 @@ class ClassicGroup:
         member.rebalance_timeout_ms = rebalance_timeout_ms
 
     def park_join(self, member_id: str, call: Call) -> None:
-        """Keep a JoinGroup for the barrier; an earlier one of the same member is forgotten, as in Kafka, unanswered."""
+        """Park a JoinGroup at the barrier. An earlier one of the member is dropped without an answer, as in Kafka."""
         self.parked_joins.pop(member_id, None)
         self.parked_joins[member_id] = call
 
     def select_protocol(self) -> str:
-        """The protocol of the next generation: every member votes, most votes win, a tie goes to the earliest vote."""
-        everybody = len(self.members)
-        candidates = [protocol for protocol, supporters in self._supporters.items() if supporters == everybody]
+        """The protocol of the next generation: the one with the most votes, in a tie the one with the earliest vote."""
+        member_count = len(self.members)
+        candidates = [protocol for protocol, supporters in self._supporters.items() if supporters == member_count]
         votes = Counter(member.vote(candidates) for member in self.members.values())
         return max(votes, key=votes.__getitem__)
 
     def elect_joined_leader(self) -> bool:
-        """Keep the leader if it has joined, else take the earliest member that has; False when nobody has."""
+        """Keep the leader if it has joined, else elect the earliest member that has. Returns False if none has."""
         if self.leader not in self.parked_joins:
             joined = next((member_id for member_id in self.members if member_id in self.parked_joins), None)
             if joined is None:
@@ -284,14 +284,14 @@ class ClassicGroup:
         return True
 
     def member_list(self) -> tuple[JoinGroupMember, ...]:
-        """The subscriptions that only the leader receives."""
+        """Every member with its subscription, for the leader's JoinGroup response."""
         return tuple(
             JoinGroupMember(member.member_id, member.instance_id, member.protocols[self.protocol])
             for member in self.members.values()
         )
 
     def record(self, assignment: dict[str, tuple[str, ...]]) -> GroupMetadataValue:
-        """The group with this assignment, as the log keeps it."""
+        """The group with this assignment, as the log stores it."""
         return GroupMetadataValue(
             group=self.group_id,
             generation=self.generation,
@@ -305,7 +305,7 @@ class ClassicGroup:
         )
 
     def restore(self) -> None:
-        """Become what the log says, on a new coordinator: Stable with members, else Empty."""
+        """Take over the logged state on a new coordinator: Stable with members, else Empty."""
         self.loaded_again = True
         self.offsets = dict(self.logged_offsets)
         stored = self.stored
@@ -330,5 +330,5 @@ class ClassicGroup:
 
 
 def same_protocols(member: GroupMember, request: JoinGroupRequest) -> bool:
-    """Whether a JoinGroup repeats what the coordinator knows of the member: protocols, their order, their metadata."""
+    """Whether a JoinGroup has the member's known protocols, in the same order, with the same metadata."""
     return list(member.protocols.items()) == list(request.protocols.items())

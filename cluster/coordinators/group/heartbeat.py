@@ -1,4 +1,4 @@
-"""Who is still there: Heartbeat, LeaveGroup, and sessions that end.
+"""The liveness of members: Heartbeat, LeaveGroup, and expired sessions.
 
 Source: Kafka's `GroupMetadataManager` (classicGroupHeartbeat…, classicGroupLeave…, expireClassicGroupMemberHeartbeat).
 """
@@ -29,7 +29,7 @@ def heartbeat(context: GroupContext, request: HeartbeatRequest, call: Call, now_
 
     Answers, in the order of the checks: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID (no such group), COORDINATOR_NOT_AVAILABLE
     (Dead), FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID (Empty), REBALANCE_IN_PROGRESS
-    (PreparingRebalance, and the session starts again all the same), NONE.
+    (PreparingRebalance; the session restarts all the same), NONE.
     """
     group = context.groups.get(request.group)
     deadline_us = NOT_ARMED
@@ -66,9 +66,9 @@ def leave(context: GroupContext, request: LeaveGroupRequest, call: Call, now_us:
     """LeaveGroup (API 13), v3+: a batch, with an error for each member.
 
     Answers INVALID_GROUP_ID or COORDINATOR_NOT_AVAILABLE (Dead) for the whole request, else NONE, and for each member
-    UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID or NONE. An instance id with an empty member id is the admin's eviction; a
-    handed-out id may leave too, and makes a Stable group rebalance like a member: once for the whole batch. A leaving
-    member's parked JoinGroup is answered UNKNOWN_MEMBER_ID; its parked SyncGroup is, as in Kafka, never answered.
+    UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID or NONE. An instance id with an empty member id is an administrator's removal.
+    A pending member id may leave too, and like a member's leave it makes a Stable group rebalance: once for the batch.
+    A leaving member's parked JoinGroup is answered UNKNOWN_MEMBER_ID; its parked SyncGroup, as in Kafka, never.
     """
     draft = Draft(now_us)
     group = context.groups.get(request.group)
@@ -102,7 +102,7 @@ def leave(context: GroupContext, request: LeaveGroupRequest, call: Call, now_us:
         done = error is ErrorCode.NONE
         later.reply(call, LeaveGroupResponse(coordinator_error(error), tuple(answers) if done else ()))
 
-    if draft.records:  # the last one left: Kafka answers when the empty group is safe
+    if draft.records:  # the last member left: Kafka answers when the empty group is committed
         draft.when_committed(answer)
     else:
         answer(ErrorCode.NONE, draft)
@@ -110,7 +110,7 @@ def leave(context: GroupContext, request: LeaveGroupRequest, call: Call, now_us:
 
 
 def _resolve_leaving(group: ClassicGroup, leaving: LeavingMember) -> tuple[str, ErrorCode]:
-    """Which member id is meant, and whether it may leave."""
+    """The member id that leaves, and the error that refuses it (NONE: it may leave)."""
     if leaving.member_id == NO_MEMBER:
         member_id = group.static_members.get(leaving.instance_id or "")
         return (NO_MEMBER, ErrorCode.UNKNOWN_MEMBER_ID) if member_id is None else (member_id, ErrorCode.NONE)
@@ -122,7 +122,7 @@ def _resolve_leaving(group: ClassicGroup, leaving: LeavingMember) -> tuple[str, 
 def _remove(
     context: GroupContext, group: ClassicGroup, member_id: str, reason: str, draft: Draft, client_reason: str = ""
 ) -> str:
-    """Take a member or handed-out id out; its parked JoinGroup is told that the id is gone. Returns the client id."""
+    """Remove a member or pending id; its parked JoinGroup gets UNKNOWN_MEMBER_ID. Returns the client id."""
     parked = group.parked_joins.get(member_id)
     if parked is not None:
         reply_parked(draft, parked, JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
@@ -132,7 +132,7 @@ def _remove(
 
 
 def session_deadline(context: GroupContext, group: ClassicGroup, member_id: str, draft: Draft) -> None:
-    """A session, a handed-out id or a brand-new member's parked JoinGroup ran out: it is removed, static or not."""
+    """Remove a member or pending id, static or not, at the end of its session, or of a new member's parked join."""
     if member_id not in group.members and member_id not in group.pending:
         return
     was_member = member_id in group.members

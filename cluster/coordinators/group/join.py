@@ -1,6 +1,6 @@
-"""JoinGroup: who may come in, under which id, and whether the group must rebalance for it.
+"""JoinGroup: which member may join, under which member id, and whether the group must rebalance for it.
 
-Source: Kafka's `GroupMetadataManager` (classicGroupJoin…), KIP-394 (handed-out ids), KIP-345 (static membership).
+Source: Kafka's `GroupMetadataManager` (classicGroupJoin…), KIP-394 (assigned member ids), KIP-345 (static membership).
 """
 
 from cluster.coordinators.decision import Call, Decision, Draft, coordinator_error
@@ -25,9 +25,9 @@ def join(context: GroupContext, request: JoinGroupRequest, call: Call, now_us: i
 
     Answers, in the order of the checks: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, UNKNOWN_MEMBER_ID (an id for a group
     that does not exist), GROUP_MAX_SIZE_REACHED, COORDINATOR_NOT_AVAILABLE (Dead), INCONSISTENT_GROUP_PROTOCOL,
-    MEMBER_ID_REQUIRED (a first join of a dynamic member, v4+), FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID; else it is parked
-    until the join barrier closes, or answered with the current generation.
-    Simplified: an instance id beside a handed-out id, which makes Kafka throw, is UNKNOWN_MEMBER_ID.
+    MEMBER_ID_REQUIRED (a first join of a dynamic member, v4+), FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID. Otherwise the
+    request is parked until the join barrier closes, or answered with the current generation.
+    Simplified: an instance id beside a pending member id, which makes Kafka throw, is UNKNOWN_MEMBER_ID.
     """
     draft = Draft(now_us)
     settings = context.settings
@@ -46,7 +46,7 @@ def join(context: GroupContext, request: JoinGroupRequest, call: Call, now_us: i
 
 
 def _create(context: GroupContext, request: JoinGroupRequest, call: Call, draft: Draft) -> None:
-    """A group exists from its first JoinGroup on, whatever becomes of it: an empty group is written to the log."""
+    """Create the group with its first JoinGroup, even a refused one, and write it to the log as Empty."""
     group = context.groups[request.group] = ClassicGroup(request.group, draft.now_us)
     draft.records.append(GroupMetadataValue(group=group.group_id, since_us=group.since_us))
     _validate(context, group, request, call, draft)
@@ -61,13 +61,13 @@ def _create(context: GroupContext, request: JoinGroupRequest, call: Call, draft:
 
 
 def _validate(context: GroupContext, group: ClassicGroup, request: JoinGroupRequest, call: Call, draft: Draft) -> None:
-    """The checks that need the group; then the paths of newcomers and of members."""
+    """The checks that need the group; then the join itself."""
     if not _has_room(group, request.member_id, context.settings.max_size):
         if request.member_id in group.members or request.member_id in group.pending:
             context.remove_member(group, request.member_id, GROUP_FULL, draft)
         reached("join: the group is full")
         _refuse(draft, call, NO_MEMBER, ErrorCode.GROUP_MAX_SIZE_REACHED)
-        close_if_all_joined(context, group, draft)  # the new coordinator forgets to look, and waits for its RT
+        close_if_all_joined(context, group, draft)  # Kafka's new coordinator omits this, and waits for RT
     elif group.state is GroupState.DEAD:
         _refuse(draft, call, request.member_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     elif not group.supports(request.protocol_type, request.protocols):
@@ -82,7 +82,7 @@ def _validate(context: GroupContext, group: ClassicGroup, request: JoinGroupRequ
 def _join_known_or_new(
     context: GroupContext, group: ClassicGroup, request: JoinGroupRequest, call: Call, draft: Draft
 ) -> None:
-    """The group takes such members: is this one known?"""
+    """Let a member join that the group may have: without a member id, with a pending id, or as a known member."""
     if request.member_id == NO_MEMBER:
         _join_without_member_id(context, group, request, call, draft)
     elif request.member_id in group.pending and request.instance_id is None:
@@ -96,7 +96,7 @@ def _join_known_or_new(
 
 
 def _has_room(group: ClassicGroup, member_id: str, max_size: int) -> bool:
-    """group.max.size: while joining, those already waiting count (the last to come are turned away), else members."""
+    """group.max.size: at the barrier parked joins count (so the last members are refused), else members."""
     match group.state:
         case GroupState.PREPARING_REBALANCE:
             return member_id in group.parked_joins or len(group.parked_joins) < max_size
@@ -109,7 +109,7 @@ def _has_room(group: ClassicGroup, member_id: str, max_size: int) -> bool:
 def _join_without_member_id(
     context: GroupContext, group: ClassicGroup, request: JoinGroupRequest, call: Call, draft: Draft
 ) -> None:
-    """A JoinGroup without a member id: a static member's restart or start, or a dynamic member's first round trip."""
+    """A JoinGroup without a member id: a static member's start or restart, or a dynamic member's first request."""
     prefix = request.client_id if request.instance_id is None else request.instance_id
     member_id = f"{prefix}-{context.new_uuid()}"
     if request.instance_id is not None and request.instance_id in group.static_members:
@@ -135,7 +135,7 @@ def _join_without_member_id(
 def _add(
     context: GroupContext, group: ClassicGroup, request: JoinGroupRequest, member_id: str, call: Call, draft: Draft
 ) -> None:
-    """Take a new member in. It cannot heartbeat before it is answered, so its parked join has a timeout of its own."""
+    """Add a new member. It sends no heartbeat before its answer, so its parked join has a timeout of its own."""
     member = GroupMember(
         group.group_id,
         member_id,
@@ -157,12 +157,12 @@ def _add(
 def _rejoin(
     context: GroupContext, group: ClassicGroup, member: GroupMember, request: JoinGroupRequest, call: Call, draft: Draft
 ) -> None:
-    """A known member's JoinGroup: it is parked, or says again what the current generation is."""
+    """A known member's JoinGroup: park it, or answer with the current generation again."""
     leader = member.member_id == group.leader
     nothing_new = group.state is not GroupState.PREPARING_REBALANCE and same_protocols(member, request)
     if nothing_new and not (leader and group.state is GroupState.STABLE):
         reached("join: answered again")
-        draft.reply(call, join_answer(group, member.member_id))  # it lost our answer
+        draft.reply(call, join_answer(group, member.member_id))  # the first answer was lost
         return
     trigger = rejoin(group, member, request)
     group.update(member, request.protocols, request.session_timeout_ms, request.rebalance_timeout_ms)

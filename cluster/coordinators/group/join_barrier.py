@@ -1,9 +1,9 @@
-"""The join barrier: how a rebalance begins, waits and ends (states PreparingRebalance and back out of it).
+"""The join barrier: how a rebalance begins, waits and ends (the state PreparingRebalance, and leaving it).
 
-A group that was Empty waits by time only: `delay = D`, `remaining = max(RT - D, 0)`; when a window ends in which
-somebody joined and something remains, another one of `min(D, remaining)` follows. Any other group waits until all
-members have a JoinGroup outstanding and no handed-out id is missing, at most RT. D is group.initial.rebalance.delay.ms,
-RT the longest rebalance timeout of the members when the barrier opens.
+A group that was Empty waits by time only: `delay = D`, `remaining = max(RT - D, 0)`. A window in which a member joined
+is followed by another of `min(D, remaining)` while time remains. Any other group waits until every member has a
+JoinGroup outstanding and no pending member id is missing, at most RT. D is group.initial.rebalance.delay.ms, RT the
+longest rebalance timeout of the members when the barrier opens.
 Source: Kafka's `GroupMetadataManager` (prepareRebalance, tryCompleteInitialRebalanceElseSchedule,
 completeClassicGroupJoin).
 """
@@ -25,9 +25,9 @@ TIMER_TICK_US = 1_000  # Kafka's SystemTimer cannot wait for less than a millise
 def rebalance_or_close(
     context: GroupContext, group: ClassicGroup, trigger: Trigger, draft: Draft, joined: Event | None = None
 ) -> None:
-    """Begin a rebalance unless one is at its barrier already; then close the barrier if nobody is missing.
+    """Begin a rebalance unless the join barrier is already open; then close the barrier if no member is missing.
 
-    `joined` is told once the barrier is open.
+    `joined` is emitted once the barrier is open.
     """
     if group.state is not GroupState.PREPARING_REBALANCE:
         prepare_rebalance(context, group, trigger, draft)
@@ -43,10 +43,10 @@ def prepare_rebalance(
     draft: Draft,
     sync_error: ErrorCode = ErrorCode.REBALANCE_IN_PROGRESS,
 ) -> None:
-    """Open the join barrier. Syncs that were parked are answered `sync_error`, and their sessions start again.
+    """Open the join barrier. Parked syncs are answered `sync_error`, and their members' sessions restart.
 
-    Not that of a member whose JoinGroup is parked as well (its connection broke behind its SyncGroup): as long as that
-    waits, the session cannot expire (`ClassicGroupMember.hasSatisfiedHeartbeat`).
+    The session of a member with a parked JoinGroup as well (its connection broke after its SyncGroup) does not restart:
+    it cannot expire while the JoinGroup waits (`ClassicGroupMember.hasSatisfiedHeartbeat`).
     """
     now_us = draft.now_us
     rearmed = {}
@@ -85,16 +85,16 @@ def prepare_rebalance(
 
 
 def close_if_all_joined(context: GroupContext, group: ClassicGroup, draft: Draft, waited_for: str = "") -> None:
-    """Close the barrier when nobody is missing any more; an initial one never closes for that reason.
+    """Close the barrier if no member is missing; an initial barrier never closes for that reason.
 
-    `waited_for` is the client id of whoever's going ended the wait.
+    `waited_for` is the client id of the member whose removal ended the wait.
     """
     if group.state is GroupState.PREPARING_REBALANCE and not group.initial and group.all_joined:
         close_barrier(context, group, draft, waited_for)
 
 
 def barrier_deadline(context: GroupContext, group: ClassicGroup, draft: Draft) -> None:
-    """Time is up at the barrier: one more initial window, or close it with those who are there."""
+    """Handle the barrier's deadline: begin another initial window, or close it with the members that joined."""
     if group.initial and group.newcomer_in_window and group.remaining_us:
         group.newcomer_in_window = False
         last_us = group.window_us
@@ -107,9 +107,9 @@ def barrier_deadline(context: GroupContext, group: ClassicGroup, draft: Draft) -
 
 
 def close_barrier(context: GroupContext, group: ClassicGroup, draft: Draft, waited_for: str = "") -> None:
-    """End the join phase: drop dynamic members that did not come, fix the generation, answer everyone who did.
+    """End the join phase: remove dynamic members that did not join, fix the generation, answer the parked joins.
 
-    Static members that did not come are kept until their session ends. When nobody came, it waits for another RT.
+    Static members that did not join stay until their session ends. If no member joined, the barrier waits another RT.
     """
     context.deadlines.cancel((JOIN_BARRIER, group.group_id, ""))
     absent = [member for member in group.members.values() if member.member_id not in group.parked_joins]
@@ -133,7 +133,7 @@ def close_barrier(context: GroupContext, group: ClassicGroup, draft: Draft, wait
     else:
         group.protocol = ""
         group.transition(GroupEvent.BARRIER_CLOSED_EMPTY, draft.now_us)
-        draft.records.append(group.record({}))  # Kafka only warns when this append fails: nothing waits for it
+        draft.records.append(group.record({}))  # Kafka only warns if this append fails: no request waits for it
     draft.emit(
         JoinBarrierCompleted(
             group=group.group_id,
@@ -149,7 +149,7 @@ def close_barrier(context: GroupContext, group: ClassicGroup, draft: Draft, wait
 
 
 def _answer_joins(context: GroupContext, group: ClassicGroup, draft: Draft) -> None:
-    """Fix protocol and members of the new generation; the leader gets the list, and everyone RT to send a SyncGroup."""
+    """Fix the new generation's protocol and members and answer the joins: each member has RT to send a SyncGroup."""
     group.protocol = group.select_protocol()
     group.transition(GroupEvent.BARRIER_CLOSED, draft.now_us)
     calls, group.parked_joins = group.parked_joins, {}
@@ -163,7 +163,7 @@ def _answer_joins(context: GroupContext, group: ClassicGroup, draft: Draft) -> N
 
 
 def join_answer(group: ClassicGroup, member_id: str) -> JoinGroupResponse:
-    """The current generation as a JoinGroup's answer; the list of members only for the leader."""
+    """The JoinGroup response with the current generation; only the leader gets the list of members."""
     return JoinGroupResponse(
         ErrorCode.NONE,
         generation=group.generation,
@@ -175,7 +175,7 @@ def join_answer(group: ClassicGroup, member_id: str) -> JoinGroupResponse:
 
 
 def join_received(group: ClassicGroup, member: GroupMember, *, newcomer: bool) -> JoinReceived:
-    """The fact that a member's JoinGroup is parked."""
+    """The event of a parked JoinGroup."""
     return JoinReceived(
         group=group.group_id,
         member=member.client_id,

@@ -1,8 +1,8 @@
-"""Offsets of groups: commits, plain ones and those that are part of a transaction.
+"""Offsets of groups: plain commits, and commits in a transaction.
 
-A commit is in `group.logged_offsets` as soon as it is in the log, and in `group.offsets`, which is what everybody
-reads, once it is safe there. In between it is one of `group.pending_commits`, in the order of the log; when one is
-safe, all before it are, also one whose client was told after five seconds that nobody knows.
+An appended commit is in `group.logged_offsets`; a committed one is in `group.offsets`, which fetches read. In between
+it is in `group.pending_commits`, in log order. When a commit is committed, all before it are too, also a commit whose
+client got COORDINATOR_NOT_AVAILABLE after offsets.commit.timeout.ms (five seconds).
 Source: Kafka's `OffsetMetadataManager`, `ClassicGroup.validateOffsetCommit`.
 """
 
@@ -23,7 +23,7 @@ from cluster.reach import reached
 
 
 class TransactionProducer(NamedTuple):
-    """Whose records a commit's are: of a transaction's producer, or of nobody in particular."""
+    """The producer of a transaction that commits offsets; `NOT_TRANSACTIONAL` for a plain commit."""
 
     producer_id: int
     epoch: int
@@ -42,7 +42,7 @@ def commit(context: GroupContext, request: OffsetCommitRequest, call: Call, now_
     COORDINATOR_NOT_AVAILABLE (Dead), FENCED_INSTANCE_ID or UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID
     (neither member nor generation, and the group is not Empty), REBALANCE_IN_PROGRESS (CompletingRebalance; while
     PreparingRebalance a commit is accepted); and OFFSET_METADATA_TOO_LARGE for single partitions. The session starts
-    again in Stable and PreparingRebalance. The last write wins: nothing keeps an offset from going back.
+    again in Stable and PreparingRebalance. The last write wins: an offset may move back.
     Simplified: an unknown group is ILLEGAL_GENERATION in all versions (Kafka: GROUP_ID_NOT_FOUND from version 9 on).
     """
     group = context.groups.get(request.group)
@@ -71,7 +71,7 @@ def commit_in_transaction(
     """TxnOffsetCommit (API 28): the offsets count when the transaction commits.
 
     As OffsetCommit, but accepted also in CompletingRebalance and without member and generation (producers before
-    KIP-447), and it does not touch the session. The producer's own fencing is the log's, which refuses to append.
+    KIP-447). It does not renew the session. The log fences the producer: it refuses the append.
     """
     error = validate_commit(context.groups.get(request.group), request, transactional=True)
     if error is not ErrorCode.NONE:
@@ -104,7 +104,7 @@ def _fenced(request: OffsetCommitRequest, producer: TransactionProducer, error: 
 
 
 def validate_commit(group: ClassicGroup | None, request: OffsetCommitRequest, *, transactional: bool) -> ErrorCode:
-    """Whether offsets of this sender may be stored (KIP-447 for transactions); NONE when they may."""
+    """The error that refuses the sender's offsets, or NONE (KIP-447 for transactions)."""
     if group is None:
         return ErrorCode.ILLEGAL_GENERATION if request.generation >= 0 else ErrorCode.NONE
     if group.state is GroupState.DEAD:
@@ -129,7 +129,7 @@ def validate_commit(group: ClassicGroup | None, request: OffsetCommitRequest, *,
 def _records(
     context: GroupContext, request: OffsetCommitRequest, now_us: int, producer: TransactionProducer
 ) -> tuple[list[CommittedOffset], dict[str, ErrorCode]]:
-    """A record for each partition whose metadata text is not too long; the errors of all, NONE for these."""
+    """A record for each partition whose metadata text is short enough, and the errors of all partitions."""
     limit = context.settings.offset_metadata_max_bytes
     records = []
     errors = {}
@@ -144,7 +144,7 @@ def _records(
 
 
 def _without_records(context: GroupContext, group: ClassicGroup, wanted: PendingCommit) -> Decision:
-    """A commit of nothing, or of nothing that may be stored, still shows that its sender lives."""
+    """Answer a commit without offsets to store; it still renews its member's session."""
     deadline_us = _renew(context, group, wanted)
     if wanted.errors:
         event: OffsetsCommitted | OffsetCommitRefused = _refused(
@@ -158,21 +158,21 @@ def _without_records(context: GroupContext, group: ClassicGroup, wanted: Pending
 def _settle(
     context: GroupContext, group: ClassicGroup, wanted: PendingCommit, error: ErrorCode, now_us: int
 ) -> Decision:
-    """The fate of a commit's records is known: answer it, and the fetches that waited for it."""
+    """Handle the result of a commit's append: answer the commit, and the fetches that waited for it."""
     del now_us
     decision = Decision()
     deadline_us = _renew(context, group, wanted)
     wanted.settled = True
     if error is not ErrorCode.NONE:
-        told = coordinator_error(error)
-        wanted.errors.update((record.partition, told) for record in wanted.records)
-        decision.events.append(_refused(wanted, told, deadline_us))
+        reported = coordinator_error(error)
+        wanted.errors.update((record.partition, reported) for record in wanted.records)
+        decision.events.append(_refused(wanted, reported, deadline_us))
         reached("commit: not written")
-        if error.definite:  # else it is in the log and may become safe yet
+        if error.definite:  # else it is in the log and may still be committed
             group.pending_commits.remove(wanted)
             if group.unused:
                 context.groups.pop(group.group_id, None)
-    elif group.state is not GroupState.DEAD:  # else the next coordinator tells what it loads
+    elif group.state is not GroupState.DEAD:  # else the next coordinator emits what it loads
         _mark_committed_up_to(group, wanted, deadline_us, decision)
     decision.replies.append((wanted.call, OffsetCommitResponse(wanted.errors)))
     if group.parked_fetches:
@@ -181,7 +181,7 @@ def _settle(
 
 
 def _commit_late(group: ClassicGroup, wanted: PendingCommit) -> Decision:
-    """The commit had timed out, and now its records are committed: nobody need commit once more for them to count."""
+    """Apply a commit whose records are committed after its timeout: they count without another commit."""
     decision = Decision()
     if group.state is not GroupState.DEAD and wanted in group.pending_commits:
         reached("commit: timed out and safe after all")
@@ -191,7 +191,7 @@ def _commit_late(group: ClassicGroup, wanted: PendingCommit) -> Decision:
 
 
 def _mark_committed_up_to(group: ClassicGroup, last: PendingCommit, deadline_us: int, decision: Decision) -> None:
-    """These records are safe, and so are those of every earlier commit."""
+    """Apply a commit and every earlier one: their records are committed."""
     while True:
         done = group.pending_commits.popleft()
         for record in done.records:
@@ -203,7 +203,7 @@ def _mark_committed_up_to(group: ClassicGroup, last: PendingCommit, deadline_us:
 
 
 def _renew(context: GroupContext, group: ClassicGroup, wanted: PendingCommit) -> int:
-    """Let the session run as long as the commit's arrival said, unless it runs longer or stands still by now."""
+    """Extend the session to the deadline of the commit's arrival, unless it runs longer or is not armed."""
     member = wanted.member
     if wanted.renewed_us == NOT_ARMED or member is None or group.members.get(member.member_id) is not member:
         return NOT_ARMED

@@ -1,4 +1,4 @@
-"""OffsetFetch: where a group stands, as far as that is safe.
+"""OffsetFetch: the committed offsets of a group.
 
 Source: Kafka's `OffsetMetadataManager.fetchOffsets`, `GroupCoordinatorService.fetchOffsets`.
 """
@@ -16,11 +16,11 @@ UNSTABLE_OFFSET = (ErrorCode.UNSTABLE_OFFSET_COMMIT, -1, -1, "")
 
 
 def fetch(context: GroupContext, request: OffsetFetchRequest, call: Call, now_us: int) -> Decision:
-    """OffsetFetch (API 9): what is safe in the log; offset -1 for a partition, or a whole group, without one.
+    """OffsetFetch (API 9): the committed offsets; offset -1 for a partition or a group without one.
 
     With `require_stable` (every consumer since KIP-447), a partition with an open transaction's offset answers
-    UNSTABLE_OFFSET_COMMIT, and while a plain commit of a wanted partition is under way the request is parked until its
-    fate is known (Kafka queues the read behind the write); UNSTABLE_OFFSET_COMMIT when that took too long.
+    UNSTABLE_OFFSET_COMMIT. While a plain commit of a requested partition is pending, the request is parked until its
+    result is known (Kafka queues the read behind the write), and answers UNSTABLE_OFFSET_COMMIT after a timeout.
     """
     del now_us
     group = context.groups.get(request.group)
@@ -36,7 +36,7 @@ def fetch(context: GroupContext, request: OffsetFetchRequest, call: Call, now_us
 
 
 def reply_parked_fetches(group: ClassicGroup, decision: Decision) -> None:
-    """Answer the parked fetches that wait for nothing any more, in the order of their arrival."""
+    """Answer the parked fetches without a pending commit left, in the order of arrival."""
     waiting = []
     for call, partitions in group.parked_fetches:
         if _waits(group, partitions):
@@ -47,7 +47,7 @@ def reply_parked_fetches(group: ClassicGroup, decision: Decision) -> None:
 
 
 def _waits(group: ClassicGroup, partitions: tuple[str, ...]) -> bool:
-    """Whether a commit of one of the partitions is under way and may be decided soon."""
+    """Whether a commit of one of the partitions is pending and its client has no answer yet."""
     return any(
         record.partition in partitions
         for commit in group.pending_commits

@@ -1,8 +1,8 @@
-"""What the log says of a group's offsets: replay of commits, tombstones and transaction markers.
+"""Replay of a group's offsets: commits, tombstones and transaction markers.
 
-A transaction's offsets wait in `group.transactional_offsets` for its marker. Should another commit of the partition
-have come later in the log than a pending one, the later one stays: `group.log_positions` keeps where they stand as long
-as that matters. Source: Kafka's `OffsetMetadataManager.replay`, `replayEndTransactionMarker`.
+A transaction's offsets wait in `group.transactional_offsets` for its marker. A plain commit of the partition that is
+later in the log than a pending one stays in force: `group.log_positions` keeps their order while a transaction is open.
+Source: Kafka's `OffsetMetadataManager.replay`, `replayEndTransactionMarker`.
 """
 
 from cluster.coordinators.group.group import ClassicGroup
@@ -12,7 +12,7 @@ from cluster.reach import reached
 
 
 def replay_offset(group: ClassicGroup, record: CommittedOffset) -> None:
-    """Take an offset of the log as the group's, or as pending when it is part of a transaction."""
+    """Apply an offset of the log: to the group, or as pending if it is part of a transaction."""
     if record.producer_id != NO_PRODUCER_ID:
         pending = group.transactional_offsets.setdefault(record.producer_id, {})
         pending[record.partition] = (_next_log_position(group), record)
@@ -23,7 +23,7 @@ def replay_offset(group: ClassicGroup, record: CommittedOffset) -> None:
 
 
 def replay_offset_tombstone(group: ClassicGroup, partition: str) -> None:
-    """Forget the group's offset of a partition, one of an open transaction too. Readers see it until that is safe."""
+    """Remove the group's offset of a partition, also a pending one. Fetches see it until the tombstone is committed."""
     group.logged_offsets.pop(partition, None)
     for pending in group.transactional_offsets.values():
         pending.pop(partition, None)
@@ -31,9 +31,9 @@ def replay_offset_tombstone(group: ClassicGroup, partition: str) -> None:
 
 
 def replay_marker(group: ClassicGroup, producer_id: int, *, committed: bool) -> dict[str, int]:
-    """End a producer's transaction: its pending offsets count unless a later commit is there already, or are dropped.
+    """End a producer's transaction: after COMMIT its pending offsets count, except where a later commit is in force.
 
-    Returns the offsets that count now. A marker of a producer without pending offsets changes nothing.
+    Returns the offsets that count now. A marker of a producer without pending offsets has no effect.
     """
     pending = group.transactional_offsets.pop(producer_id, {})
     stored = {}
@@ -56,7 +56,7 @@ def has_open_transaction(group: ClassicGroup, partition: str) -> bool:
 
 
 def _overtake(group: ClassicGroup, partition: str) -> None:
-    """Commits of the partition that are still under way must not count when they become safe: this is later."""
+    """Drop the partition from pending commits: the record just applied is later in the log."""
     for commit in group.pending_commits:
         commit.records = [record for record in commit.records if record.partition != partition]
 

@@ -1,9 +1,9 @@
-"""Offsets and groups that nobody needs any more (offsets.retention.minutes, KIP-211).
+"""The expiration of offsets and groups (offsets.retention.minutes, KIP-211).
 
-Checked every offsets.retention.check.interval.ms, counted from when the coordinator was loaded. An Empty group's
-offsets count from when it became Empty; a Stable consumer group's offsets of topics that no member subscribes to, and
-those of a group that only stores offsets, from their commit. A partition with an open transaction's offset is kept. A
-group without offsets and members is deleted.
+The coordinator checks every offsets.retention.check.interval.ms from its loading on. The retention of an Empty group's
+offsets counts from the transition to Empty. It counts from the commit for a Stable consumer group's offsets of topics
+that no member subscribes to, and for a group that only stores offsets. A partition with an open transaction's offset is
+kept. A group without offsets and members is deleted.
 Source: Kafka's `OffsetMetadataManager.cleanupExpiredOffsets`, `ClassicGroup.offsetExpirationCondition`.
 """
 
@@ -27,7 +27,7 @@ def schedule_check(context: GroupContext, now_us: int) -> None:
 
 
 def retention_deadline(context: GroupContext, draft: Draft) -> None:
-    """Write tombstones for what expired, and for groups that are of no use then."""
+    """Write tombstones for expired offsets, and for groups left without offsets and members."""
     for group in context.groups.values():
         expired = expired_partitions(context, group, draft.now_us)
         nothing_left = len(expired) == len(group.logged_offsets) and not group.transactional_offsets
@@ -43,9 +43,9 @@ def retention_deadline(context: GroupContext, draft: Draft) -> None:
 def write_tombstones(
     context: GroupContext, group: ClassicGroup, partitions: tuple[str, ...], draft: Draft, *, group_too: bool
 ) -> None:
-    """Write tombstones for offsets of these partitions, and for the group; they are gone when those are safe.
+    """Write tombstones for offsets of these partitions, and for the group; the deletion counts when they are committed.
 
-    A group that somebody has joined meanwhile lives on.
+    A group that a member has joined meanwhile is kept.
     """
     if not partitions and not group_too:
         return
@@ -73,7 +73,7 @@ def write_tombstones(
 
 
 def remove_group(context: GroupContext, group_id: str) -> None:
-    """The group is no more, and ids that it handed out are unknown."""
+    """Remove a group with its sessions and pending member ids."""
     group = context.groups.pop(group_id, None)
     if group is not None:
         for member_id in (*group.members, *group.pending):
@@ -81,7 +81,7 @@ def remove_group(context: GroupContext, group_id: str) -> None:
 
 
 def expired_partitions(context: GroupContext, group: ClassicGroup, now_us: int) -> tuple[str, ...]:
-    """Partitions whose offsets the group has kept for too long, in the order of their first commit."""
+    """Partitions whose offsets have expired, in the order of their first commit."""
     stores_only = not group.protocol_type
     empty = group.state is GroupState.EMPTY and not stores_only
     stable_consumers = group.state is GroupState.STABLE and group.protocol_type == "consumer"

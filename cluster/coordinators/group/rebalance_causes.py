@@ -1,8 +1,8 @@
-"""Why a group rebalances: one word for scenarios, screens and reports, and the reason that Kafka's coordinator logs.
+"""Why a group rebalances: the cause for scenarios, screens and reports, and the reason that Kafka's coordinator logs.
 
-A coordinator knows what it did itself (it removed a member, it loaded a group), what a JoinGroup changes (the member's
-metadata, or nothing at all, from the leader), and the `reason` that a client gives (KIP-800). The word comes from these
-and from nothing else. Source of the details: Kafka's `GroupMetadataManager` (every caller of `prepareRebalance`).
+A coordinator knows its own actions (it removed a member, it loaded a group), the change that a JoinGroup brings (the
+member's metadata, or none, from the leader), and the client's `reason` (KIP-800). The cause comes from these alone.
+Source of the details: Kafka's `GroupMetadataManager` (every caller of `prepareRebalance`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,13 @@ from cluster.protocol.rebalance_causes import RebalanceCause
 
 _C = RebalanceCause
 
-SAID = {
+CAUSE_OF_CLIENT_REASON = {
     reasons.METADATA_CHANGED: _C.METADATA_CHANGED,
     reasons.SUBSCRIPTION_CHANGED: _C.SUBSCRIPTION_CHANGED,
     reasons.ASSIGNMENT_DOES_NOT_MATCH: _C.SUBSCRIPTION_CHANGED,
     reasons.REVOKED: _C.PARTITIONS_REVOKED,
 }
-"""Reasons of a client that name the cause of the rebalance which its JoinGroup sets off."""
+"""A client's reason → the cause of the rebalance that its JoinGroup starts."""
 
 LOST_COORDINATOR = tuple(
     f"{reasons.REBALANCE_FAILED}{name}Exception"
@@ -35,13 +35,13 @@ LOST_COORDINATOR = tuple(
         "UnknownMemberId",
     )
 )
-"""What a client says whose join or sync ended with its coordinator, or whose member id was lost with it."""
+"""The reasons of a client that lost its join, its sync or its member id with its coordinator."""
 
 
 class Trigger(NamedTuple):
-    """What sets a rebalance off: the cause, whose doing it is (client id and member id, "" for nobody's), the detail.
+    """The trigger of a rebalance: its cause, the member that caused it ("" for none), and the reason in Kafka's words.
 
-    `detail` is the reason in the words of Kafka's log.
+    `member` is the client id; `detail` is the reason as Kafka's coordinator logs it.
     """
 
     cause: RebalanceCause
@@ -51,7 +51,7 @@ class Trigger(NamedTuple):
 
 
 def newcomer(group: ClassicGroup, member: GroupMember, reason: str) -> Trigger:
-    """A member that the coordinator did not know. After a move it may be an old one, whose id the log did not have."""
+    """The join of an unknown member. After a coordinator's move it may be an old member whose id was not in the log."""
     cause = _C.COORDINATOR_MOVED if group.interrupted else _C.MEMBER_JOINED
     instance = member.instance_id or "null"
     detail = f"Adding new member {member.member_id} with group instance id {instance}; {_client(reason)}"
@@ -59,24 +59,26 @@ def newcomer(group: ClassicGroup, member: GroupMember, reason: str) -> Trigger:
 
 
 def rejoin(group: ClassicGroup, member: GroupMember, request: JoinGroupRequest) -> Trigger:
-    """A known member's JoinGroup, before its metadata is taken over.
+    """A known member's JoinGroup, before the group takes over its metadata.
 
-    What the client says counts if it is a reason to rebalance; else the coordinator compares: other topics or
-    protocols, fewer owned partitions (the next round of a cooperative rebalance, KIP-429), a leader that changed
-    nothing, or a follower whose metadata only say that it has seen another generation: it joined once more.
+    The client's reason counts if it is a reason to rebalance. Otherwise the coordinator compares the metadata: other
+    topics or protocols, fewer owned partitions (the next round of a cooperative rebalance, KIP-429), a leader without
+    a change, or a follower whose metadata differ only in the generation: it joined once more.
     """
     reason = request.reason
     leads_stable = group.leader == member.member_id and group.state is GroupState.STABLE
     if group.interrupted:
         cause = _C.COORDINATOR_MOVED
     else:
-        cause = SAID.get(reason) or _compared(group, member.protocols, request.protocols, leads_stable=leads_stable)
-    who = member.member_id
+        cause = CAUSE_OF_CLIENT_REASON.get(reason) or _compared(
+            group, member.protocols, request.protocols, leads_stable=leads_stable
+        )
+    member_id = member.member_id
     if leads_stable:
-        detail = f"Leader {who} re-joining group during {group.state.value}; {_client(reason)}"
+        detail = f"Leader {member_id} re-joining group during {group.state.value}; {_client(reason)}"
     else:
-        detail = f"Updating metadata for member {who} during {group.state.value}; {_client(reason)}"
-    return Trigger(cause, member.client_id, who, detail)
+        detail = f"Updating metadata for member {member_id} during {group.state.value}; {_client(reason)}"
+    return Trigger(cause, member.client_id, member_id, detail)
 
 
 def _compared(
@@ -85,7 +87,7 @@ def _compared(
     old, new = next(iter(before.values()), None), now.get(next(iter(before), ""))
     if old is None or new is None or sorted(old.topics) != sorted(new.topics):
         return _C.SUBSCRIPTION_CHANGED
-    if list(before) != list(now):  # the log keeps the selected protocol only: after a move the list is news
+    if list(before) != list(now):  # the log stores only the selected protocol: after a move the list differs
         return _C.COORDINATOR_MOVED if group.loaded_again else _C.SUBSCRIPTION_CHANGED
     if frozenset(new.owned_partitions) < frozenset(old.owned_partitions):
         return _C.PARTITIONS_REVOKED
@@ -93,7 +95,7 @@ def _compared(
 
 
 def static_replaced(group: ClassicGroup, member: GroupMember, reason: str) -> Trigger:
-    """A static member's restart that the group cannot take in its stride; `member` has the new id."""
+    """A static member's restart that needs a rebalance; `member` has the new member id."""
     who = f"static member {member.member_id} with instance id {member.instance_id}"
     if group.state is GroupState.STABLE:
         detail = f"Group's selectedProtocol will change because {who} joined with change of protocol; {_client(reason)}"
@@ -103,37 +105,37 @@ def static_replaced(group: ClassicGroup, member: GroupMember, reason: str) -> Tr
 
 
 def cause_of_leaving(reason: str) -> RebalanceCause:
-    """Why a LeaveGroup was sent, from the reason in it."""
+    """The cause of a LeaveGroup, by its reason."""
     return _C.POLL_INTERVAL_EXCEEDED if reason == reasons.POLL_TIMEOUT else _C.MEMBER_LEFT
 
 
 def left(cause: RebalanceCause, gone: Sequence[tuple[str, str]]) -> Trigger:
-    """LeaveGroup of these (client id, member id): one rebalance for all, which the first is blamed for."""
+    """LeaveGroup of these (client id, member id): one rebalance for all, triggered by the first."""
     member, member_id = gone[0]
     ids = ", ".join(one for _, one in gone)
     return Trigger(cause, member, member_id, f"explicit `LeaveGroup` request for ({ids}) members.")
 
 
 def expired(member: str, member_id: str) -> Trigger:
-    """A session ended."""
+    """The end of a member's session."""
     return Trigger(_C.SESSION_EXPIRED, member, member_id, f"removing member {member_id} on heartbeat expiration.")
 
 
 def never_synced(missing: Sequence[tuple[str, str]]) -> Trigger:
-    """These (client id, member id) sent no SyncGroup in time."""
+    """Members (client id, member id) without a SyncGroup in time."""
     member, member_id = missing[0]
     ids = ", ".join(one for _, one in missing)
     return Trigger(_C.SYNC_TIMED_OUT, member, member_id, f"Removing [{ids}] on pending sync request expiration")
 
 
 def not_stored(leader: GroupMember, error: ErrorCode) -> Trigger:
-    """The leader's assignment could not be written. (The missing space is Kafka's.)"""
+    """A failed append of the leader's assignment. (The missing space is Kafka's.)"""
     detail = f"Error {error.name} when storing group assignmentduring SyncGroup (member: {leader.member_id})."
     return Trigger(_C.SYNC_TIMED_OUT, leader.client_id, leader.member_id, detail)
 
 
 def over_capacity(group: ClassicGroup, max_size: int) -> Trigger:
-    """A group that was loaded with more members than the new coordinator allows."""
+    """A loaded group with more members than the new coordinator allows."""
     detail = (
         f"Freshly-loaded group {group.group_id} (size {len(group.members)}) is over capacity {max_size}."
         " Rebalancing in order to give a chance for consumers to commit offsets"
@@ -142,7 +144,7 @@ def over_capacity(group: ClassicGroup, max_size: int) -> Trigger:
 
 
 def lost_its_coordinator(reason: str) -> bool:
-    """Whether a client says that its last attempt to join ended with its coordinator."""
+    """Whether a client's reason is that its last join ended with its coordinator."""
     return reason in LOST_COORDINATOR
 
 

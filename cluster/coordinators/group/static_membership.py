@@ -1,6 +1,6 @@
-"""Static membership (KIP-345): a restarted member comes back under its group.instance.id and with a new member id.
+"""Static membership (KIP-345): a restarted member rejoins under its group.instance.id, with a new member id.
 
-The newest process wins: whatever is parked under the old id is fenced at once, and later calls with it are too.
+The newest process wins: calls parked under the old member id are fenced at once, and later calls with it too.
 Source: Kafka's `GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin`,
 `ClassicGroup.replaceStaticMember`.
 """
@@ -22,11 +22,11 @@ FIRST_VERSION_WITH_SKIP_ASSIGNMENT = 9  # JoinGroupRequest.supportsSkippingAssig
 def replace_static_member(
     context: GroupContext, group: ClassicGroup, new_id: str, request: JoinGroupRequest, call: Call, draft: Draft
 ) -> None:
-    """Give the instance its new member id, and rebalance only if the group could not go on as it is.
+    """Give the instance its new member id, and rebalance only if the group needs it.
 
-    Stable, and the vote for the protocol comes out as before: no rebalance, the new id is written to the log. Only the
-    selected protocol is compared: a changed subscription of a restarted static member is not noticed. Until the record
-    is safe the JoinGroup is parked: a rebalance that begins meanwhile has this member at its barrier, and answers it.
+    A Stable group whose protocol vote is unchanged does not rebalance: the coordinator writes the new id to the log.
+    Only the selected protocol is compared, so a restarted static member's changed subscription has no effect. The
+    JoinGroup is parked until the record is committed: a rebalance meanwhile has the member at its barrier.
     """
     assert request.instance_id is not None
     old = group.members[group.static_members[request.instance_id]]
@@ -48,7 +48,7 @@ def replace_static_member(
     draft.records.append(group.record(group.assignment))
 
     def stored(error: ErrorCode, later: Draft) -> None:
-        waits = group.parked_joins.get(new_id) is call  # else it was answered: fenced, removed, or at a barrier
+        waits = group.parked_joins.get(new_id) is call  # else it has its answer: fenced, removed, or from a barrier
         if waits:
             del group.parked_joins[new_id]
         if error is ErrorCode.NONE:
@@ -74,7 +74,7 @@ def replace_static_member(
 def _swap(
     context: GroupContext, group: ClassicGroup, old: GroupMember, new_id: str, client_id: str, draft: Draft
 ) -> GroupMember:
-    """Put a member with the new id in the old one's place; calls parked for the old one are fenced."""
+    """Replace the old member by one with the new id, and fence the old member's parked calls."""
     join_call = group.parked_joins.get(old.member_id)
     sync_call = group.parked_syncs.get(old.member_id)
     if join_call is not None:
@@ -103,7 +103,7 @@ def _replaced(group: ClassicGroup, old: GroupMember, new: GroupMember, *, goes_o
 
 
 def _answer(group: ClassicGroup, new: GroupMember, old_leader: str, version: int) -> JoinGroupResponse:
-    """The new id is safe. Before v9 a restarted leader is told the old leader's id, so that it acts as a follower."""
+    """The answer for a committed new id. Before v9 a restarted leader gets the old leader's id and so follows."""
     if version >= FIRST_VERSION_WITH_SKIP_ASSIGNMENT:
         answer = join_answer(group, new.member_id)
         answer.skip_assignment = new.member_id == group.leader

@@ -1,4 +1,4 @@
-"""SyncGroup: the leader's assignment goes to the log, and from there to every member.
+"""SyncGroup: the leader's assignment is written to the log, then given to every member.
 
 Source: Kafka's `GroupMetadataManager` (classicGroupSync…, expirePendingSync).
 """
@@ -21,8 +21,9 @@ def sync(context: GroupContext, request: SyncGroupRequest, call: Call, now_us: i
 
     Answers, in the order of the checks: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID (no such group, or an Empty one),
     COORDINATOR_NOT_AVAILABLE (Dead), FENCED_INSTANCE_ID or UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION,
-    INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS (PreparingRebalance). CompletingRebalance: it is parked, and the
-    leader's request brings the assignment for all. Stable: the stored assignment, and the session starts again.
+    INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS (PreparingRebalance). In CompletingRebalance the request is
+    parked, and the leader's brings the assignment for all. In Stable it gets the stored assignment, and the session
+    restarts.
     """
     draft = Draft(now_us)
     group = context.groups.get(request.group)
@@ -74,9 +75,9 @@ def _refusal(group: ClassicGroup | None, request: SyncGroupRequest) -> ErrorCode
     return ErrorCode.NONE
 
 
-def _contradicts(said: str | None, known: str) -> bool:
-    """A protocol that is not said, or not known, contradicts nothing (versions before 5 do not say it)."""
-    return said is not None and bool(known) and said != known
+def _contradicts(requested: str | None, known: str) -> bool:
+    """Whether a request's protocol differs from the group's. Requests before version 5 have none."""
+    return requested is not None and bool(known) and requested != known
 
 
 def _store_assignment(
@@ -86,14 +87,14 @@ def _store_assignment(
     given: dict[str, tuple[str, ...]],
     draft: Draft,
 ) -> None:
-    """Write the leader's assignment; a member that it left out gets nothing. It counts once it is safe in the log."""
+    """Write the leader's assignment; members that it omits get no partitions. It counts once it is committed."""
     assignment = {member_id: tuple(given.get(member_id, ())) for member_id in group.members}
     generation = group.generation
     draft.records.append(group.record(assignment))
 
     def stored(error: ErrorCode, later: Draft) -> None:
         if group.state is not GroupState.COMPLETING_REBALANCE or group.generation != generation:
-            return  # a rebalance came between and has answered the parked syncs
+            return  # another rebalance has begun and has answered the parked syncs
         if error is ErrorCode.NONE:
             _distribute(context, group, assignment, later)
         else:
@@ -108,9 +109,9 @@ def _store_assignment(
 def _distribute(
     context: GroupContext, group: ClassicGroup, assignment: dict[str, tuple[str, ...]], draft: Draft
 ) -> None:
-    """Answer the parked syncs, and start their members' sessions again: Stable."""
+    """Make the group Stable: answer the parked syncs, and restart their members' sessions."""
     for member_id, member in group.members.items():
-        member.assignment = assignment.get(member_id, ())  # a replacement that failed since: its former id has nothing
+        member.assignment = assignment.get(member_id, ())  # none for the former id of a failed static replacement
     for member_id, call in group.parked_syncs.items():
         member = group.members[member_id]
         context.arm(member, draft.now_us)
@@ -128,7 +129,7 @@ def _distribute(
 
 
 def sync_deadline(context: GroupContext, group: ClassicGroup, draft: Draft) -> None:
-    """Members that never sent a SyncGroup for this generation are removed, also from a Stable group; it rebalances."""
+    """Remove members without a SyncGroup for this generation, also from a Stable group; the group rebalances."""
     missing = list(group.awaited_syncs)
     if not missing or group.state not in {GroupState.COMPLETING_REBALANCE, GroupState.STABLE}:
         return

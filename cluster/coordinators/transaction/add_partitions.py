@@ -1,4 +1,4 @@
-"""Which partitions a transaction writes to: AddPartitionsToTxn, its verification, AddOffsetsToTxn, and describing it.
+"""The partitions of a transaction: AddPartitionsToTxn, its verification, AddOffsetsToTxn, DescribeTransactions.
 
 Source: `TransactionCoordinator.handleAddPartitionsToTransaction`, `handleVerifyPartitionsInTransaction` (KIP-890).
 """
@@ -16,7 +16,7 @@ _ENDING = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
 
 def add_partitions(context: TransactionContext, request: t.AddPartitionsToTxnRequest, call: Call, draft: Draft) -> None:
-    """Add partitions to the transaction (it begins with the first), or verify that they are in it."""
+    """Add partitions to the transaction (the first begins it), or verify that they are in it."""
 
     def answer(error: ErrorCode, later: Draft) -> None:
         later.reply(call, t.AddPartitionsToTxnResponse(dict.fromkeys(request.partitions, error)))
@@ -54,9 +54,9 @@ def add_offsets(context: TransactionContext, request: t.AddOffsetsToTxnRequest, 
 def _transaction_of(
     context: TransactionContext, request: _FromProducer, *, verify_only: bool = False
 ) -> tuple[Transaction | None, ErrorCode]:
-    """The transaction of whoever asks; the order of the checks is Kafka's.
+    """The transaction of the requesting producer, or the error; the order of the checks is Kafka's.
 
-    A move that is under way comes first: under version 2 it may be one to the producer id that the request has already.
+    A pending transition is checked first: under version 2 it may lead to the producer id that the request already has.
     """
     producer_id, epoch = request.producer_id, request.epoch
     if not request.transactional_id:
@@ -89,7 +89,7 @@ def _add(
 
 
 def describe(context: TransactionContext, request: t.DescribeTransactionRequest, call: Call, draft: Draft) -> None:
-    """DescribeTransactions: what is known of a transactional id."""
+    """DescribeTransactions (API 65): the state of a transactional id."""
     transaction = context.transactions.get(request.transactional_id)
     if transaction is None or transaction.pending is TransactionState.DEAD:
         error = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND if request.transactional_id else ErrorCode.INVALID_REQUEST

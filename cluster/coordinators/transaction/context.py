@@ -1,4 +1,4 @@
-"""What the rules of one transaction coordinator share: its settings, its transactional ids, and how it writes."""
+"""The state that all rules of one transaction coordinator share: settings, transactional ids, and writing."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -32,7 +32,7 @@ class TransactionSettings(NamedTuple):
 
     @classmethod
     def of(cls, config: Mapping[str, object]) -> "TransactionSettings":
-        """Read a configuration that may lack keys."""
+        """Read a configuration; absent keys have Kafka's defaults."""
         number = partial(broker_number, config)
         return cls(
             max_timeout_ms=number("transaction.max.timeout.ms"),
@@ -44,7 +44,7 @@ class TransactionSettings(NamedTuple):
 
 
 class TransactionContext:
-    """The transactional ids of one partition of `__transaction_state`, and what every rule needs beside them."""
+    """The transactional ids of one partition of `__transaction_state`, with the settings that rules need."""
 
     __slots__ = ("broker", "deadlines", "first_epoch", "new_producer_id", "rules", "settings", "transactions")
 
@@ -52,21 +52,20 @@ class TransactionContext:
         self.broker, self.settings, self.new_producer_id = broker, settings, new_producer_id
         self.rules = RELEASE_RULES
         self.transactions: dict[str, Transaction] = {}
-        self.first_epoch = NO_EPOCH  # before the first one that a transactional id gets
+        self.first_epoch = NO_EPOCH  # the epoch before a transactional id's first
         self.deadlines = Deadlines()
 
     def write(self, transaction: Transaction, record: TransactionMetadata, outcome: Outcome, draft: Draft) -> None:
-        """Write a prepared move; `outcome` hears of its fate when it has been made or forgotten.
+        """Write a prepared transition; `outcome` gets the result once the transition is completed or dropped.
 
-        One that was forgotten because nobody knew of its fate in time is made when its record is committed after all.
-        An end is not when another record was written behind it: that one counts, and may be the opposite end, with the
-        same epoch.
+        A transition dropped after a timeout is completed when its record is committed after all. An end is not, if a
+        later record follows it: that record counts, and may be the opposite end with the same epoch.
         """
         before, transaction.written = transaction.written, record
-        begun_us = draft.now_us  # the draft holds these closures: one that held the draft would make a circle
+        begun_us = draft.now_us  # the draft refers to these closures: a reference back would make a cycle
 
         def committed(error: ErrorCode, later: Draft) -> None:
-            if error is not ErrorCode.NONE and later.now_us == begun_us:  # refused at once: it is not in the log
+            if error is not ErrorCode.NONE and later.now_us == begun_us:  # refused: the record is not in the log
                 transaction.written = before
             if self.transactions.get(record.transactional_id) is not transaction:
                 outcome(ErrorCode.NOT_COORDINATOR, later)  # resigned meanwhile
@@ -89,7 +88,7 @@ class TransactionContext:
             later.emit(state_changed(record, self.broker))
             if ends:
                 self.write_markers(transaction, later)
-            else:  # its repetition would end the next transaction without markers
+            else:  # else its retry ends the next transaction without markers
                 self.deadlines.cancel(_completion_of(record))
 
         draft.records.append(record)
@@ -97,7 +96,7 @@ class TransactionContext:
         draft.when_late(late)
 
     def write_markers(self, transaction: Transaction, draft: Draft) -> None:
-        """A Prepare* is committed: bring its marker to every partition; without any it is complete at once."""
+        """Send the markers of a committed Prepare* to every partition; without partitions complete it at once."""
         now = transaction.metadata
         transaction.unmarked = dict.fromkeys(now.partitions)
         transaction.await_markers()
@@ -109,12 +108,12 @@ class TransactionContext:
         draft.markers.append(Markers(*of, committed, now.partitions, now.version))
 
     def complete(self, transaction: Transaction, draft: Draft) -> None:
-        """Every partition has its marker: write Complete*, and again in a while if it cannot be written now."""
+        """Write Complete* once every partition has its marker; retry after 100 ms if the append fails."""
 
         def written(error: ErrorCode, later: Draft) -> None:
-            done = error is ErrorCode.NONE or transaction.metadata.state not in PREPARED  # an earlier one counts, late
+            done = error is ErrorCode.NONE or transaction.metadata.state not in PREPARED  # or committed late
             if not done and error is not ErrorCode.NOT_COORDINATOR:
-                transaction.await_markers()  # they are all there; nothing else may begin
+                transaction.await_markers()  # every marker is appended; nothing else may begin
                 self.deadlines.set(_completion_of(transaction.metadata), later.now_us + RETRY_COMPLETION_US)
 
         self.write(transaction, transaction.prepare_complete(draft.now_us), written, draft)
@@ -125,7 +124,7 @@ def _completion_of(metadata: TransactionMetadata) -> DeadlineName:
 
 
 def state_changed(metadata: TransactionMetadata, broker: int, *, loaded: bool = False) -> TransactionStateChanged:
-    """The event that tells where a transactional id stands."""
+    """The event with the state of a transactional id."""
     return TransactionStateChanged(
         transactional_id=metadata.transactional_id,
         broker=broker,

@@ -1,10 +1,11 @@
 """The transaction coordinator of one broker for one partition of `__transaction_state`.
 
-Theory of operation. The broker that leads the partition coordinates every transactional id that hashes to it. Requests
-go to `handle`, times to `on_deadline`, records back to `replay`, as for groups (`decision.py`). An EndTxn is answered
-when Prepare* is committed; then the driver brings `markers` to the leaders of the partitions, reports each that has its
-marker with `marked`, and the last one makes it Complete*. A new coordinator goes on with every Prepare* that it finds;
-ongoing transactions just go on. Every 10 s transactions beyond their timeout are fenced and aborted.
+Theory of operation. The leader of the partition coordinates every transactional id that hashes to the partition. The
+broker passes requests to `handle`, due times to `on_deadline` and records to `replay`, as for groups (`decision.py`).
+An EndTxn is answered when Prepare* is committed. Then the driver sends `markers` to the leaders of the partitions and
+reports each partition with its marker through `marked`; the last one leads to Complete*. A new coordinator completes
+every Prepare* that it loads; ongoing transactions continue. Every 10 s the
+coordinator fences and aborts transactions beyond their timeout.
 Source: `TransactionCoordinator`, `TransactionStateManager`, `TransactionMarkerChannelManager`.
 """
 
@@ -72,8 +73,8 @@ HANDLERS: dict[type[Request], Handler[Any]] = dict(
 class TransactionCoordinator:
     """One broker's coordinator for the transactional ids of one partition of `__transaction_state`.
 
-    `config` has Kafka's broker keys; `new_producer_id` gives a producer id that nobody has. It begins loading: `replay`
-    the partition's records, then call `loaded`. For reading: `transactions`.
+    `config` has Kafka's broker keys; `new_producer_id` returns an unused producer id. A new coordinator is loading:
+    pass the partition's records to `replay`, then call `loaded`. For reading: `transactions`.
     """
 
     def __init__(
@@ -87,11 +88,11 @@ class TransactionCoordinator:
 
     @property
     def transactions(self) -> dict[str, Transaction]:
-        """Transactional id → its state; to be read only."""
+        """Transactional id → its state, for reading only."""
         return self._context.transactions
 
     def handle(self, request: Request, call: Call, now_us: int) -> Decision:
-        """Answer or refuse a request. Raises TypeError for one that is not a transaction coordinator's."""
+        """Answer or refuse a request. Raises TypeError for a request of another API."""
         handler = HANDLERS.get(type(request))
         if handler is None:
             raise TypeError(f"{type(request).__name__} is not a request for a transaction coordinator")
@@ -105,7 +106,7 @@ class TransactionCoordinator:
         return draft.decision()
 
     def marked(self, transactional_id: str, producer_id: int, epoch: int, partition: str, now_us: int) -> Decision:
-        """A partition has the marker of an end (or is gone); the last one completes the transaction."""
+        """Note that a partition has the marker of an end (or is deleted); the last one completes the transaction."""
         draft = Draft(now_us)
         if not self.resigned:
             marked(self._context, transactional_id, (producer_id, epoch), partition, draft)
@@ -114,11 +115,11 @@ class TransactionCoordinator:
     # --- time --------------------------------------------------------------------------------------------------------
 
     def next_deadline_us(self) -> int | None:
-        """When `on_deadline` wants to be called next, or None."""
+        """The instant of the next `on_deadline` call, or None."""
         return self._deadlines.next_us()
 
     def on_deadline(self, now_us: int) -> Decision:
-        """The scans that are due: transactions beyond their timeout, transactional ids that nobody uses."""
+        """Run the scans that are due: transactions beyond their timeout, expired transactional ids."""
         draft = Draft(now_us)
         settings = self._context.settings
         while (name := self._deadlines.pop_due(now_us)) is not None:
@@ -128,7 +129,7 @@ class TransactionCoordinator:
             elif name[0] == COMPLETION:
                 transaction = self.transactions.get(name[1])
                 if transaction is not None and transaction.metadata.state in PREPARED and transaction.awaiting_markers:
-                    self._context.complete(transaction, draft)  # else it was written after all
+                    self._context.complete(transaction, draft)  # else it has been written
             else:
                 self._deadlines.set(name, now_us + settings.expiration_scan_us)
                 self._scan_expired(draft)
@@ -141,7 +142,7 @@ class TransactionCoordinator:
         return draft.decision()
 
     def scan_expired(self, now_us: int) -> Decision:
-        """Forget every transactional id that was not used for `transactional.id.expiration.ms`."""
+        """Expire every transactional id unused for `transactional.id.expiration.ms`."""
         draft = Draft(now_us)
         self._scan_expired(draft)
         return draft.decision()
@@ -180,7 +181,7 @@ class TransactionCoordinator:
             self._remove_expired(transactional_id, transaction, later)
 
     def _remove_expired(self, transactional_id: str, transaction: Transaction, later: Draft) -> None:
-        """Its tombstone is committed: nobody knows the transactional id any more."""
+        """Remove an expired transactional id: its tombstone is committed."""
         if self.transactions.get(transactional_id) is transaction:
             reached("transaction: the id expired")
             del self.transactions[transactional_id]
@@ -189,7 +190,7 @@ class TransactionCoordinator:
     # --- the log -----------------------------------------------------------------------------------------------------
 
     def replay(self, record: TransactionRecord) -> None:
-        """Take a record as done while loading, in the log's order. Live, a record counts once it is committed."""
+        """Apply a record while loading, in log order. In office a record counts once it is committed."""
         if not self.loading:
             return
         if isinstance(record, TransactionMetadata):
@@ -198,7 +199,7 @@ class TransactionCoordinator:
             self.transactions.pop(record.transactional_id, None)
 
     def loaded(self, now_us: int) -> Decision:
-        """The whole partition is replayed: what was being ended goes on to be ended."""
+        """End the loading: the coordinator continues every prepared end with its markers."""
         draft = Draft(now_us)
         self.loading = False
         settings = self._context.settings
@@ -212,7 +213,7 @@ class TransactionCoordinator:
         return draft.decision()
 
     def unload(self, _: int) -> Decision:
-        """The broker leads the partition no more: everything here was memory, and every request is refused."""
+        """End the coordinator: the broker no longer leads the partition. Every later request is refused."""
         self._context.transactions.clear()
         self._deadlines.clear()
         self.loading, self.resigned = False, True

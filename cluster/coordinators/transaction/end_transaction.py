@@ -1,7 +1,7 @@
-"""EndTxn: from Ongoing to Prepare*, the markers, and Complete*; by the producer, or by the coordinator that fences it.
+"""EndTxn: from Ongoing to Prepare*, the markers, and Complete*; for a producer, or for a fence of the coordinator.
 
-Under `transaction.version` 1 a repeated EndTxn is told by the state alone. Under 2 every end raises the epoch, so the
-same epoch means the *next* end, and a repetition comes with the epoch before it (KIP-890):
+Under `transaction.version` 1 the state alone identifies a repeated EndTxn. Under 2 every end raises the epoch, so the
+same epoch means the *next* end, and a repetition has the epoch before it (KIP-890):
 
                      abort                      commit
                      repeated     current       repeated     current
@@ -29,7 +29,7 @@ _PREPARE = {True: _S.PREPARE_COMMIT, False: _S.PREPARE_ABORT}
 
 
 def end(context: TransactionContext, request: EndTxnRequest, call: Call, draft: Draft) -> None:
-    """The producer commits or aborts: answered when Prepare* is committed; the markers follow."""
+    """EndTxn (API 26): answered when Prepare* is committed; the markers follow."""
     if not request.transactional_id:
         draft.reply(call, EndTxnResponse(ErrorCode.INVALID_REQUEST))
         return
@@ -49,7 +49,7 @@ def end(context: TransactionContext, request: EndTxnRequest, call: Call, draft: 
             later.reply(call, EndTxnResponse(error))
             return
         now = transaction.metadata
-        if now.next_producer_id != NO_PRODUCER_ID:  # the epochs are used up: what will be true once it is complete
+        if now.next_producer_id != NO_PRODUCER_ID:  # the epochs are used up: the identity after Complete*
             later.reply(call, EndTxnResponse(error, now.next_producer_id, 0))
         else:
             later.reply(call, EndTxnResponse(error, now.producer_id, now.epoch))
@@ -58,7 +58,7 @@ def end(context: TransactionContext, request: EndTxnRequest, call: Call, draft: 
 
 
 def fence(context: TransactionContext, transaction: Transaction, reason: str, outcome: Outcome, draft: Draft) -> None:
-    """Raise the epoch of an ongoing transaction and abort it; a fence that cannot be written is tried again.
+    """Raise the epoch of an ongoing transaction and abort it. A failed append is retried by the next fence.
 
     `reason`: `timeout` or `InitProducerId`.
     """
@@ -81,7 +81,7 @@ def fence(context: TransactionContext, transaction: Transaction, reason: str, ou
 
     def prepared(error: ErrorCode, later: Draft) -> None:
         if error is ErrorCode.NONE:
-            transaction.fenced_with = NO_EPOCH  # another producer id begins at 0
+            transaction.fenced_with = NO_EPOCH  # the next producer id begins at epoch 0
         elif not once:
             transaction.failed_epoch_fence = True
         outcome(error, later)
@@ -99,12 +99,12 @@ def fence(context: TransactionContext, transaction: Transaction, reason: str, ou
 def marked(
     context: TransactionContext, transactional_id: str, of: tuple[int, int], partition: str, draft: Draft
 ) -> None:
-    """A partition has the marker of (producer id, epoch); what a former end's marker did late is not counted."""
+    """Note that a partition has the marker of (producer id, epoch). A former end's late marker does not count."""
     transaction = context.transactions.get(transactional_id)
     if transaction is None or (transaction.metadata.producer_id, transaction.metadata.epoch) != of:
         return
     if transaction.metadata.state not in PREPARED:
-        return  # it is complete already: markers of a late end come twice
+        return  # already complete: markers of a late end arrive twice
     if transaction.unmarked.pop(partition, transaction) is transaction or transaction.unmarked:
         return
     context.complete(transaction, draft)
@@ -138,7 +138,7 @@ def _write(
 
 
 def _validate(transaction: Transaction, request: EndTxnRequest) -> ErrorCode | None:
-    """The answer to an EndTxn that ends nothing (NONE: it is a repetition); None when there is something to end."""
+    """The answer to an EndTxn that ends nothing (NONE for a repetition), or None if it ends a transaction."""
     now = transaction.metadata
     with_epochs = request.version >= WITH_EPOCHS
     if with_epochs and transaction.rules.pending_is_looked_at_first and transaction.pending is not None:
@@ -161,7 +161,7 @@ def _validate(transaction: Transaction, request: EndTxnRequest) -> ErrorCode | N
     idle = now.state in (_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT)
     if with_epochs and idle and not request.committed and not again:
         reached("end: aborts nothing")
-        return None  # an abort that nothing was added to: it only raises the epoch
+        return None  # an abort without partitions: it only raises the epoch
     return ErrorCode.INVALID_TXN_STATE
 
 
@@ -171,7 +171,7 @@ def _concurrent() -> ErrorCode:
 
 
 def _repeats(now: TransactionMetadata, request: EndTxnRequest) -> tuple[bool, bool]:
-    """Whether a request repeats the end that led here, and whether that one went over to another producer id."""
+    """Whether a request repeats the last end, and whether that end changed the producer id."""
     overflowed = now.previous_producer_id == request.producer_id and request.epoch == LAST_EPOCH and now.epoch == 0
     return now.epoch == request.epoch + 1 or overflowed, overflowed
 

@@ -1,4 +1,4 @@
-"""InitProducerId: who may go on with a transactional id, under which producer id and epoch.
+"""InitProducerId: which producer may use a transactional id, under which producer id and epoch.
 
 Source: `TransactionCoordinator.handleInitProducerId`, `prepareInitProducerIdTransit` (KIP-98, KIP-360).
 """
@@ -16,7 +16,7 @@ from cluster.reach import reached
 
 
 def init_producer_id(context: TransactionContext, request: InitProducerIdRequest, call: Call, draft: Draft) -> None:
-    """Give out the next epoch; an ongoing transaction is fenced and aborted first, and the producer asks again."""
+    """InitProducerId (API 22): assign the next epoch. An ongoing transaction is fenced and aborted first: retry."""
     if request.transactional_id is None:
         draft.reply(call, InitProducerIdResponse(ErrorCode.NONE, context.new_producer_id(), 0))
         return
@@ -72,7 +72,7 @@ def _init_known(
 
 
 def _may_continue(now: TransactionMetadata, request: InitProducerIdRequest) -> bool:
-    """A producer that says who it is must be the current one, or the last of a producer id that was used up."""
+    """Whether a producer with an identity is the current one, or the last of an exhausted producer id."""
     if request.producer_id < 0 or now.epoch == NO_EPOCH or request.producer_id == now.producer_id:
         return True
     return request.producer_id == now.previous_producer_id and request.epoch >= LAST_EPOCH

@@ -1,10 +1,11 @@
-"""One transactional id at its coordinator: its durable metadata, the move under way, and what each move writes.
+"""One transactional id at its coordinator: its durable metadata, its pending transition, and its records.
 
-Theory of operation. `metadata` is what was written and committed last. A request decides on a move (`prepare_…`), which
-becomes `pending` and a record; until that record is committed every other request hears CONCURRENT_TRANSACTIONS. Then
-`complete` makes it the metadata. While the markers of a prepared end travel, its completion is pending already. An
-append that failed is `forget`ten, and the producer tries again; only a fence under `transaction.version` 1 keeps the
-epoch that it raised, so that repeated failures raise it once. Under 2 the abort of a fence raises it, as any end does.
+Theory of operation. `metadata` is the last committed record. A request prepares a transition (`prepare_…`), which
+becomes `pending` and a record; until the record is committed every other request gets CONCURRENT_TRANSACTIONS. Then
+`complete` makes the record the metadata. While the markers of a prepared end are on their way, its completion is
+already pending. `forget` drops a transition whose append failed, and the producer retries. Only a fence under
+`transaction.version` 1 keeps its raised epoch, so that repeated failures raise it once. Under 2 the abort of a fence
+raises it, as any end does.
 Source: `TransactionMetadata` (`prepareTransitionTo`, `completeTransitionTo`).
 """
 
@@ -25,10 +26,10 @@ _S = TransactionState
 class Transaction:
     """The soft and the durable state of one transactional id.
 
-    `failed_epoch_fence`: the epoch in `metadata` was raised to fence somebody, and that could not be written.
-    `unmarked` are the partitions of a prepared end that have not got their marker yet; `awaiting_markers`: `pending` is
-    what follows them, and not written yet. `written`: the last record that this coordinator wrote, committed or not.
-    `fenced_with`: the epoch that was told of last as a fence.
+    `failed_epoch_fence`: the epoch in `metadata` was raised by a fence whose append failed. `unmarked`: the partitions
+    of a prepared end without their marker. `awaiting_markers`: `pending` follows the markers, and is not written yet.
+    `written`: the last record that this coordinator wrote, committed or not. `fenced_with`: the epoch of the last
+    fence that was emitted.
     """
 
     __slots__ = (
@@ -43,11 +44,11 @@ class Transaction:
         self.unmarked: dict[str, None] = {}
         self.written: TransactionMetadata | None = None
 
-    # --- moves: what would be written --------------------------------------------------------------------------------
+    # --- transitions: the record of each ------------------------------------------------------------------------------
 
     def _prepare(self, to: TransactionMetadata) -> TransactionMetadata:
         under_way = None if self.awaiting_markers and self.pending is to.state else self.pending
-        assert under_way is None, f"{to.transactional_id}: {to.state} while {under_way} is under way"
+        assert under_way is None, f"{to.transactional_id}: {to.state} while {under_way} is pending"
         check_transition(self.metadata.state, to.state, to.version)
         self.pending, self.awaiting_markers = to.state, False
         return replace(to, previous_producer_id=self.metadata.producer_id)
@@ -57,8 +58,8 @@ class Transaction:
     ) -> TransactionMetadata | ErrorCode:
         """InitProducerId: the next epoch, or PRODUCER_FENCED for a producer whose epoch is neither this nor the last.
 
-        The last epoch is a repetition whose answer was lost, and gets the same answer (KIP-360). When the epochs are
-        used up Kafka throws at it (UNKNOWN_SERVER_ERROR).
+        A request with the last epoch repeats one whose answer was lost, and gets the same answer (KIP-360). When the
+        epochs are used up Kafka throws, so the answer is UNKNOWN_SERVER_ERROR.
         """
         now = self.metadata
         if now.epoch_exhausted:
@@ -76,7 +77,7 @@ class Transaction:
     def prepare_next_producer_id(
         self, producer_id: int, timeout_ms: int, expected_epoch: int | None, now_us: int
     ) -> TransactionMetadata:
-        """InitProducerId when the epochs are used up: a new producer id, epoch 0."""
+        """InitProducerId after the last epoch: a new producer id, epoch 0."""
         last_epoch = NO_EPOCH if expected_epoch is None else self.metadata.epoch
         return self._prepare(self._initialised(producer_id, 0, last_epoch, timeout_ms, now_us))
 
@@ -94,17 +95,17 @@ class Transaction:
         )
 
     def prepare_partitions(self, added: tuple[str, ...], now_us: int) -> TransactionMetadata:
-        """AddPartitionsToTxn: Ongoing from the first partition on."""
+        """AddPartitionsToTxn: Ongoing with the first partition."""
         now = self.metadata
         partitions = tuple(dict.fromkeys((*now.partitions, *added)))
         start_us = now.start_us if now.state is _S.ONGOING else now_us
         return self._prepare(replace(now, state=_S.ONGOING, partitions=partitions, start_us=start_us, update_us=now_us))
 
     def fence(self, version: int) -> None:
-        """Get ready to abort an ongoing transaction, so that whoever runs it is refused from now on.
+        """Fence the producer of an ongoing transaction before its abort: its requests are refused from now on.
 
-        Version 1 raises the epoch, once, however often that cannot be written. Under version 2 the abort itself does.
-        No producer is ever given this epoch. (The snapshot raised it here under version 2 as well, so twice in all.)
+        Version 1 raises the epoch once, even if several appends fail. Under version 2 the abort itself raises it. No
+        producer ever gets this epoch. (The snapshot raised it here under version 2 as well, so twice in all.)
         """
         now = self.metadata
         check_transition(now.state, _S.PREPARE_EPOCH_FENCE, now.version)
@@ -115,7 +116,7 @@ class Transaction:
         self.metadata = replace(now, epoch=epoch, last_epoch=NO_EPOCH)
 
     def prepare_end(self, *, commit: bool, version: int, next_producer_id: int, now_us: int) -> TransactionMetadata:
-        """EndTxn: PrepareCommit or PrepareAbort; version 2 raises the epoch, so that what is late is refused."""
+        """EndTxn: PrepareCommit or PrepareAbort; version 2 raises the epoch, so that late requests are refused."""
         now = self.metadata
         epoch, last_epoch = now.epoch, now.last_epoch
         if version >= WITH_EPOCHS:
@@ -134,7 +135,7 @@ class Transaction:
         )
 
     def prepare_complete(self, now_us: int) -> TransactionMetadata:
-        """Every partition has its marker: CompleteCommit or CompleteAbort, and over to the next producer id if any."""
+        """CompleteCommit or CompleteAbort once every partition has its marker, with the next producer id if any."""
         now = self.metadata
         producer_id, epoch = now.producer_id, now.epoch
         if now.next_producer_id != NO_PRODUCER_ID:
@@ -152,26 +153,26 @@ class Transaction:
         )
 
     def prepare_dead(self) -> None:
-        """The transactional id has expired: nothing else may happen to it until its tombstone is committed."""
+        """Begin the expiration: until the tombstone is committed no other transition may begin."""
         check_transition(self.metadata.state, _S.DEAD, self.metadata.version)
         self.pending = _S.DEAD
 
-    # --- the fate of what was written --------------------------------------------------------------------------------
+    # --- the result of the append --------------------------------------------------------------------------------
 
     def await_markers(self) -> None:
-        """A prepared end is committed: what follows its markers is pending, as if it were being written."""
+        """Make the completion of a committed Prepare* pending until the markers are appended."""
         committed = self.metadata.state is _S.PREPARE_COMMIT
         self.pending, self.awaiting_markers = _S.COMPLETE_COMMIT if committed else _S.COMPLETE_ABORT, True
 
     def complete(self, written: TransactionMetadata) -> None:
-        """The record is committed: it is the metadata now."""
+        """Make a committed record the metadata."""
         assert self.pending is written.state, f"{written.transactional_id}: {written.state} was not pending"
         self.metadata, self.pending = written, None
         if written.state in (_S.PREPARE_COMMIT, _S.PREPARE_ABORT):
             self.failed_epoch_fence = False
 
     def make_late(self, written: TransactionMetadata) -> None:
-        """A record that was forgotten is committed: it is the metadata now, until a later one that is under way is."""
+        """Make a dropped record, committed after all, the metadata, until a pending later one is committed."""
         self.metadata = written
         if self.awaiting_markers:
             self.pending, self.awaiting_markers = None, False
@@ -179,5 +180,5 @@ class Transaction:
             self.failed_epoch_fence = False
 
     def forget(self) -> None:
-        """The record could not be written: as if nothing had been decided."""
+        """Drop the pending transition: its append failed."""
         self.pending, self.awaiting_markers = None, False
