@@ -1,9 +1,9 @@
-"""What readers of committed data may be given (T3), also where the logs of a partition have parted.
+"""The invariant of read_committed consumers (T3), also after the logs of a partition have diverged.
 
-Where a leader took over whose log goes on behind the point at which it parted from the former leader's, no event told
-of it which transactions ended behind that point (`LogState.untold`): the view cannot say what is aborted, and the
-replicas' logs do. Where committed records may be gone (`lossy`) readers may hold them yet: what was fetched from a log
-that is gone, or from a leader that did not know of its successor, was right when it was fetched.
+A new leader's log may continue behind the point where it diverged from the former leader's. No event describes the
+transactions that ended behind that point (`LogState.unobserved`), so the replicas' logs decide what is aborted, not the
+view. In a `lossy` partition readers may still hold lost records. A fetch from a lost log, or from a leader that did not
+know of its successor, was right at its time.
 """
 
 from collections.abc import Iterable
@@ -11,22 +11,22 @@ from collections.abc import Iterable
 from cluster import events as e
 from cluster.invariants.handlers import Handlers
 from cluster.invariants.log_state import LogState
-from cluster.invariants.replicas import ALL_BYTES, Look
+from cluster.invariants.replicas import ALL_BYTES, LogLookup
 from cluster.invariants.sentences import broken
 from cluster.protocol.record_batch import ABORT, RecordBatch
 from cluster.view import ClusterView
 
 
 class CommittedReads:
-    """Judges what readers of committed data process. `look`: at the logs, for partitions that parted."""
+    """Judges the records that read_committed consumers process. `log_of`: for partitions whose logs diverged."""
 
-    def __init__(self, view: ClusterView, logs: dict[str, LogState], look: Look | None) -> None:
-        self._view, self._logs, self._look = view, logs, look
-        self._was_stable: dict[str, int] = {}  # partition → below this was stable before its leader took over
-        self._since: dict[tuple[str, str], int] = {}  # (member, partition) → the leader epoch when it began to fetch
+    def __init__(self, view: ClusterView, logs: dict[str, LogState], log_of: LogLookup | None) -> None:
+        self._view, self._logs, self._log_of = view, logs, log_of
+        self._was_stable: dict[str, int] = {}  # partition → the last stable offset before its leader took over
+        self._since: dict[tuple[str, str], int] = {}  # (member, partition) → leader epoch at its first fetch
 
     def handlers(self) -> Handlers:
-        """What it looks at."""
+        """Event class → the method that judges it."""
         return {
             e.LeadershipTaken: self.leadership_taken,
             e.PartitionsAssigned: self.began_to_fetch,
@@ -35,23 +35,23 @@ class CommittedReads:
         }
 
     def leadership_taken(self, event: e.LeadershipTaken) -> None:
-        """Readers may still hold what the leaders before gave them."""
+        """Note the last stable offset of former leaders: readers may still hold records below it."""
         log = self._logs[event.partition]
         if log.lossy and event.leader_epoch == log.taken:
             self._was_stable[event.partition] = log.stable
 
     def began_to_fetch(self, event: e.PartitionsAssigned | e.PositionsReset) -> None:
-        """It holds nothing of these partitions that was fetched before."""
+        """Note the leader epoch: the consumer holds no records of earlier fetches."""
         names: Iterable[str] = event.partitions if isinstance(event, e.PartitionsAssigned) else event.positions
         for name in names:
             self._since[event.member, name] = self._logs[name].taken
 
     def records_processed(self, event: e.RecordsProcessed) -> None:
-        """T3: nothing aborted is processed by a reader of committed data."""
+        """T3: a read_committed consumer processes no aborted record."""
         if not self._view.groups[event.group].read_committed:
             return
         log = self._logs[event.partition]
-        if log.lossy or log.untold:
+        if log.lossy or log.unobserved:
             aborted = self._aborted_in_the_logs(event)
         else:
             known = self._view.partitions[event.partition].transactions
@@ -61,19 +61,19 @@ class CommittedReads:
             broken("T3", event, f"{event.member} processed {where}, {aborted} of them aborted")
 
     def _aborted_in_the_logs(self, event: e.RecordsProcessed) -> int:
-        """How many records are aborted in the log that counts, and were not there to be read in another one."""
+        """The number of records that are aborted in the leader's log and readable in no other log."""
         name, first, log = event.partition, event.first_offset, self._logs[event.partition]
         if self._since.get((event.member, name), -1) < log.taken:
             first = max(first, self._was_stable.get(name, 0))
         partition = self._view.partitions[name]
         aborted = self._offsets(partition.taken_by, name, (first, event.next_offset), aborted=True)
         for broker in partition.replicas if aborted and log.lossy else ():
-            if broker != partition.taken_by:  # it may lead on, as far as it knows
+            if broker != partition.taken_by:  # it may still act as leader
                 aborted -= self._offsets(broker, name, (first, event.next_offset), aborted=False)
         return len(aborted)
 
     def _offsets(self, broker: int, name: str, between: tuple[int, int], *, aborted: bool) -> set[int]:
-        seen = self._look(broker, name) if self._look is not None else None
+        seen = self._log_of(broker, name) if self._log_of is not None else None
         if seen is None:
             return set()
         first = max(between[0], seen.log_start)
@@ -81,9 +81,9 @@ class CommittedReads:
 
 
 def _fates(batches: Iterable[RecordBatch], first: int, end: int) -> tuple[set[int], set[int]]:
-    """Of the offsets first … end - 1: those of records that may be read, and those of aborted ones.
+    """Of the offsets first … end - 1: those of readable records, and those of aborted ones.
 
-    A transaction that is open lasts until a marker of its producer id comes, whatever its epoch (`ProducerAppendInfo`).
+    An open transaction lasts until a marker of its producer id, in any epoch (`ProducerAppendInfo`).
     """
     readable, aborted = set[int](), set[int]()
     undecided: dict[int, set[int]] = {}

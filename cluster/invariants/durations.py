@@ -1,7 +1,7 @@
-"""What must hold of a group's durations, by the configuration of its members and never by what a coordinator says.
+"""Invariants of a group's durations, by the configuration of its members, never by a coordinator's own deadlines.
 
-A duration is judged where nothing else explains it: not when the coordinator loaded the group anew meanwhile, not when
-its process stood still, not when a fault held requests up. `members` of the view have what the configuration says.
+A duration is judged where nothing else explains it: not after the coordinator loaded the group again, not while its
+process was paused, not while a fault delayed requests. The view's `members` have the configured values.
 """
 
 from cluster import events as e
@@ -13,10 +13,10 @@ from cluster.view import ClusterView
 from cluster.view.state import GroupView
 
 MS = 1_000
-TIMER_US = 5_000  # a timer's own grain
-WRITTEN_US = 5_500_000  # offsets.commit.timeout.ms and what comes with it
+TIMER_US = 5_000  # the precision of timers
+WRITTEN_US = 5_500_000  # offsets.commit.timeout.ms, and half a second for the network
 LATE_US = 1_000_000
-SETTLED_US = 3_000_000  # what was held up has arrived by then
+SETTLED_US = 3_000_000  # delayed messages have arrived by then
 NOT_WRITTEN = "COORDINATOR_NOT_AVAILABLE"
 _OF_ONE_PROCESS = (
     "kill", "stop", "stall", "pause_heartbeats", "fill_disk", "slow_disk", "abandon_transaction"
@@ -24,33 +24,33 @@ _OF_ONE_PROCESS = (
 
 
 class _Watch:
-    """What is known of a group's clocks since its coordinator loaded it, or stood still.
+    """A group's clocks since its coordinator loaded it, or was paused.
 
-    `signs`: member id → the last sign of life, at the earliest; `heard`: at the latest.
-    `commits`: member id → when its last commit arrived; `held_us`: since when heartbeats that waited are served.
-    `began_us`, `joined_us`: of the rebalance under way; -1: not known.
+    `earliest_sign_us`, `latest_sign_us`: member id → bounds of the last sign of life at the coordinator.
+    `commits`: member id → arrival of its last commit; `held_us`: since when delayed heartbeats are served.
+    `began_us`, `joined_us`: instants of the open rebalance, or -1.
     """
 
     __slots__ = (
-        "beats",
         "began_us",
+        "checked_us",
         "commits",
-        "heard",
+        "earliest_sign_us",
+        "heartbeats_us",
         "held_us",
         "initial",
         "joined_us",
-        "looked_us",
+        "latest_sign_us",
         "lost_us",
-        "signs",
     )
 
     def __init__(self) -> None:
-        self.signs: dict[str, int] = {}
-        self.heard: dict[str, int] = {}
-        self.beats: dict[str, int] = {}
+        self.earliest_sign_us: dict[str, int] = {}
+        self.latest_sign_us: dict[str, int] = {}
+        self.heartbeats_us: dict[str, int] = {}
         self.commits: dict[str, int] = {}
         self.held_us: dict[str, int] = {}
-        self.began_us = self.joined_us = self.looked_us = self.lost_us = -1
+        self.began_us = self.joined_us = self.checked_us = self.lost_us = -1
         self.initial = False
 
 
@@ -66,14 +66,14 @@ class DurationInvariants:
         furthest_us = max((link.latency_us for link in spec.network.links), default=0)
         self._slack_us = 8 * int(max(spec.network.latency_us, furthest_us) * (1 + spec.network.jitter)) + 20 * MS
         self._watches: dict[str, _Watch] = {}
-        self._given_up: dict[str, list[tuple[int, dict[str, int]]]] = {}  # member id → commits that timed out
-        self._polled_us: dict[str, int] = {}  # member → when its application stopped to call poll()
-        self._changed: dict[str, None] = {}  # processes that are configured otherwise in flight
+        self._timed_out_commits: dict[str, list[tuple[int, dict[str, int]]]] = {}  # by member id
+        self._polled_us: dict[str, int] = {}  # member → its last call of poll() before a stall
+        self._changed: dict[str, None] = {}  # processes whose configuration changed in flight
         self._disturbed_us = self._split_us = 0
-        self._of_processes: dict[int, None] = {}  # faults that part no two brokers
+        self._of_processes: dict[int, None] = {}  # faults that cut no link between brokers
 
     def handlers(self) -> Handlers:
-        """What it looks at."""
+        """Event class → the method that judges it."""
         return {
             e.GroupLoaded: self.group_loaded,
             e.GroupDeleted: self.group_loaded,
@@ -107,19 +107,19 @@ class DurationInvariants:
             watch = self._watches[group] = _Watch()
         return watch
 
-    # --- what else explains a duration ------------------------------------------------------------------------------
+    # --- other explanations of a duration ---------------------------------------------------------------------------
 
     def group_loaded(self, event: e.GroupLoaded | e.GroupDeleted | e.GroupUnloaded) -> None:
-        """Every clock of the group begins anew."""
+        """Restart every clock of the group."""
         self._watches.pop(event.group, None)
 
     def broker_held_up(self, event: e.BrokerPaused | e.BrokerResumed | e.BrokerStopped) -> None:
-        """Its timers stand still with it."""
+        """Restart every clock: a paused or stopped broker's timers do not run."""
         self._disturbed_us = event.at_us
         self._watches.clear()
 
     def fault_began(self, event: e.FaultStarted | e.FaultEnded) -> None:
-        """Requests are held up, or those that were arrive."""
+        """Note a disturbance: a fault delays requests, or delayed requests arrive after it."""
         self._disturbed_us = event.at_us
         if isinstance(event, e.FaultStarted) and event.fault_kind in _OF_ONE_PROCESS:
             self._of_processes[event.fault] = None
@@ -127,19 +127,19 @@ class DurationInvariants:
             self._split_us = event.at_us
 
     def _split(self) -> bool:
-        """Whether a coordinator may be in office that was deposed, and answers members that its successor misses."""
+        """Whether a deposed coordinator may still answer members that its successor misses."""
         return any(fault.kind not in _OF_ONE_PROCESS for fault in self._view.faults.values())
 
     def coordinator_lost(self, event: e.CoordinatorLost) -> None:
-        """A heartbeat that was under way is sent again after `retry.backoff.ms`."""
+        """Note a lost connection: its heartbeat is repeated after `retry.backoff.ms`."""
         self._watch(event.group).lost_us = event.at_us
 
     def setting_changed(self, event: e.SettingChanged) -> None:
-        """Which of both values a timer that runs has, is not asked."""
+        """Stop judging changed processes: a running timer may have the old or the new value."""
         self._changed |= dict.fromkeys(event.processes)
 
     def _timeout_us(self, group: str) -> int:
-        """`max.poll.interval.ms` of its members, which is the rebalance timeout; -1 when it may be several."""
+        """The rebalance timeout: `max.poll.interval.ms` of all members (µs), or -1 if members differ."""
         found = -1
         for member in self._view.members.values():
             if member.group == group:
@@ -151,7 +151,7 @@ class DurationInvariants:
     # --- sessions -----------------------------------------------------------------------------------------------------
 
     def heartbeat_answered(self, event: e.HeartbeatAnswered) -> None:
-        """S1: its session begins anew, the others' are not over; S4: it beats in its rhythm."""
+        """S1: this session restarts, the others have not expired; S4: the heartbeat is in its interval."""
         group = self._view.groups.get(event.group)
         if (
             group is None
@@ -160,27 +160,29 @@ class DurationInvariants:
         ):
             return
         watch = self._watch(event.group)
-        if event.member_id in watch.signs:  # else its session stands still
-            watch.signs[event.member_id] = watch.heard[event.member_id] = event.at_us
+        if event.member_id in watch.earliest_sign_us:  # else its session is not armed
+            watch.earliest_sign_us[event.member_id] = watch.latest_sign_us[event.member_id] = event.at_us
         if group.state != "Stable" or event.error != "NONE":
-            watch.beats.clear()
+            watch.heartbeats_us.clear()
             return
         self._rhythm(event, watch)
-        if event.at_us - watch.looked_us > LATE_US:
-            watch.looked_us = event.at_us
+        if event.at_us - watch.checked_us > LATE_US:
+            watch.checked_us = event.at_us
             self._overdue(event, group, watch)
 
     def _rhythm(self, event: e.HeartbeatAnswered, watch: _Watch) -> None:
-        last_us = watch.beats.get(event.member_id, -1)
-        watch.beats[event.member_id] = event.at_us
+        last_us = watch.heartbeats_us.get(event.member_id, -1)
+        watch.heartbeats_us[event.member_id] = event.at_us
         member = self._view.members.get(event.member)
         if last_us < 0 and event.at_us - watch.commits.get(event.member_id, -WRITTEN_US) < WRITTEN_US:
             watch.held_us[event.member_id] = event.at_us
         if member is None or last_us < 0:
             return
         gap_us, interval_us = event.at_us - last_us, member.heartbeat_interval_ms * MS
-        held_up_us = WRITTEN_US if watch.commits.get(event.member_id, -1) >= last_us else 0  # it waits behind a commit
-        if held_up_us:  # so did the one before it perhaps, and each of them comes late
+        held_up_us = (
+            WRITTEN_US if watch.commits.get(event.member_id, -1) >= last_us else 0
+        )  # the heartbeat waits behind a commit
+        if held_up_us:  # the previous heartbeat may have waited too, and both are late
             watch.held_us[event.member_id] = event.at_us
         if (
             last_us <= max(self._disturbed_us, watch.lost_us) + SETTLED_US
@@ -189,7 +191,7 @@ class DurationInvariants:
         ):
             return
         served_us = event.at_us - watch.held_us.get(event.member_id, -interval_us)
-        all_at_once = served_us < interval_us  # what had come behind it
+        all_at_once = served_us < interval_us  # heartbeats that waited behind it
         if gap_us < interval_us - self._slack_us and not all_at_once:
             broken("S4", event, f"{event.member} heartbeats again after {gap_us / MS:g} ms, not {interval_us / MS:g}")
         if gap_us > 2 * interval_us + self._slack_us + LATE_US + held_up_us:
@@ -197,7 +199,7 @@ class DurationInvariants:
 
     def _overdue(self, event: e.HeartbeatAnswered, group: GroupView, watch: _Watch) -> None:
         for member_id, name in group.members.items():
-            sign_us, member = watch.heard.get(member_id), self._view.members.get(name)
+            sign_us, member = watch.latest_sign_us.get(member_id), self._view.members.get(name)
             if sign_us is None or member is None or name in self._changed:
                 continue
             silent_us = event.at_us - sign_us
@@ -206,18 +208,18 @@ class DurationInvariants:
                 broken("S1", event, f"{event.group}: {found}{member.session_timeout_ms} ms")
 
     def session_renewed(self, event: e.SessionRenewed) -> None:
-        """A commit is a sign of life when it arrives, whatever becomes of it."""
+        """Note a commit's arrival: a sign of life, even if the commit fails."""
         watch = self._watch(event.group)
         watch.commits[event.member_id] = event.at_us
-        if event.member_id in watch.signs:
-            watch.signs[event.member_id] = watch.heard[event.member_id] = event.at_us
+        if event.member_id in watch.earliest_sign_us:
+            watch.earliest_sign_us[event.member_id] = watch.latest_sign_us[event.member_id] = event.at_us
 
     def offsets_committed(self, event: e.OffsetsCommitted) -> None:
-        """A commit arrived at most that much earlier, whether or not it is told that it renewed the session.
+        """Note a commit as a sign of life up to 5.5 s earlier, with or without a SessionRenewed.
 
-        One that was given up before, and is safe after all, had arrived at any time before that.
+        A commit that had timed out before is no sign: it arrived at any earlier time.
         """
-        given_up = self._given_up.get(event.member_id, [])
+        given_up = self._timed_out_commits.get(event.member_id, [])
         late = (event.generation, event.offsets) in given_up
         if late:
             given_up.remove((event.generation, event.offsets))
@@ -225,36 +227,36 @@ class DurationInvariants:
             self._had_arrived(event)
 
     def offset_commit_refused(self, event: e.OffsetCommitRefused) -> None:
-        """A commit that is accepted and cannot be written renews the session all the same."""
+        """Note an accepted commit whose append failed: it renewed the session too."""
         if event.error == NOT_WRITTEN:
-            self._given_up.setdefault(event.member_id, []).append((event.generation, event.offsets))
+            self._timed_out_commits.setdefault(event.member_id, []).append((event.generation, event.offsets))
             self._had_arrived(event)
 
     def _had_arrived(self, event: e.OffsetsCommitted | e.OffsetCommitRefused) -> None:
         group = self._view.groups[event.group]
         if event.member_id in group.members and event.generation == group.generation and group.state == "Stable":
-            signs = self._watch(event.group).signs
+            signs = self._watch(event.group).earliest_sign_us
             signs[event.member_id] = max(signs.get(event.member_id, -1), event.at_us - WRITTEN_US)
 
     def join_received(self, event: e.JoinReceived | e.SyncReceived) -> None:
-        """Its session stands still until it is answered."""
+        """Stop the session's clock: it is not armed until the answer."""
         watch = self._watch(event.group)
-        watch.signs.pop(event.member_id, None)
-        watch.heard.pop(event.member_id, None)
+        watch.earliest_sign_us.pop(event.member_id, None)
+        watch.latest_sign_us.pop(event.member_id, None)
 
     def static_member_replaced(self, event: e.StaticMemberReplaced) -> None:
-        """The new one's session begins; the old id's when it comes back, because the new one could not be written."""
+        """Start the new member id's session (the old id's again, if the replacement was not written)."""
         watch = self._watch(event.group)
-        watch.signs.pop(event.old_member_id, None)
-        watch.heard.pop(event.old_member_id, None)
-        watch.signs[event.member_id] = watch.heard[event.member_id] = event.at_us
+        watch.earliest_sign_us.pop(event.old_member_id, None)
+        watch.latest_sign_us.pop(event.old_member_id, None)
+        watch.earliest_sign_us[event.member_id] = watch.latest_sign_us[event.member_id] = event.at_us
 
     def member_removed(self, event: e.MemberRemoved) -> None:
-        """S1, S2: the coordinator removes no member before its time."""
+        """S1, S2: the coordinator removes no member too early."""
         watch = self._watch(event.group)
-        sign_us = watch.signs.pop(event.member_id, -1)
-        watch.beats.pop(event.member_id, None)
-        watch.heard.pop(event.member_id, None)
+        sign_us = watch.earliest_sign_us.pop(event.member_id, -1)
+        watch.heartbeats_us.pop(event.member_id, None)
+        watch.latest_sign_us.pop(event.member_id, None)
         timeout_us, member = self._timeout_us(event.group), self._view.members.get(event.member)
         known = member is not None and event.member not in self._changed and sign_us > self._split_us
         expired = event.reason == RebalanceCause.SESSION_EXPIRED
@@ -267,18 +269,18 @@ class DurationInvariants:
             RebalanceCause.POLL_INTERVAL_EXCEEDED: watch.began_us,
             RebalanceCause.SYNC_TIMED_OUT: watch.joined_us,
         }
-        since_us = -1 if event.client_reason else clocks.get(event.reason, -1)  # else it left by itself
+        since_us = -1 if event.client_reason else clocks.get(event.reason, -1)  # else the member left by itself
         if since_us >= 0 and timeout_us >= 0 and event.at_us - since_us < timeout_us - TIMER_US:
             lasted_us = event.at_us - since_us
             found = f"{event.member} is removed ({event.reason}) after {lasted_us / MS:g} ms, not {timeout_us / MS:g}"
             broken("S2", event, f"{event.group}: {found}")
 
     def application_stalled(self, event: e.ApplicationStalled) -> None:
-        """It last called poll() now."""
+        """Note the last call of poll() before a stall."""
         self._polled_us[event.member] = event.at_us
 
     def member_state_changed(self, event: e.MemberStateChanged) -> None:
-        """S2: a member leaves by itself when poll() was not called for max.poll.interval.ms, and not sooner."""
+        """S2: a member leaves after max.poll.interval.ms without poll(), and not sooner."""
         if event.state != "Left" or not event.reason.startswith("max.poll.interval.ms"):
             return
         member = self._view.members[event.member]
@@ -290,19 +292,19 @@ class DurationInvariants:
     # --- the join barrier ---------------------------------------------------------------------------------------------
 
     def rebalance_started(self, event: e.RebalanceStarted) -> None:
-        """The barrier opens."""
+        """Note the opening of the barrier."""
         watch = self._watch(event.group)
         watch.began_us, watch.joined_us, watch.initial = event.at_us, -1, event.initial
-        watch.beats.clear()
+        watch.heartbeats_us.clear()
 
     def join_barrier_extended(self, event: e.JoinBarrierExtended) -> None:
-        """No member came: the barrier waits for as long again."""
+        """Restart the barrier's clock: without a member it waits for the same time again."""
         watch = self._watch(event.group)
         if watch.began_us >= 0 and not watch.initial:
             watch.began_us = event.at_us
 
     def join_barrier_completed(self, event: e.JoinBarrierCompleted) -> None:
-        """S2, S3: it waits for the rebalance timeout at most, the first one for the initial delay at least."""
+        """S2, S3: a barrier waits at most the rebalance timeout, an initial one at least the initial delay."""
         watch, timeout_us = self._watch(event.group), self._timeout_us(event.group)
         waited_us = event.at_us - watch.began_us
         if watch.began_us >= 0:
@@ -313,17 +315,20 @@ class DurationInvariants:
                 found = f"the first barrier closed after {waited_us / MS:g} ms, the initial delay is "
                 broken("S3", event, f"{event.group}: {found}{self._delay_us / MS:g} ms")
         watch.began_us, watch.joined_us = -1, event.at_us
-        watch.signs = dict.fromkeys(event.members, event.at_us)
-        watch.heard = dict(watch.signs)
+        watch.earliest_sign_us = dict.fromkeys(event.members, event.at_us)
+        watch.latest_sign_us = dict(watch.earliest_sign_us)
 
     def group_stabilized(self, event: e.GroupStabilized) -> None:
-        """S2: those who did not ask for their assignment are gone by then; who is answered begins a session."""
+        """S2: members without a SyncGroup are removed by then; the answered members' sessions restart."""
         watch, timeout_us = self._watch(event.group), self._timeout_us(event.group)
         waited_us = event.at_us - watch.joined_us
         if watch.joined_us >= 0 and 0 <= timeout_us < waited_us - WRITTEN_US - LATE_US:
             found = f"its members waited {waited_us / MS:g} ms for their assignment, not {timeout_us / MS:g} at most"
             broken("S2", event, f"{event.group}: {found}")
-        watch.signs = {**dict.fromkeys(event.assignment, event.at_us), **watch.signs}  # who did not sync goes on
-        watch.heard = dict.fromkeys(event.assignment, event.at_us)
+        watch.earliest_sign_us = {
+            **dict.fromkeys(event.assignment, event.at_us),
+            **watch.earliest_sign_us,
+        }  # a member without a SyncGroup keeps its clock
+        watch.latest_sign_us = dict.fromkeys(event.assignment, event.at_us)
         watch.held_us = dict.fromkeys(event.assignment, event.at_us)  # heartbeats behind a parked SyncGroup
-        watch.beats.clear()
+        watch.heartbeats_us.clear()

@@ -1,4 +1,4 @@
-"""What must hold of groups and their readers: owners, generations, commits, positions (G, R11, T3)."""
+"""Invariants of groups and their members: owners, generations, commits, positions (G, R11, T3)."""
 
 from cluster import events as e
 from cluster.invariants.handlers import Handlers
@@ -11,17 +11,17 @@ from cluster.view.state import GroupView, MemberView
 
 
 class GroupInvariants:
-    """The sentences about groups. `logs`: what is known of each partition; `transactions`: of their offsets."""
+    """The sentences about groups. `logs`: each partition's history; `transactions`: judges transactional offsets."""
 
     def __init__(self, view: ClusterView, logs: dict[str, LogState], transactions: TransactionInvariants) -> None:
         self._view, self._logs, self._transactions = view, logs, transactions
-        self._generations: dict[str, tuple[int, int]] = {}  # the last one, and the coordinator's leader epoch
-        self._committed: dict[str, dict[str, None]] = {}  # group → partitions that have an offset
-        self._beats: dict[str, tuple[int, str]] = {}  # member id → its last answered heartbeat, and whose it is
-        self._sought: dict[str, None] = {}  # groups that an operator moved: where to is his business
+        self._generations: dict[str, tuple[int, int]] = {}  # the last generation, and the coordinator's leader epoch
+        self._committed: dict[str, dict[str, None]] = {}  # group → partitions with a committed offset
+        self._beats: dict[str, tuple[int, str]] = {}  # member id → its last answered heartbeat, and its member
+        self._moved_by_operator: dict[str, None] = {}  # groups whose offsets an operator moved: any offset is legal
 
     def handlers(self) -> Handlers:
-        """What it looks at."""
+        """Event class → the method that judges it."""
         return {
             e.JoinBarrierCompleted: self.join_barrier_completed,
             e.GroupLoaded: self.group_loaded,
@@ -40,7 +40,7 @@ class GroupInvariants:
     # --- the coordinator ----------------------------------------------------------------------------------------------
 
     def join_barrier_completed(self, event: e.JoinBarrierCompleted) -> None:
-        """G3. A group that a new coordinator did not find in its log begins anew."""
+        """G3. A group that a new coordinator did not find in its log restarts at generation 1."""
         epoch = self._epoch(event.group)
         before, known = self._generations.get(event.group, (0, epoch))
         if event.generation != before + 1 and not (event.generation == 1 and epoch > known):
@@ -48,7 +48,7 @@ class GroupInvariants:
         self._generations[event.group] = event.generation, epoch
 
     def _epoch(self, group: str) -> int:
-        """The leader epoch of the group's coordinator."""
+        """The leader epoch of the group's coordinator partition."""
         log = self._log(group)
         return log.taken if log is not None else -1
 
@@ -56,18 +56,18 @@ class GroupInvariants:
         return self._logs.get(self._view.groups[group].coordinator_partition)
 
     def group_loaded(self, event: e.GroupLoaded) -> None:
-        """G10. A coordinator that loads a group may take a generation back that was never written."""
+        """G10. A loading coordinator may revert a generation that was never written."""
         known, log = self._committed.setdefault(event.group, {}), self._log(event.group)
         missing = [name for name in known if name not in event.offsets]
         if missing and (log is None or not log.lossy):
             found = f"broker-{event.broker} does not know the offsets of {', '.join(missing)}"
             broken("G10", event, f"{event.group}: {found}")
-        for name in missing:  # what it has beside them may not be committed yet
+        for name in missing:  # its other offsets may not be committed yet
             del known[name]
         self._generations[event.group] = event.generation, self._epoch(event.group)
 
     def group_deleted(self, event: e.GroupDeleted) -> None:
-        """A deleted group begins anew."""
+        """Forget a deleted group."""
         self._committed.pop(event.group, None)
         self._generations[event.group] = 0, self._epoch(event.group)
 
@@ -84,7 +84,7 @@ class GroupInvariants:
                     broken("G1", event, f"{event.group}: {name} was dealt to {other} and {member_id}")
 
     def offsets_committed(self, event: e.OffsetsCommitted) -> None:
-        """G6, G7, T5. A commit is told when it is in the log for good: in order with what makes its group Stable."""
+        """G6, G7, T5. The event comes when the commit is committed: in order with the event of a Stable group."""
         group = self._view.groups[event.group]
         self._committed.setdefault(event.group, {}).update(dict.fromkeys(event.offsets))
         if not event.member and event.generation < 0:
@@ -97,20 +97,24 @@ class GroupInvariants:
             if event.member_id not in group.members and event.member_id and member and not member.instance_id:
                 found = f"{event.member} ({event.member_id}) committed and is no member"
                 broken("G6", event, f"{event.group}: {found}")
-        if event.group in self._sought:
+        if event.group in self._moved_by_operator:
             return
         for name, offset in event.offsets.items():
             log = self._logs[name]
-            if offset > log.told and not log.lossy:
-                broken("G7", event, f"{event.group} committed {offset} in {name}, the high watermark is {log.told}")
+            if offset > log.highest_watermark and not log.lossy:
+                broken(
+                    "G7",
+                    event,
+                    f"{event.group} committed {offset} in {name}, the high watermark is {log.highest_watermark}",
+                )
 
     def offsets_expired(self, event: e.OffsetsExpired) -> None:
-        """Nobody keeps these any more."""
+        """Forget expired offsets."""
         for name in event.partitions:
             self._committed.get(event.group, {}).pop(name, None)
 
     def heartbeat_answered(self, event: e.HeartbeatAnswered) -> None:
-        """Its session begins anew."""
+        """Note the restart of a session."""
         if event.session_deadline_us >= 0:
             self._beats[event.member_id] = event.at_us, event.member
 
@@ -130,7 +134,7 @@ class GroupInvariants:
     # --- the clients --------------------------------------------------------------------------------------------------
 
     def partitions_assigned(self, event: e.PartitionsAssigned) -> None:
-        """G2: who else holds it is no current member, or has missed a rebalance as a static member may."""
+        """G2: another holder is no current member, or a static member that missed a rebalance."""
         group = self._view.groups[event.group]
         taker = self._view.members[event.member]
         if not _current(group, taker):
@@ -144,17 +148,19 @@ class GroupInvariants:
                     broken("G2", event, f"{event.group}: {found}, both members in generation {group.generation}")
 
     def positions_reset(self, event: e.PositionsReset) -> None:
-        """An operator's seek may lead anywhere."""
+        """Note an operator's seek: any offset is legal after it."""
         if event.reason == "seek":
-            self._sought[event.group] = None
+            self._moved_by_operator[event.group] = None
 
     def poll_returned(self, event: e.PollReturned | e.PositionsMovedOn) -> None:
-        """R11, T3: nobody reads what is not committed, readers of committed data nothing undecided."""
+        """R11, T3: consumers read only committed records, read_committed ones only decided records."""
         committed = self._view.groups[event.group].read_committed
         for name, position in event.positions.items():
             log = self._logs[name]
-            if position > log.told and not log.lossy:
-                found = f"{event.member} has read {name} up to {position}, the high watermark is {log.told}"
+            if position > log.highest_watermark and not log.lossy:
+                found = (
+                    f"{event.member} has read {name} up to {position}, the high watermark is {log.highest_watermark}"
+                )
                 broken("R11", event, found)
             if committed and log.transactional and position > log.stable and not log.lossy:
                 found = f"{event.member} has read {name} up to {position}, the last stable offset is {log.stable}"
@@ -162,7 +168,7 @@ class GroupInvariants:
 
 
 def _current(group: GroupView, member: MemberView) -> bool:
-    """Whether a living consumer is what its coordinator holds for it; a static one that missed a rebalance is not."""
+    """Whether a running consumer is a member in the current generation. A static one may have missed a rebalance."""
     if not member.alive or member.member_id not in group.members:
         return False
     return member.generation == group.generation or not member.instance_id

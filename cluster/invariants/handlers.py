@@ -1,4 +1,4 @@
-"""Which events an invariant looks at."""
+"""The events that an invariant handles."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -6,4 +6,4 @@ from typing import Any
 from cluster import events as e
 
 Handlers = Mapping[type[e.Event], Callable[[Any], None]]
-"""By the kind of event: what looks at it."""
+"""Event class → the function that judges it."""

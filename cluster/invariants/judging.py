@@ -1,9 +1,9 @@
-"""The invariants of one flight as a sink: each event that matters to one is looked at, the others cost a look-up.
+"""The invariants of one flight as a sink of events. An event that no invariant handles costs one look-up.
 
-Theory of operation. The view has folded the event before a sink gets it, so what was known *before* is kept here: for
-each partition the committed end, for each group the generation. What a configuration or a fault makes legal switches a
-sentence off where it is legal, and nowhere else: records of producers without acks=all may vanish; a partition that had
-an unclean election, or is led by a replica that lost committed records with its host, is `lossy` from then on.
+Theory of operation. The view has folded the event before a sink gets it, so the invariants keep the state *before* it:
+for each partition the committed end, for each group the generation. A configuration or a fault switches a sentence off
+only where it makes a breach legal. Records of producers without acks=all may vanish. A partition is `lossy` after an
+unclean election, and after a leader that lost committed records with its host.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from cluster.invariants.groups import GroupInvariants
 from cluster.invariants.handlers import Handlers
 from cluster.invariants.log_state import LogState
 from cluster.invariants.logs import LogInvariants
-from cluster.invariants.replicas import Look, ReplicaInvariants
+from cluster.invariants.replicas import LogLookup, ReplicaInvariants
 from cluster.invariants.sentences import NEED_LOGS, SENTENCES
 from cluster.invariants.streams import StreamInvariants
 from cluster.invariants.timeouts import TimeoutInvariants
@@ -27,18 +27,18 @@ from cluster.view import ClusterView
 
 
 class Invariants:
-    """A sink of events that raises InvariantViolated. `view` is folded up to the event; `in_force`: ids that are on."""
+    """A sink of events that raises InvariantViolated. `view` has folded the event; `in_force`: active ids."""
 
-    def __init__(self, spec: ScenarioSpec, view: ClusterView, look: Look | None = None) -> None:
-        """`look`: at the logs of replicas, if there are any.
+    def __init__(self, spec: ScenarioSpec, view: ClusterView, log_of: LogLookup | None = None) -> None:
+        """`log_of`: returns the log of a replica, if the flight has replicas.
 
-        Without it R6, R8 and J1 say nothing, and T3 nothing of partitions whose logs may have parted.
+        Without it R6, R8 and J1 are not judged, and T3 not for partitions whose logs may differ.
         """
         known: dict[str, LogState] = {}
         transactions = TransactionInvariants(view, _transaction_version(spec), known)
         logs = LogInvariants(view, _strict_producers(spec), known, transactions)
         groups = GroupInvariants(view, known, transactions)
-        self._looks: dict[type[e.Event], tuple[Callable[[Any], None], ...]] = {}
+        self._handlers: dict[type[e.Event], tuple[Callable[[Any], None], ...]] = {}
         self._watch(logs.handlers())
         self._watch(groups.handlers())
         declared = _declared(spec)
@@ -48,34 +48,34 @@ class Invariants:
             self._watch({e.TransactionStateChanged: transactions.state_changed})
             self._watch({e.HangingTransactionAborted: transactions.aborted_by_hand})
         if "reader" in declared:
-            self._watch(CommittedReads(view, known, look).handlers())
+            self._watch(CommittedReads(view, known, log_of).handlers())
         self._watch(TimeoutInvariants(spec, view).handlers())
         if "group" in declared:
             self._watch(AssignmentInvariants(view).handlers())
             self._watch(DurationInvariants(spec, view).handlers())
-        self._watch(StreamInvariants(spec, view, known, look).handlers())
-        if look is not None:
-            self._watch(ReplicaInvariants(known, look).handlers())
-        self._looks_at = self._looks.get
+        self._watch(StreamInvariants(spec, view, known, log_of).handlers())
+        if log_of is not None:
+            self._watch(ReplicaInvariants(known, log_of).handlers())
+        self._handlers_of = self._handlers.get
         self.in_force = tuple(
             name
             for name, each in SENTENCES.items()
-            if (not each.needs or each.needs in declared) and (look is not None or name not in NEED_LOGS)
+            if (not each.needs or each.needs in declared) and (log_of is not None or name not in NEED_LOGS)
         )
 
     def _watch(self, handlers: Handlers) -> None:
-        """These look at events as well, after those that do already."""
+        """Add handlers; they run after the present handlers of the same event."""
         for kind, handler in handlers.items():
-            self._looks[kind] = (*self._looks.get(kind, ()), handler)
+            self._handlers[kind] = (*self._handlers.get(kind, ()), handler)
 
     def __call__(self, event: e.Event) -> None:
-        """Look at one more event. Raises InvariantViolated."""
-        for look in self._looks_at(event.__class__, ()):
-            look(event)
+        """Judge one event. Raises InvariantViolated."""
+        for judge in self._handlers_of(event.__class__, ()):
+            judge(event)
 
 
 def _strict_producers(spec: ScenarioSpec) -> dict[str, None]:
-    """The producers that were promised something: those with acks=all."""
+    """The producers that no acknowledged record may be lost of: those with acks=all."""
     return {
         name: None
         for producer in spec.producers
@@ -91,7 +91,7 @@ def _transaction_version(spec: ScenarioSpec) -> int:
 
 
 def _declared(spec: ScenarioSpec) -> dict[str, None]:
-    """What there is for a sentence to speak of."""
+    """The kinds of declared objects that sentences need: groups, transactional ids, …"""
     found: dict[str, None] = {}
     if spec.groups:
         found["group"] = None

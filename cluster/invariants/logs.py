@@ -1,4 +1,4 @@
-"""What must hold of partitions: leaderships, ISRs, watermarks, logs and their producers' sequences (R, L, A, P)."""
+"""Invariants of partitions: leaderships, ISRs, watermarks, logs and producers' sequences (R, L, A, P)."""
 
 from cluster import events as e
 from cluster.invariants.handlers import Handlers
@@ -10,7 +10,7 @@ from cluster.view import ClusterView
 
 _SEQUENCES = 0x7FFFFFFF  # after the highest comes 0
 _ANY_START = 1 << 62
-HEARD_AFTER_US = 3_000_000  # what the controller says has reached every leader after that, over links that are whole
+PROPAGATED_US = 3_000_000  # every leader has the controller's records by then, over links without a fault
 _HARMLESS = (
     "kill", "stop", "crash", "abandon_transaction", "fill_disk", "lose_responses"
 )  # fmt: skip
@@ -18,7 +18,7 @@ _HARMLESS = (
 
 
 class LogInvariants:
-    """The sentences about partitions. `strict`: producers with acks=all; `logs` is filled here."""
+    """The sentences about partitions. `strict`: producers with acks=all; this class fills `logs`."""
 
     def __init__(
         self,
@@ -28,10 +28,10 @@ class LogInvariants:
         transactions: TransactionInvariants,
     ) -> None:
         self._view, self._strict, self.logs, self._transactions = view, strict, logs, transactions
-        self._mended_us = 0
+        self._fault_ended_us = 0
 
     def handlers(self) -> Handlers:
-        """What it looks at."""
+        """Event class → the method that judges it."""
         return {
             e.BrokerStarted: self.broker_started,
             e.LeaderElected: self.leader_elected,
@@ -49,7 +49,7 @@ class LogInvariants:
     # --- the controller -----------------------------------------------------------------------------------------------
 
     def leader_elected(self, event: e.LeaderElected) -> None:
-        """R2, R3; an unclean election may lose what was committed."""
+        """R2, R3; an unclean election may lose committed records."""
         name, epoch = event.partition, event.leader_epoch
         log = self.logs.get(name)
         if log is None:
@@ -82,13 +82,15 @@ class LogInvariants:
             broken("R3", event, f"{name}: fenced {fenced} in the ISR {isr}")
         for broker in log.isr:
             if broker not in isr:
-                log.had[broker] = min(log.committed, log.short.get(broker, log.committed))
+                log.held_at_shrink[broker] = min(log.committed, log.crashed_ends.get(broker, log.committed))
         for broker in isr:
-            log.had.pop(broker, None)
+            log.held_at_shrink.pop(broker, None)
             if broker not in log.isr and brokers[broker].up and brokers[broker].registered:
-                log.short.pop(broker, None)  # else it comes in by what its former life had fetched
+                log.crashed_ends.pop(broker, None)  # else it joins by what its former process had fetched
             if broker not in log.isr and log.forgets.get(broker) == _ANY_START:
-                log.forgets[broker] = self._view.partitions[name].log_start  # it has caught up, and starts over no more
+                log.forgets[broker] = self._view.partitions[
+                    name
+                ].log_start  # it has caught up and will not rebuild its producers
         log.isr = isr
         enough = len(isr) >= min(self._view.topics[topic_of(name)].min_insync_replicas, len(replicas))
         log.shrunk_us = -1 if enough else log.shrunk_us if log.shrunk_us >= 0 else event.at_us
@@ -96,7 +98,7 @@ class LogInvariants:
     # --- leaders ------------------------------------------------------------------------------------------------------
 
     def leadership_taken(self, event: e.LeadershipTaken) -> None:
-        """R1, R5; what the log that counts from now on does not have is undone."""
+        """R1, R5; records that the new leader's log lacks no longer count."""
         name, epoch, broker = event.partition, event.leader_epoch, event.broker
         log = self.logs[name]
         elected = log.leaders.setdefault(epoch, broker)
@@ -106,66 +108,67 @@ class LogInvariants:
             log.led[log.leaders[log.epoch]] = log.watermark
         known = min(log.led.get(broker, 0), event.log_end)
         if event.high_watermark < known and not log.lossy:
-            found = f"broker-{broker} leads with high watermark {event.high_watermark}, it had told {known}"
+            found = f"broker-{broker} leads with high watermark {event.high_watermark}, it had emitted {known}"
             broken("R4", event, f"{name}: {found}")
         if epoch == log.elected:
-            log.lossy = log.lossy or (event.log_end < log.committed and broker in log.short)
+            log.lossy = log.lossy or (event.log_end < log.committed and broker in log.crashed_ends)
             if log.lossy:
                 log.committed = min(log.committed, event.log_end)
             elif event.log_end < log.committed:
                 found = f"broker-{broker} leads with log end {event.log_end}, {log.committed} were committed"
                 broken("R5", event, f"{name}: {found}")
-            log.short.pop(broker, None)
-        if event.log_start > max(event.high_watermark, log.told) or event.high_watermark > event.log_end:
+            log.crashed_ends.pop(broker, None)
+        if event.log_start > max(event.high_watermark, log.highest_watermark) or event.high_watermark > event.log_end:
             found = f"log start {event.log_start}, high watermark {event.high_watermark}, log end {event.log_end}"
             broken("L1", event, f"{name}: {found}")
         if epoch >= log.taken:
             forked = min(event.log_end, log.forks.pop(broker, event.log_end))
             if forked < max(log.end, event.log_end):
                 self._fork(name, log, broker, forked)
-            log.taken, log.parted = epoch, forked
+            log.taken, log.forked_at = epoch, forked
             self._cut(name, log, forked)
-            if forked < event.log_end:  # its own records from there on were never judged: any sequence may be next
-                log.untold = True
+            if forked < event.log_end:  # records behind the fork were never judged: any sequence may follow
+                log.unobserved = True
                 log.producers.clear()
             self._forgotten(log, min(event.log_start, log.forgets.get(broker, 0)))
             log.end = event.log_end
             self._transactions.decides(name, log, broker, event.high_watermark)
 
     def _fork(self, name: str, log: LogState, broker: int, offset: int) -> None:
-        """The other replicas may have other records than this leader from an offset on."""
+        """Note that the other replicas' records may differ from this leader's from `offset` on."""
         for other in self._view.partitions[name].replicas:
             if other != broker:
                 log.forks[other] = min(offset, log.forks.get(other, offset))
 
     def broker_started(self, event: e.BrokerStarted) -> None:
-        """What it knows of producers is rebuilt from its disk."""
+        """Note that a started broker rebuilds its producers from its disk."""
         if event.at_us:
             for log in self.logs.values():
                 log.reloaded[event.broker], log.forgets[event.broker] = log.end, _ANY_START
 
     def _forgotten(self, log: LogState, log_start: int) -> None:
-        """A replica that was cut or started anew may know nobody any more whose records are all deleted."""
+        """Forget producers whose records are all deleted: a truncated or restarted replica may not know them."""
         for producer_id in [each for each, known in log.producers.items() if known[2] < log_start]:
             del log.producers[producer_id]
         known = log.producers
-        log.begun = {each: first for each, first in log.begun.items() if first >= log_start or each in known}
+        kept = ((each, first) for each, first in log.first_offsets.items() if first >= log_start or each in known)
+        log.first_offsets = dict(kept)
 
     def _cut(self, name: str, log: LogState, end: int) -> None:
-        """The log ends here: of producers with later records nothing is known for sure any more."""
+        """Apply a truncation to `end`: the state of producers with later records is uncertain."""
         if end < log.end:
             for producer_id in [each for each, known in log.producers.items() if known[2] >= end]:
                 del log.producers[producer_id]
-            log.begun = {each: first for each, first in log.begun.items() if first < end}
+            log.first_offsets = {each: first for each, first in log.first_offsets.items() if first < end}
             transactions = self._view.partitions[name].transactions
             log.open = dict.fromkeys(transactions.open) if transactions is not None else {}
             log.watermark, log.unstable = min(log.watermark, end), min(log.unstable, end)
         log.end = end
 
     def records_appended(self, event: e.RecordsAppended) -> None:
-        """L1, R11, P1, P2: the log of the leader that counts grows at its end."""
+        """L1, R11, P1, P2: the current leader's log grows at its end."""
         log = self.logs[event.partition]
-        if event.leader_epoch < log.taken:  # a deposed leader that does not know it yet, and those that follow it
+        if event.leader_epoch < log.taken:  # a deposed leader that does not know its successor, and its followers
             self._fork(event.partition, log, log.leaders[log.taken], event.base_offset)
             return
         base = event.base_offset
@@ -196,17 +199,17 @@ class LogInvariants:
                 broken("P1", event, f"{who} appends sequence {sequence}, {known[1]} was next")
             if epoch > known[0] and log.leaders.get(log.taken, -1) in log.reloaded:
                 log.repeats[producer_id] = None
-        elif sequence > 0 and producer_id not in log.begun:  # it takes any (`ProducerAppendInfo.checkSequence`)
+        elif sequence > 0 and producer_id not in log.first_offsets:  # any is legal (`ProducerAppendInfo.checkSequence`)
             log.repeats[producer_id] = None
-        log.begun.setdefault(producer_id, event.base_offset)
+        log.first_offsets.setdefault(producer_id, event.base_offset)
         log.producers[producer_id] = epoch, following, event.base_offset
 
     def high_watermark_advanced(self, event: e.HighWatermarkAdvanced) -> None:
         """R4, L1, T1."""
         log, offset, epoch = self.logs[event.partition], event.offset, event.leader_epoch
-        if offset > log.told:
-            log.told = offset
-        if epoch < log.taken:  # a deposed leader that does not know it: its readers are right, and it commits nothing
+        if offset > log.highest_watermark:
+            log.highest_watermark = offset
+        if epoch < log.taken:  # a deposed leader: its readers are right, and it commits nothing
             self._transactions.decides(event.partition, log, log.leaders.get(epoch, -1), offset)
             return
         if epoch != log.epoch:
@@ -214,7 +217,7 @@ class LogInvariants:
         elif offset < log.watermark:
             broken("R4", event, f"{event.partition}: high watermark {offset} after {log.watermark} in epoch {epoch}")
         log.watermark = offset
-        if log.shrunk_us >= 0 and event.at_us - log.shrunk_us > HEARD_AFTER_US and self._calm(event.at_us):
+        if log.shrunk_us >= 0 and event.at_us - log.shrunk_us > PROPAGATED_US and self._calm(event.at_us):
             found = f"high watermark {offset} with the ISR {log.isr} since {log.shrunk_us / 1_000_000:g} s"
             broken("R13", event, f"{event.partition}: {found}")
         if offset > log.end:
@@ -224,48 +227,52 @@ class LogInvariants:
                 log.committed = offset
             for broker in log.isr if log.forks else ():
                 if offset > log.forks.get(broker, offset):
-                    del log.forks[broker]  # it has fetched this leader's records beyond
+                    del log.forks[broker]  # it has fetched this leader's later records
         if log.transactional:
             self._transactions.decided(event, log)
 
-    # --- what goes ----------------------------------------------------------------------------------------------------
+    # --- losses -------------------------------------------------------------------------------------------------------
 
     def log_truncated(self, event: e.LogTruncated) -> None:
-        """R9: what a broker had when it was committed stays; only a crash of its host may take it."""
+        """R9: a broker keeps the committed records that it had; only its host's crash may take them."""
         name, broker = event.partition, event.broker
         log = self.logs[name]
         log.reloaded[broker], log.forgets[broker] = event.offset, _ANY_START
         log.led[broker] = min(log.led.get(broker, 0), event.offset)
         if event.reason == "crash":
-            log.short[broker] = event.offset
-            if broker in log.had:
-                log.had[broker] = min(log.had[broker], event.offset)
-        elif not log.lossy and event.offset < log.had.get(broker, log.short.get(broker, log.committed)):
-            had = log.had.get(broker, log.committed)
-            broken("R9", event, f"{name}: broker-{broker} truncates to {event.offset}, {had} were committed")
+            log.crashed_ends[broker] = event.offset
+            if broker in log.held_at_shrink:
+                log.held_at_shrink[broker] = min(log.held_at_shrink[broker], event.offset)
+        elif not log.lossy and event.offset < log.held_at_shrink.get(
+            broker, log.crashed_ends.get(broker, log.committed)
+        ):
+            held = log.held_at_shrink.get(broker, log.committed)
+            broken("R9", event, f"{name}: broker-{broker} truncates to {event.offset}, {held} were committed")
         if broker == self._view.partitions[name].taken_by:
             self._fork(name, log, broker, event.offset)
             self._cut(name, log, event.offset)
 
     def log_start_advanced(self, event: e.LogStartAdvanced) -> None:
-        """L1: nothing is deleted that is not committed."""
+        """L1: only committed records are deleted."""
         log = self.logs[event.partition]
-        if event.log_start > log.told:
-            broken("L1", event, f"{event.partition}: log start {event.log_start}, high watermark {log.told}")
+        if event.log_start > log.highest_watermark:
+            broken(
+                "L1", event, f"{event.partition}: log start {event.log_start}, high watermark {log.highest_watermark}"
+            )
 
     def records_lost(self, event: e.RecordsLost) -> None:
         """R10."""
         self._lost(event, event.partition, event.producer, event.first_serial, event.records)
 
     def batch_acknowledged(self, event: e.BatchAcknowledged) -> None:
-        """A1, and R10 for what was lost before it was acknowledged."""
+        """A1, and R10 for records lost before their acknowledgement."""
         if event.producer not in self._strict:
             return
         log = self.logs[event.partition]
-        if event.base_offset + event.records > log.told and not log.lossy:
+        if event.base_offset + event.records > log.highest_watermark and not log.lossy:
             end = event.base_offset + event.records
-            found = f"{event.producer}'s records up to {end} are acknowledged, the high watermark is {log.told}"
-            broken("A1", event, f"{event.partition}: {found}")
+            found = f"{event.producer}'s records up to {end} are acknowledged"
+            broken("A1", event, f"{event.partition}: {found}, the high watermark is {log.highest_watermark}")
         if self._view.partitions[event.partition].vanished:
             self._lost(event, event.partition, event.producer, event.first_serial, event.records)
 
@@ -283,19 +290,19 @@ class LogInvariants:
         if lost:
             broken("R10", event, f"{name}: {lost} acknowledged records of {producer} are in no log")
 
-    # --- what it is gated by ------------------------------------------------------------------------------------------
+    # --- conditions of sentences --------------------------------------------------------------------------------------
 
     def fault_ended(self, event: e.FaultEnded) -> None:
-        """What was on its way while links or processes were injured takes its time to arrive."""
-        self._mended_us = event.at_us
+        """Note the end of a fault: delayed messages arrive after it."""
+        self._fault_ended_us = event.at_us
 
     def _calm(self, now_us: int) -> bool:
-        """Whether every leader has heard what the controller said so long ago: no link, disk or process is injured."""
-        calm = now_us - self._mended_us > HEARD_AFTER_US
+        """Whether every leader has the controller's records of 3 s ago: no fault delays brokers, or did recently."""
+        calm = now_us - self._fault_ended_us > PROPAGATED_US
         return calm and all(fault.kind in _HARMLESS for fault in self._view.faults.values())
 
     def setting_changed(self, event: e.SettingChanged) -> None:
-        """Producers that may lose records from now on are promised nothing more."""
+        """Stop judging producers that may lose records from now on."""
         if event.key in {"acks", "enable.idempotence"}:
             for name in event.processes:
                 self._strict.pop(name, None)

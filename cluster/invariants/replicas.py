@@ -1,6 +1,6 @@
-"""What must hold of the replicas themselves, as their logs show (R6, R8).
+"""Invariants of the replicas' logs (R6, R8).
 
-Events do not tell how far a follower has got: a flight lends its replicas to be looked at. Nothing here changes them.
+Events do not contain a follower's log end, so a flight gives access to its replicas. Nothing here changes them.
 """
 
 from collections.abc import Callable
@@ -11,24 +11,23 @@ from cluster.invariants.log_state import LogState
 from cluster.invariants.sentences import broken
 from cluster.storage.partition_log import PartitionLog
 
-Look = Callable[[int, str], PartitionLog | None]
-"""(broker, partition) → the log there; None when the broker has none."""
+LogLookup = Callable[[int, str], PartitionLog | None]
+"""(broker, partition) → the replica's log, or None if the broker has none."""
 
 ALL_BYTES = 1 << 62
 
 
 class ReplicaInvariants:
-    """The sentences about replicas. `logs`: what is known of each partition by its events."""
+    """The sentences about replicas. `logs`: each partition's history by its events."""
 
-    def __init__(self, logs: dict[str, LogState], look: Look) -> None:
-        self._logs, self._look = logs, look
-        self._in_sync: dict[
-            str, tuple[tuple[int, ...], list[tuple[int, PartitionLog]]]
-        ] = {}  # partition → ISR, its logs
-        self._agreed: dict[str, int] = {}  # partition → below this all replicas in sync were found equal
+    def __init__(self, logs: dict[str, LogState], log_of: LogLookup) -> None:
+        self._logs, self._log_of = logs, log_of
+        # partition → its ISR, and the logs of those brokers
+        self._in_sync: dict[str, tuple[tuple[int, ...], list[tuple[int, PartitionLog]]]] = {}
+        self._agreed: dict[str, int] = {}  # partition → offset below which all in-sync replicas are equal
 
     def handlers(self) -> Handlers:
-        """What it looks at."""
+        """Event class → the method that judges it."""
         return {
             e.HighWatermarkAdvanced: self.high_watermark_advanced,
             e.IsrChanged: self.isr_changed,
@@ -37,9 +36,9 @@ class ReplicaInvariants:
         }
 
     def high_watermark_advanced(self, event: e.HighWatermarkAdvanced) -> None:
-        """R6: what is committed is on every replica that the controller counts as in sync.
+        """R6: every replica that the controller counts as in sync has every committed record.
 
-        Except where the host of one has crashed since (KIP-966): its leader may have heard of more than is on the disk.
+        Exception: a replica whose host has crashed since (KIP-966): its leader may know of more than its disk has.
         """
         name = event.partition
         log = self._logs[name]
@@ -47,37 +46,37 @@ class ReplicaInvariants:
             return
         isr, logs = self._in_sync.get(name, ((), []))
         if isr is not log.isr:  # nearly never: a replica keeps its log object for the whole flight
-            logs = [(broker, seen) for broker in log.isr if (seen := self._look(broker, name)) is not None]
+            logs = [(broker, seen) for broker in log.isr if (seen := self._log_of(broker, name)) is not None]
             self._in_sync[name] = log.isr, logs
         for broker, seen in logs:
-            if seen.log_end < event.offset and broker not in log.short:
+            if seen.log_end < event.offset and broker not in log.crashed_ends:
                 found = f"high watermark {event.offset}, broker-{broker} is in sync and has {seen.log_end}"
                 broken("R6", event, f"{name}: {found}")
 
     def isr_changed(self, event: e.IsrChanged) -> None:
-        """R6: who comes in has everything that is committed; R8: and it is the same."""
+        """R6: a replica that joins the ISR has every committed record; R8: and the same ones."""
         log = self._logs[event.partition]
         if log.lossy:
             return
         for broker in event.isr:
-            seen = self._look(broker, event.partition)
-            if seen is not None and seen.log_end < log.committed and broker not in log.short:
+            seen = self._log_of(broker, event.partition)
+            if seen is not None and seen.log_end < log.committed and broker not in log.crashed_ends:
                 found = f"broker-{broker} is in sync with log end {seen.log_end}, {log.committed} are committed"
                 broken("R6", event, f"{event.partition}: {found}")
         self._compare(event, event.partition)
 
     def leadership_taken(self, event: e.LeadershipTaken) -> None:
-        """R8: committed offsets hold the same on every replica, under any leader."""
+        """R8: committed offsets hold the same batches on every replica, under any leader."""
         self._compare(event, event.partition)
 
     def log_truncated(self, event: e.LogTruncated) -> None:
-        """What was compared may be written anew."""
+        """Compared offsets may be written again from here."""
         self._agreed[event.partition] = min(self._agreed.get(event.partition, 0), event.offset)
 
     def _compare(self, event: e.IsrChanged | e.LeadershipTaken, name: str) -> None:
-        """R8, from where replicas were last found equal up to what all in sync have and is committed."""
+        """R8 for the committed offsets that all in-sync replicas have, from the last comparison on."""
         log = self._logs[name]
-        logs = [(broker, seen) for broker in log.isr if (seen := self._look(broker, name)) is not None]
+        logs = [(broker, seen) for broker in log.isr if (seen := self._log_of(broker, name)) is not None]
         end = min([log.committed, *(seen.log_end for _, seen in logs)])
         begin = max([self._agreed.get(name, 0), *(seen.log_start for _, seen in logs)])
         if log.lossy or len(logs) < 2 or begin >= end:

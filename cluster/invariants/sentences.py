@@ -1,4 +1,4 @@
-"""The catalogue of invariants: an id, a name, a sentence. What the ids mean is reliability's list (R, L, P, T, G)."""
+"""The catalogue of invariants: an id, a name, a sentence. The ids are those of the reliability list (R, L, P, T, G)."""
 
 from typing import NamedTuple, NoReturn
 
@@ -8,7 +8,7 @@ from cluster.events import Event
 
 
 class Sentence(NamedTuple):
-    """An invariant in words; `needs`: what must be declared for it to say anything ("" for nothing)."""
+    """An invariant in words; `needs`: the kind of object that a scenario must declare for it ("" for none)."""
 
     name: str
     words: str
@@ -69,11 +69,11 @@ SENTENCES: dict[str, Sentence] = {
 """Jepsen's and Kafka's own checkers have the same sentences; A1 is what acks=all promises."""
 
 NEED_LOGS = ("R6", "R8", "J1")
-"""What can be judged only with the replicas' logs: by `run`, `rerun` and `check`."""
+"""The invariants that need the replicas' logs: judged by `run`, `rerun` and `check` only."""
 
 
 class Violation(msgspec.Struct, frozen=True, kw_only=True):
-    """An invariant did not hold: which, what it says, when and at which event, and what was seen."""
+    """A broken invariant: its id, name and sentence, the instant and the event, and the observation."""
 
     invariant: str
     name: str
@@ -87,8 +87,8 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.invariant} {self.name} at {self.at_s:g} s (event {self.seq}): {self.found}; {self.sentence}"
 
 
-class InvariantViolated(Exception):  # noqa: N818 - it says what was found
-    """A flight cannot go on: what it shows is not what Kafka promises."""
+class InvariantViolated(Exception):  # noqa: N818 - named for the finding
+    """A flight ends: its events break a promise of Kafka's."""
 
     def __init__(self, violation: Violation) -> None:
         self.violation = violation
@@ -96,7 +96,7 @@ class InvariantViolated(Exception):  # noqa: N818 - it says what was found
 
 
 def broken(invariant: str, event: Event, found: str) -> NoReturn:
-    """Say that an invariant does not hold with this event. Raises InvariantViolated."""
+    """Report that an invariant does not hold at this event. Raises InvariantViolated."""
     name, words, _ = SENTENCES[invariant]
     raise InvariantViolated(
         Violation(

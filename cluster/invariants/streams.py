@@ -1,39 +1,41 @@
-"""What must hold of each process's own order over a whole flight (Jepsen's poll-skip, nonmonotonic poll and send).
+"""Invariants of each process's own order over a whole flight (Jepsen's poll-skip, nonmonotonic poll and send).
 
-Also of a group's commits, which only an operator, a reset or a loss may move back.
+And of a group's committed offsets: only an operator, a reset or a loss moves them back.
 """
 
 from cluster import events as e
 from cluster.invariants.handlers import Handlers
 from cluster.invariants.log_state import LogState
-from cluster.invariants.replicas import ALL_BYTES, Look
+from cluster.invariants.replicas import ALL_BYTES, LogLookup
 from cluster.invariants.sentences import broken
 from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import ScenarioSpec
 from cluster.view import ClusterView
 
 MS = 1_000
-LEFT_BEHIND = 3  # connections given up whose parked commit may not have timed out yet
-SETTLED_US = 3_000_000  # what was held up has arrived by then
+ABANDONED_KEPT = 3  # closed connections whose parked commit may not have timed out yet
+SETTLED_US = 3_000_000  # delayed messages have arrived by then
 _DELAYS_NO_REQUEST = ("kill", "crash", "scale", "subscribe", "set")
 """Kinds of faults after which every request still arrives in its usual time, or never."""
 
 
 class StreamInvariants:
-    """The sentences about what comes behind what. `look`: at logs, without which nothing is said of what was passed."""
+    """The sentences about the order of polls, sends and commits. Without `log_of` J1 is not judged."""
 
-    def __init__(self, spec: ScenarioSpec, view: ClusterView, logs: dict[str, LogState], look: Look | None) -> None:
-        self._view, self._logs, self._look = view, logs, look
-        self._next: dict[str, dict[str, int]] = {}  # member → partition → the offset behind what it finished last
-        self._serials: dict[tuple[str, str], tuple[int, int]] = {}  # (partition, producer) → (serial, offset) behind
+    def __init__(
+        self, spec: ScenarioSpec, view: ClusterView, logs: dict[str, LogState], log_of: LogLookup | None
+    ) -> None:
+        self._view, self._logs, self._log_of = view, logs, log_of
+        self._next: dict[str, dict[str, int]] = {}  # member → partition → next offset after its last record
+        self._serials: dict[tuple[str, str], tuple[int, int]] = {}  # (partition, producer) → next (serial, offset)
         self._committed: dict[tuple[str, str], int] = {}
         self._used: dict[str, dict[int, int]] = {}  # producer → producer id → the last epoch of its process
-        self._left: dict[str, dict[int, int]] = {}  # the same, of its earlier processes
-        self._moved: dict[str, None] = {}  # groups whose positions an operator moved
-        self._left_behind: dict[str, list[int]] = {}  # member → when it gave up connections that commits may come over
+        self._left: dict[str, dict[int, int]] = {}  # the same, for its earlier processes
+        self._moved: dict[str, None] = {}  # groups whose offsets an operator moved
+        self._abandoned_us: dict[str, list[int]] = {}  # member → when it closed connections with a commit
         self._disturbed_us = 0
         timeouts_ms = (spec.broker_config(broker)["offsets.commit.timeout.ms"] for broker in spec.brokers)
-        # The commit before the one left behind is written or fails within one, the one left behind within another.
+        # The commit before the abandoned one is written or fails within one timeout, the abandoned one within another.
         self._under_way_us = 2 * max(int(str(each)) for each in timeouts_ms) * MS + SETTLED_US
         self._ordered = {
             name: None
@@ -44,7 +46,7 @@ class StreamInvariants:
         }
 
     def handlers(self) -> Handlers:
-        """What it looks at."""
+        """Event class → the method that judges it."""
         return {
             e.MemberStarted: self.forget_member,
             e.MemberStopped: self.forget_member,
@@ -71,17 +73,17 @@ class StreamInvariants:
     # --- polls --------------------------------------------------------------------------------------------------------
 
     def forget_member(self, event: e.MemberStarted | e.MemberStopped) -> None:
-        """A process begins anew."""
+        """Forget the positions of a process that starts or ends."""
         self._next.pop(event.member, None)
 
     def forget_partitions(self, event: e.PartitionsAssigned | e.PartitionsRevoked | e.PositionsRolledBack) -> None:
-        """Jepsen's allowance: a rebalance may move a reader, and so may an application that gives positions up."""
+        """Forget positions that a rebalance, or an application that rolls back, may move (as Jepsen does)."""
         known = self._next.get(event.member)
         for name in event.partitions if known else ():
             known.pop(name, None)  # type: ignore[union-attr]
 
     def positions_reset(self, event: e.PositionsReset) -> None:
-        """A position is found, or an application seeks."""
+        """Forget positions that the consumer looked up, or that an application set by seek()."""
         known = self._next.get(event.member)
         for name in event.positions:
             if known:
@@ -104,14 +106,14 @@ class StreamInvariants:
         self._passed(event, last)
 
     def record_skipped(self, event: e.RecordSkipped) -> None:
-        """The application itself gives one up."""
+        """Note a record that the application skips."""
         known = self._next.setdefault(event.member, {})
         known[event.partition] = event.offset + 1
 
     def _passed(self, event: e.RecordsProcessed, last: int) -> None:
-        """J1: between two polls lie markers, aborted records, and what was deleted."""
+        """J1: only markers, aborted records and deleted records lie between two polls."""
         partition, log = self._view.partitions[event.partition], self._logs[event.partition]
-        seen = self._look(partition.taken_by, event.partition) if self._look is not None else None
+        seen = self._log_of(partition.taken_by, event.partition) if self._log_of is not None else None
         if seen is None or log.lossy:
             return
         known = partition.transactions
@@ -125,25 +127,25 @@ class StreamInvariants:
                 broken("J1", event, f"{found}{event.first_offset}")
 
     def _undelivered(self, event: e.RecordsProcessed, batch: RecordBatch) -> bool:
-        """Whether a transaction of it is not decided as far as the view knows: it may be aborted."""
+        """Whether the batch's transaction may be aborted, and the consumer reads only committed records."""
         return batch.transactional and self._view.groups[event.group].read_committed
 
     # --- sends --------------------------------------------------------------------------------------------------------
 
     def producer_id_assigned(self, event: e.ProducerIdAssigned) -> None:
-        """Its process sends under this id from now on."""
+        """Note the producer id that a process sends with."""
         self._used.setdefault(event.producer, {})[event.producer_id] = event.epoch
 
     def producer_state_changed(self, event: e.ProducerStateChanged) -> None:
-        """A process is gone: what a broker has not read of its connections may come behind what the next one sends."""
+        """Note the ids of an ended process: a broker may read its last requests after the next process's."""
         if event.state in {"Dead", "Stopped"}:
             self._left.setdefault(event.producer, {}).update(self._used.pop(event.producer, {}))
 
     def records_appended(self, event: e.RecordsAppended) -> None:
-        """J3: an idempotent producer's records are in a log in the order in which it sent them.
+        """J3: an idempotent producer's records are in a log in the order of send().
 
-        Of what a log has behind the point where it parted from the one before, no event told (`LogState.parted`).
-        What was refused comes in the producer's next epoch, also where a log has it (`LogState.repeats`).
+        No event describes records behind a fork of logs (`LogState.forked_at`). Refused records come again in the
+        producer's next epoch, even if a log has them (`LogState.repeats`).
         """
         if event.marker or event.producer not in self._ordered or event.first_serial < 0:
             return
@@ -165,38 +167,40 @@ class StreamInvariants:
         self._serials[key] = event.first_serial + event.count, event.base_offset + event.count
 
     def leadership_taken(self, event: e.LeadershipTaken) -> None:
-        """What a new leader does not have may be sent again; what it has behind the fork was never judged."""
+        """Forget records behind the fork: the producer may send them again, and the new leader's were never judged."""
         log = self._logs[event.partition]
         if event.leader_epoch < log.taken:
             return
-        for key in [key for key, (_, end) in self._serials.items() if key[0] == event.partition and end > log.parted]:
+        for key in [
+            key for key, (_, end) in self._serials.items() if key[0] == event.partition and end > log.forked_at
+        ]:
             del self._serials[key]
 
     def setting_changed(self, event: e.SettingChanged) -> None:
-        """A producer that is idempotent no more promises no order."""
+        """Stop judging a producer that may no longer be idempotent."""
         for name in event.processes:
             self._ordered.pop(name, None)
 
     # --- commits ------------------------------------------------------------------------------------------------------
 
     def coordinator_lost(self, event: e.CoordinatorLost) -> None:
-        """A commit may wait behind a parked one there; it is served all the same, behind those of the next connection.
+        """Note a closed connection: a commit that waits behind a parked one may be served after later ones.
 
-        Only one: its answer finds no connection, and the broker drops the rest.
+        At most one commit: its answer finds no connection, and the broker drops the rest.
         """
-        left = self._still_left_behind(event.member, event.at_us)
-        self._left_behind[event.member] = [*left, event.at_us][-LEFT_BEHIND:]
+        left = self._pending_abandoned(event.member, event.at_us)
+        self._abandoned_us[event.member] = [*left, event.at_us][-ABANDONED_KEPT:]
 
     def disturbed(self, event: e.FaultStarted | e.FaultEnded) -> None:
-        """What was held up comes after the fault."""
+        """Note a disturbance: delayed commits arrive after the fault."""
         self._disturbed_us = event.at_us
 
-    def _still_left_behind(self, member: str, now_us: int) -> list[int]:
-        """When it gave up connections whose commit may still come: it is written or has failed after a while.
+    def _pending_abandoned(self, member: str, now_us: int) -> list[int]:
+        """The instants of closed connections whose commit may still arrive: it is written or fails after a while.
 
-        Not while a fault may hold it up: a frozen broker's timers stand still, and a link may hold what it carries.
+        A fault may delay it longer: a paused broker's timers do not run, and a link may hold messages.
         """
-        left = self._left_behind.get(member, [])
+        left = self._abandoned_us.get(member, [])
         if any(fault.kind not in _DELAYS_NO_REQUEST for fault in self._view.faults.values()):
             return left
         return [lost_us for lost_us in left if now_us - max(lost_us, self._disturbed_us) <= self._under_way_us]
@@ -205,8 +209,8 @@ class StreamInvariants:
         """G14."""
         known = self._committed
         fallen = [name for name, offset in event.offsets.items() if offset < known.get((event.group, name), -1)]
-        if fallen and (left := self._still_left_behind(event.member, event.at_us)):
-            self._left_behind[event.member] = left[1:]
+        if fallen and (left := self._pending_abandoned(event.member, event.at_us)):
+            self._abandoned_us[event.member] = left[1:]
             fallen = []
         for name in fallen:
             self._fell(event, name, event.offsets[name])
@@ -214,7 +218,7 @@ class StreamInvariants:
             known[event.group, name] = offset
 
     def group_loaded(self, event: e.GroupLoaded) -> None:
-        """G14: a coordinator has what the one before had answered, or newer, which need not be safe yet."""
+        """G14: a loading coordinator has every answered commit, or newer ones that need not be committed yet."""
         for name, offset in event.offsets.items():
             if offset < self._committed.get((event.group, name), -1):
                 self._fell(event, name, offset)
@@ -235,11 +239,11 @@ class StreamInvariants:
         broken("G14", event, f"{event.group} has committed {offset} in {name} after {before}")
 
     def forget_group(self, event: e.GroupDeleted) -> None:
-        """A deleted group begins anew."""
+        """Forget a deleted group."""
         for key in [key for key in self._committed if key[0] == event.group]:
             del self._committed[key]
 
     def offsets_expired(self, event: e.OffsetsExpired) -> None:
-        """As above."""
+        """Forget expired offsets."""
         for name in event.partitions:
             self._committed.pop((event.group, name), None)

@@ -1,4 +1,4 @@
-"""What must hold of the durations of transactions, brokers and batches, by the configuration alone (S5, S6, S7)."""
+"""Invariants of the durations of transactions, brokers and batches, by the configuration alone (S5, S6, S7)."""
 
 from cluster import events as e
 from cluster.invariants.handlers import Handlers
@@ -19,7 +19,7 @@ _OF_PROCESSES = (
 
 
 class TimeoutInvariants:
-    """The sentences about timeouts outside of groups."""
+    """The sentences about timeouts outside groups."""
 
     def __init__(self, spec: ScenarioSpec, view: ClusterView) -> None:
         self._view = view
@@ -34,21 +34,21 @@ class TimeoutInvariants:
             settings = producer.producer_config()
             for number, name in enumerate(producer.instances(), 1):
                 self._delivery_us[name] = int(str(settings["delivery.timeout.ms"])) * MS
-                if producer.transactions is not None:  # several may have one id: each states its own timeout
+                if producer.transactions is not None:  # producers with the same id have their own timeouts
                     own_id = producer.transactions.id_of(number)
                     lasts_us = int(str(settings["transaction.timeout.ms"])) * MS
                     self._lasts_us[own_id] = min(lasts_us, self._lasts_us.get(own_id, lasts_us))
-        self._ended_us: dict[str, int] = {}  # transactional id → when its last transaction was over
-        self._stands: dict[str, tuple[str, int, int]] = {}  # transactional id → state, producer id and epoch
-        self._down_us: dict[int, int] = {}  # broker → since when its process does not run
-        self._frozen: dict[int, tuple[int, int]] = {}  # broker → from when to when it was frozen last
+        self._ended_us: dict[str, int] = {}  # transactional id → the end of its last transaction
+        self._known: dict[str, tuple[str, int, int]] = {}  # transactional id → state, producer id and epoch
+        self._down_us: dict[int, int] = {}  # broker → since when its process is paused or stopped
+        self._frozen: dict[int, tuple[int, int]] = {}  # broker → begin and end of its last pause
         self._silent_us: dict[int, int] = {}  # broker that is down → since when it may have sent no heartbeat
         self._controller_us = self._disturbed_us = self._held_up_us = 0
-        self._of_processes: dict[int, None] = {}  # faults that hold no message up
-        self._outstanding: dict[tuple[str, str], list[int]] = {}  # when its unfinished batches were opened
+        self._of_processes: dict[int, None] = {}  # faults that delay no message
+        self._outstanding: dict[tuple[str, str], list[int]] = {}  # (producer, partition) → openings of its open batches
 
     def handlers(self) -> Handlers:
-        """What it looks at."""
+        """Event class → the method that judges it."""
         return {
             e.TransactionStateChanged: self.transaction_state_changed,
             e.TransactionFenced: self.transaction_fenced,
@@ -71,11 +71,11 @@ class TimeoutInvariants:
     # --- transactions -------------------------------------------------------------------------------------------------
 
     def transaction_state_changed(self, event: e.TransactionStateChanged) -> None:
-        """The next transaction begins behind the end of the last one; one that is told again was over before."""
-        stands = event.state, event.producer_id, event.epoch
-        if event.state in _OVER and stands != self._stands.get(event.transactional_id):
+        """Note the end of a transaction: the next one begins after it. A repeated state is no new end."""
+        now = event.state, event.producer_id, event.epoch
+        if event.state in _OVER and now != self._known.get(event.transactional_id):
             self._ended_us[event.transactional_id] = event.at_us
-        self._stands[event.transactional_id] = stands
+        self._known[event.transactional_id] = now
 
     def transaction_fenced(self, event: e.TransactionFenced) -> None:
         """S5."""
@@ -90,7 +90,7 @@ class TimeoutInvariants:
     # --- brokers ------------------------------------------------------------------------------------------------------
 
     def broker_down(self, event: e.BrokerPaused | e.BrokerStopped) -> None:
-        """It sends no heartbeats from now on; one that has just been resumed may not have sent any since."""
+        """Note that a broker sends no heartbeats; one that was just resumed may not have sent any since."""
         if event.broker not in self._down_us:
             since_us, until_us = self._frozen.get(event.broker, (0, -self._beat_us - 1))
             just_resumed = event.at_us - until_us <= self._beat_us
@@ -99,18 +99,18 @@ class TimeoutInvariants:
         self._disturbed_us = event.at_us
 
     def broker_up(self, event: e.BrokerResumed | e.BrokerUnfenced) -> None:
-        """It does again; one that starts is not let in before its former session is over."""
+        """Note that a broker sends heartbeats again; a started one registers after its former session has expired."""
         self._held_up_us = event.at_us
         if self._down_us.pop(event.broker, None) is not None and isinstance(event, e.BrokerResumed):
             self._frozen[event.broker] = (self._silent_us[event.broker], event.at_us)
         self._disturbed_us = event.at_us
 
     def controller_elected(self, event: e.ControllerElected) -> None:
-        """Every session begins anew."""
+        """Note a new controller: every broker session restarts."""
         self._controller_us = event.at_us
 
     def fault(self, event: e.FaultStarted | e.FaultEnded) -> None:
-        """What is on its way may be late."""
+        """Note a disturbance: messages may be late."""
         self._disturbed_us = event.at_us
         if isinstance(event, e.FaultStarted) and event.fault_kind in _OF_PROCESSES:
             self._of_processes[event.fault] = None
@@ -118,7 +118,7 @@ class TimeoutInvariants:
             self._held_up_us = event.at_us
 
     def broker_fenced(self, event: e.BrokerFenced) -> None:
-        """S6: not while it beats, nor before its session is over, nor long after."""
+        """S6: a broker is fenced neither while it sends heartbeats, nor before its session expires, nor long after."""
         if event.reason != SESSION_EXPIRED:
             return
         name, down_us = f"broker-{event.broker}", self._down_us.get(event.broker)
@@ -132,19 +132,19 @@ class TimeoutInvariants:
         links = any(fault.kind not in _OF_PROCESSES for fault in self._view.faults.values())
         if not links and silent_us < self._session_us - self._beat_us - SETTLED_US and self._disturbed_us == down_us:
             broken("S6", event, f"{name} is fenced {stopped_us / MS:g} ms after it stopped, {session}")
-        since_us = max(down_us, self._controller_us, self._held_up_us)  # another controller begins anew
+        since_us = max(down_us, self._controller_us, self._held_up_us)  # a new controller restarts sessions
         if not links and event.at_us - since_us > self._session_us + LATE_US:
             broken("S6", event, f"{name} is fenced {stopped_us / MS:g} ms after it stopped, {session}")
 
     # --- batches ------------------------------------------------------------------------------------------------------
 
     def setting_changed(self, event: e.SettingChanged) -> None:
-        """Which of both values a batch under way has, is not asked."""
+        """Stop judging changed producers: an open batch may have the old or the new value."""
         for name in event.processes:
             self._delivery_us.pop(name, None)
 
     def producer_state_changed(self, event: e.ProducerStateChanged) -> None:
-        """A process that stands still answers for nothing; a new one has sent nothing."""
+        """Stop judging a paused producer; forget the batches of one that has ended."""
         if event.state == "Paused":
             self._delivery_us.pop(event.producer, None)
         for key in [key for key in self._outstanding if key[0] == event.producer]:
@@ -152,7 +152,7 @@ class TimeoutInvariants:
                 del self._outstanding[key]
 
     def batch_opened(self, event: e.BatchOpened) -> None:
-        """Its time runs from its first record on."""
+        """Start a batch's time with its first record."""
         key = event.producer, event.partition
         opened = self._outstanding.get(key)
         if opened is None:
@@ -160,22 +160,22 @@ class TimeoutInvariants:
         opened.append(event.at_us)
 
     def batch_split(self, event: e.BatchSplit) -> None:
-        """Pieces of one batch are as old as it was, and no event names each."""
+        """Stop judging: the parts of a split batch have its age, and no event names each."""
         self._delivery_us.pop(event.producer, None)
 
     def batch_acknowledged(self, event: e.BatchAcknowledged) -> None:
-        """S7: a batch that is not answered in time waits no longer."""
+        """S7: a batch waits at most delivery.timeout.ms."""
         producer = event.producer
         opened = self._outstanding.get((producer, event.partition))
         if opened:
-            opened.pop()  # no event says which one: the others are at least as old as these
+            opened.pop()  # events do not name the batch: the remaining ones are at least as old
         most_us = self._delivery_us.get(producer)
         if most_us is not None and event.latency_us > most_us + LATE_US:
             found = f"{event.partition}: {event.producer}'s batch is acknowledged after {event.latency_us / MS:g} ms"
             broken("S7", event, f"{found}, delivery.timeout.ms is {most_us / MS:g}")
 
     def batch_failed(self, event: e.BatchFailed) -> None:
-        """S7: no batch fails for its age before that."""
+        """S7: no batch expires before delivery.timeout.ms."""
         opened = self._outstanding.get((event.producer, event.partition))
         most_us = self._delivery_us.get(event.producer)
         if opened:

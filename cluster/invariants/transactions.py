@@ -1,4 +1,4 @@
-"""What must hold of transactions: the last stable offset, markers, and offsets of groups (T)."""
+"""Invariants of transactions: the last stable offset, markers, and offsets of groups (T)."""
 
 from cluster import events as e
 from cluster.invariants.log_state import LogState
@@ -9,14 +9,14 @@ from cluster.view import ClusterView
 
 TRANSACTIONS_TOPIC = "__transaction_state"
 WITH_EPOCHS = 2  # the transaction.version from which on every end raises the epoch
-LAST_EPOCH = 32_766  # there is none behind it
+LAST_EPOCH = 32_766  # the last epoch of a producer id
 _DECISIONS = {"PrepareCommit": COMMIT, "PrepareAbort": ABORT}
 
 
 class TransactionInvariants:
     """The sentences about transactions. `version`: the cluster's `transaction.version`; under 1, T4 may break.
 
-    `logs`: what is known of each partition.
+    `logs`: each partition's history.
     """
 
     def __init__(self, view: ClusterView, version: int, logs: dict[str, LogState]) -> None:
@@ -24,8 +24,8 @@ class TransactionInvariants:
         self._decided: dict[int, tuple[str, int]] = {}  # producer id → the decision of its transaction, and its epoch
         self._ongoing: dict[int, int] = {}  # producer id → the epoch of its open transaction
         self._coordinated: dict[int, tuple[str, int]] = {}  # producer id → its coordinator's partition and leader epoch
-        self._by_hand: dict[str, int] = {}  # partition → whose transaction an administrator ends in it
-        self._commits: dict[str, int] = {}  # partition of groups → COMMIT markers whose offsets were not told
+        self._by_hand: dict[str, int] = {}  # partition → producer id whose transaction an administrator ends
+        self._commits: dict[str, int] = {}  # coordinator partition → COMMIT markers without an offsets event
         self._unmarked: dict[int, dict[str, None]] = {}  # producer id → partitions that wait for their marker
 
     def state_changed(self, event: e.TransactionStateChanged) -> None:
@@ -44,44 +44,46 @@ class TransactionInvariants:
         elif state == "Ongoing":
             self._ongoing[producer_id] = event.epoch
             self._unmarked.pop(producer_id, None)
-            if not event.loaded:  # else a decision may have gone with its host, while its markers are on their way
+            if not event.loaded:  # else a crash may have taken the decision while its markers are on their way
                 self._decided.pop(producer_id, None)
         elif state in {"CompleteCommit", "CompleteAbort"} and not event.loaded:
             unmarked = self._unmarked.pop(producer_id, {})
-            missing = [name for name in unmarked if not self._logs[name].lossy]  # else it may have gone with its leader
+            missing = [
+                name for name in unmarked if not self._logs[name].lossy
+            ]  # else its leader may have lost the marker
             if missing:
                 broken("T2", event, f"{event.transactional_id} is {state} without a marker in {', '.join(missing)}")
 
     def _coordinator(self, transactional_id: str) -> tuple[str, int]:
-        """The partition that keeps an id, and the epoch of whoever leads it."""
+        """The coordinator partition of a transactional id, and its leader epoch."""
         count = self._view.topics[TRANSACTIONS_TOPIC].partitions
         partition = f"{TRANSACTIONS_TOPIC}-{coordinator_partition(transactional_id, count)}"
         return partition, self._view.partitions[partition].leader_epoch
 
     def _deposed(self, producer_id: int) -> bool:
-        """Whether another broker coordinates it by now: what the one before decided last was not told."""
+        """Whether another broker coordinates the producer id by now: its predecessor's last decision had no event."""
         partition, epoch = self._coordinated.get(producer_id, ("", -1))
         return bool(partition) and self._view.partitions[partition].leader_epoch != epoch
 
     def _of_another(self, marker: e.RecordsAppended, epoch: int) -> bool:
-        """Whether a marker may end another transaction than the one whose decision, in this epoch, was told last.
+        """Whether a marker may end another transaction than the last one decided, in this epoch, by an event.
 
-        Under version 2 each end has an epoch of its own, until there are none left; under version 1 only a fence has,
-        but a transaction is over where it has its marker.
+        Under version 2 each end has its own epoch until the last one; under version 1 only a fence has. A transaction
+        has ended in a partition with its marker.
         """
         if marker.epoch > epoch or epoch > LAST_EPOCH:
             return True
         return self._version < WITH_EPOCHS and marker.partition not in self._unmarked.get(marker.producer_id, ())
 
     def aborted_by_hand(self, event: e.HangingTransactionAborted) -> None:
-        """The marker that follows is not the coordinator's: T2 and T4 do not speak of it."""
+        """Note an administrator's abort: T2 and T4 do not judge the marker that follows."""
         self._by_hand[event.partition] = event.producer_id
 
     def appended(self, event: e.RecordsAppended, log: LogState) -> None:
-        """T2, T4: a marker is the decision of a transaction that was decided."""
+        """T2, T4: a marker has the decision of its transaction."""
         producer_id = event.producer_id
         if not log.transactional:
-            log.transactional, log.stable = True, log.told
+            log.transactional, log.stable = True, log.highest_watermark
         if not event.marker:
             log.open[producer_id] = None
             return
@@ -93,7 +95,7 @@ class TransactionInvariants:
             return
         decision, epoch = self._decided.get(producer_id, (None, -1))
         if was_open and decision is None and self._version >= WITH_EPOCHS and not self._deposed(producer_id):
-            found = f"{event.marker} ends producer id {producer_id}'s transaction, which nobody decided"
+            found = f"{event.marker} ends producer id {producer_id}'s transaction, which no coordinator decided"
             broken("T4", event, f"{event.partition}: {found}")
         differs = decision is not None and decision != event.marker
         if was_open and differs and not (self._deposed(producer_id) and self._of_another(event, epoch)):
@@ -104,14 +106,14 @@ class TransactionInvariants:
             unmarked.pop(event.partition, None)
 
     def offsets_counted(self, event: e.OffsetsCommitted, partition: str) -> None:
-        """T5: a COMMIT marker is in the group's partition for each time that offsets of a transaction count."""
+        """T5: each time transactional offsets count, the group's partition has a COMMIT marker for it."""
         left = self._commits.get(partition, 0) - 1
         if left < 0:
             broken("T5", event, f"{event.group}: offsets of a transaction count without a COMMIT in {partition}")
         self._commits[partition] = left
 
     def decided(self, event: e.HighWatermarkAdvanced, log: LogState) -> None:
-        """T1: with the high watermark, readers of committed data may read on, never back."""
+        """T1: the last stable offset follows the high watermark and never falls."""
         stable = self._view.partitions[event.partition].last_stable_offset
         if stable > event.offset or stable < log.unstable:
             found = f"last stable offset {stable} after {log.unstable}, high watermark {event.offset}"
@@ -122,10 +124,10 @@ class TransactionInvariants:
             self.decides(event.partition, log, log.leaders.get(event.leader_epoch, -1), event.offset)
 
     def decides(self, name: str, log: LogState, broker: int, watermark: int) -> None:
-        """T3: a leader gives readers what its own high watermark decides, also while it does not know its successor.
+        """T3: note the last stable offset of a leader, in office or deposed, by its own high watermark.
 
-        A transaction that is open holds them back, and one whose marker is behind the high watermark. But a producer
-        snapshot has only those that are open: a leader that was rebuilt from one forgets that the others are undecided.
+        An open transaction holds it back, and one whose marker is above the high watermark. But a producer snapshot has
+        only open transactions: a leader rebuilt from one does not know that the others are undecided.
         Source: `ProducerStateManager.truncateAndReload`, `loadFromSnapshot`.
         """
         if not log.transactional:

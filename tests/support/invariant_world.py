@@ -6,7 +6,7 @@ from msgspec.structs import force_setattr
 
 from cluster import events as e
 from cluster.invariants import SENTENCES, Invariants, InvariantViolated
-from cluster.invariants.replicas import Look
+from cluster.invariants.replicas import LogLookup
 from cluster.spec import GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec, TransactionsSpec
 from cluster.storage.partition_log import PartitionLog
 from cluster.view import ClusterView, fold
@@ -24,9 +24,9 @@ VERSION_1 = msgspec.structs.replace(SPEC, config={"transaction.version": 1})
 class World:
     """A view and the invariants of it, told one event at a time; broker 1 leads orders-0 of brokers 1, 2 and 3."""
 
-    def __init__(self, spec: ScenarioSpec = SPEC, look: Look | None = None) -> None:
+    def __init__(self, spec: ScenarioSpec = SPEC, log_of: LogLookup | None = None) -> None:
         self.view = ClusterView()
-        self.invariants = Invariants(spec, self.view, look)
+        self.invariants = Invariants(spec, self.view, log_of)
         self.emit(
             e.TopicCreated(topic="orders", partitions=1, replication_factor=3, min_insync_replicas=1, internal=False)
         )
@@ -254,4 +254,4 @@ def copied(event: e.Event) -> e.Event:
 
 def world_of(**logs: PartitionLog) -> World:
     known = {int(name[1:]): log for name, log in logs.items()}
-    return World(look=lambda broker, partition: known.get(broker) if partition == P else None)
+    return World(log_of=lambda broker, partition: known.get(broker) if partition == P else None)

@@ -131,4 +131,4 @@ def test_producers_without_acks_all_are_promised_nothing() -> None:
     assert "R10" not in world.invariants.in_force
     assert "T3" not in world.invariants.in_force
     assert set(World().invariants.in_force) == set(SENTENCES) - set(NEED_LOGS)
-    assert set(World(look=lambda *_: None).invariants.in_force) == set(SENTENCES)
+    assert set(World(log_of=lambda *_: None).invariants.in_force) == set(SENTENCES)
