@@ -29,21 +29,17 @@ from cluster.commands.catalogue import (
     Start,
     Stop,
     Subscribe,
-    check,
-    complete,
-    is_built,
-    parse,
-    text_of,
 )
 from cluster.commands.cluster_names import Names
 from cluster.commands.command_kinds import kind_of, label_of, targets_of, undo_of
+from cluster.commands.command_text import check, complete, is_built, parse, text_of
 from cluster.commands.grammar import CommandError, Form, Slot, match_form, tokens_of, wanted_after
-from cluster.commands.random_faults import FAULTS, Victims, victims
+from cluster.commands.random_faults import RANDOM_FAULTS, FaultTargets
 
 __all__ = [
     "API_NAMES",
     "COMMANDS",
-    "FAULTS",
+    "RANDOM_FAULTS",
     "AbandonTransaction",
     "AddPartitions",
     "Command",
@@ -52,6 +48,7 @@ __all__ = [
     "Cut",
     "DeleteRecords",
     "Elect",
+    "FaultTargets",
     "Form",
     "Hold",
     "Isolate",
@@ -74,7 +71,6 @@ __all__ = [
     "Start",
     "Stop",
     "Subscribe",
-    "Victims",
     "check",
     "complete",
     "is_built",
@@ -86,6 +82,5 @@ __all__ = [
     "text_of",
     "tokens_of",
     "undo_of",
-    "victims",
     "wanted_after",
 ]

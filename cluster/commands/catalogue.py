@@ -1,19 +1,16 @@
-"""What an operator or a scenario can do to a running cluster: one frozen struct for each command, and its text form.
+"""What an operator or a scenario can do to a running cluster: a frozen struct for each command, and the table of forms.
 
-The table `COMMANDS` is the only place that knows the grammar; parsing, writing, checking, completing and the hints of
-the console all read it (`cluster/commands/grammar.py` does the matching). Durations are µs; `for_us` undoes after that.
+A row of `COMMANDS` is all that is known of a command besides its handler (`cluster/simulation`) and its impact
+(`console/presenters`): its text, its undo, its label, its random faults, its entries in the fault menus. Parsing,
+writing, completing, the nemesis, the swarm and the console read the rows. Durations are µs; `for_us` undoes a command
+after that time.
 """
 
-from typing import Literal, cast
+from typing import Literal
 
 import msgspec
 
-from cluster.commands.arguments import unknown
-from cluster.commands.cluster_names import Names
-from cluster.commands.grammar import CommandError, Form, Slot, read, tokens_of, wanted_after, write
-from cluster.config import refusal
-
-__all__ = ["COMMANDS", "Command", "CommandError", "Form", "Names", "check", "complete", "is_built", "parse", "text_of"]
+from cluster.commands.grammar import Form, MenuRow, RandomFault
 
 
 class Kill(msgspec.Struct, frozen=True, tag="kill"):
@@ -274,121 +271,81 @@ Command = (
 _FOR = "[for <for_us:duration>]"
 
 COMMANDS: tuple[Form, ...] = (
-    Form(Kill, f"kill <target:process> {_FOR}", "end a process without a word (kill -9)", undo="start {0}"),
-    Form(Crash, f"crash <broker:broker> {_FOR}", "lose a broker's host and what it had not flushed", undo="start {0}"),
-    Form(Stop, f"stop <target:process> {_FOR}", "stop a process cleanly", undo="start {0}"),
+    Form(Kill, f"kill <target:process> {_FOR}", "end a process without a word (kill -9)", undo="start {0}",
+         random=(RandomFault(1, "kill brokers", "kill {broker}", lasts=True, nemesis=True),
+                 RandomFault(2, "kill members", "kill {member}", lasts=True, nemesis=True),
+                 RandomFault(3, "kill producers", "kill {producer}", lasts=True, nemesis=True))),
+    Form(Crash, f"crash <broker:broker> {_FOR}", "lose a broker's host and what it had not flushed", undo="start {0}",
+         random=(RandomFault(4, "crash", "crash {broker}", lasts=True, nemesis=True),)),
+    Form(Stop, f"stop <target:process> {_FOR}", "stop a process cleanly", undo="start {0}",
+         random=(RandomFault(5, "stop", "stop {process}", lasts=True),)),
     Form(Start, f"start <target:process> {_FOR}", "start a process that is down"),
-    Form(Restart, f"restart <target:process> {_FOR}", "stop and start a process"),
-    Form(Pause, f"pause <target:process> {_FOR}", "freeze a whole process", undo="resume {0}"),
+    Form(Restart, f"restart <target:process> {_FOR}", "stop and start a process",
+         random=(RandomFault(6, "restart", "restart {process}", nemesis=True),)),
+    Form(Pause, f"pause <target:process> {_FOR}", "freeze a whole process", undo="resume {0}",
+         random=(RandomFault(7, "pause", "pause {process}", lasts=True, nemesis=True),)),
     Form(Resume, f"resume <target:process> {_FOR}", "let a frozen process go on"),
-    Form(PauseHeartbeats, f"pause heartbeats of <member:member> {_FOR}", "freeze only the heartbeat thread"),
-    Form(Stall, f"stall <member:member> {_FOR}", "poll() is not called"),
-    Form(SlowMember, f"slow <member:member> to <to_us:duration> {_FOR}", "each record takes this long", label="slowed"),
-    Form(Scale, f"scale <group:group> to <to:number> {_FOR}", "start or stop members"),
+    Form(PauseHeartbeats, f"pause heartbeats of <member:member> {_FOR}", "freeze only the heartbeat thread",
+         random=(RandomFault(8, "pause heartbeats", "pause heartbeats of {member}", lasts=True, nemesis=True),)),
+    Form(Stall, f"stall <member:member> {_FOR}", "poll() is not called",
+         random=(RandomFault(9, "stall", "stall {member}", lasts=True, nemesis=True),)),
+    Form(SlowMember, f"slow <member:member> to <to_us:duration> {_FOR}", "each record takes this long", label="slowed",
+         random=(RandomFault(26, "slow member", "slow {member} to {5|20}ms", lasts=True),),
+         menu=(MenuRow("member", "slow {name} to 50ms for 1m", "each record takes 50 ms"),)),
+    Form(Scale, f"scale <group:group> to <to:number> {_FOR}", "start or stop members",
+         random=(RandomFault(18, "scale", "scale {group} to {0..5}"),)),
     Form(RollingRestart, "rolling restart <group:group> every <every_us:duration> [down <down_us:duration>]",
-         "restart a group's members one by one"),
+         "restart a group's members one by one",
+         random=(RandomFault(19, "rolling restart", "rolling restart {group} every 2s down 1s"),)),
     Form(Cut, f"cut <a:process> -> <b:process> {_FOR}", "cut one direction of a link", {"one_way": True},
-         kind="cut_one_way", undo="heal {0} {1}", label="link cut"),
+         kind="cut_one_way", undo="heal {0} {1}", label="link cut",
+         random=(RandomFault(11, "cut one way", "cut {direction}", lasts=True, nemesis=True),)),
     Form(Cut, f"cut <a:process> <b:process> {_FOR}", "cut a link both ways", {"one_way": False}, undo="heal {0} {1}",
-         label="link cut"),
+         label="link cut", random=(RandomFault(10, "cut", "cut {link}", lasts=True, nemesis=True),)),
     Form(Heal, "heal", "mend every link", {"a": None, "b": None}),
     Form(Heal, "heal <a:process> <b:process>", "mend a link"),
     Form(Hold, f"hold <a:process> <b:process> {_FOR}", "keep what is sent on a link", undo="release {0} {1}",
-         label="link held"),
+         label="link held", random=(RandomFault(13, "hold", "hold {link}", lasts=True, nemesis=True),)),
     Form(Release, "release <a:process> <b:process>", "deliver what a held link kept"),
     Form(SlowLink, f"slow <a:process> <b:process> to <to_us:duration> {_FOR}", "set a link's one-way latency",
-         undo="heal {0} {1}", label="slow link"),
+         undo="heal {0} {1}", label="slow link",
+         random=(RandomFault(12, "slow link", "slow {link} to {50|600}ms", lasts=True, nemesis=True),)),
     Form(LoseResponses, "lose next <count:count> responses of <api:api> from <broker:broker> [to <client:client>]",
-         "lose answers that were given", undo="heal"),
-    Form(AddPartitions, "add partitions <topic:topic> to <to:count>", "give a topic more partitions"),
-    Form(Subscribe, f"subscribe <member:member> to <topics:topics> {_FOR}", "change a member's subscription"),
+         "lose answers that were given", undo="heal",
+         random=(
+             RandomFault(15, "lose responses", "lose next {1..3} responses of {api} from {broker}", nemesis=True),
+         )),
+    Form(AddPartitions, "add partitions <topic:topic> to <to:count>", "give a topic more partitions",
+         random=(RandomFault(25, "add partitions", "add partitions {topic} to {5..6}"),)),
+    Form(Subscribe, f"subscribe <member:member> to <topics:topics> {_FOR}", "change a member's subscription",
+         random=(RandomFault(27, "subscribe", "subscribe {member} to {topics}"),)),
     Form(Set, f"set <scope:scope> <key:key> <value:value> {_FOR}", "change a configuration key or scenario field"),
-    Form(Seek, "seek <group:group> <partition:partition> to <to:offset>", "move a group's position"),
-    Form(AbandonTransaction, "abandon transaction of <producer:client>", "leave a transaction open"),
+    Form(Seek, "seek <group:group> <partition:partition> to <to:offset>", "move a group's position",
+         random=(RandomFault(28, "seek", "seek {group} {partition} to {0..90}"),)),
+    Form(AbandonTransaction, "abandon transaction of <producer:client>", "leave a transaction open",
+         random=(RandomFault(29, "abandon", "abandon transaction of {producer}"),)),
     Form(AbortHangingTransaction, "abort hanging transaction <partition:partition>", "end a hanging transaction"),
-    Form(Elect, "elect preferred <partition:partition>", "give leadership back", {"kind": "preferred"}),
-    Form(Elect, "elect unclean <partition:partition>", "elect a replica out of sync", {"kind": "unclean"}),
-    Form(Isolate, f"isolate <broker:broker> {_FOR}", "cut a broker from everything", undo="heal", label="isolated"),
-    Form(FailOverController, "fail over controller", "make another broker the controller"),
-    Form(MoveCoordinator, "move coordinator of <group:group>", "move a group to another coordinator"),
+    Form(Elect, "elect preferred <partition:partition>", "give leadership back", {"kind": "preferred"},
+         random=(RandomFault(20, "preferred election", "elect preferred {partition}"),)),
+    Form(Elect, "elect unclean <partition:partition>", "elect a replica out of sync", {"kind": "unclean"},
+         random=(RandomFault(21, "unclean election", "elect unclean {partition}"),)),
+    Form(Isolate, f"isolate <broker:broker> {_FOR}", "cut a broker from everything", undo="heal", label="isolated",
+         random=(RandomFault(14, "isolate", "isolate {broker}", lasts=True, nemesis=True),)),
+    Form(FailOverController, "fail over controller", "make another broker the controller",
+         random=(RandomFault(22, "controller", "fail over controller", nemesis=True),)),
+    Form(MoveCoordinator, "move coordinator of <group:group>", "move a group to another coordinator",
+         random=(RandomFault(23, "coordinator", "move coordinator of {group}", nemesis=True),)),
     Form(SlowDisk, f"slow disk of <broker:broker> to <to_us:duration> {_FOR}", "each append takes this long",
-         undo="slow disk of {0} to 0ms", label="slow disk"),
-    Form(FillDisk, f"fill disk of <broker:broker> {_FOR}", "a broker's log directory goes offline", label="disk full"),
-    Form(DeleteRecords, "delete records <partition:partition> before <before:offset>", "move a log's start"),
+         undo="slow disk of {0} to 0ms", label="slow disk",
+         random=(RandomFault(16, "slow disk", "slow disk of {broker} to {2|40}ms", lasts=True, nemesis=True),),
+         menu=(MenuRow("broker", "slow disk of {name} to 50ms", "each append takes 50 ms"),)),
+    Form(FillDisk, f"fill disk of <broker:broker> {_FOR}", "a broker's log directory goes offline", label="disk full",
+         random=(RandomFault(17, "full disk", "fill disk of {broker} for 3s", nemesis=True),),
+         menu=(MenuRow("broker", "fill disk of {name}", "the log directory goes offline"),)),
+    Form(DeleteRecords, "delete records <partition:partition> before <before:offset>", "move a log's start",
+         random=(RandomFault(24, "delete records", "delete records {partition} before {1..60}"),)),
     Form(Nemesis, f"nemesis on [seed <seed:number>] {_FOR}", "begin random injuries", {"on": True}, undo="nemesis off"),
     Form(Nemesis, f"nemesis off {_FOR}", "end random injuries", {"on": False}),
     Form(Mark, "mark <text:text>", "leave a remark in the recording"),
 )  # fmt: skip
 """Every command's forms, in the order of the console's palette."""
-
-
-def parse(text: str, names: Names | None = None) -> Command:
-    """Read a command; with `names`, also check it against them, so that columns are those of this text.
-
-    Raises CommandError: the reason, the column (from 0) where it is, and the nearest right word.
-    """
-    match = read(COMMANDS, text)
-    command = cast(Command, match.form.command(**match.values))
-    if names is not None:
-        _refuse_unbuilt(command)
-        for slot, value, column in match.columns:
-            trouble = unknown(slot.kind, value, names)
-            if trouble is not None:
-                raise CommandError(trouble[0], column, trouble[1])
-        ends = [(value, column) for slot, value, column in match.columns if slot.field in ("a", "b")]
-        if len(ends) == 2 and ends[0][0] == ends[1][0]:
-            raise CommandError("a process has no link to itself", ends[1][1])
-    return command
-
-
-def text_of(command: Command) -> str:
-    """The command's canonical text: `parse(text_of(command)) == command`, and journals hold it."""
-    defaults = {field.name: field.default for field in msgspec.structs.fields(command)}
-    return write(form_of(command), msgspec.structs.asdict(command), defaults)
-
-
-def form_of(command: Command) -> Form:
-    """The form in which a command is written."""
-    values = msgspec.structs.asdict(command)
-    return next(
-        form
-        for form in COMMANDS
-        if form.command is type(command) and all(values[field] == value for field, value in form.fixed.items())
-    )
-
-
-def check(command: Command, names: Names) -> None:
-    """Raise CommandError for what is not built yet or not there by name; columns are those of the canonical text."""
-    parse(text_of(command), names)
-
-
-def is_built(command: Command | type[Command]) -> bool:
-    """Whether the cluster can execute this command, or this kind of command."""
-    return refusal(f"command {command.__struct_config__.tag}") is None
-
-
-def _refuse_unbuilt(command: Command) -> None:
-    reason = refusal(f"command {command.__struct_config__.tag}")
-    if reason is not None:
-        raise CommandError(reason, 0)
-
-
-def complete(text: str, names: Names) -> list[str]:
-    """The words that could stand where the text ends: whole words, to replace the one that is begun (if any).
-
-    Words of the grammar come first, then names in the scenario's order; commands not built yet are left out.
-    """
-    begun = "" if not text or text[-1].isspace() else text.rsplit(maxsplit=1)[-1]
-    try:
-        tokens = tokens_of(text[: len(text) - len(begun)])
-    except CommandError:
-        return []
-    built = tuple(form for form in COMMANDS if is_built(cast(type[Command], form.command)))
-    words: dict[str, None] = {}
-    named: dict[str, None] = {}
-    for _, part in wanted_after(built, tokens):
-        if isinstance(part, Slot):
-            named.update(dict.fromkeys(part.kind.known(names) if part.kind.known else ()))
-        else:
-            words[part] = None
-    return [word for word in {**words, **named} if word.startswith(begun) and word != begun]

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from cluster.commands.catalogue import COMMANDS, Command, form_of
-from cluster.commands.grammar import Slot
+from cluster.commands.catalogue import COMMANDS, Command
+from cluster.commands.command_text import form_of
 from cluster.protocol.names import TopicPartition
 
 
@@ -19,8 +19,7 @@ def kind_of(command: Command) -> str:
 def targets_of(command: Command) -> tuple[str, ...]:
     """The processes, groups, topics, partitions and scopes that a command names, in the order of its text."""
     form, values = form_of(command), msgspec.structs.asdict(command)
-    slots = [part for run in (form.required, *form.optional) for part in run if isinstance(part, Slot)]
-    return tuple(name for slot in slots if slot.kind.target for name in _names(slot.field, values))
+    return tuple(name for slot in form.slots if slot.kind.target for name in _names(slot.field, values))
 
 
 def undo_of(kind: str, targets: tuple[str, ...]) -> str:

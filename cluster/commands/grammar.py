@@ -31,7 +31,7 @@ class CommandError(ValueError):
         super().__init__(f"{message} (did you mean {suggestion}?)" if suggestion else message)
 
 
-class Token(msgspec.Struct, frozen=True):
+class CommandToken(msgspec.Struct, frozen=True):
     """One word of a command's text and the column where it begins."""
 
     text: str
@@ -49,11 +49,34 @@ class Slot(msgspec.Struct, frozen=True):
 Part = str | Slot
 
 
+class RandomFault(msgspec.Struct, frozen=True):
+    """A class of random faults: its place in the list that seeds draw from, its name, the pattern of its commands.
+
+    The pattern is a command's text with draws in braces (`cluster.commands.random_faults`). `lasts`: the text may go on
+    with `for DURATION`. `nemesis`: a nemesis draws the class, because its faults end by themselves or can be undone.
+    """
+
+    order: int
+    name: str
+    pattern: str
+    lasts: bool = False
+    nemesis: bool = False
+
+
+class MenuRow(msgspec.Struct, frozen=True):
+    """An entry of the fault menus of running targets (`broker`, `member` …): text with `{name}`, and effect."""
+
+    target: str
+    text: str
+    effect: str
+
+
 class Form(msgspec.Struct, frozen=True):
     """One way to write one command: the struct it makes, the pattern, what the pattern fixes, and one line of help.
 
     `kind` tells forms of one struct apart in events; empty: the struct's tag. Of a fault that lasts, `undo` is the
-    command that ends it, with `{0}`, `{1}` for its targets, and `label` names it at a target that runs on.
+    command that ends it, with `{0}`, `{1}` for its targets, and `label` names it at a target that runs on. `random`:
+    the classes of random faults that are written in this form; `menu`: the form's entries in the fault menus.
     """
 
     command: type[msgspec.Struct]
@@ -63,6 +86,8 @@ class Form(msgspec.Struct, frozen=True):
     kind: str = ""
     undo: str = ""
     label: str = ""
+    random: tuple[RandomFault, ...] = ()
+    menu: tuple[MenuRow, ...] = ()
 
     @property
     def required(self) -> list[Part]:
@@ -73,6 +98,11 @@ class Form(msgspec.Struct, frozen=True):
     def optional(self) -> list[list[Part]]:
         """The runs of parts that may be left out, each beginning with a word."""
         return parts_of(self.pattern)[1]
+
+    @property
+    def slots(self) -> list[Slot]:
+        """Every slot, in the order of the text."""
+        return [part for run in (self.required, *self.optional) for part in run if isinstance(part, Slot)]
 
     @property
     def usage(self) -> str:
@@ -93,7 +123,7 @@ class Match(msgspec.Struct):
     failed_at: int | None = None
     reason: str = ""
     wanted: Part | None = None
-    misspelled: tuple[Token, str] | None = None
+    misspelled: tuple[CommandToken, str] | None = None
 
 
 _usages: dict[str, str] = {}
@@ -118,12 +148,12 @@ def parts_of(pattern: str) -> tuple[list[Part], list[list[Part]]]:
     return _parts[pattern]
 
 
-def tokens_of(text: str) -> list[Token]:
+def tokens_of(text: str) -> list[CommandToken]:
     """Split a command's text into words; `broker 2` becomes `broker-2`, and a list with blanks after commas one word.
 
     Raises CommandError for a quotation mark that is never closed.
     """
-    tokens: list[Token] = []
+    tokens: list[CommandToken] = []
     position, end = 0, len(text.rstrip())
     while position < end:
         match = _TOKEN.match(text, position)
@@ -131,24 +161,24 @@ def tokens_of(text: str) -> list[Token]:
             raise CommandError("this quotation mark is never closed", text.index('"', position))
         column = match.start(match.lastindex or 0)
         if match[1] is not None:
-            tokens.append(Token(re.sub(r"\\(.)", r"\1", match[1], flags=re.DOTALL), column - 1, quoted=True))
+            tokens.append(CommandToken(re.sub(r"\\(.)", r"\1", match[1], flags=re.DOTALL), column - 1, quoted=True))
         else:
-            _append(tokens, Token(match[0].lstrip(), column))
+            _append(tokens, CommandToken(match[0].lstrip(), column))
         position = match.end()
     return tokens
 
 
-def _append(tokens: list[Token], token: Token) -> None:
+def _append(tokens: list[CommandToken], token: CommandToken) -> None:
     before = tokens[-1] if tokens else None
     if before is not None and not before.quoted and before.text == "broker" and token.text.isdigit():
-        tokens[-1] = Token(f"broker-{token.text}", before.column)
+        tokens[-1] = CommandToken(f"broker-{token.text}", before.column)
     elif before is not None and not before.quoted and before.text.endswith(",") and len(before.text) > 1:
-        tokens[-1] = Token(before.text + token.text, before.column)
+        tokens[-1] = CommandToken(before.text + token.text, before.column)
     else:
         tokens.append(token)
 
 
-def match_form(form: Form, tokens: list[Token], *, tolerant: bool = False) -> Match:
+def match_form(form: Form, tokens: list[CommandToken], *, tolerant: bool = False) -> Match:
     """Read words by one form; `tolerant` accepts words of the pattern that are spelled slightly otherwise."""
     match = Match(form, dict(form.fixed), [])
     position = _match_run(match, form.required, tokens, 0, tolerant=tolerant)
@@ -165,13 +195,13 @@ def match_form(form: Form, tokens: list[Token], *, tolerant: bool = False) -> Ma
     return match
 
 
-def _is_word(part: Part, token: Token, *, tolerant: bool) -> bool:
+def _is_word(part: Part, token: CommandToken, *, tolerant: bool) -> bool:
     if not isinstance(part, str) or token.quoted:
         return False
     return token.text == part or (tolerant and nearest(token.text, (part,)) is not None)
 
 
-def _match_run(match: Match, run: list[Part], tokens: list[Token], position: int, *, tolerant: bool) -> int:
+def _match_run(match: Match, run: list[Part], tokens: list[CommandToken], position: int, *, tolerant: bool) -> int:
     for part in run:
         token = tokens[position] if position < len(tokens) else None
         reason = None
@@ -191,7 +221,7 @@ def _match_run(match: Match, run: list[Part], tokens: list[Token], position: int
     return position
 
 
-def _fill(match: Match, slot: Slot, token: Token) -> str | None:
+def _fill(match: Match, slot: Slot, token: CommandToken) -> str | None:
     if slot.kind.quoted and not token.quoted:
         return f"{slot.kind.label} is written in quotation marks"
     try:
@@ -220,7 +250,7 @@ def read(forms: tuple[Form, ...], text: str) -> Match:
     raise _explain(forms, tokens, failures, len(text.rstrip()))
 
 
-def _explain(forms: tuple[Form, ...], tokens: list[Token], failures: list[Match], end: int) -> CommandError:
+def _explain(forms: tuple[Form, ...], tokens: list[CommandToken], failures: list[Match], end: int) -> CommandError:
     tolerant = [match_form(form, tokens, tolerant=True) for form in forms]
     guesses = {
         match.misspelled[1]: match for match in tolerant if match.failed_at is None and match.misspelled is not None
@@ -275,7 +305,7 @@ def _shown(part: Part) -> str:
     return part if isinstance(part, str) else part.kind.label
 
 
-def wanted_after(forms: tuple[Form, ...], tokens: list[Token]) -> Iterator[tuple[Form, Part]]:
+def wanted_after(forms: tuple[Form, ...], tokens: list[CommandToken]) -> Iterator[tuple[Form, Part]]:
     """Every part that could follow these whole words, form by form."""
     for form in forms:
         match = match_form(form, tokens)

@@ -1,99 +1,98 @@
-"""Classes of faults, and how chance draws one: whom it strikes, and in which words.
+"""Random faults: the classes of the catalogue, and how a class draws a command from a random stream.
 
-The swarm of `flightdeck check` draws its schedules from this table before a flight, the nemesis while one is under way.
+A class's pattern is a command's text with draws in braces, drawn from left to right: `{broker}`, `{member}`,
+`{producer}`, `{group}`, `{partition}`, `{topic}` (one of these), `{process}`, `{link}`, `{direction}`, `{topics}`,
+`{api}`, `{1..3}` (a number), `{2|40}` (one of these words). The swarm of `flightdeck check` draws its steps before a
+flight, the nemesis while a flight is under way.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from random import Random
 
 import msgspec
 
+from cluster.commands.catalogue import COMMANDS
 from cluster.commands.cluster_names import Names
-
-
-class Victims(msgspec.Struct):
-    """Whom a fault may strike, by kind, and the luck that chooses among them."""
-
-    luck: Random
-    brokers: list[str]
-    members: list[str]
-    producers: list[str]
-    groups: list[str]
-    partitions: list[str]
-    topics: list[str]
-
-    def anybody(self) -> str:
-        """A process; brokers are struck twice as often."""
-        return self.luck.choice([*self.brokers, *self.brokers, *self.members, *self.producers])
-
-    def ends(self) -> tuple[str, str]:
-        """A broker and another process: the two ends of a link."""
-        first = self.luck.choice(self.brokers)
-        others = [*self.brokers, *self.members, *self.producers]
-        return first, self.luck.choice([name for name in others if name != first])
-
-    def either(self) -> tuple[str, str]:
-        """The two ends of a link, in either order."""
-        first, second = self.ends()
-        return (first, second) if self.luck.random() < 0.5 else (second, first)
-
-    def one(self, names: Sequence[str]) -> str:
-        """One of these."""
-        return self.luck.choice(names)
-
-
-def victims(luck: Random, names: Names) -> Victims:
-    """Everybody whom `names` has."""
-    return Victims(
-        luck,
-        list(names.brokers),
-        list(names.members()),
-        [name for instances in names.producers.values() for name in instances],
-        list(names.groups),
-        list(names.partitions()),
-        list(names.topics),
-    )
-
+from cluster.commands.grammar import RandomFault
 
 APIS = (
     "Produce", "Produce", "Fetch", "OffsetCommit", "JoinGroup", "SyncGroup", "Heartbeat", "FindCoordinator",
     "InitProducerId", "EndTxn", "AddPartitionsToTxn",
 )  # fmt: skip
+"""The APIs whose responses are lost; Produce is drawn twice as often."""
 
-FAULTS: dict[str, tuple[Callable[[Victims], str], bool]] = {
-    "kill brokers": (lambda there: f"kill {there.one(there.brokers)}", True),
-    "kill members": (lambda there: f"kill {there.one(there.members)}", True),
-    "kill producers": (lambda there: f"kill {there.one(there.producers)}", True),
-    "crash": (lambda there: f"crash {there.one(there.brokers)}", True),
-    "stop": (lambda there: f"stop {there.anybody()}", True),
-    "restart": (lambda there: f"restart {there.anybody()}", False),
-    "pause": (lambda there: f"pause {there.anybody()}", True),
-    "pause heartbeats": (lambda there: f"pause heartbeats of {there.one(there.members)}", True),
-    "stall": (lambda there: f"stall {there.one(there.members)}", True),
-    "cut": (lambda there: "cut {} {}".format(*there.ends()), True),
-    "cut one way": (lambda there: "cut {} -> {}".format(*there.either()), True),
-    "slow link": (lambda there: "slow {} {} to {}ms".format(*there.ends(), there.luck.choice((50, 600))), True),
-    "hold": (lambda there: "hold {} {}".format(*there.ends()), True),
-    "isolate": (lambda there: f"isolate {there.one(there.brokers)}", True),
-    "lose responses": (
-        lambda there: (
-            f"lose next {there.luck.randint(1, 3)} responses of {there.luck.choice(APIS)} from"
-            f" {there.one(there.brokers)}"
-        ),
-        False,
-    ),
-    "slow disk": (lambda there: f"slow disk of {there.one(there.brokers)} to {there.luck.choice((2, 40))}ms", True),
-    "full disk": (lambda there: f"fill disk of {there.one(there.brokers)} for 3s", False),
-    "scale": (lambda there: f"scale {there.one(there.groups)} to {there.luck.randint(0, 5)}", False),
-    "rolling restart": (lambda there: f"rolling restart {there.one(there.groups)} every 2s down 1s", False),
-    "preferred election": (lambda there: f"elect preferred {there.one(there.partitions)}", False),
-    "unclean election": (lambda there: f"elect unclean {there.one(there.partitions)}", False),
-    "controller": (lambda _: "fail over controller", False),
-    "coordinator": (lambda there: f"move coordinator of {there.one(there.groups)}", False),
-    "delete records": (
-        lambda there: f"delete records {there.one(there.partitions)} before {there.luck.randint(1, 60)}",
-        False,
-    ),
-    "add partitions": (lambda there: f"add partitions {there.one(there.topics)} to {there.luck.randint(5, 6)}", False),
+_DRAW = re.compile(r"\{([^}]+)\}")
+_RANGE = re.compile(r"(\d+)\.\.(\d+)")
+
+RANDOM_FAULTS: dict[str, RandomFault] = {
+    fault.name: fault
+    for fault in sorted((fault for form in COMMANDS for fault in form.random), key=lambda fault: fault.order)
 }
-"""Each class of faults: the text of one, and whether it lasts for a while (the text may go on with `for DURATION`)."""
+"""Each class by its name, in the order that seeds draw from."""
+
+
+class FaultTargets(msgspec.Struct):
+    """The names that a random fault may strike, and the stream that draws among them."""
+
+    stream: Random
+    brokers: Sequence[str]
+    members: Sequence[str]
+    producers: Sequence[str]
+    groups: Sequence[str]
+    partitions: Sequence[str]
+    topics: Sequence[str]
+
+    @classmethod
+    def of(cls, stream: Random, names: Names) -> "FaultTargets":
+        """Every name of a cluster."""
+        producers = [name for instances in names.producers.values() for name in instances]
+        groups, topics = list(names.groups), list(names.topics)
+        return cls(stream, names.brokers, names.members(), producers, groups, names.partitions(), topics)
+
+    def draw(self, fault: RandomFault) -> str:
+        """The text of a command of this class. Raises IndexError if the cluster has no target for it."""
+        return _DRAW.sub(lambda match: self._drawn(match[1]), fault.pattern)
+
+    def _drawn(self, what: str) -> str:
+        if what in _DRAWS:
+            return _DRAWS[what](self)
+        numbers = _RANGE.fullmatch(what)
+        if numbers is not None:
+            return str(self.stream.randint(int(numbers[1]), int(numbers[2])))
+        return self.stream.choice(what.split("|"))
+
+    def process(self) -> str:
+        """Any process; brokers are drawn twice as often."""
+        return self.stream.choice([*self.brokers, *self.brokers, *self.members, *self.producers])
+
+    def ends(self) -> tuple[str, str]:
+        """The two ends of a link: a broker and another process."""
+        first = self.stream.choice(self.brokers)
+        others = [*self.brokers, *self.members, *self.producers]
+        return first, self.stream.choice([name for name in others if name != first])
+
+    def direction(self) -> str:
+        """One direction of a link, e.g. `broker-1 -> billing-2`."""
+        first, second = self.ends()
+        return f"{first} -> {second}" if self.stream.random() < 0.5 else f"{second} -> {first}"
+
+    def some_topics(self) -> str:
+        """One or more topics, in alphabetical order, separated by commas."""
+        return ",".join(sorted(self.stream.sample(self.topics, self.stream.randint(1, len(self.topics)))))
+
+
+_DRAWS: dict[str, Callable[[FaultTargets], str]] = {
+    "broker": lambda targets: targets.stream.choice(targets.brokers),
+    "member": lambda targets: targets.stream.choice(targets.members),
+    "producer": lambda targets: targets.stream.choice(targets.producers),
+    "group": lambda targets: targets.stream.choice(targets.groups),
+    "partition": lambda targets: targets.stream.choice(targets.partitions),
+    "topic": lambda targets: targets.stream.choice(targets.topics),
+    "topics": FaultTargets.some_topics,
+    "process": FaultTargets.process,
+    "link": lambda targets: " ".join(targets.ends()),
+    "direction": FaultTargets.direction,
+    "api": lambda targets: targets.stream.choice(APIS),
+}
+"""What stands in braces in a pattern → how it is drawn."""

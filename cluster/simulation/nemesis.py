@@ -14,7 +14,7 @@ from random import Random
 import msgspec
 
 from cluster.broker.broker import Broker
-from cluster.commands import FAULTS, victims
+from cluster.commands import RANDOM_FAULTS, FaultTargets, parse
 from cluster.commands import catalogue as c
 from cluster.random_streams import random_stream
 from cluster.simulation.active_faults import ActiveFaults, CommandRefusedError, Handlers
@@ -23,11 +23,7 @@ from cluster.virtual_time import Timer
 
 MS, SECOND_US = 1_000, 1_000_000
 
-CLASSES = (
-    "kill brokers", "kill members", "kill producers", "crash", "restart", "pause", "pause heartbeats", "stall", "cut",
-    "cut one way", "slow link", "hold", "isolate", "lose responses", "slow disk", "full disk", "controller",
-    "coordinator",
-)  # fmt: skip
+CLASSES = tuple(name for name, fault in RANDOM_FAULTS.items() if fault.nemesis)
 """The classes that a nemesis draws from: faults that end by themselves or can be reverted."""
 CLASSES_OF_A_REIGN = (4, 8)
 FIRST_MS = (1_000, 20_000)  # from the start of a reign to the first fault of a class
@@ -108,11 +104,10 @@ class NemesisSchedule:
 
     def _draw(self, name: str, stream: Random) -> c.Command | None:
         """A command of a class that is possible now; None if no draw is possible."""
-        text_of, _ = FAULTS[name]
         for _ in range(TRIES):
-            there = victims(stream, self._cluster.names())
+            targets = FaultTargets.of(stream, self._cluster.names())
             try:
-                command = c.parse(text_of(there))
+                command = parse(targets.draw(RANDOM_FAULTS[name]))
             except IndexError:  # the cluster has no target for this class
                 return None
             for_us = self._within_reign(stream.choice(LASTS_MS) * MS)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cluster.commands import CommandError, Names, parse
+from cluster.commands import COMMANDS, CommandError, Names, parse
 from cluster.config import format_duration
 from cluster.view.state import ClusterView, GroupView, MemberView
 from console.presenters.awaited_members import members_of
@@ -51,6 +51,12 @@ def _refused(text: str, names: Names) -> str:
     return ""
 
 
+def _from_catalogue(kind: str, name: str, reason: str) -> list[MenuEntry]:
+    """The entries that the commands' rows have for running targets of a kind; `reason`: why all are refused, or ""."""
+    rows = [row for form in COMMANDS for row in form.menu if row.target == kind]
+    return [MenuEntry(row.text.format(name=name), row.effect, reason) for row in rows]
+
+
 def _member(view: ClusterView, name: str) -> list[MenuEntry]:
     member = view.members[name]
     dead = "" if member.alive else "the process does not run"
@@ -71,7 +77,7 @@ def _member(view: ClusterView, name: str) -> list[MenuEntry]:
         MenuEntry(f"stall {name} for 1m", "no poll() calls; heartbeats continue", dead),
         _stall_beyond_poll_interval(member, dead),
         MenuEntry(f"pause heartbeats of {name} for 1m", f"poll() runs; the session {outlasts} {session}", dead),
-        MenuEntry(f"slow {name} to 50ms for 1m", "each record takes 50 ms", dead),
+        *_from_catalogue("member", name, dead),
         MenuEntry(
             f"pause {name}", "the whole process freezes: a long GC, a suspended machine", dead or _when(member.paused)
         ),
@@ -113,6 +119,7 @@ def _group(view: ClusterView, name: str) -> list[MenuEntry]:
         *_coordinator(view, group),
         MenuEntry(f"set {name} max.poll.interval.ms 10000", "edit (e): change a setting of all members"),
         MenuEntry(f"seek {name} {_first(group.topics, view)} to 0", "edit (e): continue from another offset", empty),
+        *_from_catalogue("group", name, empty),
     ]
 
 
@@ -155,8 +162,7 @@ def _broker(view: ClusterView, name: str) -> list[MenuEntry]:
         MenuEntry(f"heal {name} {peer}", "restore the link", alone),
         MenuEntry(f"isolate {name}", "cut all links of the broker", alone),
         MenuEntry(f"hold {name} {peer} for 20s", "messages on the link wait, then arrive in order", alone),
-        MenuEntry(f"slow disk of {name} to 50ms", "each append takes 50 ms", down),
-        MenuEntry(f"fill disk of {name}", "the log directory goes offline", down),
+        *_from_catalogue("broker", name, down),
         MenuEntry(
             "fail over controller", "another broker becomes the controller", alone or _controls(view, broker.broker)
         ),
@@ -195,6 +201,7 @@ def _producer(view: ClusterView, name: str) -> list[MenuEntry]:
         MenuEntry(f"abandon transaction of {name}", "the application never ends it; its timeout does", dead or none),
         MenuEntry(f"cut {name} broker-{broker}", "no packets on the link", dead),
         MenuEntry(f"heal {name} broker-{broker}", "restore the link"),
+        *_from_catalogue("producer", name, dead),
     ]
 
 
@@ -211,6 +218,7 @@ def _topic(view: ClusterView, name: str) -> list[MenuEntry]:
         MenuEntry(f"elect unclean {first}", "elect a replica out of sync: records may be lost"),
         MenuEntry(f"abort hanging transaction {held or first}", "abort the oldest open transaction", stable),
         MenuEntry(f"delete records {first} before {_end(view, first)}", "deletes all older records"),
+        *_from_catalogue("topic", name, ""),
     ]
 
 

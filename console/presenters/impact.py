@@ -6,7 +6,7 @@ It covers the command's own effects; faults that start later are not part of it.
 
 from collections.abc import Iterator, Sequence
 
-from cluster.commands import CommandError, Names
+from cluster.commands import CommandError, Names, parse, text_of
 from cluster.commands import catalogue as c
 from cluster.view.state import ClusterView
 from console.presenters import impact_cluster, impact_processes
@@ -25,7 +25,7 @@ PREDICTORS: Predictors = impact_processes.PREDICTORS | impact_cluster.PREDICTORS
 
 def impact_of(view: ClusterView, command: c.Command, now_us: int, session_us: int = BROKER_SESSION_US) -> Impact:
     """The impact of a command given now; `session_us` is `broker.session.timeout.ms` in µs."""
-    impact = Impact(command=c.text_of(command))
+    impact = Impact(command=text_of(command))
     predict = PREDICTORS.get(type(command))
     if not view.brokers:
         impact.refused = "the cluster is still being built"
@@ -125,7 +125,7 @@ def impact_line(impact: Impact) -> Line:
 def preview(view: ClusterView, names: Names, now_us: int, text: str, session_us: int = BROKER_SESSION_US) -> Line:
     """The line for a command that is being typed; empty for incomplete text and for commands without a predictor."""
     try:
-        command = c.parse(text, names)
+        command = parse(text, names)
     except CommandError:
         return ()
     return impact_line(impact_of(view, command, now_us, session_us)) if type(command) in PREDICTORS else ()

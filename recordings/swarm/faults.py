@@ -1,12 +1,9 @@
-"""The faults of a random flight and their healing: classes of faults, of which a seed draws some.
+"""The faults of a random flight and their healing. A seed draws some of the classes of `RANDOM_FAULTS`.
 
 Every class draws from its own random stream. A fault without a drawn end lasts until the healing.
 """
 
-from collections.abc import Callable
-from random import Random
-
-from cluster.commands import FAULTS, SlowDisk, SlowMember, Subscribe, Victims, parse, text_of, victims
+from cluster.commands import RANDOM_FAULTS, FaultTargets, SlowDisk, SlowMember, Subscribe, parse, text_of
 from cluster.random_streams import random_stream
 from cluster.spec import GroupSpec, ScenarioSpec, StepSpec
 
@@ -19,38 +16,17 @@ STARTED_MS = (200, 8_000, 16_000)  # repeated: a clean stop that a fault delayed
 QUICKENED_MS = (100, *(each + 200 for each in STARTED_MS))  # `slow` is refused for a member that does not run
 
 
-CLASSES: dict[str, tuple[Callable[[Victims], str], bool]] = {
-    **FAULTS,
-    "slow member": (lambda there: f"slow {there.one(there.members)} to {there.luck.choice((5, 20))}ms", True),
-    "subscribe": (
-        lambda there: f"subscribe {there.one(there.members)} to {','.join(_some(there.luck, there.topics))}",
-        False,
-    ),
-    "seek": (
-        lambda there: f"seek {there.one(there.groups)} {there.one(there.partitions)} to {there.luck.randint(0, 90)}",
-        False,
-    ),
-    "abandon": (lambda there: f"abandon transaction of {there.one(there.producers)}", False),
-}
-"""The faults of the nemesis, and faults that an operator must undo."""
-
-
-def _some(stream: Random, names: list[str]) -> list[str]:
-    return sorted(stream.sample(names, stream.randint(1, len(names))))
-
-
 def fault_steps(seed: int, spec: ScenarioSpec, faults: tuple[str, ...], healed_us: int) -> list[StepSpec]:
     """One to three steps for each of these classes; a fault with an end ends before the healing."""
     steps = []
     for name in faults:
         stream = random_stream(seed, f"swarm/fault/{name}")
-        text, lasts = CLASSES[name]
-        there = victims(stream, spec.names())
+        fault, targets = RANDOM_FAULTS[name], FaultTargets.of(stream, spec.names())
         for _ in range(stream.randint(1, 3)):
             at_us = stream.randrange(FAULTS_BEGIN_US, healed_us - 4 * SECOND_US, 1_000)
             for_ms = stream.choice((300, 2_000, 7_000, 10_000))
-            ends = lasts and stream.random() < 0.7 and at_us + for_ms * 1_000 < healed_us
-            steps.append(step(at_us, text(there) + (f" for {for_ms}ms" if ends else "")))
+            ends = fault.lasts and stream.random() < 0.7 and at_us + for_ms * 1_000 < healed_us
+            steps.append(step(at_us, targets.draw(fault) + (f" for {for_ms}ms" if ends else "")))
     return steps
 
 

@@ -13,7 +13,7 @@ from random import Random
 
 import msgspec
 
-from cluster.commands import Crash
+from cluster.commands import RANDOM_FAULTS, Crash
 from cluster.config import DEFAULT_ASSIGNORS, Value
 from cluster.random_streams import random_stream
 from cluster.spec import (
@@ -46,7 +46,7 @@ from recordings.swarm.core import (
     writing_less,
 )
 from recordings.swarm.core_liveness import CoreJudgement, judged
-from recordings.swarm.faults import CLASSES, FAULTS_BEGIN_US, fault_steps, healing
+from recordings.swarm.faults import FAULTS_BEGIN_US, fault_steps, healing
 from recordings.swarm.rare_features import RARE
 
 SECOND_US = 1_000_000
@@ -91,7 +91,7 @@ def draw(seed: int, virtual_us: int, features: Sequence[str] = ()) -> Swarm:
         spec = RARE[name](spec, random_stream(seed, f"swarm/rare/{name}"))
     chosen = (*chosen, *rare)
     stream = random_stream(seed, "swarm/faults")
-    faults = tuple(name for name in CLASSES if (stream.random() < 0.3) | (name in features))
+    faults = tuple(name for name in RANDOM_FAULTS if (stream.random() < 0.3) | (name in features))
     healed_us = virtual_us - HEALING_US
     spec = msgspec.structs.replace(spec, steps=tuple(fault_steps(seed, spec, faults, healed_us)))
     spec = _audited(spec, random_stream(seed, "swarm/audit"))

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from cluster.broker.replica import Replica
-from cluster.commands import Crash, SlowMember, text_of
+from cluster.commands import RANDOM_FAULTS, Crash, SlowMember, text_of
 from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import GroupSpec
 from console.cli.main import main
@@ -18,7 +18,7 @@ from recordings.swarm import check as checking
 from recordings.swarm.check import check
 from recordings.swarm.convergence import AUDIT, commands_of
 from recordings.swarm.core import CORE
-from recordings.swarm.faults import CLASSES, RESTARTED_MS
+from recordings.swarm.faults import RESTARTED_MS
 from recordings.swarm.generator import FEATURES, HEALED_FOR_US, HEALING_US, SHORTEST_US, draw
 from recordings.swarm.rare_features import RARE
 from tests.mutants import MUTANTS, SURVIVORS
@@ -59,7 +59,7 @@ def test_a_fleet_that_never_takes_a_branch_has_not_held_and_a_few_seeds_have() -
 def test_a_seed_draws_some_features_and_faults_and_every_one_is_drawn_by_some_seed() -> None:
     drawn = [draw(seed, MINUTE_US) for seed in range(60)]
     assert {name for each in drawn for name in each.features} == {*FEATURES, *RARE, CORE}
-    assert {name for each in drawn for name in each.faults} == set(CLASSES)
+    assert {name for each in drawn for name in each.faults} == set(RANDOM_FAULTS)
     assert all(len(each.features) < len(FEATURES) for each in drawn)
     assert draw(7, MINUTE_US) == draw(7, MINUTE_US)
     assert "transactions" in draw(7, MINUTE_US, ("transactions",)).features
@@ -174,7 +174,7 @@ def test_there_are_enough_mutants() -> None:
     assert len(MUTANTS) >= 60
     assert set(SURVIVORS) <= set(MUTANTS)
     assert all(SURVIVORS.values())
-    assert all(set(mutant.needs) <= {*FEATURES, *RARE, *CLASSES} for mutant in MUTANTS.values())
+    assert all(set(mutant.needs) <= {*FEATURES, *RARE, *RANDOM_FAULTS} for mutant in MUTANTS.values())
 
 
 @pytest.mark.slow  # test_the_command_prints_the_failure… makes a smaller one small

@@ -1,0 +1,98 @@
+"""Commands as text: read, write, check and complete them by the rows of the catalogue."""
+
+from typing import cast
+
+import msgspec
+
+from cluster.commands.arguments import unknown
+from cluster.commands.catalogue import COMMANDS, Command
+from cluster.commands.cluster_names import Names
+from cluster.commands.grammar import CommandError, Form, Slot, read, tokens_of, wanted_after, write
+from cluster.config import refusal
+from cluster.protocol.names import TopicPartition
+
+
+def parse(text: str, names: Names | None = None) -> Command:
+    """Read a command; with `names`, also check it against them, so that columns are those of this text.
+
+    Raises CommandError: the reason, the column (from 0) where it is, and the nearest right word.
+    """
+    match = read(COMMANDS, text)
+    command = cast(Command, match.form.command(**match.values))
+    if names is not None:
+        _refuse_unbuilt(command)
+        for slot, value, column in match.columns:
+            reason = unknown(slot.kind, value, names)
+            if reason is not None:
+                raise CommandError(reason[0], column, reason[1])
+        ends = [(value, column) for slot, value, column in match.columns if slot.field in ("a", "b")]
+        if len(ends) == 2 and ends[0][0] == ends[1][0]:
+            raise CommandError("a process has no link to itself", ends[1][1])
+    return command
+
+
+def text_of(command: Command) -> str:
+    """The command's canonical text: `parse(text_of(command)) == command`, and journals hold it."""
+    defaults = {field.name: field.default for field in msgspec.structs.fields(command)}
+    return write(form_of(command), msgspec.structs.asdict(command), defaults)
+
+
+def form_of(command: Command) -> Form:
+    """The form in which a command is written."""
+    values = msgspec.structs.asdict(command)
+    return next(
+        form
+        for form in COMMANDS
+        if form.command is type(command) and all(values[field] == value for field, value in form.fixed.items())
+    )
+
+
+def check(command: Command, names: Names) -> None:
+    """Raise CommandError for a command that is not built yet, or that names what `names` does not have.
+
+    The command has no text here: the error's column is 0.
+    """
+    _refuse_unbuilt(command)
+    form, values = form_of(command), msgspec.structs.asdict(command)
+    for slot in form.slots:
+        value = values[slot.field]
+        if slot.field == "partition":
+            value = TopicPartition(values["topic"], value)
+        reason = unknown(slot.kind, value, names) if value is not None else None
+        if reason is not None:
+            raise CommandError(reason[0], 0, reason[1])
+    ends = [values[slot.field] for slot in form.slots if slot.field in ("a", "b")]
+    if len(ends) == 2 and ends[0] == ends[1]:
+        raise CommandError("a process has no link to itself", 0)
+
+
+def is_built(command: Command | type[Command]) -> bool:
+    """Whether the cluster can execute this command, or this kind of command."""
+    return refusal(f"command {command.__struct_config__.tag}") is None
+
+
+def _refuse_unbuilt(command: Command) -> None:
+    reason = refusal(f"command {command.__struct_config__.tag}")
+    if reason is not None:
+        raise CommandError(reason, 0)
+
+
+def complete(text: str, names: Names) -> list[str]:
+    """The words that could stand where the text ends: whole words, to replace the one that is begun (if any).
+
+    Words of the grammar come first, then names in the scenario's order; commands not built yet are left out.
+    """
+    begun = "" if not text or text[-1].isspace() else text.rsplit(maxsplit=1)[-1]
+    try:
+        tokens = tokens_of(text[: len(text) - len(begun)])
+    except CommandError:
+        return []
+    built = tuple(form for form in COMMANDS if is_built(cast(type[Command], form.command)))
+    words: dict[str, None] = {}
+    named: dict[str, None] = {}
+    for _, part in wanted_after(built, tokens):
+        if isinstance(part, Slot):
+            named.update(dict.fromkeys(part.kind.known(names) if part.kind.known else ()))
+        else:
+            words[part] = None
+    return [word for word in {**words, **named} if word.startswith(begun) and word != begun]
