@@ -24,3 +24,10 @@ class RebalanceCause(StrEnum):
 
 GROUP_FULL = "group full"
 """A reason only of removals: the member rejoined a group that already had `group.max.size` other members."""
+
+
+class BarrierExtension(StrEnum):
+    """Why the coordinator extends a join barrier (`JoinBarrierExtended.reason`)."""
+
+    NEW_MEMBERS = "newcomers"
+    NO_REJOIN = "nobody rejoined"

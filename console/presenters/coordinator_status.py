@@ -12,6 +12,9 @@ UP, NO_LEADER, DOWN, FROZEN, RESTARTED, LOADING = "up", "no leader", "down", "fr
 SETTLED = {"Stable", "PreparingRebalance", "CompletingRebalance"}
 
 
+BLOCKED = "nothing can complete until"
+
+
 class CoordinatorStatus(NamedTuple):
     """The broker that leads a group's partition of __consumer_offsets (-1: none), and whether it can coordinate."""
 
@@ -42,23 +45,32 @@ def is_up(view: ClusterView, group: GroupView) -> bool:
     return coordinator_status(view, group).state == UP
 
 
-def unavailable_reason(view: ClusterView, group: GroupView, now_us: int, session_us: int | None) -> str:
-    """Why no rebalance can end, and until when; `session_us` is broker.session.timeout.ms in µs, if known."""
+class Outage(NamedTuple):
+    """Why no coordinator answers a group: the reason, its explanation, and the time within which it ends, if known."""
+
+    reason: str
+    explanation: str = ""
+    within: str = ""
+
+
+def outage_of(view: ClusterView, group: GroupView, now_us: int, session_us: int | None) -> Outage:
+    """The outage of a group's coordinator; `session_us` is broker.session.timeout.ms in µs, if known."""
     broker, state = coordinator_status(view, group)
-    place = group.coordinator_partition
+    partition = group.coordinator_partition
     match state:
         case "down":
             until_us = _new_leader_by_us(view, broker, session_us)
-            by = f", within {countdown(until_us - now_us)} (broker.session.timeout.ms)" if until_us > now_us else ""
-            return f"coordinator broker-{broker} is down: nothing can complete until its partition has a new leader{by}"
+            within = f"{countdown(until_us - now_us)} (broker.session.timeout.ms)" if until_us > now_us else ""
+            return Outage(f"coordinator broker-{broker} is down", f"{BLOCKED} its partition has a new leader", within)
         case "frozen":
-            words = "nothing can complete until it resumes or its partition has a new leader"
-            return f"coordinator broker-{broker} is frozen: {words}"
+            return Outage(
+                f"coordinator broker-{broker} is frozen", f"{BLOCKED} it resumes or its partition has a new leader"
+            )
         case "restarted":
-            return f"coordinator broker-{broker} restarted: nothing can complete until it has registered again"
+            return Outage(f"coordinator broker-{broker} restarted", f"{BLOCKED} it has registered again")
         case "loading":
-            return f"coordinator broker-{broker} is loading the group from {place}"
-    return f"no coordinator: {place} has no leader"
+            return Outage(f"coordinator broker-{broker} is loading the group from {partition}")
+    return Outage("no coordinator", f"{partition} has no leader")
 
 
 def _new_leader_by_us(view: ClusterView, broker: int, session_us: int | None) -> int:

@@ -9,7 +9,7 @@ from cluster.view.state import NEVER, ClusterView, GroupView, ProducerView, Reba
 from console.presenters import states
 from console.presenters.active_faults import fault_label
 from console.presenters.awaited_members import awaited_joins, awaited_syncs, silent_ids
-from console.presenters.coordinator_status import DOWN, FROZEN, UP, coordinator_status, unavailable_reason
+from console.presenters.coordinator_status import DOWN, FROZEN, UP, coordinator_status, outage_of
 from console.presenters.formatting import (
     SECOND_US,
     UNKNOWN,
@@ -131,7 +131,7 @@ class GroupsListing(Listing):
     def _rebalance(self, group: GroupView) -> Line:
         state = coordinator_status(self.view, group).state
         if state != UP and (group.open_rebalance is not None or state in {DOWN, FROZEN}):
-            return line(("✖ ", ERROR), unavailable_reason(self.view, group, self.now_us, None).partition(":")[0])
+            return line(("✖ ", ERROR), outage_of(self.view, group, self.now_us, None).reason)
         if group.open_rebalance is not None:
             missing = awaited_joins(self.view, group, self.now_us) or awaited_syncs(self.view, group, self.now_us)
             if group.open_rebalance.initial and group.open_rebalance.completed_us == NEVER:

@@ -1,6 +1,6 @@
 """The causes of rebalances in sentences: the rule of each cause, and its effect on a group."""
 
-from cluster.protocol.rebalance_causes import RebalanceCause
+from cluster.protocol.rebalance_causes import BarrierExtension, RebalanceCause
 from cluster.view.state import NEVER, ClusterView, GroupView, MemberView, RebalanceView
 from console.presenters.formatting import count, duration, partition_seconds, setting
 
@@ -101,7 +101,10 @@ def is_cooperative(assignors: tuple[str, ...]) -> bool:
     return bool(assignors) and all(name == COOPERATIVE for name in assignors)
 
 
-EXTENSION_REASONS = {"newcomers": "new members were still arriving", "nobody rejoined": "no member had rejoined"}
+EXTENSION_REASONS: dict[str, str] = {
+    BarrierExtension.NEW_MEMBERS: "new members were still arriving",
+    BarrierExtension.NO_REJOIN: "no member had rejoined",
+}
 
 
 def extension_words(times: int, why: str) -> str:

@@ -20,7 +20,7 @@ from console.presenters.coordinator_status import (
     UP,
     coordinator_status,
     is_up,
-    unavailable_reason,
+    outage_of,
 )
 from console.presenters.formatting import bar, countdown, duration
 from console.presenters.list_view import Listing
@@ -153,8 +153,10 @@ def _asked(group: GroupView) -> str:
 def _without_coordinator(view: ClusterView, group: GroupView, now_us: int, session_us: int | None) -> tuple[Line, Line]:
     """No coordinator answers: no rebalance ends, and the group waits for no member."""
     glyph, tone = SIGNS.get(coordinator_status(view, group).state, ("✖", ERROR))
-    words, _, until = unavailable_reason(view, group, now_us, session_us).partition(", within ")
-    second = line((f"  {glyph} ", tone), (words, tone), (f", within {until}" if until else "", PLAIN))
+    outage = outage_of(view, group, now_us, session_us)
+    explanation = f": {outage.explanation}" if outage.explanation else ""
+    within = f", within {outage.within}" if outage.within else ""
+    second = line((f"  {glyph} ", tone), (outage.reason + explanation, tone), (within, PLAIN))
     return second, line(("    members cannot join, heartbeat or commit until it answers", MUTED))
 
 

@@ -4,7 +4,7 @@
 
 from cluster import events as e
 from cluster.protocol import reasons
-from cluster.protocol.rebalance_causes import RebalanceCause
+from cluster.protocol.rebalance_causes import BarrierExtension, RebalanceCause
 from recordings.kafka_log.handlers import LogWriter
 from recordings.kafka_log.state import GroupLogState, KafkaLogState, Line
 
@@ -114,7 +114,7 @@ def static_member_replaced(log: KafkaLogState, event: e.StaticMemberReplaced) ->
 def join_barrier_extended(log: KafkaLogState, event: e.JoinBarrierExtended) -> list[Line]:
     group = log.group(event.group)
     lines = _absent(group, event.group)
-    if event.reason == "nobody rejoined":
+    if event.reason == BarrierExtension.NO_REJOIN:
         message = f"Group {event.group} could not complete rebalance because no members rejoined."
         lines.append(_coordinator(group, message, "ERROR"))
     return lines

@@ -16,7 +16,7 @@ from cluster.coordinators.group.states import GroupEvent, GroupState
 from cluster.events import Event, JoinBarrierCompleted, JoinBarrierExtended, JoinReceived, RebalanceStarted
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import JoinGroupResponse, SyncGroupResponse
-from cluster.protocol.rebalance_causes import RebalanceCause
+from cluster.protocol.rebalance_causes import BarrierExtension, RebalanceCause
 from cluster.reach import reached
 
 TIMER_TICK_US = 1_000  # Kafka's SystemTimer cannot wait for less than a millisecond
@@ -101,7 +101,7 @@ def barrier_deadline(context: GroupContext, group: ClassicGroup, draft: Draft) -
         group.window_us = min(context.settings.initial_rebalance_delay_us, group.remaining_us)
         group.remaining_us = max(group.remaining_us - last_us, 0)
         reached("barrier: more newcomers")
-        _extend(context, group, group.window_us, "newcomers", draft)
+        _extend(context, group, group.window_us, BarrierExtension.NEW_MEMBERS, draft)
     else:
         close_barrier(context, group, draft)
 
@@ -121,7 +121,7 @@ def close_barrier(context: GroupContext, group: ClassicGroup, draft: Draft, wait
             context.remove_member(group, member.member_id, RebalanceCause.POLL_INTERVAL_EXCEEDED, draft)
     if group.members and not group.elect_joined_leader():
         reached("barrier: no member rejoined")
-        _extend(context, group, max(group.rebalance_timeout_us, TIMER_TICK_US), "nobody rejoined", draft)
+        _extend(context, group, max(group.rebalance_timeout_us, TIMER_TICK_US), BarrierExtension.NO_REJOIN, draft)
         return
 
     group.generation += 1
