@@ -1,4 +1,4 @@
-"""The judge at work: a flight's events, its telling instants, and everything that the screens say at each of them."""
+"""The judge's bench: a flight's events, its sampled instants, and every line of the screens at each instant."""
 
 from collections.abc import Iterator, Sequence
 
@@ -29,10 +29,10 @@ from recordings.scenarios.loader import load
 from recordings.swarm.generator import draw
 from tests.console.judge.books import Books
 from tests.console.judge.details_judge import DetailsJudge, judge_row
+from tests.console.judge.event_log_judge import judge_entry
 from tests.console.judge.frame_judge import judge_header, judge_strip
 from tests.console.judge.grammar import Verdict
 from tests.console.judge.members_judge import MembersJudge
-from tests.console.judge.moments_judge import judge_moment
 from tests.console.judge.overview_judge import OverviewJudge
 from tests.console.judge.ownership_judge import OwnershipJudge
 from tests.console.judge.phase_judge import PhaseJudge
@@ -41,14 +41,14 @@ from tests.console.judge.transactions_judge import TransactionsJudge
 from tests.support.random_flights import WITH_TRANSACTIONS, random_spec
 
 SECOND_US = 1_000_000
-TELLING = (
+SAMPLED = (
     e.RebalanceStarted, e.JoinBarrierCompleted, e.GroupStabilized, e.FaultStarted, e.BrokerStopped, e.BrokerFenced,
     e.MemberStopped, e.MemberRemoved, e.GroupLoaded, e.MemberPaused, e.BrokerPaused, e.BrokerStarted, e.MemberStarted,
     e.StaticMemberReplaced, e.JoinBarrierExtended, e.CoordinatorLost, e.TransactionFenced,
 )  # fmt: skip
 AFTER_US = (0, 1_700_000, 5_300_000)
 WIDTHS = (240, 170)
-MOMENTS, MEMBERS, CASES = 6, 12, 2
+ENTRIES, MEMBERS, REBALANCES = 6, 12, 2
 RANDOM_S = 60
 
 
@@ -82,16 +82,16 @@ def flown(spec: ScenarioSpec, seed: int, until_us: int) -> list[e.Event]:
 
 
 def instants(events: Sequence[e.Event], most: int) -> list[int]:
-    """Instants at and after what tells most, and some in between; at most so many, spread over all."""
+    """Instants of and after significant events, and some in between; at most `most`, spread over the flight."""
     until_us = events[-1].at_us
-    telling = [event.at_us + after for event in events if isinstance(event, TELLING) for after in AFTER_US]
-    telling += range(700_000, until_us, 7 * SECOND_US)
-    found = sorted({at_us for at_us in telling if at_us < until_us})
+    sampled = [event.at_us + after for event in events if isinstance(event, SAMPLED) for after in AFTER_US]
+    sampled += range(700_000, until_us, 7 * SECOND_US)
+    found = sorted({at_us for at_us in sampled if at_us < until_us})
     return [found[place * len(found) // most] for place in range(most)] if len(found) > most else found
 
 
 def judged(events: Sequence[e.Event], spec: ScenarioSpec, most: int = 30) -> Iterator[Verdict]:
-    """What is claimed at each of the flight's telling instants, and whether it is so."""
+    """The verdict on the screens' claims at each sampled instant of a flight."""
     view, books, at = ClusterView(), Books(), 0
     for number, now_us in enumerate(instants(events, most)):
         while at < len(events) and events[at].at_us <= now_us:
@@ -102,14 +102,14 @@ def judged(events: Sequence[e.Event], spec: ScenarioSpec, most: int = 30) -> Ite
 
 
 def false_claims(events: Sequence[e.Event], spec: ScenarioSpec, most: int = 30) -> list[str]:
-    """All that is false; a flight of which little is claimed would show nothing."""
+    """All false claims of a flight; a flight with few claims fails, because it would show nothing."""
     verdicts = list(judged(events, spec, most))
     assert sum(verdict.claims for verdict in verdicts) > 20 * len(verdicts) > 0
     return [words for verdict in verdicts for words in verdict.false]
 
 
 def judge(view: ClusterView, books: Books, now_us: int, spec: ScenarioSpec, width: int) -> Verdict:
-    """Everything at one instant."""
+    """Judge all screens at one instant."""
     verdict = Verdict(now_us)
     _frame(view, books, now_us, verdict)
     _overview(view, books, now_us, width, verdict)
@@ -130,9 +130,9 @@ def _frame(view: ClusterView, books: Books, now_us: int, verdict: Verdict) -> No
     strip = plain(chrome.flight_strip(view, at, 122))
     judge_strip(books, strip, now_us, chrome.strip_span(now_us, None), verdict)
     listing = EventLogListing(view, 300)
-    for key in list(listing.row_keys())[:MOMENTS]:
+    for key in list(listing.row_keys())[:ENTRIES]:
         text = plain(listing.rows(key)[0]).rstrip()
-        judge_moment(books, instant(text[1:13]), text[17:].strip(), "events", verdict)
+        judge_entry(books, instant(text[1:13]), text[17:].strip(), "events", verdict)
 
 
 def _overview(view: ClusterView, books: Books, now_us: int, width: int, verdict: Verdict) -> None:
@@ -170,9 +170,9 @@ def _transactions(view: ClusterView, books: Books, now_us: int, width: int, verd
     for key in states.row_keys():
         judge_.state(key[1:], plain(states.header()), plain(states.rows(key)[0]))
     listing = TransactionEventsListing(view, 300)
-    for key in list(listing.row_keys())[:MOMENTS]:
+    for key in list(listing.row_keys())[:ENTRIES]:
         text = plain(listing.rows(key)[0]).rstrip()
-        judge_moment(books, instant(text[1:13]), text[17:].strip(), "transactions, events", verdict)
+        judge_entry(books, instant(text[1:13]), text[17:].strip(), "transactions, events", verdict)
     if not listing.row_keys():
         judge_.nothing_befell(plain(listing.vacant))
 
@@ -205,10 +205,10 @@ def _group(  # noqa: PLR0917
     signs = {key: _sign(members.rows(key)[0]) for key in members.row_keys()}
     _owners(OwnershipListing(view, group, width), OwnershipJudge(books, book, signs, verdict))
     table = RebalancesListing(view, group, now_us, 240)
-    stories = {str(one.started_us): one for one in book.stories}
-    for key in [key for key in table.row_keys() if key != NOW][:CASES]:
-        if key not in stories:
+    rebalances = {str(one.started_us): one for one in book.rebalances}
+    for key in [key for key in table.row_keys() if key != NOW][:REBALANCES]:
+        if key not in rebalances:
             verdict.claim(False, f"rebalances of {name}", f"none began at {key}")
             continue
-        judge_row(book, stories[key], plain(table.header()), plain(table.rows(key)[0]), verdict)
-        DetailsJudge(books, book, stories[key], now_us, verdict).judge(_rows(details_lines(view, group, key, 100)))
+        judge_row(book, rebalances[key], plain(table.header()), plain(table.rows(key)[0]), verdict)
+        DetailsJudge(books, book, rebalances[key], now_us, verdict).judge(_rows(details_lines(view, group, key, 100)))

@@ -1,4 +1,4 @@
-"""The judge's own books of a flight: no code of the fold, the presenters or the simulation is in them."""
+"""The judge's own books of a flight, without code of the fold, the presenters or the simulation."""
 
 from typing import NamedTuple
 
@@ -20,13 +20,13 @@ class Coordinator(NamedTuple):
 
 
 class Books:
-    """Everything that is known after the events so far; lag at each whole second besides."""
+    """The state after the events so far, and the lag at each whole second."""
 
     def __init__(self) -> None:
         self.cluster = ClusterBooks()
-        self.people = MemberBooks()
+        self.member_books = MemberBooks()
         self.transactions = TransactionBooks()
-        self.registry = GroupBooks(self.people.holders)
+        self.registry = GroupBooks(self.member_books.holders)
         self.lags: dict[str, list[tuple[int, int]]] = {}
         self.acked: dict[str, list[tuple[int, int]]] = {}
         self._next_second = 0
@@ -39,16 +39,16 @@ class Books:
     @property
     def members(self) -> dict[str, MemberBook]:
         """Members by name."""
-        return self.people.members
+        return self.member_books.members
 
     def note(self, event: e.Event) -> None:
-        """Take one more event."""
+        """Record one event."""
         if event.at_us >= self._next_second * SECOND_US:
             self._sample(event.at_us // SECOND_US)
         self.cluster.note(event)
         self.transactions.note(event)
         before = self._held_by(event)
-        self.people.note(event)
+        self.member_books.note(event)
         self.registry.note(event)
         if before:
             group, member, names = before
@@ -62,7 +62,7 @@ class Books:
         return None
 
     def _sample(self, second: int) -> None:
-        """Numbers as the second begins: what happened before it counts. In seconds without an event nothing changes."""
+        """Sample the numbers at the start of a second; seconds without an event repeat them."""
         for quiet in range(max(self._next_second, second - KEPT_SECONDS), second):
             self._note_second(quiet, known=True)
         self._note_second(second)
@@ -77,11 +77,11 @@ class Books:
                 self.acked.setdefault(name, []).append((second, producer.acked))
 
     def quiet_since(self, now_us: int) -> bool:
-        """Whether nothing has happened since this second began: then it has no sample yet."""
+        """Whether this second has no event and so no sample yet."""
         return self._next_second * SECOND_US <= now_us
 
     def committed(self, group: GroupBook, name: str) -> int:
-        """Up to where a group has read a partition for sure."""
+        """The offset up to which a group has read a partition for sure."""
         partition = self.cluster.partitions[name]
         start = partition.high_watermark if group.reset == "latest" else partition.log_start
         return group.committed.get(name, start)
@@ -91,7 +91,7 @@ class Books:
         return [name for name, one in self.cluster.partitions.items() if one.topic in group.topics]
 
     def stable_offset(self, name: str) -> int:
-        """Up to where a reader of committed data may read: the last stable offset."""
+        """The last stable offset: the end of what readers of committed data may read."""
         partition, log = self.cluster.partitions[name], self.transactions.logs.get(name)
         first = min(log.unread(partition.high_watermark), default=None) if log is not None else None
         if first is None:
@@ -99,11 +99,11 @@ class Books:
         return min(partition.high_watermark, max(first, partition.log_start))
 
     def lag_in(self, group: GroupBook, name: str) -> int:
-        """High watermark less what is committed."""
+        """The high watermark less the committed offset."""
         return max(0, self.cluster.partitions[name].high_watermark - self.committed(group, name))
 
     def lag(self, group: GroupBook) -> int:
-        """As kafka-consumer-groups sums it up."""
+        """The lag of a group, as kafka-consumer-groups sums it."""
         return sum(self.lag_in(group, name) for name in self.partitions_of(group))
 
     def coordinator(self, group: GroupBook) -> Coordinator:

@@ -25,7 +25,7 @@ class BrokerBook(msgspec.Struct):
 
 
 class PartitionBook(msgspec.Struct):
-    """Who leads, who is in sync, and how far the log of the newest leadership reaches."""
+    """The leader, the in-sync replicas, and the end of the log under the newest leader epoch."""
 
     topic: str
     leader: int = -1
@@ -39,7 +39,7 @@ class PartitionBook(msgspec.Struct):
 
 
 class ProducerBook(msgspec.Struct):
-    """Records by what became of them."""
+    """Record counts by their outcome."""
 
     state: str = "Stopped"
     acked: int = 0
@@ -48,7 +48,7 @@ class ProducerBook(msgspec.Struct):
 
 
 class ClusterBooks:
-    """Everything but groups and their members."""
+    """The cluster without groups and members."""
 
     def __init__(self) -> None:
         self.now_us = 0
@@ -63,7 +63,7 @@ class ClusterBooks:
         self.by_ms: defaultdict[int, list[e.Event]] = defaultdict(list)
 
     def note(self, event: e.Event) -> None:
-        """Take one more event."""
+        """Record one event."""
         self.now_us = event.at_us
         handler = self._HANDLERS.get(type(event))
         if handler is not None:
@@ -239,4 +239,4 @@ _COMMON = (
     e.ProducerCoordinatorFound,
     e.SequenceInDoubt,
 )
-"""Events of which no line of the log of events is made."""
+"""Events without a line in the log of events."""

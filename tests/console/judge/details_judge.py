@@ -1,12 +1,12 @@
-"""Judges what is said of rebalances that are over: the table's rows and case files."""
+"""Judges completed rebalances: the rows of the table and the details."""
 
 import re
 
 from tests.console.judge.books import Books
+from tests.console.judge.event_log_judge import judge_entry
 from tests.console.judge.grammar import Sentences, Verdict
-from tests.console.judge.group_books import GroupBook, Story
-from tests.console.judge.moments_judge import judge_moment
-from tests.console.judge.phase_judge import went
+from tests.console.judge.group_books import GroupBook, RebalanceBook
+from tests.console.judge.phase_judge import departure
 from tests.console.judge.spoken import DURATION, counts, instant, partition_seconds, says, stopped_says
 
 D = f"({DURATION})"
@@ -15,14 +15,14 @@ KEPT = 12
 
 
 class DetailsJudge:
-    """One case file."""
+    """The details of one rebalance."""
 
-    def __init__(self, books: Books, group: GroupBook, story: Story, now_us: int, verdict: Verdict) -> None:
-        self.books, self.group, self.story, self.now_us, self.verdict = books, group, story, now_us, verdict
-        self.place = f"case {group.name} generation {story.generation}"
+    def __init__(self, books: Books, group: GroupBook, rebalance: RebalanceBook, now_us: int, verdict: Verdict) -> None:
+        self.books, self.group, self.rebalance, self.now_us, self.verdict = books, group, rebalance, now_us, verdict
+        self.place = f"details of {group.name}, generation {rebalance.generation}"
 
     def judge(self, rows: list[str]) -> None:
-        """All its lines, section by section; lines that were wrapped are put together again."""
+        """Judge all lines, section by section; wrapped lines are joined again."""
         sections: dict[str, list[str]] = {"": []}
         section = ""
         for row in rows:
@@ -42,10 +42,10 @@ class DetailsJudge:
             ("what it cost", self._costs()),
         ):
             self._paragraphs(heading, sections[heading], sentences)
-        self._nobody_is_left_out(sections)
+        self._first_cause_is_in_the_chain(sections)
 
     def _paragraphs(self, heading: str, rows: list[str], sentences: Sentences) -> None:
-        """Each sentence is a row, or several: the longest run of rows that is one."""
+        """Judge sentences of one or more rows: the longest run of rows that forms a sentence."""
         rows = [row.strip() for row in rows]
         at = 0
         while at < len(rows):
@@ -62,26 +62,26 @@ class DetailsJudge:
     # --- cause ------------------------------------------------------------------------------------------------------
 
     def _cause(self, rows: list[str]) -> None:
-        story = self.story
-        who = f" ({story.trigger})" if story.trigger else ""
-        self.verdict.claim(rows[0] == f"{story.cause}{who}  generation {story.generation}", self.place, rows[0])
+        rebalance = self.rebalance
+        who = f" ({rebalance.trigger})" if rebalance.trigger else ""
+        self.verdict.claim(rows[0] == f"{rebalance.cause}{who}  generation {rebalance.generation}", self.place, rows[0])
         text = " ".join(rows[1:])
         match = re.search(rf"from ([\d:.]+) to ([\d:.]+), {D}(?: in the coordinator's log: (.*))?$", text)
         self.verdict.claim(match is not None, self.place, f"unknown claim: {text!r}")
         if match is None:
             return
         began, over = instant(match[1]), instant(match[2])
-        when = began // 1_000 == story.started_us // 1_000 and over // 1_000 == story.over_us // 1_000
-        self.verdict.claim(when, self.place, f"{match[0]}: {story.started_us}, {story.over_us}")
-        self.verdict.claim(says(match[3], story.over_us - story.started_us), self.place, f"took {match[3]}")
+        when = began // 1_000 == rebalance.started_us // 1_000 and over // 1_000 == rebalance.over_us // 1_000
+        self.verdict.claim(when, self.place, f"{match[0]}: {rebalance.started_us}, {rebalance.over_us}")
+        self.verdict.claim(says(match[3], rebalance.over_us - rebalance.started_us), self.place, f"took {match[3]}")
         self.verdict.claim(
-            " ".join((match[4] or "").split()) == " ".join(story.detail.split()), self.place, f"log {match[4]!r}"
+            " ".join((match[4] or "").split()) == " ".join(rebalance.detail.split()), self.place, f"log {match[4]!r}"
         )
         why = text[: match.start()]
         if before := re.search(r"unowned for (\S+) partition-seconds then", why):
             low, high = partition_seconds(before[1])
-            self.verdict.claim(low <= story.unowned_before_us / 1e6 < high, self.place, before[0])
-        member = self.books.members.get(story.trigger)
+            self.verdict.claim(low <= rebalance.unowned_before_us / 1e6 < high, self.place, before[0])
+        member = self.books.members.get(rebalance.trigger)
         limit = re.search(rf"(session.timeout.ms|max.poll.interval.ms) \({D}\)", why)
         if limit is not None and member is not None:
             truth_us = member.session_us if limit[1].startswith("session") else member.poll_us
@@ -107,10 +107,10 @@ class DetailsJudge:
                 self.verdict.claim(False, f"{self.place}, chain", f"unknown claim: {text!r}")
                 continue
             at_us = instant(match[1])
-            low = abs(at_us + (999 if at_us < self.story.started_us else 0) - self.story.started_us)
+            low = abs(at_us + (999 if at_us < self.rebalance.started_us else 0) - self.rebalance.started_us)
             near = says(match[3], low) or any(says(match[3], low + by) for by in range(-1_000, 1_001, 100))
-            self.verdict.claim(near, f"{self.place}, chain", f"offset {text!r} from {self.story.started_us}")
-            judge_moment(self.books, at_us, match[4], f"{self.place}, chain", self.verdict)
+            self.verdict.claim(near, f"{self.place}, chain", f"offset {text!r} from {self.rebalance.started_us}")
+            judge_entry(self.books, at_us, match[4], f"{self.place}, chain", self.verdict)
 
     def _rolling(self) -> Sentences:
         def closed(match: "re.Match[str]") -> bool:
@@ -124,90 +124,95 @@ class DetailsJudge:
             }
             mine = {name for name in found if self.books.members[name].group == self.group.name}
             return (
-                set(names) <= mine and len(names) + int(match[2] or 0) == len(mine) and until <= self.story.started_us
+                set(names) <= mine
+                and len(names) + int(match[2] or 0) == len(mine)
+                and until <= self.rebalance.started_us
             )
 
         said = r"rolling restart: (.+?)(?: and (\d+) more)? closed one after another, ([\d:.]+) to ([\d:.]+)"
         return ((said, closed),)
 
-    def _nobody_is_left_out(self, sections: dict[str, list[str]]) -> None:
-        """A fault that holds the awaited member or the trigger up is the first cause: it has to be in the chain."""
-        story, text = self.story, " ".join(" ".join(sections["what happened"]).split())
-        if "earlier" in text or story.initial:
+    def _first_cause_is_in_the_chain(self, sections: dict[str, list[str]]) -> None:
+        """A fault of the awaited member or the trigger is the first cause: the chain has to hold it."""
+        rebalance, text = self.rebalance, " ".join(" ".join(sections["what happened"]).split())
+        if "earlier" in text or rebalance.initial:
             return
-        awaited = story.completed.last_joined if story.completed is not None else ""
+        awaited = rebalance.completed.last_joined if rebalance.completed is not None else ""
         for at_ms, events in self.books.cluster.by_ms.items():
-            if not story.started_us - 30_000_000 <= at_ms * 1_000 <= story.started_us:
+            if not rebalance.started_us - 30_000_000 <= at_ms * 1_000 <= rebalance.started_us:
                 continue
             for event in events:
                 words = getattr(event, "text", "") if type(event).__name__ == "FaultStarted" else ""
-                if words and {awaited, story.trigger} & set(words.split()):
+                if words and {awaited, rebalance.trigger} & set(words.split()):
                     begun = text.count(words) > text.count(f"over: {words}")
                     self.verdict.claim(begun, f"{self.place}, chain", f"{words!r} is left out")
 
     # --- waited for, moved, cost ------------------------------------------------------------------------------------
 
     def _waits(self) -> Sentences:
-        story, completed = self.story, self.story.completed
+        rebalance, completed = self.rebalance, self.rebalance.completed
         waited_us = completed.waited_us if completed is not None else 0
         last = completed.last_joined if completed is not None and completed.members else ""
         opened = rf"{D} after it was opened( last)?"
-        arrivals = {name: at_us for at_us, _, name in story.joins[-KEPT:]}
+        arrivals = {name: at_us for at_us, _, name in rebalance.joins[-KEPT:]}
 
         def timed(text: str, again: str | None) -> bool:
-            return says(text, waited_us) and (again is not None) == (len(story.opened_us) > 1)
+            return says(text, waited_us) and (again is not None) == (len(rebalance.opened_us) > 1)
 
         def order(match: "re.Match[str]") -> bool:
             listed = re.findall(rf"(\S+) \+{D}", match[1])
             said = [name for name, _ in listed]
             times = all(
-                says(text, max(0, arrivals[name] - story.started_us)) for name, text in listed if name in arrivals
+                says(text, max(0, arrivals[name] - rebalance.started_us)) for name, text in listed if name in arrivals
             )
             return said == list(arrivals) and times and ("last 12" in match[0]) == (len(arrivals) == KEPT)
 
         def gone(name: str, reason: str) -> bool:
-            return any(one == name and why == reason for _, _, one, why in story.gone)
+            return any(one == name and why == reason for _, _, one, why in rebalance.gone)
 
         return (
             (
                 rf"for no member: group.initial.rebalance.delay.ms closed the barrier, {opened}",
-                lambda m: story.initial and timed(m[1], m[2]),
+                lambda m: rebalance.initial and timed(m[1], m[2]),
             ),
-            ("for no member", lambda _: not last and not story.initial),
+            ("for no member", lambda _: not last and not rebalance.initial),
             (
                 rf"(\S+) joined last and closed the barrier, {opened}",
-                lambda m: not story.initial and m[1] == last and went(story) is None and timed(m[2], m[3]),
+                lambda m: not rebalance.initial and m[1] == last and departure(rebalance) is None and timed(m[2], m[3]),
             ),
             (
                 rf"(\S+) did not join: it (left|was removed), which closed the barrier, {opened}",
-                lambda m: m[1] == last and went(story) == m[2].removeprefix("was ") and timed(m[3], m[4]),
+                lambda m: m[1] == last and departure(rebalance) == m[2].removeprefix("was ") and timed(m[3], m[4]),
             ),
             (
                 rf"(\S+) did not join: max.poll.interval.ms closed the barrier, {opened}",
-                lambda m: m[1] == last and went(story) == "did not join" and timed(m[2], m[3]),
+                lambda m: m[1] == last and departure(rebalance) == "did not join" and timed(m[2], m[3]),
             ),
             (rf"(?:joined in this order|the last 12 that joined): ((?:\S+ \+{DURATION}, )*\S+ \+{DURATION})", order),
-            (r"new in the group: ((?:\S+, )*\S+)", lambda m: m[1].split(", ") == list(story.newcomers.values())[:KEPT]),
+            (
+                r"new in the group: ((?:\S+, )*\S+)",
+                lambda m: m[1].split(", ") == list(rebalance.newcomers.values())[:KEPT],
+            ),
             (r"(\S+) left during the rebalance", lambda m: gone(m[1], "member left")),
             (r"(\S+) was removed during the rebalance: ([a-z ]+)", lambda m: gone(m[1], m[2])),
             (
                 r"extended (once|twice|(\d+) times): (?:new members were still arriving|no member had rejoined)",
-                lambda m: _times(m[1]) == len(story.extensions),
+                lambda m: _times(m[1]) == len(rebalance.extensions),
             ),
             (
                 r"restarted (once|twice|(\d+) times): something changed before it was Stable",
-                lambda m: _times(m[1]) == len(story.opened_us) - 1,
+                lambda m: _times(m[1]) == len(rebalance.opened_us) - 1,
             ),
         )
 
     def _moves(self) -> Sentences:
-        story = self.story
+        rebalance = self.rebalance
 
         def voted(match: "re.Match[str]") -> bool:
             before, after = int(match[1]), int(match[2])
-            broker = match[5] is None or int(match[5]) == story.broker
-            assignor = story.completed is None or match[3] == (story.completed.protocol or None)
-            return (before, after) == (story.before, story.generation) and assignor and broker
+            broker = match[5] is None or int(match[5]) == rebalance.broker
+            assignor = rebalance.completed is None or match[3] == (rebalance.completed.protocol or None)
+            return (before, after) == (rebalance.before, rebalance.generation) and assignor and broker
 
         def got(match: "re.Match[str]") -> bool:
             named = []
@@ -216,7 +221,7 @@ class DetailsJudge:
                 for run in runs.split(","):
                     first, _, last = run.partition("-")
                     named += [f"{topic}-{number}" for number in range(int(first), int(last or first) + 1)]
-            return all(story.moves.get(name) == (match[3], match[1]) for name in named)
+            return all(rebalance.moves.get(name) == (match[3], match[1]) for name in named)
 
         return (
             (
@@ -224,24 +229,24 @@ class DetailsJudge:
                     r"generation (\d+) → (\d+)(?:, assignor (\S+))?(?:, leader (\S+) computed the assignment)?"
                     r"(?:, coordinator broker-(\d+))?"
                 ),
-                lambda m: voted(m) and (m[4] or "") == story.leader,
+                lambda m: voted(m) and (m[4] or "") == rebalance.leader,
             ),
             (
                 r"generation (\d+): no member is left; the group is Empty and its offsets are kept",
-                lambda m: int(m[1]) == story.generation and not story.members,
+                lambda m: int(m[1]) == rebalance.generation and not rebalance.members,
             ),
-            ("no partition changed its owner", lambda _: not story.moves),
+            ("no partition changed its owner", lambda _: not rebalance.moves),
             (
                 r"(\d+) partitions? changed owners:",
-                lambda m: int(m[1]) == len(story.moves) and ("partitions" in m[0]) == (m[1] != "1"),
+                lambda m: int(m[1]) == len(rebalance.moves) and ("partitions" in m[0]) == (m[1] != "1"),
             ),
             (r"(\S+) got ((?:(?! got )[^:])+?) from (\S+)", got),
-            (r"… and (\d+) more", lambda m: int(m[1]) < len(story.moves)),
+            (r"… and (\d+) more", lambda m: int(m[1]) < len(rebalance.moves)),
         )
 
     def _costs(self) -> Sentences:
-        story = self.story
-        halted, kept = len(story.unowned), story.kept
+        rebalance = self.rebalance
+        halted, kept = len(rebalance.unowned), rebalance.kept
 
         def paused(match: "re.Match[str]") -> bool:
             said = int(match[1]), int(match[2] or 0)
@@ -249,7 +254,7 @@ class DetailsJudge:
 
         def before(match: "re.Match[str]") -> bool:
             low, high = partition_seconds(match[1])
-            return low <= story.unowned_before_us / 1e6 < high
+            return low <= rebalance.unowned_before_us / 1e6 < high
 
         why = r"(?: \((?:eager|cooperative): [^)]*\))?"
         return (
@@ -257,14 +262,14 @@ class DetailsJudge:
             (rf"no pause: all (\d+) stayed owned{why}", lambda m: not halted and int(m[1]) == kept),
             (rf"stop-the-world: (?:all )?(\d+) partitions? paused()?{why}", paused),
             (rf"(\d+) partitions? paused[,;] (\d+) stayed (?:owned|with a member that did not take part){why}", paused),
-            (r"(\S+) partition-seconds unowned", lambda m: stopped_says(m[1], self.group.stopped_us(story))),
+            (r"(\S+) partition-seconds unowned", lambda m: stopped_says(m[1], self.group.stopped_us(rebalance))),
             (r"plus (\S+) partition-seconds before the rebalance began", before),
             (
                 r"(nothing|[\d,]+ records?) re-read · (\d+) members?",
                 lambda m: (
-                    (0 if m[1] == "nothing" else int(m[1].split()[0].replace(",", ""))) == story.reread
-                    and int(m[2]) == story.members
-                    and m[0].endswith("member") == (story.members == 1)
+                    (0 if m[1] == "nothing" else int(m[1].split()[0].replace(",", ""))) == rebalance.reread
+                    and int(m[2]) == rebalance.members
+                    and m[0].endswith("member") == (rebalance.members == 1)
                 ),
             ),
         )
@@ -274,30 +279,30 @@ def _times(words: str) -> int:
     return {"once": 1, "twice": 2}.get(words) or int(words.split(maxsplit=1)[0])
 
 
-def judge_row(group: GroupBook, story: Story, header: str, row: str, verdict: Verdict) -> None:
+def judge_row(group: GroupBook, rebalance: RebalanceBook, header: str, row: str, verdict: Verdict) -> None:
     """One line of the table of rebalances; the header says where columns end."""
     names = ("gen", "began", "cause", "triggered by", "took", "stopped", "moved", "re-read", "waited for")
     left = {name: header.index(name) for name in names}
     right = {name: left[name] + len(name) for name in names}
-    place = f"rebalances, generation {story.generation}"
+    place = f"rebalances, generation {rebalance.generation}"
 
     def cell(name: str, width: int) -> str:
         return row[right[name] - width : right[name]].strip()
 
-    verdict.claim(cell("gen", 4) == str(story.generation), place, cell("gen", 4))
-    verdict.claim(instant(cell("began", 8)) // 100_000 == story.started_us // 100_000, place, cell("began", 8))
-    verdict.claim(row[left["cause"] :].startswith(story.cause), place, row[left["cause"] :])
-    verdict.claim(row[left["triggered by"] :].startswith(story.trigger[:11]), place, story.trigger)
-    verdict.claim(says(cell("took", 7), story.over_us - story.started_us), place, f"took {cell('took', 7)}")
-    stopped_us = group.stopped_us(story)
+    verdict.claim(cell("gen", 4) == str(rebalance.generation), place, cell("gen", 4))
+    verdict.claim(instant(cell("began", 8)) // 100_000 == rebalance.started_us // 100_000, place, cell("began", 8))
+    verdict.claim(row[left["cause"] :].startswith(rebalance.cause), place, row[left["cause"] :])
+    verdict.claim(row[left["triggered by"] :].startswith(rebalance.trigger[:11]), place, rebalance.trigger)
+    verdict.claim(says(cell("took", 7), rebalance.over_us - rebalance.started_us), place, f"took {cell('took', 7)}")
+    stopped_us = group.stopped_us(rebalance)
     stopped = cell("stopped", 7)
     verdict.claim(stopped_says(stopped, stopped_us), place, f"stopped {stopped}, not {stopped_us / 1e6} partition-s")
-    verdict.claim(cell("re-read", 7) == "0" or counts(cell("re-read", 7), story.reread), place, cell("re-read", 7))
-    verdict.claim((cell("re-read", 7) == "0") == (not story.reread), place, f"re-read, not {story.reread}")
-    verdict.claim(cell("moved", 5) == str(len(story.moves)), place, f"moved {cell('moved', 5)}")
-    completed = story.completed
+    verdict.claim(cell("re-read", 7) == "0" or counts(cell("re-read", 7), rebalance.reread), place, cell("re-read", 7))
+    verdict.claim((cell("re-read", 7) == "0") == (not rebalance.reread), place, f"re-read, not {rebalance.reread}")
+    verdict.claim(cell("moved", 5) == str(len(rebalance.moves)), place, f"moved {cell('moved', 5)}")
+    completed = rebalance.completed
     waited = row[left["waited for"] :].strip()
-    if story.initial:
+    if rebalance.initial:
         verdict.claim(waited == "initial delay", place, f"waited for {waited!r}")
     elif waited and completed is not None and completed.members:
         match = re.fullmatch(
@@ -305,5 +310,5 @@ def judge_row(group: GroupBook, story: Story, header: str, row: str, verdict: Ve
         )
         known = match is not None and match[1] == completed.last_joined
         timed = match is not None and (match[2] is None or says(match[2], completed.waited_us))
-        how = match is not None and (match[2] is None or match[3] == went(story) or "…" in waited)
+        how = match is not None and (match[2] is None or match[3] == departure(rebalance) or "…" in waited)
         verdict.claim(known and timed and how, place, f"waited for {waited!r}")

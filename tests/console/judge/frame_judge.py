@@ -1,4 +1,4 @@
-"""Judges what surrounds every screen: the header's numbers and the marks on the flight strip."""
+"""Judges the frame of every screen: the header's numbers and the marks on the flight strip."""
 
 import re
 
@@ -47,7 +47,7 @@ def judge_header(books: Books, text: str, at_us: int, verdict: Verdict) -> None:
 
 
 def judge_strip(books: Books, strip: str, at_us: int, total_us: int, verdict: Verdict) -> None:
-    """Each mark has its event in the stretch of time that its cell is, and no fault or rebalance lacks its mark."""
+    """Each mark has an event within the time of its cell, and each fault and rebalance has a mark."""
     cells = strip[1:-1]
     here = cells.index("┃")
     verdict.claim(here == min(len(cells) - 1, at_us * len(cells) // total_us), "strip", f"now stands in cell {here}")

@@ -1,4 +1,4 @@
-"""A strict grammar: a sentence of a judged place is known, and then true or false; one that is not known is a fault."""
+"""A strict grammar: a known sentence is true or false, and an unknown sentence is a fault."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ def _compiled(pattern: str) -> "re.Pattern[str]":
 
 
 class Verdict:
-    """What was claimed at one instant: how many claims there were, and those that are false or not known."""
+    """The claims at one instant: their number, and the false and unknown ones."""
 
     def __init__(self, at_us: int) -> None:
         self.at_us = at_us
@@ -22,13 +22,13 @@ class Verdict:
         self.false: list[str] = []
 
     def claim(self, holds: bool, place: str, words: str) -> None:
-        """One claim; `words` as the screen has them, and what is true beside it."""
+        """Judge one claim; `words` are those of the screen, with the truth beside them."""
         self.claims += 1
         if not holds:
             self.false.append(f"{self.at_us / 1e6:.3f} s, {place}: {words}")
 
     def read(self, place: str, text: str, sentences: Sentences) -> None:
-        """The first sentence that matches decides."""
+        """Judge a text by the first sentence that matches it."""
         for pattern, holds in sentences:
             match = _compiled(pattern).fullmatch(text)
             if match is not None:

@@ -1,4 +1,4 @@
-"""Groups as their coordinators hold them, and each rebalance as a story of its own, from the raw events."""
+"""Groups as their coordinators hold them, and a book of each rebalance, from the raw events."""
 
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
@@ -8,8 +8,8 @@ import msgspec
 from cluster import events as e
 
 
-class Story(msgspec.Struct):
-    """A rebalance: from its first cause until every member that has a share took it over.
+class RebalanceBook(msgspec.Struct):
+    """A rebalance, from its first cause until every member with a share has taken it over.
 
     `opened_us`: each time that its barrier was opened. `joins`: of the last opening, (instant, member id, name).
     `gone`: (instant, member id, name, reason). `unowned`: partitions that had no owner for some of its time.
@@ -43,12 +43,12 @@ class Story(msgspec.Struct):
 
     @property
     def started_us(self) -> int:
-        """Its first cause."""
+        """The instant of its first cause."""
         return self.opened_us[0]
 
     @property
     def over_us(self) -> int:
-        """When every member had its share."""
+        """The instant at which every member had its share."""
         return max(self.stable_us, self.assigned_us)
 
 
@@ -79,8 +79,8 @@ class GroupBook(msgspec.Struct):
     sessions: dict[str, int] = {}
     assignment: dict[str, tuple[str, ...]] = {}
     committed: dict[str, int] = {}
-    under_way: Story | None = None
-    stories: list[Story] = []
+    under_way: RebalanceBook | None = None
+    rebalances: list[RebalanceBook] = []
     owners: dict[str, None] = {}
     unowned_since_us: dict[str, int] = {}
     gaps: list[Gap] = []
@@ -89,19 +89,19 @@ class GroupBook(msgspec.Struct):
     awaiting_position: dict[str, int] = {}
     highest: dict[str, int] = {}
 
-    def stopped_us(self, story: Story) -> int:
-        """Σ over partitions of their time without an owner that a rebalance, and no other, has to answer for.
+    def stopped_us(self, rebalance: RebalanceBook) -> int:
+        """Σ over partitions of the time without an owner that this rebalance alone causes.
 
         Of what was unowned when it was over: from its beginning until the assignment before the next one was over.
         Besides, what members gave up later because of its assignment: until the round for which they did begins.
         """
-        number = next(place for place, one in enumerate(self.stories, 1) if one is story)
+        number = next(place for place, one in enumerate(self.rebalances, 1) if one is rebalance)
         mine = sum(
-            gap.to_us - max(gap.from_us, story.started_us)
+            gap.to_us - max(gap.from_us, rebalance.started_us)
             for gap in self.gaps
-            if gap.over == number and gap.from_us <= story.stable_us
+            if gap.over == number and gap.from_us <= rebalance.stable_us
         )
-        return mine + story.given_up_us
+        return mine + rebalance.given_up_us
 
 
 Holders = Callable[[str, str], list[str]]
@@ -116,7 +116,7 @@ class GroupBooks:
         self._owned: dict[str, dict[str, None]] = {}  # member → partitions
 
     def note(self, event: e.Event) -> None:
-        """Take one more event."""
+        """Record one event."""
         handler = self._HANDLERS.get(type(event))
         if handler is not None:
             handler(self, event)
@@ -145,9 +145,9 @@ class GroupBooks:
         group = self.groups[event.group]
         group.state, group.holder = "PreparingRebalance", event.broker
         group.sessions.update(event.session_deadlines_us)
-        story = group.under_way
-        if story is None:
-            group.under_way = Story(
+        rebalance = group.under_way
+        if rebalance is None:
+            group.under_way = RebalanceBook(
                 event.cause,
                 event.trigger,
                 event.detail,
@@ -158,20 +158,20 @@ class GroupBooks:
                 unowned=dict.fromkeys(group.unowned_since_us),
                 unowned_before_us=sum(event.at_us - since for since in group.unowned_since_us.values()),
             )
-            if event.cause == "partitions revoked" and group.stories:
-                last = group.stories[-1]
+            if event.cause == "partitions revoked" and group.rebalances:
+                last = group.rebalances[-1]
                 late = [since for since in group.unowned_since_us.values() if since >= last.stable_us]
                 last.given_up_us += sum(event.at_us - since for since in late)
         else:
-            story.opened_us.append(event.at_us)
-            story.closes_us, story.initial, story.completed = event.closes_at_us, event.initial, None
-            story.joins, story.newcomers, story.synced, story.extensions = [], {}, {}, []
+            rebalance.opened_us.append(event.at_us)
+            rebalance.closes_us, rebalance.initial, rebalance.completed = event.closes_at_us, event.initial, None
+            rebalance.joins, rebalance.newcomers, rebalance.synced, rebalance.extensions = [], {}, {}, []
 
     def _extended(self, event: e.JoinBarrierExtended) -> None:
-        story = self.groups[event.group].under_way
-        if story is not None:
-            story.closes_us = event.closes_at_us
-            story.extensions.append(event.reason)
+        rebalance = self.groups[event.group].under_way
+        if rebalance is not None:
+            rebalance.closes_us = event.closes_at_us
+            rebalance.extensions.append(event.reason)
 
     def _joined(self, event: e.JoinReceived) -> None:
         group = self.groups[event.group]
@@ -179,15 +179,15 @@ class GroupBooks:
         group.members[event.member_id] = event.member
         group.sessions[event.member_id] = event.session_deadline_us
         group.leader = event.leader
-        story = group.under_way
-        if story is not None:
-            known = [join for join in story.joins if join[1] != event.member_id]
-            again = len(known) < len(story.joins)
-            place = next((at for at, join in enumerate(story.joins) if join[1] == event.member_id), len(known))
+        rebalance = group.under_way
+        if rebalance is not None:
+            known = [join for join in rebalance.joins if join[1] != event.member_id]
+            again = len(known) < len(rebalance.joins)
+            place = next((at for at, join in enumerate(rebalance.joins) if join[1] == event.member_id), len(known))
             known.insert(place if again else len(known), (event.at_us, event.member_id, event.member))
-            story.joins = sorted(known, key=lambda join: join[0])
+            rebalance.joins = sorted(known, key=lambda join: join[0])
             if event.newcomer:
-                story.newcomers[event.member_id] = event.member
+                rebalance.newcomers[event.member_id] = event.member
 
     def _replaced(self, event: e.StaticMemberReplaced) -> None:
         group = self.groups[event.group]
@@ -211,9 +211,9 @@ class GroupBooks:
         group.generation, group.assignor, group.leader = event.generation, event.protocol, event.leader
         group.members, group.sessions = dict(event.members), dict(event.session_deadlines_us)
         group.state = "CompletingRebalance" if event.members else "Empty"
-        story = group.under_way
-        if story is not None:
-            story.completed = event
+        rebalance = group.under_way
+        if rebalance is not None:
+            rebalance.completed = event
         if not event.members:
             group.assignment = {}
             self._over(group, event.at_us)
@@ -232,33 +232,33 @@ class GroupBooks:
 
     @staticmethod
     def _over(group: GroupBook, at_us: int) -> None:
-        story, group.under_way = group.under_way, None
-        if story is None:
+        rebalance, group.under_way = group.under_way, None
+        if rebalance is None:
             return
-        story.stable_us = story.assigned_us = at_us
-        story.generation, story.members, story.leader = group.generation, len(group.members), group.leader
-        story.broker = group.holder
+        rebalance.stable_us = rebalance.assigned_us = at_us
+        rebalance.generation, rebalance.members, rebalance.leader = group.generation, len(group.members), group.leader
+        rebalance.broker = group.holder
         for member_id, partitions in group.assignment.items():
             name = group.members.get(member_id, "")
             for partition in partitions:
                 before = group.last_owner.get(partition, name)
                 if before != name:
-                    story.moves[partition] = before, name
+                    rebalance.moves[partition] = before, name
                 group.last_owner[partition] = name
-        story.kept = sum(1 for partition in group.owners if partition not in story.unowned)
-        group.stories.append(story)
+        rebalance.kept = sum(1 for partition in group.owners if partition not in rebalance.unowned)
+        group.rebalances.append(rebalance)
 
     def _removed(self, event: e.MemberRemoved) -> None:
         group = self.groups[event.group]
         for held in (group.members, group.pending, group.sessions):
             held.pop(event.member_id, None)
         group.leader = event.leader
-        story = group.under_way
-        if story is not None:
-            story.joins = [one for one in story.joins if one[1] != event.member_id]
-            story.newcomers.pop(event.member_id, None)
-            story.synced.pop(event.member_id, None)
-            story.gone.append((event.at_us, event.member_id, event.member, event.reason))
+        rebalance = group.under_way
+        if rebalance is not None:
+            rebalance.joins = [one for one in rebalance.joins if one[1] != event.member_id]
+            rebalance.newcomers.pop(event.member_id, None)
+            rebalance.synced.pop(event.member_id, None)
+            rebalance.gone.append((event.at_us, event.member_id, event.member, event.reason))
 
     def _renewed(self, event: e.HeartbeatAnswered | e.OffsetCommitRefused | e.SessionRenewed) -> None:
         if event.session_deadline_us >= 0:
@@ -301,13 +301,13 @@ class GroupBooks:
         for name in event.partitions:
             group.owners[name] = None
             if (since := group.unowned_since_us.pop(name, None)) is not None:
-                group.gaps.append(Gap(since, event.at_us, len(group.stories)))
+                group.gaps.append(Gap(since, event.at_us, len(group.rebalances)))
         if group.taken.get(event.member) == event.generation:
             return
         group.taken[event.member] = event.generation
         group.awaiting_position.update(dict.fromkeys(event.partitions, event.generation))
-        if group.stories and group.stories[-1].generation == event.generation and group.under_way is None:
-            group.stories[-1].assigned_us = event.at_us
+        if group.rebalances and group.rebalances[-1].generation == event.generation and group.under_way is None:
+            group.rebalances[-1].assigned_us = event.at_us
 
     def _let_go(self, group_name: str, names: tuple[str, ...], at_us: int) -> None:
         group = self.groups[group_name]
@@ -319,7 +319,7 @@ class GroupBooks:
                     group.under_way.unowned[name] = None
 
     def released(self, group: str, names: tuple[str, ...], at_us: int) -> None:
-        """A member of the group holds these no more."""
+        """A member of the group has released these partitions."""
         self._let_go(group, names, at_us)
 
     def _positioned(self, event: e.PositionsReset) -> None:
@@ -331,9 +331,9 @@ class GroupBooks:
             again = group.highest.get(name, offset) - offset
             group.highest.setdefault(name, offset)
             if generation is not None and again > 0:
-                for story in reversed(group.stories):
-                    if story.generation == generation:
-                        story.reread += again
+                for rebalance in reversed(group.rebalances):
+                    if rebalance.generation == generation:
+                        rebalance.reread += again
                         break
 
     def _read(self, event: e.PollReturned | e.PositionsMovedOn) -> None:

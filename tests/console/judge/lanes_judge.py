@@ -1,4 +1,4 @@
-"""Judges lanes: each mark stands for what happened at that place of the last minute, and nothing is left out."""
+"""Judges lanes: each mark has its event at that time of the last minute, and each event has its mark."""
 
 import re
 
@@ -57,7 +57,7 @@ def _spans(member: MemberBook, now_us: int) -> list[tuple[int, int, str]]:
 
 
 def judge_beats(member: MemberBook, now_us: int, lane: str, verdict: Verdict) -> None:
-    """The heartbeat thread: a mark for each answer, ‖ where it stands still."""
+    """The heartbeat thread: a mark for each response, ‖ where the thread is stopped."""
     cell_us, place = MINUTE_US // len(lane), f"heartbeats of {member.name}"
     recent = [(at_us, error) for at_us, error in member.beats if at_us > now_us - MINUTE_US - 2 * cell_us]
     for index, glyph in enumerate(lane):

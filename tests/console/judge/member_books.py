@@ -1,4 +1,4 @@
-"""A consumer by the rules of KafkaConsumer alone: poll loop, heartbeat thread, what it owns."""
+"""A consumer by the rules of KafkaConsumer alone: poll loop, heartbeat thread, owned partitions."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -48,7 +48,7 @@ class MemberBook(msgspec.Struct):
         return self.busy_since_us < 0
 
     def silent(self, member_id: str) -> bool:
-        """Whether nothing beats for this id: heartbeats carry the id that its process has now."""
+        """Whether no process sends heartbeats for this id: heartbeats carry the current id of the process."""
         if not self.alive or self.frozen:
             return True
         return self.member_id != member_id and not (self.instance_id and not self.member_id)
@@ -71,13 +71,13 @@ class MemberBooks:
         self.members: dict[str, MemberBook] = {}
 
     def note(self, event: e.Event) -> None:
-        """Take one more event."""
+        """Record one event."""
         handler = self._HANDLERS.get(type(event))
         if handler is not None:
             handler(self, event)
 
     def holders(self, group: str, partition: str) -> list[str]:
-        """Members of a group that hold a partition, in their own view; a fenced one has it, and reads it no more."""
+        """Members of a group that hold a partition, in their own view; without fenced members, which read no more."""
         able = (one for one in self.members.values() if one.group == group and one.state != "Fenced")
         return [one.name for one in able if partition in one.owned]
 
@@ -219,7 +219,7 @@ class MemberBooks:
 
 
 def _doing(member: MemberBook) -> str:
-    """What the poll loop does in a state of its client."""
+    """The phase of the poll loop in a state of its client."""
     if not member.alive and member.started:
         return "dead"
     doing = {"Joining": "joining", "Syncing": "syncing", "Stable": "reading", "Revoking": "revoking"}

@@ -1,4 +1,4 @@
-"""Judges the members' table: three clocks, two lanes, states, lag and what each owns."""
+"""Judges the members' table: three clocks, two lanes, states, lag and owned partitions."""
 
 import re
 from collections.abc import Iterable
@@ -32,13 +32,13 @@ class MembersJudge:
     def __init__(self, books: Books, group: GroupBook, now_us: int, verdict: Verdict) -> None:
         self.books, self.group, self.now_us, self.verdict = books, group, now_us, verdict
         self.coordinator = books.coordinator(group)
-        story = group.under_way
+        rebalance = group.under_way
         reasons = Reasons(books, group, now_us)
         self.awaited: set[str] = set()
-        if story is not None and group.state == "PreparingRebalance":
-            self.awaited = set(reasons.absent_from(story).values())
-        elif story is not None and group.state == "CompletingRebalance" and self.coordinator.state == "up":
-            ids = {one for one, name in group.members.items() if name == group.leader and one not in story.synced}
+        if rebalance is not None and group.state == "PreparingRebalance":
+            self.awaited = set(reasons.absent_from(rebalance).values())
+        elif rebalance is not None and group.state == "CompletingRebalance" and self.coordinator.state == "up":
+            ids = {one for one, name in group.members.items() if name == group.leader and one not in rebalance.synced}
             self.awaited = {group.members[one] for one in ids}
 
     def note(self, text: str) -> None:
@@ -71,8 +71,10 @@ class MembersJudge:
         judge_beats(member, self.now_us, under[starts[0] : lane_end], self.verdict)
 
     def _states(self, member: MemberBook) -> Sentences:
-        story, in_group = self.group.under_way, member.name in self.group.members.values()
-        here = {one for _, one, _ in story.joins} if story is not None and story.completed is None else set()
+        rebalance, in_group = self.group.under_way, member.name in self.group.members.values()
+        here = (
+            {one for _, one, _ in rebalance.joins} if rebalance is not None and rebalance.completed is None else set()
+        )
         ordinary = member.alive and not member.frozen
         faults = [fault.text.split() for fault in self.books.cluster.faults.values()]
         return (
@@ -125,10 +127,10 @@ class MembersJudge:
         )
 
     def _sessions(self, member: MemberBook) -> Sentences:
-        story = self.group.under_way
+        rebalance = self.group.under_way
         ids = [one for one, name in self.group.members.items() if name == member.name]
         deadlines = [self.group.sessions.get(one, -1) for one in ids]
-        new = story is not None and any(one in story.newcomers for one in ids)
+        new = rebalance is not None and any(one in rebalance.newcomers for one in ids)
         up, of = self.coordinator.state == "up", rf"of {D}"
 
         def drains(match: "re.Match[str]") -> bool:
@@ -176,7 +178,7 @@ class MembersJudge:
 
 
 def holds_these(text: str, names: Iterable[str]) -> bool:
-    """Whether `orders 0-2,10 · payments 4` are these partitions; of a list that is cut, no more is asked."""
+    """Whether `orders 0-2,10 · payments 4` are these partitions; a cut list is not judged."""
     named = set()
     for part in text.split(" · ") if text else []:
         if "…" in part:

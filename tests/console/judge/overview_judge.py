@@ -23,7 +23,7 @@ class Table:
         self._left = sorted((header.index(name), name) for name in left if name in header)
 
     def cell(self, name: str) -> str | None:
-        """What stands under a title."""
+        """The cell under a title."""
         if name not in self.header:
             return None
         if name in self._right:
@@ -73,8 +73,8 @@ class OverviewJudge:
         )
 
     def _members(self, group: GroupBook) -> Sentences:
-        story = group.under_way
-        opened = story is not None and story.completed is None
+        rebalance = group.under_way
+        opened = rebalance is not None and rebalance.completed is None
         silent = sum(
             name not in self.books.members or self.books.members[name].silent(member_id)
             for member_id, name in group.members.items()
@@ -83,9 +83,9 @@ class OverviewJudge:
             (
                 r"(\d+)/(\d+)",
                 lambda m: (
-                    story is not None
+                    rebalance is not None
                     and opened
-                    and int(m[1]) == len(story.joins)
+                    and int(m[1]) == len(rebalance.joins)
                     and int(m[2]) == len(group.members) + len(group.pending)
                 ),
             ),
@@ -97,7 +97,7 @@ class OverviewJudge:
         )
 
     def _trend(self, group: GroupBook, text: str, amber: bool) -> None:
-        """The picture is of the last minute, its peak is the minute's, and the arrow says where lag goes."""
+        """The sparkline covers the last minute, has its peak, and the arrow shows the direction of lag."""
         place, samples = f"overview, trend of {group.name}", self.books.lags.get(group.name, [])
         if not samples:
             return
@@ -150,12 +150,12 @@ class OverviewJudge:
             self.verdict.claim(arrow == "↗" and minute, place, f"amber for {last}")
 
     def _rebalance(self, group: GroupBook) -> Sentences:
-        story, last = group.under_way, group.stories[-1] if group.stories else None
+        rebalance, last = group.under_way, group.rebalances[-1] if group.rebalances else None
         coordinator, reasons = self.books.coordinator(group), Reasons(self.books, group, self.now_us)
-        absent = reasons.absent_from(story) if story is not None else {}
-        if story is not None and group.state == "CompletingRebalance" and coordinator.state == "up":
+        absent = reasons.absent_from(rebalance) if rebalance is not None else {}
+        if rebalance is not None and group.state == "CompletingRebalance" and coordinator.state == "up":
             absent = {
-                one: name for one, name in group.members.items() if name == group.leader and one not in story.synced
+                one: name for one, name in group.members.items() if name == group.leader and one not in rebalance.synced
             }
 
         def awaited(match: "re.Match[str]") -> bool:
@@ -163,8 +163,8 @@ class OverviewJudge:
             syncs = group.state == "CompletingRebalance"  # of several processes of one name one leads
             return known and int(match[2] or 0) == (0 if syncs else len(absent) - 1)
 
-        def told(match: "re.Match[str]") -> bool:
-            if last is None or story is not None:
+        def holds(match: "re.Match[str]") -> bool:
+            if last is None or rebalance is not None:
                 return False
             return (
                 (match["cause"], match["who"] or last.trigger) == (last.cause, last.trigger)
@@ -181,17 +181,17 @@ class OverviewJudge:
             ("✖ no coordinator", lambda _: coordinator.state == "no leader"),
             (
                 rf"↻ first members gather: {D}",
-                lambda m: story is not None and story.initial and says(m[1], story.closes_us - self.now_us),
+                lambda m: rebalance is not None and rebalance.initial and says(m[1], rebalance.closes_us - self.now_us),
             ),
             (r"↻ (\S+?)(?: and (\d+) more)?: (.+)", awaited),
-            (r"↻ ([a-z ]+)", lambda m: story is not None and m[1] == story.cause and not absent),
-            ("none yet", lambda _: last is None and story is None),
+            (r"↻ ([a-z ]+)", lambda m: rebalance is not None and m[1] == rebalance.cause and not absent),
+            ("none yet", lambda _: last is None and rebalance is None),
             (
                 (
                     rf"(?P<cause>[a-z ]+?)(?: \((?P<who>[^)]+)\))?(?: · (?:took )?(?P<took>{DURATION}))?"
                     rf"(?: · stopped (?P<stopped>\S+) partition-s)? · (?P<ago>{DURATION}) ago"
                 ),
-                told,
+                holds,
             ),
         )
 
@@ -247,15 +247,15 @@ class OverviewJudge:
                 (0, book.acked),
             ]
         rate = (table.cell("acked/s") or "").removesuffix("/s")
-        told = (
+        holds = (
             rate == "–"
             if len(samples) < 2 or (rate == "–" and not book.acked)
             else rate != "–" and counts(rate, samples[1][1] - samples[0][1])
         )
-        self.verdict.claim(told, place, f"acked/s {rate} for {samples}")
+        self.verdict.claim(holds, place, f"acked/s {rate} for {samples}")
 
     def topic(self, name: str, row: str) -> None:
-        """What stands behind a topic's cells: rate and health."""
+        """The text after a topic's cells: rate and health."""
         cluster, place = self.books.cluster, f"overview, topic {name}"
         partitions = cluster.of_topic(name)
         leaderless = sum(one.leader < 0 for one in partitions)

@@ -49,7 +49,7 @@ class OwnershipJudge:
 
     def _owner(self, name: str, sign: tuple[str, str]) -> None:
         group, stable = self.group, self.group.state == "Stable"
-        holders = self.books.people.holders(group.name, name)
+        holders = self.books.member_books.holders(group.name, name)
         target = self.given.get(name)
         taker = self.books.members.get(target or "")
         comes = stable and taker is not None and taker.alive and not taker.frozen and target not in holders

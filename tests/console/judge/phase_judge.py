@@ -1,10 +1,10 @@
-"""Judges the phase bar: the state, how far it is, which member is waited for and why, which timer ends the wait."""
+"""Judges the phase bar: the state, the progress, the awaited members with the reason, the timer that ends the wait."""
 
 import re
 
 from tests.console.judge.books import Books, Coordinator
 from tests.console.judge.grammar import Sentences, Verdict
-from tests.console.judge.group_books import GroupBook, Story
+from tests.console.judge.group_books import GroupBook, RebalanceBook
 from tests.console.judge.member_books import MemberBook
 from tests.console.judge.reasons import Reasons
 from tests.console.judge.spoken import DURATION, bar_says, partition_seconds, says
@@ -58,17 +58,25 @@ class PhaseJudge:
         )
 
     def _firsts(self) -> Sentences:
-        group, story = self.group, self.group.under_way
+        group, rebalance = self.group, self.group.under_way
         head = rf"{re.escape(GLYPHS[group.state])} {group.state}  "
         cause = re.escape(
-            f"{story.cause} ({story.trigger})" if story and story.trigger else story.cause if story else ""
+            f"{rebalance.cause} ({rebalance.trigger})"
+            if rebalance and rebalance.trigger
+            else rebalance.cause
+            if rebalance
+            else ""
         )
         up, opening = self.coordinator.state == "up", group.state == "PreparingRebalance"
         cooperative = bool(group.assignors) and set(group.assignors) == {"cooperative-sticky"}
-        initial = story is not None and story.initial and opening
+        initial = rebalance is not None and rebalance.initial and opening
 
         def since(match: "re.Match[str]") -> bool:
-            return story is not None and up and (match[1] is None or says(match[1], self.now_us - story.started_us))
+            return (
+                rebalance is not None
+                and up
+                and (match[1] is None or says(match[1], self.now_us - rebalance.started_us))
+            )
 
         def asked(match: "re.Match[str]") -> bool:
             words = match[2]
@@ -87,7 +95,7 @@ class PhaseJudge:
             (f"{head}{cause}(?: {D} ago)?: ({called})", lambda m: since(m) and asked(m)),
             (
                 f"{head}{cause}: (eager|cooperative)",
-                lambda m: up and story is not None and (m[1] == "eager") != cooperative,
+                lambda m: up and rebalance is not None and (m[1] == "eager") != cooperative,
             ),
             (
                 f"{head}no members; committed offsets are kept for offsets.retention.minutes",
@@ -95,35 +103,35 @@ class PhaseJudge:
             ),
             (
                 f"{head}the generation has its assignment; no rebalance is under way",
-                lambda _: up and group.state == "Stable" and story is None,
+                lambda _: up and group.state == "Stable" and rebalance is None,
             ),
             (f"{head}the group is gone from its coordinator", lambda _: group.state == "Dead"),
-            (f"{head}the join barrier is open: .*", lambda _: story is None and opening),
-            (f"{head}members are fixed: .*", lambda _: story is None and group.state == "CompletingRebalance"),
+            (f"{head}the join barrier is open: .*", lambda _: rebalance is None and opening),
+            (f"{head}members are fixed: .*", lambda _: rebalance is None and group.state == "CompletingRebalance"),
         )
 
     def _share(self) -> float:
-        group, story = self.group, self.group.under_way
+        group, rebalance = self.group, self.group.under_way
         if group.state == "Stable":
             return len(group.owners) / max(1, len(self.books.partitions_of(group)))
-        if story is None:
+        if rebalance is None:
             return 0.0
         if group.state == "CompletingRebalance":
-            return len(story.synced) / max(1, len(group.members))
-        if story.initial:  # of the delay under way, or of all of it
-            return (self.now_us - story.started_us) / max(1, story.closes_us - story.started_us)
-        return len(story.joins) / max(1, len(group.members) + len(group.pending))
+            return len(rebalance.synced) / max(1, len(group.members))
+        if rebalance.initial:  # of the delay under way, or of all of it
+            return (self.now_us - rebalance.started_us) / max(1, rebalance.closes_us - rebalance.started_us)
+        return len(rebalance.joins) / max(1, len(group.members) + len(group.pending))
 
     # --- the lines below --------------------------------------------------------------------------------------------
 
     def _bodies(self) -> Sentences:
         if self.coordinator.state != "up":
             return self._unanswered()
-        story = self.group.under_way
-        if self.group.state == "PreparingRebalance" and story is not None:
-            return self._gathering(story) if story.initial else self._barrier(story)
-        if self.group.state == "CompletingRebalance" and story is not None:
-            return self._assigning(story)
+        rebalance = self.group.under_way
+        if self.group.state == "PreparingRebalance" and rebalance is not None:
+            return self._gathering(rebalance) if rebalance.initial else self._barrier(rebalance)
+        if self.group.state == "CompletingRebalance" and rebalance is not None:
+            return self._assigning(rebalance)
         return self._stable() if self.group.state == "Stable" else self._without_members()
 
     def _unanswered(self) -> Sentences:
@@ -162,30 +170,34 @@ class PhaseJudge:
             ),
         )
 
-    def _gathering(self, story: Story) -> Sentences:
+    def _gathering(self, rebalance: RebalanceBook) -> Sentences:
         return (
             (
                 (
                     rf"first members gather: barrier closes in {D}(?: \(group.initial.rebalance.delay.ms\))? "
                     r"(\d+) members? at the barrier; another new member extends it by the same delay"
                 ),
-                lambda m: says(m[1], story.closes_us - self.now_us) and int(m[2]) == len(story.joins) and _plural(m[0]),
+                lambda m: (
+                    says(m[1], rebalance.closes_us - self.now_us)
+                    and int(m[2]) == len(rebalance.joins)
+                    and _plural(m[0])
+                ),
             ),
         )
 
-    def _barrier(self, story: Story) -> Sentences:
+    def _barrier(self, rebalance: RebalanceBook) -> Sentences:
         group = self.group
         expected = len(group.members) + len(group.pending)
 
         def true(match: "re.Match[str]") -> bool:
-            absent = self.reasons.absent_from(story)
+            absent = self.reasons.absent_from(rebalance)
             one = match["last"] == "when it joins"
             return (
-                (int(match["joined"]), int(match["of"])) == (len(story.joins), expected)
-                and says(match["closes"], story.closes_us - self.now_us)
+                (int(match["joined"]), int(match["of"])) == (len(rebalance.joins), expected)
+                and says(match["closes"], rebalance.closes_us - self.now_us)
                 and one == (len(absent) == 1)
                 and self.reasons.waiting(match["waiting"], absent)
-                and (match["extended"] is None or self._extended(match["extended"], story))
+                and (match["extended"] is None or self._extended(match["extended"], rebalance))
             )
 
         return (
@@ -201,27 +213,29 @@ class PhaseJudge:
         )
 
     @staticmethod
-    def _extended(words: str, story: Story) -> bool:
+    def _extended(words: str, rebalance: RebalanceBook) -> bool:
         times = {"once": 1, "twice": 2}
         why = "new members were still arriving|no member had rejoined"
         match = re.fullmatch(rf"extended (once|twice|(\d+) times): ({why})", words)
         if match is None:
             return False
         reason = "newcomers" if match[3].startswith("new") else "nobody rejoined"
-        return (times.get(match[1]) or int(match[2])) == len(story.extensions) and story.extensions[-1] == reason
+        return (times.get(match[1]) or int(match[2])) == len(rebalance.extensions) and rebalance.extensions[
+            -1
+        ] == reason
 
-    def _assigning(self, story: Story) -> Sentences:
-        group, completed = self.group, story.completed
+    def _assigning(self, rebalance: RebalanceBook) -> Sentences:
+        group, completed = self.group, rebalance.completed
 
         def true(match: "re.Match[str]") -> bool:
             assert completed is not None
             cooperative = set(group.assignors) == {"cooperative-sticky"}
             return (
-                (int(match["synced"]), int(match["of"])) == (len(story.synced), len(group.members))
+                (int(match["synced"]), int(match["of"])) == (len(rebalance.synced), len(group.members))
                 and int(match["generation"]) == group.generation
                 and says(match["since"], self.now_us - completed.at_us)
                 and ("keep consuming" in match["reads"]) == cooperative
-                and self.reasons.leader_awaited(match["waiting"], story)
+                and self.reasons.leader_awaited(match["waiting"], rebalance)
             )
 
         reads = "members keep consuming what they own until then|members that joined own nothing until then"
@@ -306,7 +320,7 @@ class PhaseJudge:
         return (
             (rf"nearest limit: (\S+) session ends in {D} \(session.timeout.ms\)", self._nearest_session),
             (rf"nearest limit: (\S+) poll\(\) is due within {D} \(max.poll.interval.ms\)", self._nearest_poll),
-            ("no rebalance yet, and no timer near its end", lambda _: not group.stories),
+            ("no rebalance yet, and no timer near its end", lambda _: not group.rebalances),
             (
                 (
                     rf"(?P<who>\S+) keeps its place for (?P<left>{DURATION}) \(session.timeout.ms\)"
@@ -320,7 +334,7 @@ class PhaseJudge:
                     rf"(?P<took>{DURATION})"
                     r"(?P<how>, closed by group.initial.rebalance.delay.ms|"
                     rf", waited (?P<waited>{DURATION}) for (?P<last>\S+)"
-                    r"(?: \((?P<went>left|removed|did not join)\))?)?; (?P<moved>\d+) moved, "
+                    r"(?: \((?P<departure>left|removed|did not join)\))?)?; (?P<moved>\d+) moved, "
                     r"(?:(?P<paused>\d+) paused, (?P<kept>\d+) kept|nothing was owned before)"
                     r"(?:, (?P<reread>\S+) re-read)?"
                 ),
@@ -329,7 +343,7 @@ class PhaseJudge:
         )
 
     def _used(self) -> dict[tuple[str, str], float]:
-        """Each clock's used share."""
+        """The used share of each timer."""
         used: dict[tuple[str, str], float] = {}
         for member_id, name in self.group.members.items():
             member, deadline_us = self.books.members.get(name), self.group.sessions.get(member_id, -1)
@@ -372,8 +386,8 @@ class PhaseJudge:
         )
 
     def _last(self, match: "re.Match[str]") -> bool:
-        story = self.group.stories[-1] if self.group.stories else None
-        return story is not None and same_story(match, story)
+        rebalance = self.group.rebalances[-1] if self.group.rebalances else None
+        return rebalance is not None and matches_rebalance(match, rebalance)
 
     def _without_members(self) -> Sentences:
         group = self.group
@@ -399,39 +413,41 @@ class PhaseJudge:
         )
 
 
-def same_story(match: "re.Match[str]", story: Story) -> bool:
-    """Whether a sentence about a rebalance that is over is about this one, and true."""
-    completed = story.completed
+def matches_rebalance(match: "re.Match[str]", rebalance: RebalanceBook) -> bool:
+    """Whether a sentence on a completed rebalance is true of this one."""
+    completed = rebalance.completed
     waited_us = completed.waited_us if completed is not None else 0
-    if story.initial:
+    if rebalance.initial:
         how = match["how"] == ", closed by group.initial.rebalance.delay.ms"
     elif match["waited"] is None:
         how = completed is None or not completed.last_joined or not waited_us or not completed.members
     else:
         assert completed is not None
         how = (
-            match["last"] == completed.last_joined and says(match["waited"], waited_us) and match["went"] == went(story)
+            match["last"] == completed.last_joined
+            and says(match["waited"], waited_us)
+            and match["departure"] == departure(rebalance)
         )
-    paused = (int(match["paused"] or 0), int(match["kept"] or 0)) == (len(story.unowned), story.kept)
+    paused = (int(match["paused"] or 0), int(match["kept"] or 0)) == (len(rebalance.unowned), rebalance.kept)
     return (
-        int(match["generation"]) == story.generation
-        and (match["cause"], match["who"] or "") == (story.cause, story.trigger)
-        and says(match["took"], story.over_us - story.started_us)
+        int(match["generation"]) == rebalance.generation
+        and (match["cause"], match["who"] or "") == (rebalance.cause, rebalance.trigger)
+        and says(match["took"], rebalance.over_us - rebalance.started_us)
         and how
-        and int(match["moved"]) == len(story.moves)
+        and int(match["moved"]) == len(rebalance.moves)
         and paused
-        and ((match["reread"] is None) == (story.reread == 0))
+        and ((match["reread"] is None) == (rebalance.reread == 0))
     )
 
 
-def went(story: Story) -> str | None:
-    """None when the barrier closed by the JoinGroup of the member that it waited for, else what that member did."""
-    completed = story.completed
+def departure(rebalance: RebalanceBook) -> str | None:
+    """How the awaited member ended the wait without a JoinGroup; None if its JoinGroup closed the barrier."""
+    completed = rebalance.completed
     assert completed is not None
-    last = [at_us for at_us, _, name in story.joins if name == completed.last_joined]
+    last = [at_us for at_us, _, name in rebalance.joins if name == completed.last_joined]
     if last and last[-1] == completed.at_us:
         return None
-    reasons = [reason for _, _, name, reason in story.gone if name == completed.last_joined]
+    reasons = [reason for _, _, name, reason in rebalance.gone if name == completed.last_joined]
     return "did not join" if not reasons else "left" if reasons[-1] == "member left" else "removed"
 
 
@@ -441,4 +457,4 @@ def _plural(text: str) -> bool:
     return all((number == "1") == (not plural) for number, _, plural in found)
 
 
-__all__ = ["PhaseJudge", "partition_seconds", "same_story", "went"]
+__all__ = ["PhaseJudge", "departure", "matches_rebalance", "partition_seconds"]

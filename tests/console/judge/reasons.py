@@ -1,10 +1,10 @@
-"""Judges why a group waits for a member: what its process does, and which clock of Kafka's ends the wait."""
+"""Judges the reason why a group waits for a member, and the timer that ends the wait."""
 
 import re
 
 from tests.console.judge.books import Books
 from tests.console.judge.grammar import Sentences, Verdict
-from tests.console.judge.group_books import GroupBook, Story
+from tests.console.judge.group_books import GroupBook, RebalanceBook
 from tests.console.judge.member_books import MemberBook
 from tests.console.judge.spoken import DURATION, says
 
@@ -14,16 +14,16 @@ BUSY_FOR_US = 1_000_000
 
 
 class Reasons:
-    """What is true of the members of one group at one instant."""
+    """The facts about the members of one group at one instant."""
 
     def __init__(self, books: Books, group: GroupBook, now_us: int) -> None:
         self.books, self.group, self.now_us = books, group, now_us
 
-    def absent_from(self, story: Story) -> dict[str, str]:
+    def absent_from(self, rebalance: RebalanceBook) -> dict[str, str]:
         """Member id → name of those without a JoinGroup at the barrier; an initial barrier waits for its delay only."""
-        if story.initial or self.books.coordinator(self.group).state != "up":
+        if rebalance.initial or self.books.coordinator(self.group).state != "up":
             return {}
-        here = {member_id for _, member_id, _ in story.joins}
+        here = {member_id for _, member_id, _ in rebalance.joins}
         return {
             one: name for one, name in (*self.group.members.items(), *self.group.pending.items()) if one not in here
         }
@@ -42,10 +42,10 @@ class Reasons:
             return names == [match[1]] and self._any(match[1], match[2], absent)
         return False
 
-    def leader_awaited(self, words: str, story: Story) -> bool:
-        """Whether the barrier is closed and the leader's SyncGroup is missing, and nothing else is waited for."""
+    def leader_awaited(self, words: str, rebalance: RebalanceBook) -> bool:
+        """Whether the barrier is closed and the leader's SyncGroup is missing, and no other member is awaited."""
         leaders = {one: name for one, name in self.group.members.items() if name == self.group.leader}
-        absent = {one: name for one, name in leaders.items() if one not in story.synced}
+        absent = {one: name for one, name in leaders.items() if one not in rebalance.synced}
         if len(absent) < 2:
             return self.waiting(words, absent)
         return any(
@@ -56,7 +56,7 @@ class Reasons:
         return any(self.holds(one, name, reason) for one, known in absent.items() if known == name)
 
     def holds(self, member_id: str, name: str, reason: str) -> bool:
-        """Whether this is why this member is waited for."""
+        """Whether this is the reason why the group waits for this member."""
         verdict = Verdict(self.now_us)
         verdict.read("", reason, self._sentences(member_id, self.books.members.get(name)))
         return not verdict.false
@@ -72,7 +72,7 @@ class Reasons:
         runs = member.alive and not member.frozen and mine
         works = runs and not member.in_poll
         busy_us = self.now_us - member.busy_since_us if works else -1
-        told = member.heard == "REBALANCE_IN_PROGRESS" and member.heard_us > member.beats_from_us
+        notified = member.heard == "REBALANCE_IN_PROGRESS" and member.heard_us > member.beats_from_us
         due_us = member.next_beat_us()
         able = runs and not member.beats_held
         return (
@@ -86,13 +86,13 @@ class Reasons:
             ),
             (
                 rf"last poll {D} ago: notified, joins in its next poll\(\)",
-                lambda m: works and told and says(m[1], busy_us),
+                lambda m: works and notified and says(m[1], busy_us),
             ),
-            (r"notified, joins in its poll\(\)", lambda _: runs and told),
-            ("not notified of the rebalance yet", lambda _: able and not told and due_us <= self.now_us),
+            (r"notified, joins in its poll\(\)", lambda _: runs and notified),
+            ("not notified of the rebalance yet", lambda _: able and not notified and due_us <= self.now_us),
             (
                 rf"notified at its next heartbeat, in {D}",
-                lambda m: able and not told and due_us > self.now_us and says(m[1], due_us - self.now_us),
+                lambda m: able and not notified and due_us > self.now_us and says(m[1], due_us - self.now_us),
             ),
             (
                 f"static member is away, no LeaveGroup was sent: {ENDS}",

@@ -1,4 +1,4 @@
-"""What a screen's numbers claim: a duration that is cut is an interval, and the truth has to lie in it."""
+"""The meaning of numbers on a screen: a cut duration is an interval that has to hold the truth."""
 
 import re
 

@@ -21,27 +21,27 @@ RANDOM = int(os.environ.get("FLIGHTDECK_JUDGED", "100"))
 BATCH = 25
 
 
-def told(spec: ScenarioSpec, seed: int, seconds: int, most: int) -> str:
-    """What is false, a claim a line."""
+def false_report(spec: ScenarioSpec, seed: int, seconds: int, most: int) -> str:
+    """The false claims, one a line."""
     return "\n".join(false_claims(flown(spec, seed, seconds * SECOND_US), spec, most)[:20])
 
 
 @pytest.mark.parametrize("name", QUICK)
 def test_nothing_false_is_said_of_a_library_flight(name: str) -> None:
     spec = load(name).spec
-    assert told(spec, spec.seed, QUICK[name], 20) == ""
+    assert false_report(spec, spec.seed, QUICK[name], 20) == ""
 
 
 @pytest.mark.parametrize("seed", QUICK_SEEDS)
 def test_nothing_false_is_said_of_a_random_flight(seed: int) -> None:
-    assert told(random_flight(seed), seed, RANDOM_S, 12) == ""
+    assert false_report(random_flight(seed), seed, RANDOM_S, 12) == ""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LIBRARY)
 def test_nothing_false_is_said_of_the_library(name: str) -> None:
     spec = load(name).spec
-    assert told(spec, spec.seed, AT_MOST_S.get(name, LONGEST_S), 60) == ""
+    assert false_report(spec, spec.seed, AT_MOST_S.get(name, LONGEST_S), 60) == ""
 
 
 @pytest.mark.slow
@@ -49,5 +49,5 @@ def test_nothing_false_is_said_of_the_library(name: str) -> None:
 @pytest.mark.parametrize("first", range(0, RANDOM, BATCH))
 def test_nothing_false_is_said_of_many_random_flights(first: int) -> None:
     seeds = range(first, min(first + BATCH, RANDOM))
-    false = {seed: told(random_flight(seed), seed, RANDOM_S, 10) for seed in seeds}
+    false = {seed: false_report(random_flight(seed), seed, RANDOM_S, 10) for seed in seeds}
     assert {seed: words for seed, words in false.items() if words} == {}

@@ -1,4 +1,4 @@
-"""Transactional ids as an administrator would note them from the raw events, and what each log has of transactions."""
+"""Transactional ids and the transactional part of each log, as an administrator would note them from raw events."""
 
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
@@ -40,7 +40,7 @@ class IdBook(msgspec.Struct):
 
 
 class Piece(NamedTuple):
-    """Transactional records, or a marker, in the log that counts."""
+    """Transactional records, or a marker, in the leader's log."""
 
     producer_id: int
     offset: int
@@ -55,7 +55,7 @@ class LogBook(msgspec.Struct):
     epoch: int = -1
 
     def cut(self, end: int) -> None:
-        """The log ends here."""
+        """Truncate the log at an offset."""
         while self.pieces and self.pieces[-1].end > end:
             last = self.pieces.pop()
             if last.offset < end:
@@ -74,14 +74,14 @@ class LogBook(msgspec.Struct):
 
 
 class TransactionBooks:
-    """All of them."""
+    """All transactional ids and logs."""
 
     def __init__(self) -> None:
         self.ids: dict[str, IdBook] = {}
         self.logs: dict[str, LogBook] = {}
 
     def note(self, event: e.Event) -> None:
-        """Take one more event."""
+        """Record one event."""
         handler = self._HANDLERS.get(type(event))
         if handler is not None:
             handler(self, event)

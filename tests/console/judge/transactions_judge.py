@@ -20,7 +20,7 @@ GOES_TO = {
     "CompleteCommit": "Empty Ongoing Dead", "CompleteAbort": "Empty Ongoing Dead",
     "PrepareEpochFence": "PrepareAbort", "Dead": "",
 }  # fmt: skip
-"""`TransactionState`'s table of valid previous states, read the other way round."""
+"""`TransactionState`'s table of valid previous states, inverted."""
 
 NOTHING_YET = ("no producer of this flight has a transactional.id", "the cluster is being built …")
 RIGHT = {"pid": 4, "epoch": 5, "open": 6, "times out": 9, "begun": 6, "commits": 7, "aborts": 6, "fenced": 6}
@@ -37,7 +37,7 @@ class TransactionsJudge:
     # --- ids --------------------------------------------------------------------------------------------------------
 
     def listed(self, names: list[str], vacant: str) -> None:
-        """Every id that was heard of has its line; with none, the sentence says so."""
+        """Every id with an event has its line; without ids, the sentence says so."""
         self.verdict.claim(set(names) == set(self.ids), "transactions", f"{names}, not {sorted(self.ids)}")
         if not names:
             self.verdict.claim(vacant in NOTHING_YET, "transactions", vacant)
@@ -90,7 +90,7 @@ class TransactionsJudge:
         return one.started_us + one.last.timeout_ms * 1_000 - self.now_us if one.last is not None else 0
 
     def _coordinator(self, one: IdBook) -> Sentences:
-        """The leader of the id's partition, if its process answers and has read the id there."""
+        """The leader of the id's partition, if its process answers and has loaded the id."""
         cluster = self.books.cluster
         number = abs(_java_hash(one.name)) % sum(name.rpartition("-")[0] == LOG for name in cluster.partitions)
         leader = cluster.partitions[f"{LOG}-{number}"].leader
@@ -149,7 +149,7 @@ class TransactionsJudge:
 
     @staticmethod
     def _writes(one: IdBook, name: str) -> bool:
-        """Whether this partition is one of the transaction under way: else what is open there will not be ended."""
+        """Whether this partition is one of the transaction under way: else the open transaction there hangs."""
         return one.last is not None and one.last.state in UNDER_WAY and name in one.last.partitions
 
     def _reasons(self, name: str, producer_id: int, marker: Piece | None) -> Sentences:
@@ -188,10 +188,10 @@ class TransactionsJudge:
         self.verdict.claim(whole, place, f"here now {here!r}, not {ids}")
 
     def nothing_befell(self, words: str) -> None:
-        """What is said where no event is listed."""
-        told = (e.TransactionFenced, e.ProducerEpochRefused, e.TransactionOffsetsRefused)
+        """The sentence of an empty list of events."""
+        noted = (e.TransactionFenced, e.ProducerEpochRefused, e.TransactionOffsetsRefused)
         befell = any(
-            isinstance(event, told) or (isinstance(event, e.TransactionStateChanged) and event.state == "PrepareAbort")
+            isinstance(event, noted) or (isinstance(event, e.TransactionStateChanged) and event.state == "PrepareAbort")
             for events in self.books.cluster.by_ms.values()
             for event in events
             if not getattr(event, "loaded", False)

@@ -1,4 +1,4 @@
-"""The judge finds each presenter that says something false: among them what the console said before it was judged."""
+"""The judge finds each false presenter, also those of the console before the judge."""
 
 from functools import lru_cache
 
@@ -6,10 +6,10 @@ import pytest
 
 from cluster.events import Event
 from tests.console.judge.bench import SECOND_US, false_claims, flown, named
-from tests.console.judge.liars import LIARS, Liar
-from tests.console.judge.state_liars import STATE_LIARS
+from tests.console.judge.false_presenters import FALSE_PRESENTERS, FalsePresenter
+from tests.console.judge.false_state_presenters import FALSE_STATE_PRESENTERS
 
-ALL = LIARS | STATE_LIARS
+ALL = FALSE_PRESENTERS | FALSE_STATE_PRESENTERS
 
 
 @lru_cache(maxsize=16)
@@ -23,8 +23,8 @@ def test_of_these_flights_nothing_false_is_said_else(flight: tuple[str, int]) ->
     assert false_claims(events(*flight), named(flight[0])) == []
 
 
-@pytest.mark.parametrize("liar", ALL, ids=lambda liar: liar.__name__)
-def test_a_false_presenter_is_found(liar: Liar, monkeypatch: pytest.MonkeyPatch) -> None:
-    flight = ALL[liar]
-    liar(monkeypatch)
+@pytest.mark.parametrize("false_presenter", ALL, ids=lambda false_presenter: false_presenter.__name__)
+def test_a_false_presenter_is_found(false_presenter: FalsePresenter, monkeypatch: pytest.MonkeyPatch) -> None:
+    flight = ALL[false_presenter]
+    false_presenter(monkeypatch)
     assert false_claims(events(*flight), named(flight[0]))

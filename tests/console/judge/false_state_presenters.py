@@ -1,4 +1,4 @@
-"""More false presenters: of transactions, of which member owns a partition, of how long a rebalance stopped them."""
+"""Further false presenters: of transactions, of owners, of the partition-seconds that a rebalance stopped."""
 
 import msgspec
 import pytest
@@ -12,7 +12,7 @@ Patch = pytest.MonkeyPatch
 
 
 def a_dead_transaction_coordinator_goes_on(patch: Patch) -> None:
-    """Whoever committed the last state coordinates the id, also a broker that is down: as the screen did."""
+    """The broker that committed the last state coordinates the id, also when it is down."""
 
     def coordinator(view: ClusterView, one: TransactionView) -> Line:
         del view
@@ -54,8 +54,8 @@ def owners_have_their_neighbours_letters(patch: Patch) -> None:
     patch.setattr(partition_grids, "identity", lambda place: identity(place + 1))
 
 
-def whoever_was_assigned_owns(patch: Patch) -> None:
-    """The coordinator's assignment is shown as ownership: a dead member goes on owning its share."""
+def assigned_members_own(patch: Patch) -> None:
+    """The coordinator's assignment is shown as ownership: a dead member keeps its share."""
 
     def sign(self: partition_grids.OwnershipListing, name: str) -> Span:
         return self.identities.get(self.targets.get(name, ""), ("·", ERROR))
@@ -99,7 +99,7 @@ def stopped_is_the_time_it_took(patch: Patch) -> None:
 
 
 def a_case_counts_what_was_before_twice(patch: Patch) -> None:
-    """`… partition-seconds unowned` holds those before the rebalance began, which are told besides."""
+    """`… partition-seconds unowned` also counts those before the rebalance began, which have their own line."""
     original = rebalance_details._cost
 
     def cost(group: GroupView, one: RebalanceView, width: int) -> list[Line]:
@@ -110,7 +110,7 @@ def a_case_counts_what_was_before_twice(patch: Patch) -> None:
 
 
 def a_rebalance_stops_what_it_keeps(patch: Patch) -> None:
-    """The overview's `stopped` is of every partition of the group for as long as it took."""
+    """The overview's `stopped` counts every partition of the group for the whole rebalance."""
     original = overview.rebalance_words
 
     def words(last: RebalanceView, now_us: int, width: int) -> Line:
@@ -120,18 +120,18 @@ def a_rebalance_stops_what_it_keeps(patch: Patch) -> None:
     patch.setattr(overview, "rebalance_words", words)
 
 
-STATE_LIARS = {
+FALSE_STATE_PRESENTERS = {
     a_dead_transaction_coordinator_goes_on: ("random 1", 60),
     the_newest_transaction_is_blamed: ("random 2", 60),
     timeouts_begin_late: ("stuck-last-stable-offset", 40),
     a_raised_epoch_is_not_shown: ("zombie-producer", 60),
     every_last_stable_offset_is_its_high_watermark: ("stuck-last-stable-offset", 40),
     owners_have_their_neighbours_letters: ("first-flight", 40),
-    whoever_was_assigned_owns: ("static-restart", 60),
+    assigned_members_own: ("static-restart", 60),
     what_has_no_owner_is_on_its_way: ("static-restart", 60),
     lag_of_an_owner_is_that_of_all: ("first-flight", 40),
     stopped_is_the_time_it_took: ("eager-vs-cooperative", 45),
     a_case_counts_what_was_before_twice: ("static-restart", 110),
     a_rebalance_stops_what_it_keeps: ("eager-vs-cooperative", 45),
 }
-"""Each liar with a flight in which it lies, as in `liars.LIARS`."""
+"""Each false presenter with a flight that shows it, as in `false_presenters.FALSE_PRESENTERS`."""

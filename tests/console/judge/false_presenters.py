@@ -1,4 +1,4 @@
-"""Presenters that say something false, each in its own way; the first as the console did before it was judged."""
+"""Presenters with one false statement each; the first ones as the console had them before the judge."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -34,12 +34,12 @@ from console.presenters import (
 from console.presenters.styled_text import MUTED, WARN, Line, line
 
 Patch = pytest.MonkeyPatch
-Liar = Callable[[Patch], None]
+FalsePresenter = Callable[[Patch], None]
 SECOND_US = formatting.SECOND_US
 
 
 def heartbeats_count_through_a_join(patch: Patch) -> None:
-    """W1: the next heartbeat is due an interval after the last answered one, whatever happened since."""
+    """W1: the next heartbeat is due an interval after the last answered one, also after a join."""
 
     def due_us(member: MemberView) -> int:
         return member.last_heartbeat_us + member.heartbeat_interval_ms * 1_000 if member.heartbeats else NEVER
@@ -76,12 +76,12 @@ def an_initial_barrier_waits_for_its_last_member(patch: Patch) -> None:
 
 
 def last_name(one: RebalanceView) -> str:
-    """Who joined last."""
+    """The name of the member that joined last."""
     return list(one.arrivals)[-1] if one.arrivals else one.leader
 
 
-def a_case_names_the_last_of_an_initial_barrier(patch: Patch) -> None:
-    """W3 in the case file."""
+def details_name_the_last_member_of_an_initial_barrier(patch: Patch) -> None:
+    """W3 in the details of a rebalance."""
     ended = rebalance_details._ended_by
 
     def ended_by(one: RebalanceView) -> Line:
@@ -103,7 +103,7 @@ def a_remedy_is_a_constant(patch: Patch) -> None:
     patch.setattr("tests.console.judge.bench.details_lines", advised)
 
 
-def a_case_ends_before_it_is_over(patch: Patch) -> None:
+def details_end_before_the_rebalance(patch: Patch) -> None:
     """W5: `from … to …` stops at Stable, the duration beside it does not."""
     original = rebalance_details._cause
 
@@ -123,7 +123,7 @@ def who_left_joined_last(patch: Patch) -> None:
 
 
 def the_first_cause_is_left_out(patch: Patch) -> None:
-    """W5: what was done to the awaited member before the rebalance began is not in the chain."""
+    """W5: the chain lacks the faults of the awaited member before the rebalance."""
     original = causal_chain.causal_chain
 
     def shortened(view: ClusterView, group: GroupView, one: RebalanceView) -> list[LogEntry]:
@@ -229,8 +229,8 @@ def polls_are_counted_from_the_heartbeat(patch: Patch) -> None:
     patch.setattr(members, "poll_age_us", age_us)
 
 
-def whoever_has_not_joined_is_forgotten(patch: Patch) -> None:
-    """Only the first of those that are awaited is."""
+def only_the_first_awaited_member_is_shown(patch: Patch) -> None:
+    """The phase bar shows only the first awaited member."""
     original = awaited_members.awaited_joins
     patch.setattr(rebalance_phase, "awaited_joins", lambda view, group, now_us: original(view, group, now_us)[:1])
 
@@ -260,10 +260,10 @@ def events_name_another_generation(patch: Patch) -> None:
     """`is Stable in generation 3` of the second one."""
     original = event_log.entry_line
 
-    def told(noted: LogEntry) -> Line:
+    def changed(noted: LogEntry) -> Line:
         return tuple((text.replace("generation 1", "generation 2"), tone) for text, tone in original(noted))
 
-    patch.setattr(event_log, "entry_line", told)
+    patch.setattr(event_log, "entry_line", changed)
 
 
 def rates_are_totals(patch: Patch) -> None:
@@ -275,13 +275,13 @@ def rates_are_totals(patch: Patch) -> None:
     patch.setattr(overview, "acked_rates", rates)
 
 
-LIARS: dict[Liar, tuple[str, int]] = {
+FALSE_PRESENTERS: dict[FalsePresenter, tuple[str, int]] = {
     heartbeats_count_through_a_join: ("eager-vs-cooperative", 45),
     a_dead_coordinator_goes_on: ("coordinator-failover", 125),
     an_initial_barrier_waits_for_its_last_member: ("first-flight", 40),
-    a_case_names_the_last_of_an_initial_barrier: ("first-flight", 40),
+    details_name_the_last_member_of_an_initial_barrier: ("first-flight", 40),
     a_remedy_is_a_constant: ("first-flight", 40),
-    a_case_ends_before_it_is_over: ("eager-vs-cooperative", 45),
+    details_end_before_the_rebalance: ("eager-vs-cooperative", 45),
     who_left_joined_last: ("deploy-storm", 75),
     the_first_cause_is_left_out: ("first-flight", 40),
     durations_are_rounded: ("first-flight", 40),
@@ -294,11 +294,11 @@ LIARS: dict[Liar, tuple[str, int]] = {
     heartbeats_are_drawn_elsewhere: ("first-flight", 40),
     sessions_end_at_the_polls_limit: ("first-flight", 40),
     polls_are_counted_from_the_heartbeat: ("first-flight", 40),
-    whoever_has_not_joined_is_forgotten: ("eager-vs-cooperative", 45),
+    only_the_first_awaited_member_is_shown: ("eager-vs-cooperative", 45),
     topics_are_always_in_sync: ("coordinator-failover", 125),
     dead_brokers_are_up: ("coordinator-failover", 125),
     faults_leave_no_mark: ("first-flight", 40),
     events_name_another_generation: ("first-flight", 40),
     rates_are_totals: ("first-flight", 40),
 }
-"""Each liar with a flight in which it lies: scenario of the library, seconds of it."""
+"""Each false presenter with a flight that shows it: scenario of the library, seconds of it."""

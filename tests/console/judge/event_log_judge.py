@@ -1,4 +1,4 @@
-"""Judges lines of the log of events: each is a fact of that instant, in words that the fact bears out."""
+"""Judges lines of the log of events: each line has an event of that instant with the same facts."""
 
 import re
 from collections.abc import Callable
@@ -198,8 +198,8 @@ SAYINGS: tuple[tuple[str, Callable[[Match, e.Event], bool]], ...] = (
 )
 
 
-def judge_moment(books: Books, at_us: int, text: str, place: str, verdict: Verdict) -> None:
-    """A line of the log; one that speaks of several subjects is judged for each that it names."""
+def judge_entry(books: Books, at_us: int, text: str, place: str, verdict: Verdict) -> None:
+    """Judge a line of the log; a line with several subjects is judged for each of them."""
     parts = text.split(", ")
     if len(parts) > 1 and all(_stated(books, at_us // 1_000, at_us // 1_000 + TOGETHER_MS, part) for part in parts):
         return
