@@ -31,9 +31,10 @@ from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.record_batch import RecordBatch
 from cluster.reach import reached
 from cluster.storage.leader_epochs import EpochEnd, follower_truncation
+from cluster.storage.log_config import Retention
 from cluster.storage.lost_records import records_lost_everywhere
 from cluster.storage.partition_log import PartitionLog
-from cluster.storage.retention import Retention, first_kept, segment_starts
+from cluster.storage.retention import first_kept, segment_starts
 
 REPLICA_FETCH_MAX_BYTES = 1_048_576
 REPLICA_FETCH_BACKOFF_US = 1_000_000

@@ -1,9 +1,9 @@
-"""The active controller: which brokers are in, who leads what, and who is in sync.
+"""The active controller: broker registrations, partition leaders and in-sync replicas.
 
-Theory of operation. Brokers register, send heartbeats, and are fenced when silent for `broker.session.timeout.ms`; a
-fenced broker leaves every ISR and loses its leaderships. Each change of leader raises the partition's leader epoch.
-The metadata log's quorum is not modelled: this state survives its host, and the next controller goes on with it,
-giving every broker a fresh session. Plain rules; the broker that hosts it carries its words.
+Theory of operation. Brokers register and send heartbeats. A broker without a heartbeat for `broker.session.timeout.ms`
+is fenced: it leaves every ISR and loses its leaderships. Each change of leader raises the partition's leader epoch.
+The metadata log's quorum is not modelled: this state survives its host. The next controller continues with it and
+gives every broker a fresh session. Plain rules: `ControllerChannel` carries the messages.
 Source: `ClusterControlManager`, `BrokerHeartbeatManager`, `ReplicationControlManager`.
 """
 
@@ -19,14 +19,14 @@ CONTROLLED_SHUTDOWN = "controlled shutdown"
 
 
 class NotElected(Exception):  # noqa: N818 - an answer of ElectLeaders, not an error of ours
-    """An election that an operator asked for changes nothing; the message is Kafka's error code and why."""
+    """An election that an operator requested changes nothing; the message is Kafka's error code and the reason."""
 
 
 class Registration:
-    """A broker as the controller knows it; `shutting_down` while a controlled shutdown is under way.
+    """A broker's registration; `shutting_down` while a controlled shutdown is under way.
 
-    `in_session`: its last contact is not older than its session, also when it has stopped cleanly since.
-    `metadata_version`: the newest that it says it has; `shutdown_version`: the one that took its leaderships away.
+    `in_session`: the last heartbeat is not older than the session timeout, also after a clean stop.
+    `metadata_version`: the newest metadata in its heartbeats; `shutdown_version`: that which moved its leaderships.
     """
 
     __slots__ = (
@@ -47,9 +47,9 @@ class Registration:
 
 
 class Controller:
-    """The cluster's metadata and the rules that change it. `session_timeout_us`: `broker.session.timeout.ms`.
+    """The cluster's metadata and the rules that change it. `session_timeout_us` is `broker.session.timeout.ms`.
 
-    `unclean_topics`: those whose leader may be taken from outside the ISR (`unclean.leader.election.enable`).
+    `unclean_topics`: topics whose leader may come from outside the ISR (`unclean.leader.election.enable`).
     """
 
     def __init__(self, brokers: Iterable[int], session_timeout_us: int, emit: Callable[[Event], None]) -> None:
@@ -62,13 +62,13 @@ class Controller:
         self._next_producer_id = 0
 
     def producer_ids(self) -> int:
-        """The first of a block of producer ids for one broker (AllocateProducerIds)."""
+        """Allocate a block of producer ids to one broker (AllocateProducerIds); returns the first id."""
         first = self._next_producer_id
         self._next_producer_id += PRODUCER_IDS_IN_BLOCK
         return first
 
     def live(self) -> tuple[int, ...]:
-        """Brokers that may be in ISRs: registered, not fenced, and not about to stop."""
+        """The brokers that may be in ISRs: registered, not fenced, not shutting down."""
         return tuple(broker for broker in self.brokers if self._eligible(broker))
 
     def _eligible(self, broker: int) -> bool:
@@ -76,7 +76,7 @@ class Controller:
         return not registration.fenced and not registration.shutting_down
 
     def create(self, partition: str, replicas: tuple[int, ...]) -> None:
-        """A new partition: every replica of a live broker is in sync, the first of them leads. One is live at least."""
+        """Create a partition: the replicas of live brokers are in sync, the first one leads. At least one is live."""
         live = tuple(broker for broker in replicas if self._eligible(broker))
         self._elected(partition, PartitionMetadata(live[0], 0, replicas, live), "created")
 
@@ -93,12 +93,12 @@ class Controller:
             )
         )
 
-    # --- brokers come and go --------------------------------------------------------------------------------------
+    # --- registration and sessions --------------------------------------------------------------------------------
 
     def register(self, broker: int, now_us: int) -> list[str] | None:
-        """A started broker asks to be let in: the partitions that change, or None while its old session is valid.
+        """Register a started broker; returns the partitions that change, or None while its old session is valid.
 
-        Kafka answers DUPLICATE_BROKER_REGISTRATION then, and the broker tries again. A clean stop ends no session.
+        Kafka answers DUPLICATE_BROKER_REGISTRATION then, and the broker retries. A clean stop ends no session.
         Source: `ClusterControlManager.registerBroker`.
         """
         registration = self.brokers[broker]
@@ -121,26 +121,26 @@ class Controller:
         return self.unclean_topics.get(topic_of(partition), False)
 
     def heartbeat(self, broker: int, epoch: int, now_us: int, metadata_version: int) -> bool:
-        """A broker is alive; false when it is fenced (or an older life of its), and has to register again."""
+        """Take a heartbeat; False when the broker, or this epoch of it, is fenced and has to register again."""
         registration = self.brokers[broker]
         if registration.epoch == epoch:
             registration.last_contact_us, registration.metadata_version = now_us, metadata_version
         return registration.epoch == epoch and not registration.fenced
 
     def take_over(self, now_us: int) -> None:
-        """A new active controller: it has no heartbeat yet, so every session of a live broker begins anew."""
+        """A new active controller has received no heartbeat: the sessions of all unfenced brokers begin anew."""
         for registration in self.brokers.values():
             registration.last_contact_us, registration.in_session = now_us, not registration.fenced
 
     def next_deadline_us(self) -> int | None:
-        """When the next silent broker is to be fenced, if nothing is heard from it."""
+        """The earliest end of a session; None without sessions."""
         contacts = [one.last_contact_us for one in self.brokers.values() if one.in_session]
         return min(contacts) + self.session_timeout_us if contacts else None
 
     def expire(self, now_us: int) -> list[str]:
-        """Fence every broker that was silent for its session; returns the partitions that change.
+        """Fence every broker whose session is over; returns the partitions that change.
 
-        Also one that has stopped cleanly, once more. Source: `ReplicationControlManager.maybeFenceOneStaleBroker`.
+        A broker that stopped cleanly is fenced once more. Source: `ReplicationControlManager.maybeFenceOneStaleBroker`.
         """
         changed: list[str] = []
         for registration in self.brokers.values():
@@ -150,35 +150,35 @@ class Controller:
         return changed
 
     def shut_down(self, broker: int, version: int) -> list[str]:
-        """A broker wants to stop: its leaderships move, and it leaves every ISR; returns what changes.
+        """Begin a controlled shutdown: move the leaderships, leave every ISR; returns the partitions that change.
 
-        `version`: the metadata's when this is said. Until the others have it, the broker is needed to say who leads.
+        `version` is that of the resulting metadata. Until all other brokers have it, clients may still ask this one.
         """
         registration = self.brokers[broker]
         registration.shutting_down, registration.shutdown_version = True, version
         return self._leave_all(broker, CONTROLLED_SHUTDOWN)
 
     def leads(self, broker: int) -> bool:
-        """Whether it leads anything."""
+        """Whether the broker leads a partition."""
         return any(metadata.leader == broker for metadata in self.partitions.values())
 
     def may_stop(self, broker: int) -> bool:
-        """Whether a broker that shuts down is needed no more: every other live one has heard who leads now.
+        """Whether a broker that shuts down may end: every other live broker has the metadata of the new leaders.
 
         Source: `BrokerHeartbeatManager.calculateNextBrokerState`.
         """
-        needs = self.brokers[broker].shutdown_version
-        return not self.leads(broker) and all(self.brokers[one].metadata_version >= needs for one in self.live())
+        version = self.brokers[broker].shutdown_version
+        return not self.leads(broker) and all(self.brokers[one].metadata_version >= version for one in self.live())
 
     def complete_shutdown(self, broker: int) -> list[str]:
-        """The broker may end, and is out; returns what changes."""
+        """Fence a broker whose shutdown is complete; returns the partitions that change."""
         registration = self.brokers[broker]
         registration.shutting_down = True
         return self._fence(registration, CONTROLLED_SHUTDOWN, CONTROLLED_SHUTDOWN)
 
-    def _fence(self, registration: Registration, why: str, reason: str) -> list[str]:
+    def _fence(self, registration: Registration, fenced_for: str, reason: str) -> list[str]:
         registration.fenced = True
-        self._emit(BrokerFenced(broker=registration.broker, reason=why))
+        self._emit(BrokerFenced(broker=registration.broker, reason=fenced_for))
         return self._leave_all(registration.broker, reason)
 
     def _leave_all(self, broker: int, reason: str) -> list[str]:
@@ -204,10 +204,10 @@ class Controller:
         chosen = metadata.changed(election.leader, leader_epoch, tuple(election.isr))
         self._elected(name, chosen, reason if election.clean else "unclean")
 
-    # --- elections that somebody asks for -----------------------------------------------------------------------------
+    # --- elections on request ------------------------------------------------------------------------------------
 
     def elect_leader(self, kind: ElectionKind, partition: str) -> None:
-        """ElectLeaders (API 43), preferred or unclean. Raises NotElected with Kafka's reason.
+        """ElectLeaders (API 43), preferred or unclean. Raises NotElected with Kafka's error code.
 
         Source: `ReplicationControlManager.electLeader`.
         """
@@ -224,7 +224,7 @@ class Controller:
         )
 
     def lead_leaderless(self, topic: str) -> list[str]:
-        """Elect a leader for each of a topic's partitions that has none and can have one; returns what changes."""
+        """Elect leaders for a topic's partitions without one, where possible; returns the partitions that change."""
         changed = []
         for name, metadata in self.partitions.items():
             if metadata.leader != NO_LEADER or topic_of(name) != topic:
@@ -235,7 +235,7 @@ class Controller:
         return changed
 
     def move_leader(self, partition: str) -> None:
-        """Give the leadership to the next in-sync replica. Raises NotElected when there is none."""
+        """Move the leadership to the next in-sync replica. Raises NotElected when there is none."""
         metadata = self.partitions[partition]
         for broker in metadata.replicas:
             if broker != metadata.leader and broker in metadata.isr and self._eligible(broker):
@@ -247,7 +247,7 @@ class Controller:
         self._elected(name, metadata.changed(leader, metadata.leader_epoch + 1, isr), reason)
 
     def balance(self, percentage: int) -> list[str]:
-        """Give leaderships back to preferred leaders that lack more than this share of theirs; returns what changes.
+        """Return leaderships to preferred leaders that lack more than `percentage` of theirs; returns what changes.
 
         Source: `leader.imbalance.per.broker.percentage`.
         """
@@ -271,10 +271,10 @@ class Controller:
     def alter_isr(
         self, partition: str, leader: int, known: PartitionMetadata, isr: tuple[int, ...], reason: str
     ) -> bool:
-        """AlterPartition from a leader that knows the partition as `known`. False when that is not how it stands.
+        """AlterPartition of a leader whose metadata is `known`. False when it is refused.
 
-        Another leader epoch is FENCED_LEADER_EPOCH, another partition epoch INVALID_UPDATE_VERSION, also where the ISR
-        is what it was; a broker that may not be in is INELIGIBLE_REPLICA.
+        Refused are another leader epoch (FENCED_LEADER_EPOCH), another partition epoch (INVALID_UPDATE_VERSION), also
+        with an unchanged ISR, and a new member that is not live (INELIGIBLE_REPLICA).
         Source: `ReplicationControlManager.validateAlterPartitionData`.
         """
         metadata = self.partitions[partition]

@@ -8,7 +8,7 @@ Source: Kafka's `GroupMetadataValue`, `OffsetCommitValue`; a tombstone is the ke
 import msgspec
 
 from cluster.protocol.messages import MemberMetadata
-from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID
+from cluster.protocol.record_batch import NO_EPOCH, NO_PRODUCER_ID, KeyedRecord
 from cluster.protocol.transaction_states import TransactionState
 
 
@@ -24,7 +24,7 @@ class StoredMember(msgspec.Struct, frozen=True):
     assignment: tuple[str, ...] = ()
 
 
-class GroupMetadataValue(msgspec.Struct, frozen=True):
+class GroupMetadataValue(KeyedRecord, frozen=True):
     """A generation of a group: Stable when it has members, Empty without. `leader` is a member id.
 
     `since_us` is when the group entered the written state (offset retention counts from it).
@@ -51,7 +51,7 @@ class GroupTombstone(msgspec.Struct, frozen=True, gc=False):
     group: str
 
 
-class CommittedOffset(msgspec.Struct, frozen=True, gc=False):
+class CommittedOffset(KeyedRecord, frozen=True, gc=False):
     """A group's committed offset of one partition: the next offset to read, and when it was committed (µs).
 
     For a commit in a transaction, `producer_id` and `producer_epoch` are the transaction's, and the offset counts after
@@ -77,7 +77,7 @@ class CommittedOffset(msgspec.Struct, frozen=True, gc=False):
         """The producer id whose marker decides whether this offset counts; -1: it counts without a marker."""
         return self.producer_id
 
-    def in_place_of(self, older: object) -> "CommittedOffset":
+    def in_place_of(self, older: KeyedRecord) -> "CommittedOffset":
         """This offset at the log position of an older record, decided by the older record's marker."""
         assert isinstance(older, CommittedOffset)
         if self.producer_id == older.producer_id:
@@ -99,7 +99,7 @@ LAST_EPOCH = 32_766  # Short.MaxValue - 1: the last epoch that a coordinator ass
 FENCING_EPOCH = 32_767  # Short.MaxValue: for fences, and for an end that rotates the producer id
 
 
-class TransactionMetadata(msgspec.Struct, frozen=True):
+class TransactionMetadata(KeyedRecord, frozen=True):
     """One transactional id as written to the log: its state, producer id, epochs and partitions.
 
     `last_epoch` is the epoch before `epoch` if the producer with `epoch` requested the change itself (KIP-360), and -1

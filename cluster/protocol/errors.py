@@ -1,7 +1,7 @@
 """Kafka's error codes as values.
 
-An answer carries an `ErrorCode`; an exception is a bug of ours. Each code also says what a caller may believe:
-`retriable` (trying again can help) and `definite` (the request surely had no effect). Source: Kafka's `Errors`.
+A response carries an `ErrorCode`; an exception is a bug of the simulator. Each code has two properties for the caller:
+`retriable` (a retry can succeed) and `definite` (the request had no effect). Source: Kafka's `Errors`.
 """
 
 from enum import Enum

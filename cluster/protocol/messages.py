@@ -1,8 +1,8 @@
-"""Requests and responses, in the order of Kafka's API keys. Data only.
+"""Requests and responses in the order of Kafka's API keys, and their rows in the API table. Data only.
 
-Offsets are "next to read" or "next to write" positions; durations and instants are named with their unit.
-A partition is named as Kafka prints it: `orders-0`. Produce and fetch are modelled per batch and partition,
-not per byte. Not every field of Kafka's schemas is here: only those on which a modelled rule depends.
+Offsets are the next position to read or to write; durations and instants are named with their unit.
+A partition is named as Kafka prints it: `orders-0`. Produce and Fetch are modelled per batch and partition, not per
+byte. Only those fields of Kafka's schemas are here on which a modelled rule depends.
 """
 
 import msgspec
@@ -25,7 +25,7 @@ class ProduceRequest(Request):
 
 
 class ProduceResult(msgspec.Struct):
-    """The fate of one batch of a Produce request; `base_offset` is -1 when it was not appended."""
+    """The result of one batch of a Produce request; `base_offset` is -1 when it was not appended."""
 
     partition: str
     error: ErrorCode
@@ -40,7 +40,7 @@ class ProduceResponse(Response):
 
 
 class FetchRequest(Request):
-    """Fetch (API 1): positions of the wanted partitions; parked until something can be read, for `max_wait_us`.
+    """Fetch (API 1): positions in the wanted partitions; parked until records can be read, for `max_wait_us`.
 
     `positions` maps a partition to (offset, leader epoch known to the client).
     """
@@ -54,9 +54,9 @@ class FetchRequest(Request):
 
 
 class FetchedPartition(msgspec.Struct):
-    """What one partition gave: whole batches, the first of which may begin before the wanted offset.
+    """The result of one partition: whole batches, the first of which may begin before the wanted offset.
 
-    `aborted`, for a reader of committed data: (producer id, first offset, marker's offset) of aborted transactions.
+    `aborted`, for read_committed: (producer id, first offset, marker's offset) of aborted transactions.
     """
 
     partition: str
@@ -69,15 +69,15 @@ class FetchedPartition(msgspec.Struct):
 
 
 class FetchResponse(Response):
-    """Fetch (API 1): only partitions that have data or an error."""
+    """Fetch (API 1): only partitions with records or an error."""
 
     partitions: list[FetchedPartition]
 
 
 class ListOffsetsRequest(Request):
-    """ListOffsets (API 2): where `earliest` or `latest` is, for each partition; for readers of committed data too.
+    """ListOffsets (API 2): the earliest or `latest` offset of each partition, for either isolation level.
 
-    With `since_us` (-1: without) where the first record stands whose timestamp is not before that instant.
+    With `since_us` (-1: without): the offset of the first record whose timestamp is not before that instant.
     """
 
     partitions: list[str]
@@ -87,7 +87,7 @@ class ListOffsetsRequest(Request):
 
 
 class ListOffsetsResponse(Response):
-    """ListOffsets (API 2): partition → (error, offset); -1 when no record is that young."""
+    """ListOffsets (API 2): partition → (error, offset); -1 when no record is since that instant."""
 
     offsets: dict[str, tuple[ErrorCode, int]]
 
@@ -99,9 +99,9 @@ class MetadataRequest(Request):
 
 
 class PartitionMetadata(msgspec.Struct, frozen=True):
-    """Leadership of one partition as a broker knows it; `leader` is -1 while there is none.
+    """The leadership of one partition; `leader` is -1 while there is none.
 
-    `partition_epoch` grows with each change, of the leader or of the ISR.
+    `partition_epoch` grows with each change of the leader or of the ISR.
     """
 
     leader: int
@@ -112,11 +112,11 @@ class PartitionMetadata(msgspec.Struct, frozen=True):
 
     @property
     def epochs(self) -> tuple[int, int]:
-        """What tells older metadata of a partition from newer."""
+        """The order of a partition's metadata: (leader epoch, partition epoch)."""
         return self.leader_epoch, self.partition_epoch
 
     def changed(self, leader: int, leader_epoch: int, isr: tuple[int, ...]) -> "PartitionMetadata":
-        """The same partition after a change."""
+        """The metadata of the same partition after a change."""
         return PartitionMetadata(leader, leader_epoch, self.replicas, isr, self.partition_epoch + 1)
 
 
@@ -186,10 +186,10 @@ class JoinGroupRequest(GroupRequest):
 
 
 class MemberMetadata(msgspec.Struct, frozen=True):
-    """A member's subscription as its assignor sends it (Kafka: ConsumerProtocolSubscription v3).
+    """A member's subscription, as its assignor sends it (Kafka: ConsumerProtocolSubscription v3).
 
     `owned_partitions`, `generation`: of the member, or, for an eager sticky assignor, of its last assignment (its user
-    data). `sent_in`: the member's generation beside such user data: it is news when the member joins again.
+    data). `sent_in`: the member's generation beside such user data, which makes a rejoin a change of metadata.
     """
 
     topics: tuple[str, ...]
@@ -199,7 +199,7 @@ class MemberMetadata(msgspec.Struct, frozen=True):
 
 
 class JoinGroupMember(msgspec.Struct, frozen=True):
-    """One member in the list that only the leader receives."""
+    """One member in the list for the group's leader."""
 
     member_id: str
     instance_id: str | None
@@ -234,7 +234,7 @@ class HeartbeatResponse(Response):
 
 
 class LeavingMember(msgspec.Struct, frozen=True):
-    """One member of a LeaveGroup request; an empty `member_id` with an instance id is the admin's eviction."""
+    """One member of a LeaveGroup request; an empty `member_id` with an instance id is an admin's eviction."""
 
     member_id: str
     instance_id: str | None = None
@@ -255,7 +255,7 @@ class LeaveGroupResponse(Response):
 
 
 class SyncGroupRequest(GroupRequest):
-    """SyncGroup (API 14): the leader's carries member id → partitions."""
+    """SyncGroup (API 14): the leader's request carries member id → partitions."""
 
     generation: int
     member_id: str
@@ -303,7 +303,7 @@ class ListGroupsResponse(Response):
 class InitProducerIdRequest(Request):
     """InitProducerId (API 22). Without a transactional id: a fresh producer id, epoch 0.
 
-    `producer_id` and `epoch` are what a producer holds that asks for its next epoch itself (KIP-360), else -1.
+    `producer_id` and `epoch` are those of a producer that requests its next epoch itself (KIP-360), else -1.
     """
 
     transactional_id: str | None = None
@@ -321,7 +321,7 @@ class InitProducerIdResponse(Response):
 
 
 class OffsetForLeaderEpochRequest(Request):
-    """OffsetForLeaderEpoch (API 23): partition → (leader epoch known to the client, epoch whose end is wanted)."""
+    """OffsetForLeaderEpoch (API 23): partition → (leader epoch known to the client, the epoch whose end is wanted)."""
 
     partitions: dict[str, tuple[int, int]]
 
@@ -329,7 +329,7 @@ class OffsetForLeaderEpochRequest(Request):
 class OffsetForLeaderEpochResponse(Response):
     """OffsetForLeaderEpoch (API 23): partition → (error, the largest epoch not above the wanted one, its end offset).
 
-    -1 and -1 with an error, or when the leader does not know.
+    -1 and -1 with an error, or when the leader does not know the end.
     """
 
     ends: dict[str, tuple[ErrorCode, int, int]]

@@ -1,8 +1,8 @@
-"""Names of things that Kafka addresses, and the two hashes that place them.
+"""Partition names, and the two hashes that place record keys, group ids and transactional ids.
 
-Kafka hashes in two unrelated ways: record keys go to partitions by murmur2 with the sign bit *masked*; group ids and
+Kafka has two unrelated hashes. Record keys go to partitions by murmur2 with the sign bit *masked*; group ids and
 transactional ids go to partitions of the internal topics by Java's `String.hashCode` with the sign *removed*.
-Mixing the two up is the classic mistake: it finds the wrong coordinator for every second id.
+Confusing them is the classic mistake: it finds the wrong coordinator for every second id.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def topic_of(partition: str) -> str:
 def murmur2(key: bytes) -> int:
     """Hash a record key as Kafka's clients do.
 
-    Answers a signed 32-bit integer. The partition is `to_positive(murmur2(key)) % partitions`.
+    Returns a signed 32-bit integer. The partition is `to_positive(murmur2(key)) % partitions`.
     Source: `org.apache.kafka.common.utils.Utils.murmur2`.
     """
     length = len(key)

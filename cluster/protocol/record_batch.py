@@ -1,8 +1,8 @@
-"""A record batch: the unit of the log, shared by every replica that holds it.
+"""A record batch: the unit of the log, shared by every replica that holds it; and keyed records of internal topics.
 
-Records have no payload; what the ground truth needs of them is their identity: the producer instance, the
-partition's `first_serial` (records of this producer to this partition are numbered from 0, whatever happened to
-them on the way), and their keys. Source: Kafka's `DefaultRecordBatch` (magic 2).
+Records of user topics have no payload. The ground truth needs their identity only: the producer instance, the serial
+number (the records of a producer to a partition are numbered from 0, sent or not) and the key.
+Source: Kafka's `DefaultRecordBatch` (magic 2).
 """
 
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ LAST_SEQUENCE = 0x7FFFFFFF  # after it comes 0
 NO_PRODUCER_ID = NO_EPOCH = NO_SEQUENCE = -1
 
 COMMIT, ABORT = "COMMIT", "ABORT"
-"""What a marker says of its transaction."""
+"""How a marker ends its transaction."""
 
 Origin = tuple[str, str, int, int]
-"""A run of inputs: producer, partition, first serial number, how many."""
+"""Successive input records: (producer, partition, first serial number, count)."""
 
 
 def origins_between(origins: tuple[Origin, ...] | list[Origin], first: int, end: int) -> Iterator[tuple[Origin, int]]:
-    """Of records that were written for these inputs, those at places first … end - 1: each run and its first place."""
+    """The inputs of the records at places first … end - 1, each run with the place of its first record."""
     place = 0
     for producer, partition, serial, count in origins:
         start, stop = max(place, first), min(place + count, end)
@@ -34,16 +34,34 @@ def origins_between(origins: tuple[Origin, ...] | list[Origin], first: int, end:
         place += count
 
 
+class KeyedRecord(msgspec.Struct, frozen=True):
+    """A record of an internal topic with a key; log compaction keeps the newest record of each key."""
+
+    @property
+    def compaction_key(self) -> tuple[str, ...]:
+        """The key: a later record with the same key replaces this one."""
+        raise NotImplementedError
+
+    @property
+    def decided_by(self) -> int:
+        """The producer id whose transaction marker decides this record; -1 for a record outside transactions."""
+        return NO_PRODUCER_ID
+
+    def in_place_of(self, older: "KeyedRecord") -> "KeyedRecord":
+        """The record to keep at the place of an older one with the same key."""
+        del older
+        return self
+
+
 class RecordBatch(msgspec.Struct, frozen=True, gc=False):
     """Records of one producer for one partition.
 
-    `base_offset`, `leader_epoch` and `append_us` are -1 in a request: the leader stores a copy that has them.
+    `base_offset`, `leader_epoch` and `append_us` are -1 in a request; the leader appends a copy with them (`placed`).
     `payload` holds the records of an internal topic (group metadata, offsets); it is empty for user topics.
-    `keys` holds a key number for each record (-1: none), and is empty when the records have no key.
-    `marker` makes it a control batch, which ends a transaction (COMMIT or ABORT) in the name of the transaction
-    coordinator with `coordinator_epoch`.
-    `created_us` is the first record's timestamp (virtual microseconds).
-    `origins` are the identities of the inputs for which an application wrote these records; empty when there are none.
+    `keys` holds a key number for each record (-1: none); it is empty when the records have no key.
+    `marker` (COMMIT or ABORT) makes this a control batch, which ends a transaction for the transaction coordinator with
+    `coordinator_epoch`. `created_us` is the first record's timestamp (virtual microseconds).
+    `origins` are the inputs for which an application wrote these records; empty without inputs.
     """
 
     partition: str
@@ -100,7 +118,7 @@ class RecordBatch(msgspec.Struct, frozen=True, gc=False):
 
 
 class Slice(NamedTuple):
-    """Records of one batch that one poll() returned: offsets first_offset … next_offset - 1."""
+    """The records of one batch that one poll() returned: offsets first_offset … next_offset - 1."""
 
     batch: RecordBatch
     first_offset: int

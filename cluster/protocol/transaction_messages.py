@@ -8,8 +8,8 @@ from cluster.protocol.messages import OffsetCommitResponse
 class AddPartitionsToTxnRequest(TransactionalIdRequest):
     """AddPartitionsToTxn (API 24), for one transactional id.
 
-    `verify_only` is how a partition's leader asks whether the transaction is ongoing there (KIP-890); `from_broker`
-    says that a leader asks, for a producer.
+    With `verify_only` a partition's leader asks whether the transaction is ongoing there (KIP-890). `from_broker`: a
+    partition's leader sends the request for a producer.
     """
 
     producer_id: int
@@ -26,7 +26,7 @@ class AddPartitionsToTxnResponse(Response):
 
 
 class AddOffsetsToTxnRequest(TransactionalIdRequest):
-    """AddOffsetsToTxn (API 25); its broker puts in which `partition` of `__consumer_offsets` is the group's."""
+    """AddOffsetsToTxn (API 25); the broker sets `partition`, the group's partition of `__consumer_offsets`."""
 
     producer_id: int
     epoch: int
@@ -41,7 +41,7 @@ class AddOffsetsToTxnResponse(Response):
 
 
 class EndTxnRequest(TransactionalIdRequest):
-    """EndTxn (API 26); `version` is the `transaction.version` that the producer speaks (1 or 2)."""
+    """EndTxn (API 26); `version` is the producer's `transaction.version` (1 or 2)."""
 
     producer_id: int
     epoch: int
@@ -50,7 +50,7 @@ class EndTxnRequest(TransactionalIdRequest):
 
 
 class EndTxnResponse(Response):
-    """EndTxn (API 26): under version 2 with the producer id and epoch of the next transaction, else -1."""
+    """EndTxn (API 26): under version 2 the producer id and epoch of the next transaction, else -1."""
 
     error: ErrorCode
     producer_id: int = -1
@@ -58,7 +58,7 @@ class EndTxnResponse(Response):
 
 
 class WriteTxnMarkersRequest(Request):
-    """WriteTxnMarkers (API 27): one end of a transaction for partitions that one broker leads.
+    """WriteTxnMarkers (API 27): the end of one transaction, for partitions that one broker leads.
 
     `version`: the `transaction.version` of the client that ended it.
     """
@@ -95,7 +95,7 @@ class DescribeTransactionRequest(TransactionalIdRequest):
 
 
 class DescribeTransactionResponse(Response):
-    """DescribeTransactions (API 65): the state by Kafka's name; `start_us` is -1 without a transaction."""
+    """DescribeTransactions (API 65): Kafka's name of the state; `start_us` is -1 without a transaction."""
 
     error: ErrorCode
     state: str = ""

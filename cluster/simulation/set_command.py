@@ -32,7 +32,7 @@ from cluster.spec import (
     why_not,
     write_over,
 )
-from cluster.storage.retention import retention_of
+from cluster.storage.log_config import LogConfig
 
 NOW, AT_NEXT_START = "now", "at the next start"
 
@@ -136,7 +136,7 @@ def _group_settings(_: RunningCluster, __: ScenarioSpec, broker: Broker) -> None
 
 def _topic_min_insync_replicas(cluster: RunningCluster, after: ScenarioSpec, topic: TopicSpec) -> None:
     """Leaders look again whether the high watermark may move."""
-    wanted = min(cast(int, topic.topic_config(after.config)["min.insync.replicas"]), topic.replication)
+    wanted = min(LogConfig.of(topic.topic_config(after.config)).min_insync_replicas, topic.replication)
     for broker, replica in _replicas_of(cluster, topic):
         replica.min_insync_replicas = wanted
         if replica.is_leader and broker.running:
@@ -145,20 +145,20 @@ def _topic_min_insync_replicas(cluster: RunningCluster, after: ScenarioSpec, top
 
 def _topic_unclean_elections(cluster: RunningCluster, after: ScenarioSpec, topic: TopicSpec) -> None:
     """The controller looks at once whether a partition without a leader can have one now."""
-    enabled = cast(bool, topic.topic_config(after.config)["unclean.leader.election.enable"])
+    enabled = LogConfig.of(topic.topic_config(after.config)).unclean_leader_election_enable
     cluster.control.allow_unclean(topic.name, enabled=enabled)
 
 
 def _topic_retention(cluster: RunningCluster, after: ScenarioSpec, topic: TopicSpec) -> None:
     """Read by the next check, every `log.retention.check.interval.ms`."""
-    retention = retention_of(topic.topic_config(after.config))
+    retention = LogConfig.of(topic.topic_config(after.config)).retention
     for _, replica in _replicas_of(cluster, topic):
         replica.retention = retention
 
 
 def _topic_max_message_bytes(cluster: RunningCluster, after: ScenarioSpec, topic: TopicSpec) -> None:
     """Holds for the next batch that a leader is asked to append."""
-    most = cast(int, topic.topic_config(after.config)["max.message.bytes"])
+    most = LogConfig.of(topic.topic_config(after.config)).max_message_bytes
     for _, replica in _replicas_of(cluster, topic):
         replica.max_message_bytes = most
 

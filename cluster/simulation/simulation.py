@@ -47,9 +47,9 @@ from cluster.random_streams import random_stream
 from cluster.simulation.active_faults import CommandRefusedError
 from cluster.simulation.command_executor import CommandExecutor
 from cluster.spec import Buggify, GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
+from cluster.storage.log_config import LogConfig
 from cluster.storage.lost_records import truncated
 from cluster.storage.partition_log import PartitionLog, make_log
-from cluster.storage.retention import retention_of
 from cluster.view import ClusterView
 from cluster.virtual_time import Timeline
 
@@ -281,15 +281,15 @@ class Simulation:
         ]
 
     def _create(self, place: int, topic: TopicSpec) -> None:
-        config = topic.topic_config(self.spec.config)
-        self.controller.unclean_topics[topic.name] = cast(bool, config["unclean.leader.election.enable"])
+        config = LogConfig.of(topic.topic_config(self.spec.config))
+        self.controller.unclean_topics[topic.name] = config.unclean_leader_election_enable
         self._created[topic.name] = place, topic
         self.emit(
             e.TopicCreated(
                 topic=topic.name,
                 partitions=topic.partitions,
                 replication_factor=topic.replication,
-                min_insync_replicas=min(cast(int, config["min.insync.replicas"]), topic.replication),
+                min_insync_replicas=min(config.min_insync_replicas, topic.replication),
                 internal=topic.name in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC},
             )
         )
@@ -298,18 +298,19 @@ class Simulation:
     def _place(self, name: str, first: int, count: int) -> list[str]:
         declared = {each.name: each for each in self.spec.topics}  # as it is now, which `set` may have changed
         topic = declared.get(name, self._created[name][1])
-        config = topic.topic_config(self.spec.config)
-        min_insync = min(cast(int, config["min.insync.replicas"]), topic.replication)
-        retention = retention_of(config) if name in declared else None
+        config = LogConfig.of(topic.topic_config(self.spec.config))
+        min_insync = min(config.min_insync_replicas, topic.replication)
+        retention = config.retention if name in declared else None
         self.topics[name] = count
         created = [f"{name}-{number}" for number in range(first, count)]
         for number, partition in enumerate(created, first):
             replicas = self._replicas(name, number)
             for broker in replicas:
                 host = self.brokers[broker]
-                host.replicas[partition] = replica = Replica(host, make_log(partition, config), min_insync, retention)
+                log = make_log(partition, config.flush_messages)
+                host.replicas[partition] = replica = Replica(host, log, min_insync, retention)
                 if name in declared:
-                    replica.max_message_bytes = cast(int, config["max.message.bytes"])
+                    replica.max_message_bytes = config.max_message_bytes
             self.controller.create(partition, replicas)
         return created
 

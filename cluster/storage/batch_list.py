@@ -1,10 +1,10 @@
-"""The batches of one log in offset order: the newest as they are, the older ones packed.
+"""The batches of one log in offset order: the newest as objects, the older ones packed.
 
-Theory of operation. A batch costs some 350 bytes as an object, and is hardly ever read again once its readers have
-passed it. When `PACK_AT` of them have come together, the oldest `PACKED_TOGETHER` become one `Chunk`. None changes its
-offset, its size or its neighbours, so that packing changes nothing that can be seen.
+Theory of operation. A batch takes some 350 bytes as an object, and is rarely read again once its readers have passed
+it. When the tail holds `PACK_AT` batches, the oldest `PACKED_TOGETHER` become one `Chunk`. Offsets, sizes and order
+stay the same, so that packing has no visible effect.
 
-Of the records of an internal topic `clean` keeps what a replay needs, see `cluster.storage.cleaner`.
+Of the records of an internal topic `clean` keeps those that a replay needs, see `cluster.storage.cleaner`.
 """
 
 from bisect import bisect_right
@@ -23,7 +23,7 @@ _base_offset = attrgetter("base_offset")
 
 
 class BatchList(Sequence[RecordBatch]):
-    """A log's batches. `tail`: those that are not packed, and `bases` where each of them begins."""
+    """A log's batches. `tail`: those that are not packed; `bases`: their base offsets."""
 
     __slots__ = ("_chunks", "_cleaned", "_cleaner", "_in_chunks", "_opened", "bases", "tail")
 
@@ -34,7 +34,7 @@ class BatchList(Sequence[RecordBatch]):
         self._in_chunks = 0
         self._cleaned = 0  # chunks
         self._cleaner = Cleaner()
-        self._opened: tuple[Chunk, list[RecordBatch]] | None = None  # who reads on, reads the next batch of it
+        self._opened: tuple[Chunk, list[RecordBatch]] | None = None  # a reader reads its next batch soon
 
     def append(self, batch: RecordBatch) -> None:
         """Add a batch at the end."""
@@ -45,14 +45,14 @@ class BatchList(Sequence[RecordBatch]):
             self._pack()
 
     def pop(self) -> RecordBatch:
-        """Take the last batch away."""
+        """Remove and return the last batch."""
         if not self.tail:
             self._unpack(self._chunks.pop())
         self.bases.pop()
         return self.tail.pop()
 
     def shed(self, offset: int) -> Iterator[RecordBatch]:
-        """Drop the batches that end at or before an offset; each is announced once it is gone."""
+        """Drop the batches that end at or before an offset; yields each one after it was dropped."""
         while self._chunks and self._chunks[0].oldest.next_offset <= offset:
             chunk = self._chunks.pop(0)
             self._in_chunks -= chunk.count
@@ -86,14 +86,14 @@ class BatchList(Sequence[RecordBatch]):
         return chain(list(self._chunks), self.tail)
 
     def younger(self, instant_us: int) -> Iterator[int]:
-        """Where the batches begin whose timestamp is not before an instant."""
+        """The base offsets of the batches whose timestamp is not before an instant."""
         for chunk in self._chunks:
             if chunk.newest_us >= instant_us:
                 yield from (batch.base_offset for batch in chunk if batch.created_us >= instant_us)
         yield from (batch.base_offset for batch in self.tail if batch.created_us >= instant_us)
 
     def since(self, offset: int) -> Iterator[RecordBatch]:
-        """The batches from the one that holds an offset; all, when they begin behind it."""
+        """The batches from the one that holds an offset; all when the first one begins after it."""
         if self._chunks and (not self.bases or offset < self.bases[0]):
             place = max(0, bisect_right(self._chunks, offset, key=lambda chunk: chunk.oldest.base_offset) - 1)
             batches = self._open(self._chunks[place])
@@ -116,7 +116,7 @@ class BatchList(Sequence[RecordBatch]):
         return self.after(0)
 
     def after(self, place: int) -> Iterator[RecordBatch]:
-        """Every batch but the first ones, so many."""
+        """Every batch but the first `place` ones."""
         for chunk in list(self._chunks):
             if place < chunk.count:
                 yield from islice(chunk, max(place, 0), None)
@@ -154,13 +154,13 @@ class BatchList(Sequence[RecordBatch]):
         self._opened = None
 
     def clean(self, end: int) -> None:
-        """Of packed records below an offset keep those that a replay needs."""
+        """Compact the packed records below an offset."""
         while self._cleaned < len(self._chunks) and self._chunks[self._cleaned].next_offset <= end:
             self._cleaner.clean(self._chunks[self._cleaned])
             self._cleaned += 1
 
     def _unpack(self, chunk: Chunk) -> None:
-        """What was packed last is the tail again."""
+        """Make the last chunk part of the tail again."""
         self._in_chunks -= chunk.count
         self.tail[:0] = batches = list(chunk)
         self.bases[:0] = [batch.base_offset for batch in batches]

@@ -1,73 +1,58 @@
-"""Which records of an internal topic stay: of each key the newest, in the place of the oldest.
+"""Log compaction of an internal topic: keep the newest record of each key, at the place of the oldest.
 
-Theory of operation. Chunks come in the order of the log; of each key the first record stays and takes over what later
-ones say, so that replaying the log has the same result. An offset in a transaction is decided by the transaction's
-marker: with ABORT it goes, with COMMIT it counts as if it stood alone, unless a commit of the same key stands behind
-it. Nothing is moved past an offset of the same key that still waits. A record without a key (a tombstone) is a border:
-what stands before it is not replaced by what stands behind it.
-That is Kafka's log cleaner without its gaps. Source: `org.apache.kafka.storage.internals.log.Cleaner`.
+Theory of operation. Chunks are cleaned in the order of the log. The first record of a key stays with the content of the
+latest one, so that a replay of the log has the same result. An offset in a transaction is decided by the transaction's
+marker: ABORT removes it; COMMIT makes it count like an offset outside transactions, unless a later commit of the same
+key exists. No record moves past an undecided offset of the same key. A record without a key (a tombstone) is a border:
+later records do not replace earlier ones across it.
+This is Kafka's log cleaner without its gaps in offsets. Source: `org.apache.kafka.storage.internals.log.Cleaner`.
 """
 
 from collections import Counter
 from collections.abc import Hashable
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple
 
-from cluster.protocol.record_batch import COMMIT, NO_PRODUCER_ID
-from cluster.storage.packed_batches import Chunk, Kept
-
-
-class _Keyed(Protocol):
-    """A record whose key a later one may have too."""
-
-    @property
-    def compaction_key(self) -> tuple[str, ...]: ...
+from cluster.protocol.record_batch import COMMIT, NO_PRODUCER_ID, KeyedRecord
+from cluster.storage.packed_batches import Chunk, StoredRecord
 
 
-class _InTransaction(_Keyed, Protocol):
-    """A record that may be part of a transaction; in another one's place it waits for that one's marker."""
-
-    @property
-    def decided_by(self) -> int: ...
-
-    def in_place_of(self, older: object) -> object: ...
-
-
-class _Waiting(NamedTuple):
-    """A record of an open transaction; `may_go`: its group is in the log without it."""
+class _Undecided(NamedTuple):
+    """A record of an open transaction; `removable`: the log has another record of its group."""
 
     chunk: Chunk
     place: int
-    kept: Kept
+    stored: StoredRecord
+    key: Hashable
     at: int
-    may_go: bool
+    removable: bool
 
 
 class Cleaner:
-    """What one log's cleaned records have said since the last border."""
+    """The compaction of one log, since the last border."""
 
     def __init__(self) -> None:
-        self._newest: dict[Hashable, tuple[Kept, int]] = {}  # the first of a key, and which record speaks through it
-        self._waiting: dict[int, list[_Waiting]] = {}  # by producer id
-        self._keys_waiting: Counter[Hashable] = Counter()
-        self._groups: set[str] = set()  # or transactional ids: what a record that stays is about
+        self._first: dict[Hashable, tuple[StoredRecord, int]] = {}  # of each key, with the number of its content
+        self._undecided: dict[int, list[_Undecided]] = {}  # by producer id
+        self._undecided_keys: Counter[Hashable] = Counter()
+        self._groups: set[str] = set()  # groups or transactional ids of the records that stay
         self._seen = 0
 
     def forget(self) -> None:
-        """What was cleaned so far stays as it is."""
-        if self._newest or self._waiting:
-            self._newest.clear()
-            self._waiting.clear()
-            self._keys_waiting.clear()
+        """Set a border: the records that were cleaned so far stay unchanged."""
+        if self._first or self._undecided:
+            self._first.clear()
+            self._undecided.clear()
+            self._undecided_keys.clear()
             self._groups.clear()
 
     def clean(self, chunk: Chunk) -> None:
         """Clean the next chunk."""
-        self._walk(chunk)
+        self._clean_batches(chunk)
         chunk.payloads = dict(chunk.payloads)  # a dict does not shrink as keys are deleted; its copy is small
 
-    def _walk(self, chunk: Chunk) -> None:
+    def _clean_batches(self, chunk: Chunk) -> None:
         payloads = chunk.payloads
-        if not self._waiting and not any(_decided_by(one) >= 0 for kept in payloads.values() for one in kept):
+        if not self._undecided and not any(_decided_by(one) >= 0 for stored in payloads.values() for one in stored):
             for place in list(payloads):
                 self._batch(chunk, place)
             return
@@ -75,55 +60,60 @@ class Cleaner:
             if place in payloads:
                 self._batch(chunk, place)
             if batch.marker:
-                self._ended(batch.producer_id, committed=batch.marker == COMMIT)
+                self._decide(batch.producer_id, committed=batch.marker == COMMIT)
 
     def _batch(self, chunk: Chunk, place: int) -> None:
-        for kept in tuple(chunk.payloads[place]):
+        for stored in tuple(chunk.payloads[place]):
             self._seen += 1
-            key = getattr(kept.record, "compaction_key", None)
-            if key is None:
+            record = stored.record
+            if not isinstance(record, KeyedRecord):
                 self.forget()
-            elif (producer_id := _decided_by(kept)) >= 0:
-                waiting = _Waiting(chunk, place, kept, self._seen, key[0] in self._groups)
-                self._waiting.setdefault(producer_id, []).append(waiting)
-                self._keys_waiting[key] += 1
-            elif self._stays(key, kept, self._seen):
+                continue
+            key = record.compaction_key
+            if (producer_id := record.decided_by) >= 0:
+                undecided = _Undecided(chunk, place, stored, key, self._seen, key[0] in self._groups)
+                self._undecided.setdefault(producer_id, []).append(undecided)
+                self._undecided_keys[key] += 1
+            elif self._stays(key, stored, record, self._seen):
                 self._groups.add(key[0])
             else:
-                _remove(chunk, place, kept)
+                _remove(chunk, place, stored)
 
-    def _stays(self, key: Hashable, kept: Kept, at: int, *, may_go: bool = True) -> bool:
-        """Whether a record is the first of its key; else it speaks through the first one."""
-        first, _ = self._newest.get(key, (kept, at))
-        if first is kept or self._keys_waiting[key] or not may_go:
-            self._newest[key] = kept, at
+    def _stays(
+        self, key: Hashable, stored: StoredRecord, record: KeyedRecord, at: int, *, removable: bool = True
+    ) -> bool:
+        """Whether a record stays, as the first of its key; else the first one takes its content."""
+        first, _ = self._first.get(key, (stored, at))
+        if first is stored or self._undecided_keys[key] or not removable:
+            self._first[key] = stored, at
             return True
-        newer = kept.record
-        first.record = cast(_InTransaction, newer).in_place_of(first.record) if hasattr(newer, "in_place_of") else newer
-        self._newest[key] = first, at
+        assert isinstance(first.record, KeyedRecord)
+        first.record = record.in_place_of(first.record)
+        self._first[key] = first, at
         return False
 
-    def _ended(self, producer_id: int, *, committed: bool) -> None:
-        """A marker decides what a producer's transaction has written."""
-        ended = self._waiting.pop(producer_id, ())
-        for one in ended:
-            self._keys_waiting[cast(_Keyed, one.kept.record).compaction_key] -= 1
-        for one in ended:
-            key = cast(_Keyed, one.kept.record).compaction_key
-            _, newest_at = self._newest.get(key, (None, -1))
-            if committed and newest_at < one.at and self._stays(key, one.kept, one.at, may_go=one.may_go):
-                self._groups.add(key[0])
-            elif one.may_go:
-                _remove(one.chunk, one.place, one.kept)
+    def _decide(self, producer_id: int, *, committed: bool) -> None:
+        """A marker decides the records of a producer's transaction."""
+        decided = self._undecided.pop(producer_id, ())
+        for one in decided:
+            self._undecided_keys[one.key] -= 1
+        for one in decided:
+            _, newest_at = self._first.get(one.key, (None, -1))
+            record = one.stored.record
+            assert isinstance(record, KeyedRecord)
+            newest = committed and newest_at < one.at
+            if newest and self._stays(one.key, one.stored, record, one.at, removable=one.removable):
+                self._groups.add(record.compaction_key[0])
+            elif one.removable:
+                _remove(one.chunk, one.place, one.stored)
 
 
-def _decided_by(kept: Kept) -> int:
-    decided_by: int = getattr(kept.record, "decided_by", NO_PRODUCER_ID)
-    return decided_by
+def _decided_by(stored: StoredRecord) -> int:
+    return stored.record.decided_by if isinstance(stored.record, KeyedRecord) else NO_PRODUCER_ID
 
 
-def _remove(chunk: Chunk, place: int, kept: Kept) -> None:
+def _remove(chunk: Chunk, place: int, stored: StoredRecord) -> None:
     records = chunk.payloads[place]
-    records.remove(kept)
+    records.remove(stored)
     if not records:
         del chunk.payloads[place]

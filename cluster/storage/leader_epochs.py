@@ -1,10 +1,10 @@
-"""The leader epochs of one log: which leader wrote which offsets, and where two logs part.
+"""The leader epochs of one log: which leader wrote which offsets, and where two logs diverge.
 
-Theory of operation. Each leader writes under its own epoch, so a log is a row of stretches (epoch, start offset), both
-growing. A replica whose log may have parted from the leader's asks for the end of its own last epoch in the leader's
-row; whatever it has beyond that nobody committed, and it truncates (KIP-101). When the leader never saw that epoch it
-answers with the largest one below, and the question is asked again from there (KIP-279). Truncating at the high
-watermark instead, as before these, loses or duplicates records when leaders follow each other quickly.
+Theory of operation. Each leader writes under its own epoch, so a log is a sequence of (epoch, start offset), both
+growing. A replica whose log may diverge from the leader's asks for the end of its own last epoch in the leader's log.
+Its records beyond that end are not committed, and it truncates them (KIP-101). A leader without that epoch answers
+with the largest one below, and the replica asks again from there (KIP-279). Truncation at the high watermark instead,
+as before these KIPs, loses or duplicates records when leaders change quickly.
 Source: `org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache`, `AbstractFetcherThread`.
 """
 
@@ -38,7 +38,7 @@ class EpochEnd(NamedTuple):
 
 
 class Truncation(NamedTuple):
-    """Where a follower cuts its log; unless `complete` it has to ask again from its new last epoch."""
+    """Where a follower truncates its log; unless `complete`, it asks again with its new last epoch."""
 
     offset: int
     complete: bool
@@ -52,19 +52,19 @@ class LeaderEpochs:
 
     @property
     def entries(self) -> tuple[EpochEntry, ...]:
-        """All stretches, epochs and start offsets strictly growing."""
+        """All entries; epochs and start offsets strictly grow."""
         return tuple(self._entries)
 
     @property
     def latest_epoch(self) -> int:
-        """The epoch that is being written, or −1 in a log that never had one."""
+        """The last epoch, or −1 in a log without one."""
         return self._entries[-1].epoch if self._entries else UNDEFINED_EPOCH
 
     def assign(self, epoch: int, start_offset: int) -> bool:
-        """Note that `epoch` begins at `start_offset`; whether that was news.
+        """Add an epoch that begins at `start_offset`; returns whether it was new.
 
-        An epoch that is being written keeps its start. Entries that contradict the new one (a later epoch, or a start
-        at or after its start) go: their records are gone or were never written.
+        The last epoch keeps its start. Entries that contradict the new one (a later epoch, or a start at or after its
+        start) are removed: their records were truncated or never written.
         Raises ValueError for negative numbers.
         """
         if epoch < 0 or start_offset < 0:
@@ -78,11 +78,11 @@ class LeaderEpochs:
         return True
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEnd:
-        """Where the largest epoch that is not above `epoch` ends in this log.
+        """The largest epoch not above `epoch`, and its end in this log.
 
-        That is where the next one starts; the epoch that is being written ends at `log_end_offset`. Below the oldest
-        entry the answer is `epoch` itself with the start of the oldest: the records before are deleted, and nothing
-        is known against the asker's. Above the latest, or with no epoch at all, the answer is −1, −1.
+        An epoch ends where the next one starts; the last one ends at `log_end_offset`. Below the oldest entry the
+        result is `epoch` itself with the start of the oldest: the records before it are deleted, so no divergence is
+        known. Above the last epoch, or without any epoch, the result is −1, −1.
         """
         entries = self._entries
         if epoch == UNDEFINED_EPOCH or not entries or epoch > entries[-1].epoch:
@@ -94,28 +94,28 @@ class LeaderEpochs:
         return EpochEnd(floor, entries[following].start_offset)
 
     def epoch_for(self, offset: int) -> int:
-        """The epoch in which the record at `offset` was written, or −1 before the first."""
+        """The epoch of the record at `offset`, or −1 before the first entry."""
         place = bisect_right(self._entries, offset, key=_start_offset)
         return self._entries[place - 1].epoch if place else UNDEFINED_EPOCH
 
     def truncate_from_end(self, end_offset: int) -> None:
-        """Forget epochs that start at or after `end_offset`, the log's new end."""
+        """Remove epochs that start at or after `end_offset`, the log's new end."""
         while self._entries and self._entries[-1].start_offset >= end_offset:
             self._entries.pop()
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Forget epochs that end at or before `start_offset`, the log's new start; the one it falls in starts there."""
+        """Remove epochs that end at or before `start_offset`, the log's new start; the epoch around it starts there."""
         place = bisect_right(self._entries, start_offset, key=_start_offset)
         if place:
             self._entries[:place] = [EpochEntry(self._entries[place - 1].epoch, start_offset)]
 
 
 def follower_truncation(own: LeaderEpochs, answer: EpochEnd, log_end_offset: int, high_watermark: int) -> Truncation:
-    """Where a follower cuts its log after its leader's `answer` for the follower's latest epoch.
+    """Where a follower truncates its log after its leader's `answer` for the follower's last epoch.
 
-    `log_end_offset` and `high_watermark` are the follower's. When the leader knows no epoch the high watermark has to
-    do. When the leader names an epoch that the follower never saw, the follower cuts at the end of its largest epoch
-    below and asks again. Otherwise both logs agree up to the smaller end of that epoch.
+    `log_end_offset` and `high_watermark` are the follower's. If the leader knows no epoch, the follower truncates to
+    its high watermark. If the leader names an epoch that the follower lacks, the follower truncates to the end of its
+    largest epoch below and asks again. Otherwise both logs agree up to the smaller end of that epoch.
     Source: `AbstractFetcherThread.getOffsetTruncationState` (KIP-101, KIP-279).
     """
     if answer.end_offset == UNDEFINED_OFFSET:

@@ -1,4 +1,4 @@
-"""Ground truth about records that replicas drop: which of them no log holds, or not the one that counts."""
+"""Ground truth about records that replicas drop: which of them no log holds, or not the leader's log."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from cluster.storage.partition_log import PartitionLog
 
 
 class LostRange(NamedTuple):
-    """A run of records of one producer and one leader epoch, at successive offsets."""
+    """Records of one producer and one leader epoch at successive offsets."""
 
     first_offset: int
     records: int
@@ -18,9 +18,9 @@ class LostRange(NamedTuple):
 
 
 def records_lost_everywhere(dropped: Iterable[RecordBatch], logs: Sequence[PartitionLog]) -> Iterator[LostRange]:
-    """What of the dropped batches none of the logs holds, at its old offset or (sent again) at another.
+    """Batches of `dropped` that no log in `logs` still holds, at the old offset or (sent again) at another.
 
-    Coordinators' own records have no producer and are nobody's loss.
+    Records of coordinators have no producer and do not count as lost.
     """
     gone = [
         batch
@@ -46,7 +46,7 @@ def records_lost_everywhere(dropped: Iterable[RecordBatch], logs: Sequence[Parti
 
 
 def truncated(batch: RecordBatch, log: PartitionLog, logs: Iterable[PartitionLog]) -> bool:
-    """Whether a batch that was fetched is missing in the log that counts, and was not deleted in any of these."""
+    """Whether a fetched batch is missing in the leader's `log`, and was not deleted by retention in any of `logs`."""
     if log.has_at_its_place(batch):
         return False
     start = batch.base_offset

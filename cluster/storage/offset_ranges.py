@@ -7,18 +7,18 @@ import msgspec
 
 
 class IntervalSet(msgspec.Struct, gc=False):
-    """Offsets (or serial numbers) that something happened to: `starts[i] <= x < ends[i]`."""
+    """A set of offsets or serial numbers: `starts[i] <= x < ends[i]`."""
 
     starts: list[int] = []
     ends: list[int] = []
 
     @property
     def size(self) -> int:
-        """How many are in the set."""
+        """The number of members."""
         return sum(self.ends) - sum(self.starts)
 
     def add(self, first: int, end: int) -> int:
-        """Add first … end-1; returns how many of them are new. Extending the last range costs O(1)."""
+        """Add first … end-1; returns the number of new members. Extending the last range costs O(1)."""
         starts, ends = self.starts, self.ends
         if not ends or first > ends[-1]:
             starts.append(first)
@@ -44,7 +44,7 @@ class IntervalSet(msgspec.Struct, gc=False):
         return end - first - known
 
     def remove(self, first: int, end: int) -> None:
-        """Take first … end-1 out, as far as they are in."""
+        """Remove first … end-1, those of them that are members."""
         kept = [
             piece
             for start, stop in self.ranges()
@@ -55,7 +55,7 @@ class IntervalSet(msgspec.Struct, gc=False):
         self.ends[:] = [stop for _, stop in kept]
 
     def truncate(self, end: int) -> int:
-        """Drop everything from `end` on; returns how many went."""
+        """Remove everything from `end` on; returns the number of removed members."""
         dropped = 0
         while self.ends and self.ends[-1] > end:
             start, stop = self.starts.pop(), self.ends.pop()
@@ -66,7 +66,7 @@ class IntervalSet(msgspec.Struct, gc=False):
         return dropped
 
     def drop_before(self, first: int) -> int:
-        """Drop the ranges that end at `first` or before; returns how many numbers went."""
+        """Remove the ranges that end at `first` or before; returns the number of removed members."""
         count = bisect_right(self.ends, first)
         dropped = sum(self.ends[:count]) - sum(self.starts[:count])
         del self.starts[:count], self.ends[:count]
@@ -89,7 +89,7 @@ class IntervalSet(msgspec.Struct, gc=False):
         return zip(self.starts, self.ends, strict=True)
 
     def within(self, other: "IntervalSet") -> "IntervalSet":
-        """What is in both sets."""
+        """The members of both sets."""
         both = IntervalSet()
         for first, end in self.ranges():
             for index in range(bisect_right(other.ends, first), len(other.starts)):
@@ -100,7 +100,7 @@ class IntervalSet(msgspec.Struct, gc=False):
         return both
 
     def without(self, other: "IntervalSet") -> "IntervalSet":
-        """What is in this set and not in the other."""
+        """The members of this set that are not in the other."""
         left = IntervalSet()
         for first, end in self.ranges():
             for start, stop in other.gaps(first, end):
@@ -109,11 +109,11 @@ class IntervalSet(msgspec.Struct, gc=False):
         return left
 
     def shared(self, other: "IntervalSet", first: int, end: int) -> int:
-        """How many of first … end-1 are in both sets."""
+        """The number of members of both sets in first … end-1."""
         return sum(other.covered(max(first, start), min(end, stop)) for start, stop in self.ranges())
 
     def covered(self, first: int, end: int) -> int:
-        """How many of first … end-1 are in the set."""
+        """The number of members in first … end-1."""
         if end <= first:
             return 0
         total = 0

@@ -1,7 +1,7 @@
-"""Successive batches of a log, packed: their fields column by column, numbers as differences, compressed.
+"""Successive batches of a log, packed: one column for each field, numbers as differences, compressed.
 
-Three to eight bytes a batch are left of 350. Replicas get the same batches, pack them at nearly the same time and share
-what comes out of it. A reader of a chunk gets batches equal to those that went in.
+A packed batch takes three to eight bytes instead of 350. Replicas have the same batches, pack them at nearly the same
+time and share the result. Reading a chunk returns batches equal to those that were packed.
 The records of an internal topic (`payload`) stay objects, see `cluster.storage.batch_list`.
 """
 
@@ -36,7 +36,7 @@ _CREATED_US, _APPEND_US = 6, 8  # places among the numbers
 
 
 class _Columns(msgspec.Struct, array_like=True, gc=False):
-    """Fields of successive batches. A column of one value holds for all; numbers are a first one and differences."""
+    """Fields of successive batches. One value stands for all batches; numbers are the first one and differences."""
 
     numbers: list[list[int]]
     producers: list[str]
@@ -50,8 +50,8 @@ _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder(_Columns)
 
 
-class Kept:
-    """A record of an internal topic that stands for every older one of its key."""
+class StoredRecord:
+    """A record of an internal topic in the log; compaction changes its content to that of a later one of its key."""
 
     __slots__ = ("record",)
 
@@ -70,12 +70,12 @@ class Oldest(NamedTuple):
 class Chunk:
     """Successive batches of one partition, packed. `newest_us` is their largest timestamp.
 
-    `payloads`: what stays of their records, by the place of the batch.
+    `payloads`: the records that compaction keeps, by the place of their batch.
     """
 
     __slots__ = ("_data", "_partition", "bytes", "count", "newest_us", "next_offset", "oldest", "payloads")
 
-    def __init__(self, batches: Sequence[RecordBatch], payloads: dict[int, list[Kept]]) -> None:
+    def __init__(self, batches: Sequence[RecordBatch], payloads: dict[int, list[StoredRecord]]) -> None:
         first = batches[0]
         self._partition, self.payloads, self.count = first.partition, payloads, len(batches)
         self.oldest = Oldest(first.base_offset, first.next_offset, first.created_us)
@@ -84,8 +84,8 @@ class Chunk:
         self.newest_us = max(batch.created_us for batch in batches)
         self._data = zlib.compress(_ENCODER.encode(_columns(batches)), _LEVEL)
 
-    def of_another_replica(self, payloads: dict[int, list[Kept]]) -> "Chunk":
-        """The same batches with the records that stay there."""
+    def of_another_replica(self, payloads: dict[int, list[StoredRecord]]) -> "Chunk":
+        """The same batches with the records of another replica's log."""
         if not payloads and not self.payloads:
             return self
         other = copy(self)
@@ -93,7 +93,7 @@ class Chunk:
         return other
 
     def __iter__(self) -> Iterator[RecordBatch]:
-        """The batches, made anew."""
+        """Unpack the batches."""
         columns: _Columns = _DECODER.decode(zlib.decompress(self._data))
         count, payloads = self.count, self.payloads
         numbers = [list(_numbers(column, count)) for column in columns.numbers]
@@ -113,7 +113,7 @@ class Chunk:
             accumulate(counts, initial=self.oldest.base_offset),
             leader_epochs,
             [at_us + wait_us for at_us, wait_us in zip(created, waited, strict=True)],
-            (tuple(kept.record for kept in payloads.get(place, ())) for place in range(count)),
+            (tuple(stored.record for stored in payloads.get(place, ())) for place in range(count)),
             _values(columns.origins, count),
             _values(columns.transactional, count),
             _values(columns.markers, count),
@@ -122,7 +122,7 @@ class Chunk:
 
 
 _recent: deque[tuple[list[RecordBatch], Chunk]] = deque(maxlen=8)
-"""What was packed last, of any log: other replicas pack the same a moment later."""
+"""The latest chunks of all logs: other replicas pack the same batches a moment later."""
 
 
 def packed(batches: list[RecordBatch]) -> Chunk:
@@ -158,7 +158,7 @@ def _values(column: list[_Value], count: int) -> Iterable[_Value]:
 
 
 def _differences(column: tuple[int, ...]) -> list[int]:
-    """A number that stays; one that grows evenly, with its step; or the first one and each difference."""
+    """One number if all are equal; first and step if they grow evenly; else the first one and each difference."""
     if column.count(column[0]) == len(column):
         return [column[0]]
     steps = list(map(sub, column[1:], column))
@@ -168,12 +168,16 @@ def _differences(column: tuple[int, ...]) -> list[int]:
 def _numbers(column: list[int], count: int) -> Iterable[int]:
     if len(column) == 1:
         return repeat(column[0], count)
-    if len(column) == 2:  # a first one and a step
+    if len(column) == 2:  # the first one and the step
         first, step = column
         return range(first, first + step * count, step)
     return accumulate(column)
 
 
-def whole_payloads(batches: Sequence[RecordBatch]) -> dict[int, list[Kept]]:
+def whole_payloads(batches: Sequence[RecordBatch]) -> dict[int, list[StoredRecord]]:
     """All of their records."""
-    return {place: [Kept(record) for record in batch.payload] for place, batch in enumerate(batches) if batch.payload}
+    return {
+        place: [StoredRecord(record) for record in batch.payload]
+        for place, batch in enumerate(batches)
+        if batch.payload
+    }

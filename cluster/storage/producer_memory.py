@@ -1,11 +1,11 @@
-"""What a log knows of its producers: read in the log as far as that is asked for, taken from a snapshot after a cut.
+"""The producer state of one log: read from the log when it is needed, reloaded from a snapshot after a truncation.
 
-Theory of operation. In Kafka every replica follows its log batch by batch, and deleting old segments forgets no
-producer. Here a replica reads on only when that can matter: when it takes over, and before batches are deleted. A cut,
-and a start of the process, throw the memory away; it is rebuilt from the newest snapshot between the log's start and
-its end, and from what the log has after that. A snapshot keeps one batch of each producer. There is one where each
-segment begins, where the log ended at a cut or a start of the process, and where it ended at a clean stop. So what was
-deleted is forgotten only by a replica that was cut or started anew, and has no snapshot behind its log's start.
+Theory of operation. In Kafka every replica updates its producer state batch by batch, and deleting old segments forgets
+no producer. Here a replica reads its log only when the state can matter: when it becomes leader, and before batches are
+deleted. A truncation or a start of the process drops the state. It is rebuilt from the newest snapshot between the
+log's start and end, and from the batches after the snapshot. A snapshot keeps one batch of each producer. Snapshots are
+taken where each segment begins, where the log ended at a truncation or a start, and at a clean stop. So a producer
+whose batches are deleted is forgotten only by a replica that was truncated or started without a later snapshot.
 Source: `ProducerStateManager.truncateAndReload`, `UnifiedLog.rebuildProducerState`, `UnifiedLog.roll`.
 """
 
@@ -18,7 +18,7 @@ from cluster.storage.transaction_index import TransactionIndex
 
 
 class ProducerMemory:
-    """One replica's; `states` and `transactions` hold what the log says below `read_to`, and what was there before."""
+    """One replica's producer state. `states` and `transactions` include each batch below `read_to`, deleted or not."""
 
     __slots__ = ("_rolled", "_rolled_to", "_snapshots", "read_to", "states", "transactions")
 
@@ -27,10 +27,10 @@ class ProducerMemory:
         self.transactions = TransactionIndex()
         self.read_to = 0
         self._snapshots: dict[int, dict[int, ProducerEntry]] = {}  # by the offset where it was taken
-        self._rolled, self._rolled_to = ProducerStates(), 0  # behind it snapshots of segments are worked out when asked
+        self._rolled, self._rolled_to = ProducerStates(), 0  # snapshots of later segments are not taken yet
 
     def remember(self, batch: RecordBatch) -> None:
-        """A batch with a producer id stands in the log; those before it are known."""
+        """Update the state with a batch of the log that has a producer id; earlier batches are included already."""
         self.states.update(batch)
         if batch.marker:
             self.transactions.ended(batch.producer_id, batch.base_offset, committed=batch.marker == COMMIT)
@@ -38,26 +38,26 @@ class ProducerMemory:
             self.transactions.began(batch.producer_id, batch.base_offset)
 
     def read_on(self, batches: BatchList, log_end: int) -> None:
-        """Know everything that the log has."""
+        """Read the log up to its end."""
         if self.read_to < log_end:
-            for batch in _behind(batches, self.read_to):
+            for batch in _after(batches, self.read_to):
                 if batch.producer_id != NO_PRODUCER_ID:
                     self.remember(batch)
             self.read_to = log_end
 
     def shed(self, batch: RecordBatch) -> None:
-        """A batch that was read is deleted from the log's beginning: nothing is forgotten."""
+        """A batch was deleted from the log's beginning: its producer stays known."""
         if batch.next_offset > self._rolled_to:
             if batch.producer_id != NO_PRODUCER_ID:
                 self._rolled.update(batch)
             self._rolled_to = batch.next_offset
 
     def take_snapshot(self, log_end: int) -> None:
-        """The process is about to stop cleanly; everything was read."""
+        """Take a snapshot at the log's end; the log was read to its end."""
         self._snapshots[log_end] = self.states.snapshot()
 
     def reload(self, batches: BatchList, log_start: int, log_end: int, segment_starts: Collection[int]) -> None:
-        """The log was cut at its end, or the process has just started: rebuild from the newest snapshot."""
+        """The log was truncated, or the process started: rebuild the state from the newest snapshot."""
         self._roll(batches, log_end, segment_starts)
         self._snapshots = {
             offset: snapshot for offset, snapshot in self._snapshots.items() if log_start < offset <= log_end
@@ -73,7 +73,7 @@ class ProducerMemory:
             self.take_snapshot(log_end)
 
     def start_over(self, offset: int) -> None:
-        """The log was emptied, to go on at an offset."""
+        """The log was emptied and continues at an offset."""
         self.states.load({})
         self.transactions.reset()
         self.read_to = self._rolled_to = offset
@@ -81,7 +81,7 @@ class ProducerMemory:
         self._snapshots.clear()
 
     def process_ended(self, segment_starts: Collection[int]) -> None:
-        """Nothing is being verified any more; of the snapshots only the newest and those of segments are kept."""
+        """The process ended: verifications are lost; of the snapshots, the newest and those of segments stay."""
         self.states.verifying.clear()
         newest = max(self._snapshots, default=-1)
         self._snapshots = {
@@ -91,11 +91,11 @@ class ProducerMemory:
         }
 
     def _roll(self, batches: BatchList, log_end: int, segment_starts: Collection[int]) -> None:
-        """Take the snapshots that Kafka took when each segment began."""
+        """Take the snapshots that Kafka takes when a segment begins."""
         ahead = sorted(offset for offset in segment_starts if self._rolled_to < offset <= log_end)
         if not ahead:
             return
-        for batch in _behind(batches, self._rolled_to):
+        for batch in _after(batches, self._rolled_to):
             while ahead and ahead[0] <= batch.base_offset:
                 self._snapshots[ahead.pop(0)] = self._rolled.snapshot()
             if not ahead:
@@ -103,6 +103,6 @@ class ProducerMemory:
             self.shed(batch)
 
 
-def _behind(batches: BatchList, offset: int) -> Iterator[RecordBatch]:
-    """The batches that reach beyond an offset."""
+def _after(batches: BatchList, offset: int) -> Iterator[RecordBatch]:
+    """The batches that end after an offset."""
     return (batch for batch in batches.since(offset) if batch.next_offset > offset)

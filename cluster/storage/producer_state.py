@@ -1,8 +1,8 @@
-"""What a partition remembers of each producer id: its epoch, its last five batches, its open transaction.
+"""The state of each producer id in one partition: its epoch, its last five batches, its open transaction.
 
-A batch is appended once: an exact repetition of one of the last five is answered with the old offset, a gap in the
-sequence is refused. A marker ends the transaction, and may carry a higher epoch: it fences whoever writes under an
-older one. Followers never refuse.
+A batch is appended once: an exact repetition of one of the last five is answered with its first offset, a gap in the
+sequence is refused. A marker ends the transaction, and may carry a higher epoch, which fences producers with an older
+epoch. Followers never refuse.
 Source: `ProducerStateManager`, `ProducerStateEntry`, `ProducerAppendInfo`, `VerificationStateEntry`.
 """
 
@@ -28,8 +28,8 @@ class Appended(NamedTuple):
 class ProducerEntry:
     """One producer id in one partition.
 
-    `first_offset` is where its open transaction begins, -1 without one; `coordinator_epoch` is that of the newest
-    marker; `last_us` when it last wrote.
+    `first_offset` is that of its open transaction, -1 without one. `coordinator_epoch` is that of the newest marker,
+    `last_us` the instant of the last append.
     """
 
     __slots__ = ("batches", "coordinator_epoch", "epoch", "first_offset", "last_us")
@@ -42,12 +42,12 @@ class ProducerEntry:
         self.last_us = -1
 
     def begin_epoch(self, epoch: int) -> None:
-        """Sequences begin anew at 0; an open transaction stays open."""
+        """Begin a new epoch: sequences start at 0 again; an open transaction stays open."""
         self.epoch = epoch
         self.batches = []
 
     def copy(self, batches: int = BATCHES_REMEMBERED) -> "ProducerEntry":
-        """The same with so many of its last batches."""
+        """A copy with the last `batches` batches."""
         other = ProducerEntry(self.epoch)
         other.batches = self.batches[-batches:]
         other.first_offset, other.coordinator_epoch = self.first_offset, self.coordinator_epoch
@@ -56,11 +56,11 @@ class ProducerEntry:
 
 
 class Verification:
-    """A transaction that is being verified with its coordinator (KIP-890): the lowest sequence that waits for it.
+    """A verification of a transaction with its coordinator (KIP-890), and the lowest sequence that waits for it.
 
-    It lasts until the transaction's first batch here, or its marker: what was verified before a marker came is not
-    verified any more (Kafka's verification guard, compared by identity). Under version 2 (`with_epochs`) the marker
-    that ends the transaction before has this one's epoch, and spares it.
+    It lasts until the transaction's first batch or its marker is appended: a verification from before a marker is void
+    (Kafka's verification guard, compared by identity). Under version 2 (`with_epochs`) the marker of the former
+    transaction has this transaction's epoch, and does not void it.
     """
 
     __slots__ = ("epoch", "lowest_sequence", "with_epochs")
@@ -70,7 +70,7 @@ class Verification:
 
 
 class ProducerStates:
-    """Every producer id that wrote to one log, and whose transaction is being verified at present."""
+    """Every producer id that wrote to one log, and the verifications under way."""
 
     def __init__(self, rules: ReleaseRules = RELEASE_RULES) -> None:
         self.rules = rules
@@ -78,9 +78,9 @@ class ProducerStates:
         self.verifying: dict[int, Verification] = {}
 
     def check(self, batch: RecordBatch) -> tuple[ErrorCode, int]:
-        """What a leader says to a client's batch: (error, offset of the earlier copy or -1).
+        """Check a producer's batch at the leader: (error, offset of the first copy or -1).
 
-        NONE with an offset ≥ 0 is a duplicate: confirm it, append nothing.
+        NONE with an offset ≥ 0 is a duplicate: it is acknowledged but not appended.
         """
         if batch.producer_id == NO_PRODUCER_ID:
             return ErrorCode.NONE, -1
@@ -93,7 +93,7 @@ class ProducerStates:
             and entry.first_offset < 0
             and not self.verifying
         ):
-            return ErrorCode.NONE, -1  # nearly every batch; the rest is looked at more closely
+            return ErrorCode.NONE, -1  # nearly every batch; the others take the full check
         error = self._refusal(entry, batch)
         if error is not ErrorCode.NONE and entry is not None and batch.epoch == entry.epoch:
             first, last = batch.base_sequence, batch.last_sequence
@@ -126,7 +126,7 @@ class ProducerStates:
         return self._while_verifying(batch)
 
     def _of_an_unknown(self, batch: RecordBatch) -> ErrorCode:
-        """Any sequence will do, but not for a producer of version 2: its records cannot all have been deleted."""
+        """Accept any sequence; of a producer under version 2 only 0, because its records cannot all be deleted."""
         verification = self.verifying.get(batch.producer_id)
         with_epochs = verification is not None and verification.with_epochs
         if with_epochs and batch.base_sequence > 0 and self.rules.an_unknown_producer_begins_at_zero:
@@ -135,7 +135,7 @@ class ProducerStates:
         return self._while_verifying(batch)
 
     def _while_verifying(self, batch: RecordBatch) -> ErrorCode:
-        """While a transaction is being verified, what came first must be appended first (KIP-890)."""
+        """While a transaction is being verified, its batches must be appended in their order (KIP-890)."""
         verification = self.verifying.get(batch.producer_id)
         if verification is not None and batch.base_sequence > verification.lowest_sequence:
             reached("append: overtakes a verification")
@@ -143,10 +143,10 @@ class ProducerStates:
         return ErrorCode.NONE
 
     def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int, version: int = 1) -> ErrorCode:
-        """What a leader says to a marker: whoever wrote it must not be older than what is known.
+        """Check a marker at the leader: its producer epoch and coordinator epoch must not be older than the state's.
 
-        Under version 2 it has a newer epoch than the transaction that it ends: one with the same epoch ends nothing,
-        and is a repetition, unless the next transaction has begun meanwhile.
+        Under version 2 a marker has a newer epoch than the transaction that it ends. A marker with the same epoch is a
+        repetition without effect, unless the next transaction has begun meanwhile.
         """
         entry = self.entries.get(producer_id)
         if entry is None:
@@ -162,19 +162,19 @@ class ProducerStates:
         return ErrorCode.NONE
 
     def in_transaction(self, batch: RecordBatch) -> bool:
-        """Whether the batch's producer has a transaction open here, in the batch's epoch."""
+        """Whether the batch's producer has an open transaction in the batch's epoch."""
         entry = self.entries.get(batch.producer_id)
         return entry is not None and entry.first_offset >= 0 and entry.epoch == batch.epoch
 
     def fences(self, batch: RecordBatch) -> bool:
-        """Whether a batch has an older epoch than what is here."""
+        """Whether a batch has an older epoch than its producer's state."""
         entry = self.entries.get(batch.producer_id)
         return entry is not None and batch.epoch < entry.epoch
 
     def verification_started(
         self, producer_id: int, epoch: int, sequence: int, *, with_epochs: bool = False
     ) -> Verification:
-        """The leader asks the coordinator whether the transaction is ongoing; keep the lowest sequence that waits."""
+        """The leader asks the coordinator to verify the transaction: keep the lowest sequence that waits."""
         verification = self.verifying.get(producer_id)
         if verification is None:
             verification = self.verifying[producer_id] = Verification(epoch, sequence, with_epochs=with_epochs)
@@ -185,13 +185,13 @@ class ProducerStates:
         return verification
 
     def may_begin(self, batch: RecordBatch, verification: Verification) -> ErrorCode:
-        """Whether a batch that was verified still belongs to the transaction that it was verified for."""
+        """Whether the verified transaction of a batch is still the one that the batch begins or belongs to."""
         if self.in_transaction(batch) or self.verifying.get(batch.producer_id) is verification:
             return ErrorCode.NONE
         return ErrorCode.INVALID_PRODUCER_EPOCH if self.fences(batch) else ErrorCode.INVALID_TXN_STATE
 
     def update(self, batch: RecordBatch) -> None:
-        """A batch or a marker was appended, on a leader or a follower."""
+        """Update the state with an appended batch or marker, on a leader or a follower."""
         entry = self.entries.get(batch.producer_id)
         if entry is None:
             entry = self.entries[batch.producer_id] = ProducerEntry(batch.epoch)
@@ -213,7 +213,7 @@ class ProducerStates:
                 del batches[0]
 
     def _verified(self, batch: RecordBatch) -> None:
-        """A batch or a marker of a transaction stands in the log: what was being verified is, or is over."""
+        """A batch or marker of a transaction was appended: end its verification."""
         verification = self.verifying.get(batch.producer_id)
         if verification is None:
             return
@@ -224,7 +224,7 @@ class ProducerStates:
             del self.verifying[batch.producer_id]
 
     def late(self, now_us: int, late_us: int) -> list[int]:
-        """Producer ids whose transaction is open and has not been written to for so long that it hangs (KIP-664)."""
+        """Producer ids with a hanging transaction: open, and last written to more than `late_us` ago (KIP-664)."""
         return [
             producer_id
             for producer_id, entry in self.entries.items()
@@ -232,29 +232,29 @@ class ProducerStates:
         ]
 
     def expire(self, now_us: int, expiration_us: int) -> None:
-        """Forget who has not written for `producer.id.expiration.ms`, unless its transaction is open."""
+        """Remove producers that have not written for `producer.id.expiration.ms` and have no open transaction."""
         for producer_id, entry in list(self.entries.items()):
             if entry.first_offset < 0 and now_us - entry.last_us >= expiration_us:
                 del self.entries[producer_id]
 
-    # --- as a snapshot has it -----------------------------------------------------------------------------------------
+    # --- snapshots ----------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> dict[int, ProducerEntry]:
-        """What a file on disk keeps: one batch of each producer."""
+        """A snapshot as Kafka's file on disk: one batch of each producer."""
         return {producer_id: entry.copy(batches=1) for producer_id, entry in self.entries.items()}
 
     def load(self, snapshot: dict[int, ProducerEntry]) -> None:
-        """Know what a snapshot knows, and nothing else."""
+        """Replace the state with that of a snapshot."""
         self.entries = {producer_id: entry.copy() for producer_id, entry in snapshot.items()}
 
     def copy(self) -> "ProducerStates":
-        """The same producers, apart from what is being verified."""
+        """A copy without the verifications."""
         other = ProducerStates()
         other.load(self.entries)
         return other
 
     def open(self) -> dict[int, int]:
-        """Where the open transactions begin, by producer id."""
+        """The first offset of each open transaction, by producer id."""
         return {
             producer_id: entry.first_offset for producer_id, entry in self.entries.items() if entry.first_offset >= 0
         }

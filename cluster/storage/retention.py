@@ -1,44 +1,22 @@
-"""Which of a log's oldest segments may go: `retention.ms`, `retention.bytes`, and what lies below the log's start.
+"""Which of a log's oldest segments are deleted: by `retention.ms`, by `retention.bytes`, and below the log's start.
 
-Segments are worked out when somebody looks, every `log.retention.check.interval.ms`: where they begin follows from the
-batches alone. A new one begins with the batch that would make the last one larger than `segment.bytes`, or that is more
-than `segment.ms` younger than its first. Only whole segments below the high watermark go; when all of them are too old
-the active one is rolled, and goes too. Source: `UnifiedLog.deleteOldSegments`, `LogSegment.shouldRoll`.
+Segments are computed at each check, every `log.retention.check.interval.ms`, from the batches alone. A new segment
+begins with a batch that would make the last one larger than `segment.bytes`, or that is more than `segment.ms` younger
+than its first. Only whole segments below the high watermark are deleted. When all of them are too old, the active
+segment is rolled and deleted too. Source: `UnifiedLog.deleteOldSegments`, `LogSegment.shouldRoll`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple, cast
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from cluster.protocol.record_batch import RecordBatch
+from cluster.storage.log_config import FOREVER, Retention
 from cluster.storage.packed_batches import Chunk, Oldest
 from cluster.storage.partition_log import PartitionLog
 
-MS = 1_000
-FOREVER = -1
-
-
-class Retention(NamedTuple):
-    """What a topic's configuration says; FOREVER (-1) keeps whatever the age or size."""
-
-    retention_us: int
-    retention_bytes: int
-    segment_bytes: int
-    segment_us: int
-
-
-def retention_of(config: Mapping[str, object]) -> Retention:
-    """A topic's retention."""
-    retention_ms = cast(int, config["retention.ms"])
-    return Retention(
-        retention_ms * MS if retention_ms >= 0 else FOREVER,
-        cast(int, config["retention.bytes"]),
-        cast(int, config["segment.bytes"]),
-        cast(int, config["segment.ms"]) * MS,
-    )
-
 
 class Segment(NamedTuple):
-    """A stretch of the log; `newest_us` is its largest timestamp."""
+    """A segment of the log; `newest_us` is its largest timestamp."""
 
     next_offset: int
     bytes: int
@@ -70,7 +48,7 @@ def segments(log: PartitionLog, retention: Retention) -> Iterator[Segment]:
 
 
 def segment_starts(log: PartitionLog, retention: Retention | None) -> list[int]:
-    """Where a log's segments begin; one of an internal topic counts as one segment."""
+    """The base offsets of a log's segments; the log of an internal topic counts as one segment."""
     oldest = log.batches.oldest
     starts = [oldest.base_offset if oldest is not None else log.log_start]
     if retention is not None:
@@ -79,33 +57,33 @@ def segment_starts(log: PartitionLog, retention: Retention | None) -> list[int]:
 
 
 def _timestamps(piece: Chunk | RecordBatch) -> tuple[int, int]:
-    """The first and the largest one."""
+    """The first and the largest timestamp."""
     if isinstance(piece, Chunk):
         return piece.oldest.created_us, piece.newest_us
     return piece.created_us, piece.created_us
 
 
 def first_kept(log: PartitionLog, retention: Retention, high_watermark: int, now_us: int) -> int:
-    """Where the log begins after its old segments are gone; its present beginning when none may go."""
+    """The first offset after the segments that retention deletes; the log's present beginning when there are none."""
     oldest = log.batches.oldest
     if oldest is None:
         return log.log_start
     begin = oldest.base_offset
-    if not _may_go(log, oldest, retention, now_us):
+    if not _may_have_old_segments(log, oldest, retention, now_us):
         return begin
-    too_much = log.bytes - retention.retention_bytes if retention.retention_bytes >= 0 else FOREVER
+    excess_bytes = log.bytes - retention.retention_bytes if retention.retention_bytes >= 0 else FOREVER
     for segment in segments(log, retention):
         too_old = retention.retention_us >= 0 and now_us - segment.newest_us > retention.retention_us
-        too_large = too_much >= segment.bytes
+        too_large = excess_bytes >= segment.bytes
         if high_watermark < segment.next_offset or not (too_old or too_large or segment.next_offset <= log.log_start):
             break
-        too_much -= segment.bytes
+        excess_bytes -= segment.bytes
         begin = segment.next_offset
     return begin
 
 
-def _may_go(log: PartitionLog, oldest: Oldest, retention: Retention, now_us: int) -> bool:
-    """Whether it is worth looking: most logs are young, small and whole."""
+def _may_have_old_segments(log: PartitionLog, oldest: Oldest, retention: Retention, now_us: int) -> bool:
+    """A cheap check, which most logs (young, small, whole) fail."""
     return (
         (retention.retention_us >= 0 and now_us - oldest.created_us > retention.retention_us)
         or 0 <= retention.retention_bytes < log.bytes

@@ -9,8 +9,9 @@ from cluster import events as e
 from cluster.broker.replica import Replica
 from cluster.config import Value
 from cluster.protocol.record_batch import RecordBatch
+from cluster.storage.log_config import Retention
 from cluster.storage.partition_log import PartitionLog
-from cluster.storage.retention import Retention, first_kept, segments
+from cluster.storage.retention import first_kept, segments
 from tests.support.broker_flights import SECOND_US, cluster, flown, log_of, partition, refusals
 from tests.support.partition_logs import log_of_tens
 

@@ -21,8 +21,9 @@ from cluster.coordinators.records import (
 from cluster.protocol.record_batch import ABORT, COMMIT, RecordBatch
 from cluster.storage import batch_list
 from cluster.storage.batch_list import BatchList
+from cluster.storage.log_config import Retention
 from cluster.storage.partition_log import PartitionLog
-from cluster.storage.retention import Retention, Segment, segments
+from cluster.storage.retention import Segment, segments
 from recordings.flights.runner import fly, make_plan
 from recordings.scenarios.loader import load
 from tests.support.library import GOLDEN

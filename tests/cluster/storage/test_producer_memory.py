@@ -9,8 +9,9 @@ from cluster.config import Value
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import ABORT, RecordBatch
 from cluster.spec import ProducerSpec, ScenarioSpec, TopicSpec
+from cluster.storage.log_config import Retention
 from cluster.storage.partition_log import PartitionLog
-from cluster.storage.retention import Retention, segment_starts
+from cluster.storage.retention import segment_starts
 from tests.support.completed_flight import flown
 from tests.support.scenario_builders import THREE_BROKERS, steps_at
 

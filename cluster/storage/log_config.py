@@ -1,0 +1,53 @@
+"""The topic keys that a log or its leader reads, as typed values (Kafka's `LogConfig`)."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+
+MS = 1_000
+FOREVER = -1
+
+
+class Retention(NamedTuple):
+    """When segments are rolled and deleted; FOREVER (-1) keeps a segment whatever its age or the log's size."""
+
+    retention_us: int
+    retention_bytes: int
+    segment_bytes: int
+    segment_us: int
+
+
+class LogConfig(msgspec.Struct, frozen=True):
+    """The configuration of a topic's logs."""
+
+    min_insync_replicas: int
+    max_message_bytes: int
+    unclean_leader_election_enable: bool
+    flush_messages: int
+    retention: Retention
+
+    @classmethod
+    def of(cls, config: Mapping[str, object]) -> "LogConfig":
+        """The values of a topic's resolved configuration, which has every key."""
+        number = partial(_number, config)
+        retention_ms = number("retention.ms")
+        return cls(
+            min_insync_replicas=number("min.insync.replicas"),
+            max_message_bytes=number("max.message.bytes"),
+            unclean_leader_election_enable=bool(number("unclean.leader.election.enable")),
+            flush_messages=number("flush.messages"),
+            retention=Retention(
+                retention_us=retention_ms * MS if retention_ms >= 0 else FOREVER,
+                retention_bytes=number("retention.bytes"),
+                segment_bytes=number("segment.bytes"),
+                segment_us=number("segment.ms") * MS,
+            ),
+        )
+
+
+def _number(config: Mapping[str, object], name: str) -> int:
+    value = config[name]
+    assert isinstance(value, int), f"{name} is {value!r}"
+    return value
