@@ -38,7 +38,7 @@ class InterBrokerConnections:
         """Whether the broker's process runs."""
         return self._host.running
 
-    def later(self, action: Callable[[Any], object], argument: object) -> None:
+    def defer(self, action: Callable[[Any], object], argument: object) -> None:
         """Queue an action until a frozen process resumes."""
         self._host.defer(action, argument)
 
@@ -77,7 +77,7 @@ class InterBrokerConnections:
     def _check_timeouts(self, _: None) -> None:
         self._timer = None
         if not self.running:
-            self.later(self._check_timeouts, None)
+            self.defer(self._check_timeouts, None)
             return
         watched, self._watched = self._watched, []
         for connection in watched:

@@ -1,7 +1,7 @@
 """The delivery ledger: which records one group's applications have processed, how often, and in which order.
 
 A record's identity is its producer, partition and serial number; its offset does not matter. A batch that a leader
-appended twice has the same records, and so has a batch at other offsets after a truncation. An output record has the
+appended twice has the same records. So has a batch at other offsets after a truncation. An output record has the
 identity of its input (`RecordBatch.origins`).
 The order of a key is the order in which its producer sent it: by serial number within a partition, and by `KeyOrder`
 after added partitions have moved keys.
@@ -42,11 +42,11 @@ class DeliveryLedger:
         batch = piece.batch
         first, stop = piece.first_offset - batch.base_offset, end - batch.base_offset
         if batch.origins:
-            return (part for run in _runs(batch, first, stop) for part in self._parted(batch, *run))
+            return (part for run in _runs(batch, first, stop) for part in self._split_runs(batch, *run))
         stream, count = (batch.producer, batch.partition), stop - first  # records without origins: one run
         return ((count, self._run(batch, stream, batch.first_serial + first, first, count)),)
 
-    def _parted(
+    def _split_runs(
         self, batch: RecordBatch, stream: Stream, serial: int, place: int, count: int
     ) -> Iterator[tuple[int, int]]:
         at, end = serial, serial + count
@@ -77,14 +77,14 @@ class DeliveryLedger:
             key = batch.keys[serial + shift]
             if key < 0:
                 continue
-            who = (producer, source, topic, key)
+            ordered_key = (producer, source, topic, key)
             rank = self._moves.rank(stream, serial)
-            if self._last.get(who, -1) > rank:
+            if self._last.get(ordered_key, -1) > rank:
                 if (topic, key) not in self._broken:
                     self._broken[topic, key] = None
                     self._emit(e.KeyOrderBroken(group=self._group, topic=topic, key=key))
             else:
-                self._last[who] = rank
+                self._last[ordered_key] = rank
 
 
 def _runs(batch: RecordBatch, first: int, end: int) -> Iterator[tuple[Stream, int, int, int]]:

@@ -115,7 +115,7 @@ class Process:
             self._thaw.append(waiter)
             await self.timeline.park(waiter)
 
-    def later(self, action: Callable[[Any], object], argument: object) -> None:
+    def defer(self, action: Callable[[Any], object], argument: object) -> None:
         """Queue an action until a frozen process resumes; for a dead process it is lost."""
         if self.alive:
             self._backlog.append((action, argument))
@@ -131,7 +131,7 @@ class Process:
         if self.running:
             action()
         else:
-            self.later(self._due, due)
+            self.defer(self._due, due)
 
     def watch(self, connection: Connection, at_us: int) -> None:
         """Check a connection for timed-out requests at this instant, at the latest."""
@@ -144,7 +144,7 @@ class Process:
     def _check_timeouts(self, _: None) -> None:
         self._timeouts = None
         if not self.running:
-            self.later(self._check_timeouts, None)
+            self.defer(self._check_timeouts, None)
             return
         watched, self._watched = self._watched, {}
         for connection in watched:

@@ -1,7 +1,7 @@
 """The configuration of clients as typed structs: each field has the name of its Kafka key, with `_` for `.`.
 
-A struct is made once from the resolved keys of a role, and again after a `set` command changed some of them. Reading an
-attribute replaces looking up a text in a dictionary and casting the value. Values keep the keys' units.
+A struct is made once from the resolved keys of a role. After a `set` command has changed some of them, another one is
+made. An attribute replaces a lookup by text and a cast. Values keep the keys' units.
 Source: `ConsumerConfig`, `ProducerConfig`, `CommonClientConfigs`.
 """
 

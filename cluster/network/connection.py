@@ -13,8 +13,8 @@ A broker reads the next request of a connection when it has answered the last on
 handles, `unread` those that have arrived behind it. The broker's `SocketServer` reads the next one.
 
 An idle Fetch that a broker parks is renewed every `fetch.max.wait.ms` in Kafka. Here it stays parked until its client
-needs it to end (`InFlightRequest.hurry`), and its timeout runs only while the broker is unreachable: the watchers of
-links and processes report that. Source: `NetworkClient`, `ClusterConnectionStates`, `ConsumerNetworkClient`.
+needs it to end (`InFlightRequest.hurry`). Its timeout runs only while the broker is unreachable, which the watchers of
+links and processes report. Source: `NetworkClient`, `ClusterConnectionStates`, `ConsumerNetworkClient`.
 """
 
 from collections import deque
@@ -70,7 +70,7 @@ class Owner(Protocol):
     def watch(self, connection: "Connection", at_us: int) -> None:
         """Call the connection's `check_timeouts` at this instant, at the latest."""
 
-    def later(self, action: Callable[[Any], object], argument: object) -> None:
+    def defer(self, action: Callable[[Any], object], argument: object) -> None:
         """Queue an action until the process resumes; a dead process drops it."""
 
     def connected(self, connection: "Connection") -> None:
@@ -120,7 +120,7 @@ class InFlightRequest:
         on_response, self.on_response = self.on_response, _ignore
         on_response(response)
 
-    def give_up(self) -> None:
+    def cancel(self) -> None:
         """Ignore the response: the client no longer waits for it."""
         self.completed, self.on_response = True, _ignore
 
@@ -200,7 +200,7 @@ class Connection:
     def established(self, _: object = None) -> None:
         """Send the waiting requests: the broker's process has accepted the connection."""
         if not self.owner.running:
-            self.owner.later(self.established, None)
+            self.owner.defer(self.established, None)
         elif not self.broken:
             self.ready = True
             self.attempts.succeeded()
@@ -253,14 +253,14 @@ class Connection:
     def _fail(self, call: InFlightRequest) -> None:
         """Fail a request that was sent over a broken connection."""
         if not self.owner.running:
-            self.owner.later(self._fail, call)
+            self.owner.defer(self._fail, call)
         elif not call.completed:
             call.end(None)
 
     def arrive(self, call: InFlightRequest) -> None:
         """Deliver a response that has reached the client's socket."""
         if not self.owner.running:
-            self.owner.later(self.arrive, call)
+            self.owner.defer(self.arrive, call)
         elif not call.completed:
             del self._in_flight[call]
             call.end(call.response)
@@ -288,12 +288,12 @@ class Connection:
         if self.broken:
             return
         if not self.owner.running:
-            self.owner.later(self.reset, None)
+            self.owner.defer(self.reset, None)
             return
         self.attempts.failed(self.timeline.now_us, connecting=not self.ready)
         calls = self._end()
         for call in calls:
-            if not call.completed:  # the callback of one may give up others
+            if not call.completed:  # the callback of one may cancel others
                 call.end(None)
         self.owner.disconnected(self)
 
@@ -307,7 +307,7 @@ class Connection:
         """Close the connection; requests in flight get no response."""
         if not self.broken:
             for call in self._end():
-                call.give_up()
+                call.cancel()
 
     def _end(self) -> list[InFlightRequest]:
         """Notify the broker, and drop messages that have not left the client; returns the requests in flight."""

@@ -1,7 +1,7 @@
 """The simulated network: every request and response passes a link of this one object, which also has the link faults.
 
 Theory of operation. A link is one direction between two named nodes (`broker-1`, `billing-2`). It delivers in order,
-after a latency with jitter from its own random stream. A fault has a name and acts on every link that its selectors
+after a latency with jitter from its own random stream. A fault has a name. It acts on every link that its selectors
 match, also on links that are made later. A link may have several faults. Each is cleared by its name; the others stay:
 a link is blocked while any fault blocks it, and has the latency of the last fault that sets one.
 

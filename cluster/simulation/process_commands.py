@@ -250,5 +250,5 @@ class ProcessCommands:
 
     def _slow_member(self, command: c.SlowMember) -> None:
         application = self._member(command.member).application
-        self._active.start(("slow", command.member), command, command.for_us, application.normal_speed)
+        self._active.start(("slow", command.member), command, command.for_us, application.reset_speed)
         application.per_record_us = command.to_us

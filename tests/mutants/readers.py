@@ -95,7 +95,7 @@ def reads_everything_twice(patch: Patch) -> None:
 
 def gets_aborted_records(patch: Patch) -> None:
     """A reader of committed data leaves out markers only."""
-    patch.setattr(fetcher_module, "_is_for_readers", lambda batch, _: not batch.marker)
+    patch.setattr(fetcher_module, "_is_visible", lambda batch, _: not batch.marker)
 
 
 def goes_on_with_what_was_revoked(patch: Patch) -> None:

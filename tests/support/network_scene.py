@@ -43,7 +43,7 @@ class Client:
         if at_us is not None:
             self.watch(connection, at_us)
 
-    def later(self, action: Callable[[Any], object], argument: object) -> None:
+    def defer(self, action: Callable[[Any], object], argument: object) -> None:
         self.kept.append((action, argument))
 
     def connected(self, _: Connection) -> None:

@@ -1,12 +1,12 @@
 """An application: it processes the records that poll() returned, writes outputs, and commits.
 
-Records are processed in order. RecordsProcessed is emitted when the records of a poll() are finished, after each second
-of work, and when a kill interrupts the work, so that a crash counts exactly the finished records. A poison record has a
-key that the application cannot process: the process crashes at it, or the application catches the error and skips it;
-a commit passes a skipped record like any other. An application with outputs sends one output for each record. Before
-it commits it waits until these are acknowledged (with auto commits it does not wait). An application that commits
-before processing does not process records whose commit failed: it seeks back to them. One that commits in transactions
-makes one transaction for each poll(), with its outputs and offsets.
+Records are processed in order. RecordsProcessed is emitted when the records of a poll() are finished, and after each
+second of work. It is also emitted when a kill interrupts the work, so that a crash counts exactly the finished records.
+A poison record has a key that the application cannot process: the process crashes at it, or the application catches
+the error and skips it. A commit passes a skipped record like any other. An application with outputs sends one output
+for each record. Before it commits it waits until these are acknowledged; with auto commits it does not wait. An
+application that commits before processing does not process records whose commit failed: it seeks back to them. One
+that commits in transactions makes one transaction for each poll(), with its outputs and offsets.
 """
 
 from collections.abc import Coroutine, Iterable, Iterator
@@ -38,7 +38,7 @@ class Application:
         self._since_us = 0
         self._cost_us = 0.0
 
-    def normal_speed(self) -> None:
+    def reset_speed(self) -> None:
         """Process records at the scenario's speed again."""
         self.per_record_us = self.spec.per_record_us
 
@@ -113,7 +113,7 @@ class Application:
         return self._process_with_poison(consumer, slices, cost_us, self.spec.poison.key)
 
     async def _process_with_poison(self, consumer: ConsumerHost, slices: list[Slice], cost_us: float, key: str) -> None:
-        for healthy, poison in _parted(slices, key):
+        for healthy, poison in _split_at_poison(slices, key):
             await self._process_slices(consumer, healthy, cost_us)
             if poison is not None:
                 self._poisoned(consumer, poison)
@@ -228,7 +228,7 @@ def _chunks(slices: list[Slice], cost_us: float, longest_us: int) -> Iterable[tu
     )
 
 
-def _parted(slices: list[Slice], key: str) -> Iterator[tuple[list[Slice], Slice | None]]:
+def _split_at_poison(slices: list[Slice], key: str) -> Iterator[tuple[list[Slice], Slice | None]]:
     """Cut the records at each poison record: the records before it, and the poison record (None at the end)."""
     number = int(key)
     healthy: list[Slice] = []

@@ -284,7 +284,7 @@ class ConsumerHost(Process, ABC):
             connection.disconnect()
         calls, self._coordinator_requests = self._coordinator_requests, {}
         for call, ended in calls.items():
-            call.give_up()
+            call.cancel()
             ended(None)
         self.request_attention()
 
@@ -308,7 +308,7 @@ class ConsumerHost(Process, ABC):
         Source: `ConsumerNetworkClient.awaitPendingRequests`.
         """
         while self._coordinator_requests and self.timeline.now_us < until_us:
-            self._all_answered = waiter = self.timeline.waiter("the coordinator's last answers")
+            self._all_answered = waiter = self.timeline.waiter("the coordinator's last responses")
             await self.park_until(waiter, until_us)
             self._all_answered = None
 

@@ -2,7 +2,7 @@
 
 A partition with buffered records is not fetched again. The next fetches are sent before poll() returns records
 (prefetch). A Fetch that waits at its broker lacks partitions that became fetchable after it was sent. They are fetched
-when `fetch.max.wait.ms` is over and the broker returns an empty response, as for every idle Fetch in Kafka.
+when `fetch.max.wait.ms` is over: the broker then returns an empty response, as to every idle Fetch in Kafka.
 Source: `org.apache.kafka.clients.consumer.internals.Fetcher`, `FetchCollector`.
 """
 
@@ -78,7 +78,7 @@ class Fetcher:
             str, RecordBatch
         ] = {}  # partition → the last batch of its fetch, if the application does not get it
         self._in_flight: dict[int, InFlightRequest] = {}
-        self._free: dict[int, None] = {}  # brokers that lead something and have no Fetch in flight
+        self._free: dict[int, None] = {}  # brokers that lead a partition and have no Fetch in flight
         self._by_leader: dict[int, list[str]] = {}
         self._handlers: dict[int, Callable[[FetchResponse | None], None]] = {}
         self.answered_fetches = 0
@@ -185,7 +185,7 @@ class Fetcher:
             if batches and batches[0].base_offset <= position and name not in self._buffered:
                 for batch in batches:
                     if batch.transactional:
-                        batches = self._for_readers(batches, fetched)
+                        batches = self._visible_batches(batches, fetched)
                         break
                 if batches:
                     self._buffer.append((name, batches))
@@ -198,10 +198,10 @@ class Fetcher:
             return False
         return True
 
-    def _for_readers(self, batches: list[RecordBatch], fetched: FetchedPartition) -> list[RecordBatch]:
+    def _visible_batches(self, batches: list[RecordBatch], fetched: FetchedPartition) -> list[RecordBatch]:
         """Drop markers and aborted records; the position passes those in front now, and those at the end later."""
         name, last = fetched.partition, batches[-1]
-        returned = [batch for batch in batches if not batch.transactional or _is_for_readers(batch, fetched)]
+        returned = [batch for batch in batches if not batch.transactional or _is_visible(batch, fetched)]
         if not returned:
             self.positions[name], self.offset_epochs[name] = last.next_offset, last.leader_epoch
             self._reader.position_skipped(name, last.next_offset)
@@ -250,7 +250,7 @@ class Fetcher:
         self._buffered, self._ends, self._in_flight, self._free = {}, {}, {}, {}
 
 
-def _is_for_readers(batch: RecordBatch, fetched: FetchedPartition) -> bool:
+def _is_visible(batch: RecordBatch, fetched: FetchedPartition) -> bool:
     """Whether the application gets a transactional batch: it is no marker, and its transaction was not aborted.
 
     Only responses to a read_committed reader list aborted transactions. Source: `CompletedFetch`.

@@ -1,7 +1,7 @@
 """A consumer's heartbeat thread: keeps the session alive, and leaves the group when the application stops polling.
 
-It sends heartbeats from a successful JoinGroup on, also while SyncGroup waits, but not while a JoinGroup waits at the
-barrier (`MemberState.hasNotJoinedGroup`). It never reads records and never rejoins: it requests both from poll().
+It sends heartbeats from a successful JoinGroup on, also while SyncGroup waits. It sends none while a JoinGroup waits at
+the barrier (`MemberState.hasNotJoinedGroup`). It never reads records and never rejoins: poll() does both.
 Source: `AbstractCoordinator.HeartbeatThread`, `Heartbeat`.
 """
 

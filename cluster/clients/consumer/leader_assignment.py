@@ -94,7 +94,7 @@ def _contract_violation(
             owner[partition] = member
     wanted = (TopicPartition(topic, number) for topic, count in counts.items() for number in range(count))
     missing = next((partition for partition in wanted if partition not in owner), None)
-    return f"{missing} was given to nobody" if missing is not None else None
+    return f"{missing} was not assigned" if missing is not None else None
 
 
 def _cooperative_violation(assignment: Assignment, subscriptions: dict[str, Subscription]) -> str | None:

@@ -1,7 +1,7 @@
 """The producer inside a member's process: the application writes one output record for each processed record.
 
-An output record has the key of its input and the input's identity (`RecordBatch.origins`), so that a reader of the
-output recognizes a second copy. The configuration is Kafka's default for producers. send() waits for metadata and for
+An output record has the key of its input and the input's identity (`RecordBatch.origins`). So the delivery ledger
+recognizes a second copy. The configuration is Kafka's default for producers. send() waits for metadata and for
 `buffer.memory`. flush() sends buffered records without `linger.ms`, and waits until all of them are settled.
 Source: `KafkaProducer.send`, `flush`.
 """
@@ -56,7 +56,7 @@ class OutputProducer(Producer):
         """send() one output record for each of these input records, in their order."""
         assert self._topic is not None
         while not self.feed.begun:
-            await self._wait(member, "the metadata of what it writes")
+            await self._wait(member, "the metadata of its outputs")
         for batch, first, end in slices:
             at = first
             while at < end:
@@ -64,7 +64,7 @@ class OutputProducer(Producer):
                 run = origins_of(batch, at, end if key is None else at + 1)[0]
                 taken = self.feed.put(self._topic, key, run)
                 if not taken:
-                    await self._wait(member, "buffer.memory for what it writes")
+                    await self._wait(member, "buffer.memory for its outputs")
                 at += taken
 
     async def flush(self, member: Process) -> None:
@@ -72,5 +72,5 @@ class OutputProducer(Producer):
         while not self.sender.idle:
             self.accumulator.flushing = True
             self.sender.wake()
-            await self._wait(member, "what it has written to be acknowledged")
+            await self._wait(member, "its outputs to be acknowledged")
         self.accumulator.flushing = False

@@ -1,14 +1,14 @@
 """Validation of positions after a change of leader: is the position still in the partition's log (KIP-320)?
 
-Theory of operation. A position has the leader epoch of the record that was read before it (`offset_epoch`), and for
-which leader it is valid. An owned partition is in one of Kafka's states. INITIALIZING and AWAIT_RESET have no position
-(`Positions`); FETCHING is read (`Fetcher`). AWAIT_VALIDATION is handled here: the partition is neither read nor
-committed, and its buffered records are dropped. When metadata has another leader epoch, a position with an offset epoch
-awaits validation; one without it (a reset, a seek) is kept. OffsetForLeaderEpoch asks the leader where that offset
-epoch ends in its log. At the position or behind it, reading continues. Before it, the logs diverge there, and records
-that were read after that offset are gone. With a reset policy reading continues at the divergence, or at the policy's
-offset if the leader does not know the epoch. With `none` poll() throws LogTruncationException. After any error the
-request is sent again, with fresh metadata.
+Theory of operation. A position has the leader epoch of the record that was read before it (`offset_epoch`), and the
+leader for which it is valid. An owned partition is in one of Kafka's states. INITIALIZING and AWAIT_RESET have no
+position (`Positions`); FETCHING is read (`Fetcher`). AWAIT_VALIDATION is handled here: the partition is neither read
+nor committed, and its buffered records are dropped. When metadata has another leader epoch, a position with an offset
+epoch awaits validation; one without it (a reset, a seek) is kept. OffsetForLeaderEpoch asks the leader where that
+offset epoch ends in its log. At the position or behind it, reading continues. Before it, the logs diverge there, and
+records that were read after that offset are gone. With a reset policy reading continues at the divergence; if the
+leader does not know the epoch, at the policy's offset. With `none` poll() throws LogTruncationException. After any
+error the request is sent again, with fresh metadata.
 Source: `SubscriptionState.maybeValidatePosition`, `maybeCompleteValidation`; `OffsetFetcher.validatePositionsAsync`.
 """
 

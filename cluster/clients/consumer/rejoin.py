@@ -4,8 +4,8 @@ Theory of operation. A rejoin that is needed is advanced by poll(), one step at 
 positions are committed (auto commit) and partitions are given up. Eager members give up all of them, which stops the
 world. Cooperative members give up only partitions of topics that they no longer want; they read the others while
 JoinGroup waits at the coordinator's barrier and SyncGroup for the leader. So no step waits: a request is sent, poll()
-continues, and a later poll() handles the response. A cooperative member whose new assignment lacks partitions that it
-owns revokes these and rejoins, so that the next round can assign them to another member. Heartbeats stop while
+continues, and a later poll() handles the response. The new assignment of a cooperative member may lack partitions that
+it owns. It revokes these and rejoins, so that the next round can assign them to another member. Heartbeats stop while
 JoinGroup is in flight. A member whose generation is lost meanwhile ignores the response and prepares again.
 Source: `AbstractCoordinator.joinGroupIfNeeded`, `ConsumerCoordinator.onJoinPrepare`, `onJoinComplete` (KIP-429).
 """

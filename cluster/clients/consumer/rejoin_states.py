@@ -1,12 +1,12 @@
 """The states of one member's rejoin, and every legal transition between them.
 
     NotNeeded → Needed → Committing → Committed → Prepared → Joining → Prepared → Syncing → Prepared → NotNeeded
-                  ↑          ↓                      ↑   ↓
-                  └─ PrepareBackoff                 └─ JoinBackoff
+    Committing → PrepareBackoff → Needed          Prepared → JoinBackoff → Prepared
+    Joining, Syncing → Outdated → Needed
 
-Prepared: the partitions that the member gives up are revoked, so that a request can be sent; a response is handled in
-it. A lost generation makes the member prepare again: what it owns is lost. The request in flight is then Outdated, and
-its response ignored.
+In Prepared the member has given up partitions, so that a request can be sent; a response is handled in this state too.
+A lost generation makes the member prepare again, for its partitions are lost. A request in flight is then Outdated:
+its response is ignored.
 Source: `ConsumerCoordinator.onJoinPrepare`, `AbstractCoordinator.joinGroupIfNeeded`.
 """
 

@@ -133,6 +133,6 @@ class TransactionalOutputProducer(OutputProducer):
         self.accumulator.flushing = False
         self.sender.abandon("TransactionAbortedException", also_sent=False)
         while self._adding or not self.sender.idle:
-            await self._wait(member, "what it has sent to be settled")
+            await self._wait(member, "its outputs to be settled")
         self._check()  # AddPartitionsToTxn may have failed fatally meanwhile: then there is nothing to abort
         await self.transactions.end(commit=False)

@@ -1,6 +1,6 @@
 """The producer's accumulator: a queue of batches for each partition, within `buffer.memory`.
 
-A batch takes a whole `batch.size` of the buffer when it is opened, as Kafka's pool does, and gives it back when it is
+A batch takes a whole `batch.size` of the buffer when it is opened, as in Kafka's pool. It returns it when it is
 acknowledged or has failed. It is ready when it is full or `linger.ms` old. Source: `RecordAccumulator`, `BufferPool`.
 """
 
@@ -68,7 +68,7 @@ class ProducerBatch:
         self.keys: list[int] = []
         self.origins: list[Origin] = []
 
-    def came_from(self, run: Origin) -> None:
+    def add_origin(self, run: Origin) -> None:
         """Note that the records that are added next are outputs of these input records."""
         if self.origins:
             producer, partition, serial, count = self.origins[-1]
@@ -88,7 +88,7 @@ class ProducerBatch:
         piece.origins = [run for run, _ in origins_between(self.origins, first, end)]
         return piece
 
-    def on_the_wire(self, producer: str, producer_id: int, *, transactional: bool = False) -> RecordBatch:
+    def to_record_batch(self, producer: str, producer_id: int, *, transactional: bool = False) -> RecordBatch:
         """The batch as a Produce request carries it."""
         return RecordBatch(
             self.partition,

@@ -42,7 +42,7 @@ class RecordFeed:
         self._keys = Keys(spec.keys, random_stream(seed, f"keys/{host.name}"))
         self._keyed: dict[str, KeyedPartitioner] = {}
         self._sticky: dict[str, StickyPartitioner] = {}
-        self._turns: dict[str, RoundRobinPartitioner] = {}
+        self._round_robin: dict[str, RoundRobinPartitioner] = {}
         self._partitions: dict[str, int] = {}
         self._metadata_seen = 0
         self._available: dict[str, tuple[int, tuple[str, ...]]] = {}
@@ -64,10 +64,10 @@ class RecordFeed:
         largest_bytes = min(config.max_request_size, config.buffer_memory)
         self._too_large = "RecordTooLargeException" if self._accumulator.largest_record_bytes > largest_bytes else ""
         self._adaptive = config.partitioner_adaptive_partitioning_enable
-        self._in_turn = config.partitioner_class in ROUND_ROBIN
-        self._by_key = self._keyed_records and not self._in_turn and not config.partitioner_ignore_keys
+        self._uses_round_robin = config.partitioner_class in ROUND_ROBIN
+        self._by_key = self._keyed_records and not self._uses_round_robin and not config.partitioner_ignore_keys
         self._scatters = self._scatters or (self._keyed_records and not self._by_key)
-        self._one_by_one = self._keyed_records or self._in_turn
+        self._one_by_one = self._keyed_records or self._uses_round_robin
 
     def restart(self) -> None:
         """Begin a new process: records that would have arrived before it never arrive."""
@@ -87,7 +87,7 @@ class RecordFeed:
 
     def forget_partitioners(self) -> None:
         """Forget the partitioners: a new process may have another batch size."""
-        self._keyed, self._sticky, self._turns = {}, {}, {}
+        self._keyed, self._sticky, self._round_robin = {}, {}, {}
 
     def end(self) -> None:
         """Cancel the timers of a process that has ended."""
@@ -135,7 +135,7 @@ class RecordFeed:
                 size = self._accumulator.batch_size
                 available, load = partial(self._available_partitions, topic), partial(self._load, topic)
                 self._sticky[topic] = StickyPartitioner(size, self._random, available, load)
-                self._turns[topic] = RoundRobinPartitioner((), available)
+                self._round_robin[topic] = RoundRobinPartitioner((), available)
 
     def _available_partitions(self, topic: str) -> tuple[str, ...]:
         """The partitions of a topic that have a leader in the last metadata; all of them when none has."""
@@ -300,7 +300,7 @@ class RecordFeed:
         sticky, accumulator = self._sticky[topic], self._accumulator
         batch = accumulator.open_batch(sticky.current)
         if batch is None or accumulator.room(batch) <= 0:
-            batch = self._another(batch, "", sticky, now_us)
+            batch = self._batch_with_room(batch, "", sticky, now_us)
             if batch is None:
                 return None
         opened = batch.count == 0
@@ -332,7 +332,7 @@ class RecordFeed:
         name = name or sticky.current
         batch = accumulator.open_batch(name)
         if batch is None or accumulator.room(batch) <= 0:
-            batch = self._another(batch, name if stays else "", sticky, now_us)
+            batch = self._batch_with_room(batch, name if stays else "", sticky, now_us)
             if batch is None:
                 return None
         opened = batch.count == 0
@@ -351,8 +351,8 @@ class RecordFeed:
 
     def _partition_of(self, topic: str, key: int | None) -> str:
         """The partition of a key or of round robin; "" when the sticky partitioner decides."""
-        if self._in_turn:
-            return self._turns[topic].next()
+        if self._uses_round_robin:
+            return self._round_robin[topic].next()
         return self._keyed[topic].partition(key) if self._by_key and key is not None else ""
 
     @property
@@ -370,14 +370,14 @@ class RecordFeed:
         name = sticky.current if key is None else self._keyed[topic].partition(key)
         batch = accumulator.open_batch(name)
         if batch is None or accumulator.room(batch) <= 0:
-            batch = self._another(batch, "" if key is None else name, sticky, now_us)
+            batch = self._batch_with_room(batch, "" if key is None else name, sticky, now_us)
             if batch is None:
                 return 0
         opened = batch.count == 0
         count = run[3] if key is not None else max(1, min(run[3], accumulator.room(batch)))
         if key is not None or batch.keys:
             batch.keys += [-1] * (batch.count - len(batch.keys)) + [-1 if key is None else key] * count
-        batch.came_from((*run[:3], count))
+        batch.add_origin((*run[:3], count))
         sticky_bytes = accumulator.add(batch, count)
         if key is None:
             sticky.produced(sticky_bytes)
@@ -385,7 +385,7 @@ class RecordFeed:
             self._host.batch_ready(now_us if self._filled != filled else now_us + accumulator.linger_us)
         return count
 
-    def _another(
+    def _batch_with_room(
         self, full: ProducerBatch | None, name: str, sticky: StickyPartitioner, now_us: int
     ) -> ProducerBatch | None:
         """A batch with room in place of a full one, for a partition ("": the sticky one); None without memory."""

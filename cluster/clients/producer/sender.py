@@ -1,13 +1,13 @@
 """A producer's sender thread: drains ready batches into Produce requests, and handles the responses.
 
 Theory of operation. The thread wakes when a batch is ready. It drains one batch of each partition of a ready broker
-into a request, with at most `max.in.flight.requests.per.connection` requests in flight for each broker. A batch that
+into a request. At most `max.in.flight.requests.per.connection` requests are in flight for each broker. A batch that
 failed with a retriable error is sent again in the order of the sequences; the producer id makes that safe. A batch
 whose leader has no ready connection stays in the accumulator: nothing is sent, so nothing is retried, until it expires.
-A batch that expires after it was sent may leave a hole in its partition's sequence. When every other batch of the
-partition is settled and there is a hole, the epoch is raised and that sequence restarts at 0 (KIP-360). Without
-idempotence there is neither id nor sequence: a batch that is sent again may be in the log twice, and behind batches
-that were in flight with it. With acks=0 a batch is acknowledged when it is written to the socket; no response comes.
+A batch that expires after it was sent may leave a hole in its partition's sequence. If there is a hole when every other
+batch of the partition is settled, the epoch is raised and the sequence restarts at 0 (KIP-360). Without idempotence
+there is neither id nor sequence. A batch that is sent again may then be in the log twice, and behind batches that were
+in flight with it. With acks=0 a batch is acknowledged when it is written to the socket; no response comes.
 Source: `Sender` (`completeBatch`, `failBatch`, `reenqueueBatch`, `getExpiredInflightBatches`), `TransactionManager`,
 `RecordAccumulator.expiredBatches`, `abortUndrainedBatches`.
 """
@@ -321,7 +321,9 @@ class Sender:
                 counters["retries"] += 1
             if self._idempotent and batch.base_sequence == UNSENT:
                 self._sequences.number(batch)
-            wire.append(batch.on_the_wire(self._host.name, self.producer_id, transactional=transactions is not None))
+            wire.append(
+                batch.to_record_batch(self._host.name, self.producer_id, transactional=transactions is not None)
+            )
         counters["requests"] += 1
         self._in_flight[leader] = self._in_flight.get(leader, 0) + 1
         self._host.emit(
@@ -451,7 +453,7 @@ class Sender:
                     producer=self._host.name,
                     partition=partition,
                     acknowledged=sequence.acknowledged - 1,
-                    following=sequence.following,
+                    following=sequence.next_sequence,
                 )
             )
 
@@ -472,7 +474,7 @@ class Sender:
         self.last_error = error
         sent = batch.first_sent_us != UNSENT
         if sent and in_doubt and self._idempotent:
-            self._sequences.gave_up(batch)
+            self._sequences.mark_unresolved(batch)
         self._host.emit(
             e.BatchFailed(
                 producer=self._host.name,

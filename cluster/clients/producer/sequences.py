@@ -15,11 +15,11 @@ from cluster.protocol.record_batch import LAST_SEQUENCE
 class PartitionSequence:
     """One partition's sequence in one epoch: the next number, and the end of what was acknowledged."""
 
-    __slots__ = ("acknowledged", "epoch", "following")
+    __slots__ = ("acknowledged", "epoch", "next_sequence")
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
-        self.following = self.acknowledged = 0
+        self.next_sequence = self.acknowledged = 0
 
 
 class Sequences:
@@ -36,8 +36,8 @@ class Sequences:
         sequence = self._of.get(batch.partition)
         if sequence is None or sequence.epoch != self.epoch:
             sequence = self._of[batch.partition] = PartitionSequence(self.epoch)
-        batch.base_sequence, batch.epoch = sequence.following, sequence.epoch
-        sequence.following = (batch.base_sequence + batch.count) & LAST_SEQUENCE
+        batch.base_sequence, batch.epoch = sequence.next_sequence, sequence.epoch
+        sequence.next_sequence = (batch.base_sequence + batch.count) & LAST_SEQUENCE
 
     def must_hold(self, batch: ProducerBatch, *, in_flight: bool) -> bool:
         """Whether earlier batches of the partition must be settled before this one gets a sequence, or is sent again.
@@ -58,7 +58,7 @@ class Sequences:
             if behind > sequence.acknowledged:
                 sequence.acknowledged = behind
 
-    def gave_up(self, batch: ProducerBatch) -> None:
+    def mark_unresolved(self, batch: ProducerBatch) -> None:
         """Note that a batch that was sent has failed. Source: `markSequenceUnresolved`."""
         behind = (batch.base_sequence + batch.count) & LAST_SEQUENCE
         self.unresolved[batch.partition] = max(behind, self.unresolved.get(batch.partition, 0))
@@ -86,7 +86,7 @@ class Sequences:
         for name in [name for name in self.unresolved if settled(name)]:
             del self.unresolved[name]
             sequence = self._of[name]
-            if sequence.acknowledged != sequence.following:
+            if sequence.acknowledged != sequence.next_sequence:
                 self.to_rewrite[name] = None
                 in_doubt.append((name, sequence))
         return in_doubt

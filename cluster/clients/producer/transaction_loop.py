@@ -167,7 +167,7 @@ class TransactionLoop:
                         raise
                 self._sender.wake()
                 continue
-            self._waiter = waiter = self._host.timeline.waiter("its transaction to go on")
+            self._waiter = waiter = self._host.timeline.waiter("its transaction to progress")
             await self._host.park(waiter)
             self._waiter = None
 

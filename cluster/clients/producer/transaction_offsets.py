@@ -1,8 +1,8 @@
 """sendOffsetsToTransaction: a producer commits its group's offsets as part of its transaction (KIP-98, KIP-447).
 
-The producer sends TxnOffsetCommit to the group's coordinator over its own connection, with the group metadata of its
-consumer's last join. The coordinator so refuses a consumer that is no longer a member, and the transaction becomes
-abortable.
+The producer sends TxnOffsetCommit to the group's coordinator over its own connection. The request has the group
+metadata of its consumer's last join. So the coordinator refuses a consumer that is no longer a member, which makes the
+transaction abortable.
 Source: `TransactionManager.TxnOffsetCommitHandler`.
 """
 

@@ -242,7 +242,7 @@ def test_nobody_hears_of_a_call_that_was_given_up_or_closed() -> None:
         scene.broker.silent = True
         given_up, closed = scene.ask(connection, fetch=True), scene.ask(connection, fetch=True)
         await scene.until(10)
-        given_up.give_up()
+        given_up.cancel()
         connection.close()
         for call in (given_up, closed):
             call.reply(FetchResponse([]))

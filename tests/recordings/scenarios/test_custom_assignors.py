@@ -74,7 +74,7 @@ def test_it_is_read_anew_with_its_scenario(tmp_path: Path) -> None:
         ("{m: [('orders', 4)] for m in s}", "does not exist"),
         ("{m: ['orders-0'] for m in s}", "gets 'orders-0', which is not a TopicPartition"),
         ("{m: 7 for m in s}", "gets int, not a list of partitions"),
-        ("{m: [] for m in s}", "orders-0 was given to nobody"),
+        ("{m: [] for m in s}", "orders-0 was not assigned"),
     ],
 )
 def test_breaking_its_contract_ends_one_leader_after_another_and_the_event_says_why(

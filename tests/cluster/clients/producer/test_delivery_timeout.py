@@ -78,7 +78,7 @@ def test_only_the_batch_behind_one_in_doubt_asks_for_a_new_epoch(refused: int, b
     sequences = Sequences()
     sequences.epoch = 0
     batches = numbered(sequences, [3, 2, 4])
-    sequences.gave_up(batches[0])
+    sequences.mark_unresolved(batches[0])
     assert sequences.out_of_order(batches[refused])  # nothing but a new epoch, or knowing more, helps
     assert ("orders-0" in sequences.to_rewrite) == bumps
 

@@ -146,7 +146,7 @@ def test_a_batch_that_gave_up_needs_a_new_epoch_only_if_it_left_a_hole(appended:
         kept.add(batch, 2)
         sequences.number(batch)
     assert (lost.base_sequence, after.base_sequence) == (0, 2)
-    sequences.gave_up(lost)
+    sequences.mark_unresolved(lost)
     if appended:
         sequences.acknowledged(after)
     sequences.resolve(lambda _: True)
