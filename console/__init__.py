@@ -1,1 +1,1 @@
-"""What people touch: the command line and the terminal console."""
+"""The user interface: the command line and the terminal console."""

@@ -155,7 +155,7 @@ MOVES = (
 
 
 def bindings() -> list[BindingType]:
-    """Textual's bindings for the table; `ctrl+c` works whatever has the focus."""
+    """Textual's bindings for the table; `ctrl+c` works with any focus."""
     made: list[BindingType] = []
     for action in ACTIONS:
         keys = ",".join(key for key in action.keys.split(",") if key != "ctrl+c")

@@ -174,7 +174,7 @@ class FlightdeckApp(App[None]):
             self.paint()
 
     def draw(self) -> None:
-        """Fold what is queued and paint, without waiting for the next frame."""
+        """Fold queued events and paint, without waiting for the next frame."""
         if self.is_running and not self._drawing:
             self._drawing = True
             try:

@@ -1,4 +1,4 @@
-"""The host interface of the console: what screens, palette and actions use of the application."""
+"""The host interface of the console: the part of the application that screens, palette and actions use."""
 
 from collections.abc import Awaitable
 from pathlib import Path

@@ -182,5 +182,5 @@ class Flight:
         return None
 
     def why_read_only(self) -> str | None:
-        """Why the cluster takes no commands, whatever they are; None if it takes them."""
+        """Why the cluster takes no commands at all; None if it takes them."""
         return READ_ONLY if self.seekable is not None else None

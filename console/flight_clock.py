@@ -13,7 +13,7 @@ BUILDING, LIVE, PAUSED, ENDED, FAILED = "building", "live", "paused", "ended", "
 
 
 class FlightClock(NamedTuple):
-    """Virtual time and speed. `actual_speed` is the measured speed, 0 while time stands still.
+    """Virtual time and speed. `actual_speed` is the measured speed, 0 while time is paused.
 
     `recorded`: the clock is a recording's, which can move back.
     """

@@ -64,7 +64,7 @@ def clear_arrangement(widget: Widget) -> None:
 
 
 def tight_update(drawn: RenderableType | None) -> RenderableType | None:
-    """Textual's update in the form that goes to the terminal."""
+    """Textual's update in the form that the terminal gets."""
     if type(drawn) is ChopsUpdate:
         return TightUpdate(drawn)
     if type(drawn) is LayoutUpdate:

@@ -1,7 +1,7 @@
-"""Four palettes of our own. Meaning is told by lightness and along blue–orange, never by red against green.
+"""Flightdeck's four palettes. Lightness and the blue–orange axis carry meaning, never red against green.
 
-Each theme gives Textual its colours and, as variables of its own, the tones of `presenters.text`. A tone that a theme
-does not know (Textual's own themes may be chosen, too) falls back to the nearest of Textual's colours.
+Each theme gives Textual its colours and, as variables of its own, the tones of `presenters.styled_text`. For a tone
+that a theme lacks (Textual's own themes can be chosen too) the nearest of Textual's colours is used.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ DARK, LIGHT, CONTRAST, MONO = "flightdeck-dark", "flightdeck-light", "flightdeck
 
 
 class Palette(NamedTuple):
-    """A theme's colours: paper and selected row, then ink from loud to quiet, then what carries meaning."""
+    """A theme's colours: backgrounds, then text from strong to faint, then the colours with a meaning."""
 
     paper: str
     chosen: str
@@ -178,14 +178,14 @@ DESCRIPTIONS = {DARK: "dark", LIGHT: "light", CONTRAST: "high contrast", MONO: "
 
 
 class Styles(NamedTuple):
-    """What tones look like: on paper, and on the row that is selected."""
+    """The styles of tones: on the background, and on the selected row."""
 
     paper: dict[str, Style]
     chosen: dict[str, Style]
 
 
 def styles_of(theme: str, variables: dict[str, str], filters: Sequence[LineFilter]) -> Styles:
-    """The styles of all tones for a theme's variables, as the app's filters (monochrome, say) leave them."""
+    """The styles of all tones for a theme's variables, after the app's filters (monochrome for example)."""
     paper = Color.parse(variables["background"])
     chosen = Color.parse(variables.get("row-chosen", variables["surface-lighten-1"]))
     attributes = _MONO_ATTRIBUTES if theme == MONO else _ATTRIBUTES

@@ -1,8 +1,8 @@
 """Control characters made visible: names, titles and comments come from files of unknown origin.
 
-A terminal obeys them: it sets titles, moves the cursor, hides what stands beside. Concerned are C0 and C1, DEL, the
-marks that turn the direction of text around, and the separators of lines and paragraphs. On a stream they are spelled
-as TOML and JSON spell them (so that JSON stays JSON, and means the same); on a screen each takes its one cell.
+A terminal obeys such characters: it sets titles, moves the cursor, hides text. This module covers C0 and C1, DEL, the
+marks that change the direction of text, and the separators of lines and paragraphs. On a stream they are spelled as
+TOML and JSON spell them, so that JSON keeps its meaning. On a screen each takes one cell.
 """
 
 import re
@@ -21,7 +21,7 @@ def visible(text: str) -> str:
 
 
 def visible_line(text: str) -> str:
-    """What is to be one line, with newlines and tabs spelled out as well."""
+    """One line of text, with control characters, newlines and tabs spelled out."""
     return text if text.isprintable() else _CONTROLS.sub(_spelled, text)
 
 

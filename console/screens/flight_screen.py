@@ -204,7 +204,7 @@ class FlightScreen(Screen[None]):
         words = [
             line(("This terminal is too small for Flightdeck.", STRONG)),
             line((f"now {size.width}×{size.height}, needed {MIN_WIDTH}×{MIN_HEIGHT}", WARN)),
-            line(("make it larger, or q to quit; the flight goes on", MUTED)),
+            line(("make it larger, or q to quit; the flight continues", MUTED)),
         ]
         top: list[Line] = [()] * max(0, (size.height - len(words)) // 2)
         self.too_small.paint([*top, *(_centred(row, size.width) for row in words)])

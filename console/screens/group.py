@@ -66,7 +66,7 @@ class GroupScreen(FlightScreen):
         return 2 + 2 * number > self.board.size.height - OTHERS and not self.board.maximized
 
     def arrangement(self, width: int) -> Arrangement:
-        """On wide terminals the events stand beside the rebalances."""
+        """On wide terminals the events are beside the rebalances."""
         top = [[PanelSlot("phase")], [PanelSlot("members")], [PanelSlot("ownership")]]
         if width >= WIDEST:
             return [*top, [PanelSlot("rebalances", 3), PanelSlot("events", 2)]]

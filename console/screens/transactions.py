@@ -36,7 +36,7 @@ class TransactionsScreen(FlightScreen):
         }
 
     def arrangement(self, width: int) -> Arrangement:
-        """On wide terminals the events stand beside the states."""
+        """On wide terminals the events are beside the states."""
         top = [[PanelSlot("ids")], [PanelSlot("held")]]
         if width >= WIDEST:
             return [*top, [PanelSlot("states", 3), PanelSlot("events", 2)]]

@@ -27,7 +27,7 @@ MARK: Span = ("▸", ACCENT)
 
 
 class Panel(Canvas, can_focus=True):
-    """Shows a `Listing`. The selection follows the row's key when rows come, go or move."""
+    """Shows a `Listing`. The selection follows the row's key when rows are added, removed or moved."""
 
     BINDINGS = [  # noqa: RUF012 - Textual's own way
         Binding("up,k", "move(-1)", "up", show=False, id="panel.up"),
@@ -57,7 +57,7 @@ class Panel(Canvas, can_focus=True):
         self._top = 0
         self._wheeled = False  # the wheel scrolled away from the selection: do not scroll back to it
 
-    # --- what is shown ----------------------------------------------------------------------------------------------
+    # --- drawing ----------------------------------------------------------------------------------------------------
 
     def show(self, listing: Listing) -> None:
         """Show a listing."""
