@@ -28,7 +28,7 @@ from console.presenters.impact import BROKER_SESSION_US, preview
 from console.presenters.styled_text import Line
 from console.screens.catalogue import PLACES, SCREENS
 from console.screens.flight_screen import FlightScreen
-from console.screens.overlays import Chosen, FailureScreen, FaultMenu, HelpScreen, Overlay
+from console.screens.overlays import ChosenCommand, FailureScreen, FaultMenu, HelpScreen, Overlay
 from console.shutdown import ShutdownGuard
 from console.terminal_output import draw_changes_only, remapped_keys, size_of_terminal, terminal_attributes
 from console.themes import DARK, DESCRIPTIONS, MONO, THEMES, Styles, styles_of
@@ -114,7 +114,7 @@ class FlightdeckApp(App[None]):
         self._shutdown_guard: ShutdownGuard | None = None
         self.caption = ""  # the text that a playback script shows
 
-    # --- life -------------------------------------------------------------------------------------------------------
+    # --- start and end ----------------------------------------------------------------------------------------------
 
     def get_default_screen(self) -> Screen[None]:
         """The first of the screens: the overview."""
@@ -232,8 +232,8 @@ class FlightdeckApp(App[None]):
     def action_next_theme(self) -> None:
         """Switch to the next theme: dark, light, high contrast, monochrome."""
         names = list(DESCRIPTIONS)
-        place = names.index(self.theme) if self.theme in names else -1
-        self.theme = names[(place + 1) % len(names)]
+        index = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(index + 1) % len(names)]
         self.notify(f"theme: {DESCRIPTIONS[self.theme]}", timeout=2)
 
     # --- places -----------------------------------------------------------------------------------------------------
@@ -264,9 +264,9 @@ class FlightdeckApp(App[None]):
 
     def action_open_screen(self, place: str) -> None:
         """Show a screen of the table, unless it is shown."""
-        if self.place() != place:
-            opened = (screen.for_place(place, self) for screen in SCREENS if screen.place == place)
-            self._show(next(opened, None))
+        screen = next(screen for screen in SCREENS if screen.place == place)
+        if not isinstance(self.flight_screen(), screen):
+            self._show(screen.for_place(place, self))
 
     def _show(self, screen: FlightScreen | None) -> None:
         """Show a screen above the overview; the overview itself is always the bottom of the stack."""
@@ -319,7 +319,7 @@ class FlightdeckApp(App[None]):
             board.rearrange()
             self.call_after_refresh(screen.paint)
 
-    # --- flights ------------------------------------------------------------------------------------------------------
+    # --- flights ----------------------------------------------------------------------------------------------------
 
     def start_scenario(self, scenario: str) -> None:
         """End this flight and fly a scenario live."""
@@ -358,11 +358,11 @@ class FlightdeckApp(App[None]):
 
     def action_slower(self) -> None:
         """Set the next lower speed."""
-        self._speed(slower(self.flight.clock.speed, self._speeds()))
+        self._set_speed(slower(self.flight.clock.speed, self._speeds()))
 
     def action_faster(self) -> None:
         """Set the next higher speed."""
-        self._speed(faster(self.flight.clock.speed, self._speeds()))
+        self._set_speed(faster(self.flight.clock.speed, self._speeds()))
 
     def _speeds(self) -> Sequence[float]:
         return SPEEDS if self.flight.seekable is None else PLAYBACK_SPEEDS
@@ -374,7 +374,7 @@ class FlightdeckApp(App[None]):
         else:
             self.open_line(":", "go ")
 
-    def _speed(self, factor: float) -> None:
+    def _set_speed(self, factor: float) -> None:
         refusal = self.flight.why_not_controllable() or self.flight.source.set_speed(factor)
         if refusal:
             self.warn(f"{refusal}: the speed stays {speed_words(self.flight.clock.speed)}")
@@ -413,7 +413,7 @@ class FlightdeckApp(App[None]):
         elif first:
             self.warn(ONLY_RECORDED)
 
-    # --- acting -----------------------------------------------------------------------------------------------------
+    # --- faults and commands ----------------------------------------------------------------------------------------
 
     def action_fault(self) -> None:
         """Open the fault menu of the selected target."""
@@ -427,12 +427,12 @@ class FlightdeckApp(App[None]):
             faults = [fault._replace(reason=why_not) for fault in faults]
         self.push_screen(FaultMenu(target, faults), self._on_fault)
 
-    def _on_fault(self, chosen: Chosen | None) -> None:
+    def _on_fault(self, chosen: ChosenCommand | None) -> None:
         if chosen is not None:
             if chosen.edit:
                 self.open_line(":", str(chosen))
             else:
-                self.give(str(chosen))
+                self.execute_line(str(chosen))
 
     def action_stall(self) -> None:
         """Stall the selected member's poll loop for one minute."""
@@ -447,9 +447,9 @@ class FlightdeckApp(App[None]):
         if target is None or target.kind != "member":
             self.warn("select a member first")
         else:
-            self.give(text.format(target.name))
+            self.execute_line(text.format(target.name))
 
-    def give(self, text: str) -> bool:
+    def execute_line(self, text: str) -> bool:
         """Execute a line as if it were typed; errors become warnings. True if the line could be parsed."""
         try:
             self._execute(self._read(text))
@@ -470,12 +470,12 @@ class FlightdeckApp(App[None]):
             case _:
                 self.warn(execute(self.flight, command))
 
-    # --- the line at the bottom -------------------------------------------------------------------------------------
+    # --- the input line ---------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While the command line is open, the keys that open it are text."""
         if action in {"command_line", "filter"} and self.screen_stack:
-            command_line = self.line()
+            command_line = self.input_line()
             return command_line is not None and not command_line.is_open
         return super().check_action(action, parameters)
 
@@ -491,13 +491,13 @@ class FlightdeckApp(App[None]):
         else:
             self.open_line("/", panel.pattern)
 
-    def line(self) -> CommandInput | None:
+    def input_line(self) -> CommandInput | None:
         """The input line of the screen on top, open or not; None if the screen has none."""
         return self.screen.query_one(CommandInput) if isinstance(self.screen, FlightScreen | Overlay) else None
 
     def open_line(self, prompt: str, text: str = "") -> None:
         """Open the input line with `text` in it."""
-        command_line = self.line()
+        command_line = self.input_line()
         if command_line is None or command_line.is_open:
             return
         names = self.flight.names()

@@ -33,7 +33,7 @@ class AppInterface(Protocol):
     def go(self, place: str) -> None:
         """Show a place by its name."""
 
-    def give(self, text: str) -> bool:
+    def execute_line(self, text: str) -> bool:
         """Execute a command line; True if it could be parsed."""
 
     def open_line(self, prompt: str, text: str = "") -> None:

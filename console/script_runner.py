@@ -89,7 +89,7 @@ class ScriptRunner:
         if text.startswith(PRESS):
             await pilot.press(*text.removeprefix(PRESS).split())
         else:
-            app.give(text)
+            app.execute_line(text)
 
     async def _settle(self, app: FlightdeckApp, pilot: Pilot[Any]) -> None:
         """Wait until every seek and search is done and painted."""

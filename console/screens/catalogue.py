@@ -6,7 +6,12 @@ from console.screens.library import LibraryScreen
 from console.screens.overview import OverviewScreen
 from console.screens.transactions import TransactionsScreen
 
-SCREENS: tuple[type[FlightScreen], ...] = (OverviewScreen, GroupScreen, LibraryScreen, TransactionsScreen)
+SCREENS: tuple[type[FlightScreen], ...] = (
+    OverviewScreen,
+    GroupScreen,
+    LibraryScreen,
+    TransactionsScreen,
+)
 """Every screen that `go` reaches. The first is the bottom of the stack. If two have a place of the same name, `go`
 opens the first: a group may be named like a screen."""
 

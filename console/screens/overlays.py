@@ -21,14 +21,14 @@ from console.widgets.command_input import CommandInput
 from console.widgets.panel import Panel
 
 
-class Chosen(str):
+class ChosenCommand(str):
     """The text of a command chosen from a menu; with `edit` it goes to the command line first."""
 
     __slots__ = ("edit",)
     edit: bool
 
 
-class Overlay(ModalScreen[Chosen | None]):
+class Overlay(ModalScreen[ChosenCommand | None]):
     """One panel in a box over the screen."""
 
     DEFAULT_CSS = """
@@ -41,9 +41,9 @@ class Overlay(ModalScreen[Chosen | None]):
         Binding("q", "app.leave", "quit", show=False, id="console.quit"),
     ]
 
-    def __init__(self, make: Callable[[int], Listing]) -> None:
+    def __init__(self, list_factory: Callable[[int], Listing]) -> None:
         super().__init__()
-        self.make = make
+        self.list_factory = list_factory
         self.panel = Panel(0, "overlay")
 
     def compose(self) -> ComposeResult:
@@ -65,7 +65,7 @@ class Overlay(ModalScreen[Chosen | None]):
         box = self.query_one("#box")
         width, height = self.app.size
         outer = min(width - 2, 118)
-        wanted = self.panel.wanted_height(self.make(outer - 4))
+        wanted = self.panel.wanted_height(self.list_factory(outer - 4))
         box.styles.width = outer
         box.styles.height = min(height - 2, wanted + 2)
         self.call_after_refresh(self.paint)
@@ -73,7 +73,7 @@ class Overlay(ModalScreen[Chosen | None]):
     def paint(self) -> None:
         """Show the list."""
         if self.panel.size:
-            self.panel.show(self.make(self.panel.size.width))
+            self.panel.show(self.list_factory(self.panel.size.width))
 
     def action_close(self) -> None:
         """Clear the filter, or close."""
@@ -108,7 +108,7 @@ class FaultMenu(Overlay):
         if reason and not edit:
             self.notify(f"{text}: {reason}", severity="warning", timeout=4)
             return
-        chosen = Chosen(text)
+        chosen = ChosenCommand(text)
         chosen.edit = edit
         self.dismiss(chosen)
 

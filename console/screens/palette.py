@@ -67,7 +67,7 @@ class ConsoleProvider(Provider):
         for fault in fault_menu_entries(app.flight.view, app.flight.names(), target):
             reason = why_not or fault.reason
             words = f"not now: {reason}" if reason else fault.effect
-            yield Entry(fault.text, words, partial(app.give, fault.text))
+            yield Entry(fault.text, words, partial(app.execute_line, fault.text))
 
     def _commands(self) -> Iterator[Entry]:
         """Every cluster command; one with arguments opens the command line."""
@@ -78,7 +78,7 @@ class ConsoleProvider(Provider):
                 continue
             prefix = typed_prefix(form)
             complete = prefix == form.usage
-            do = partial(app.give, prefix) if complete else partial(app.open_line, ":", f"{prefix} ")
+            do = partial(app.execute_line, prefix) if complete else partial(app.open_line, ":", f"{prefix} ")
             yield Entry(form.usage, f"not now: {why_not}" if why_not else form.hint, do)
 
     def _themes(self) -> Iterator[Entry]:

@@ -106,7 +106,7 @@ def test_every_screen_of_the_table_opens_by_its_place_and_by_its_key() -> None:
                 if opens:
                     seat.app.go("overview")
                     await (seat.press(opens) if opens == screen.key else seat.settle())
-                    assert opens == screen.key or seat.app.give(opens)
+                    assert opens == screen.key or seat.app.execute_line(opens)
                     await seat.settle()
                     assert type(seat.app.flight_screen()) is screen, opens
 

@@ -103,7 +103,7 @@ def test_the_first_fault_opens_the_panel_and_enter_offers_its_undo() -> None:
         assert screen is not None
         assert screen.board.panels["faults"].display
         await seat.press("6", "enter")
-        line = seat.app.line()
+        line = seat.app.input_line()
         assert line is not None
         assert line.input.value == "start billing-2"
         await seat.press("escape")

@@ -179,7 +179,7 @@ def test_the_screen_is_reached_by_key_and_by_name_and_left() -> None:
         await seat.press("minus")
         assert seat.app.place() == "transactions"
         seat.app.go("overview")
-        assert seat.app.give("go transactions")
+        assert seat.app.execute_line("go transactions")
         await seat.settle()
         assert seat.app.place() == "transactions"
 

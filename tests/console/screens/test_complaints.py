@@ -23,7 +23,7 @@ def test_the_caret_stays_under_the_word_and_the_suggestion_can_be_read() -> None
         await seat.press("colon")
         await seat.type("kill billing-9")
         await seat.press("enter")
-        command_line = seat.app.line()
+        command_line = seat.app.input_line()
         assert command_line is not None
         said = command_line.feedback.plain_text().split("\n")
         assert said[0] == " " * 8 + "▲"
@@ -39,7 +39,7 @@ def test_what_a_command_would_hit_can_be_read_to_its_end() -> None:
     async def script(seat: Seat) -> None:
         await seat.press("colon")
         await seat.type("kill broker-1")
-        command_line = seat.app.line()
+        command_line = seat.app.input_line()
         assert command_line is not None
         flight = seat.app.flight
         foretold = plain(preview(flight.view, flight.names(), flight.now_us, "kill broker-1"))

@@ -19,7 +19,7 @@ def test_every_built_command_is_there_and_is_begun_on_the_line() -> None:
         assert set(offered) == {form.usage for form in COMMANDS if is_built(form.command)}  # type: ignore[arg-type]
         offered["scale GROUP to N [for DURATION]"]()
         await seat.settle()
-        line = seat.app.line()
+        line = seat.app.input_line()
         assert line is not None
         assert line.is_open
         assert line.input.value == "scale "

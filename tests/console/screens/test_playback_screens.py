@@ -31,7 +31,7 @@ def at_us(seat: Seat) -> int:
 
 
 async def go(seat: Seat, text: str) -> None:
-    assert seat.app.give(text)
+    assert seat.app.execute_line(text)
     seat.app.draw()
     await seat.settle()
 
@@ -190,8 +190,8 @@ def test_injuries_stay_visible_with_the_reason() -> None:
         assert any(notice.endswith(READ_ONLY) for notice in seat.notices())
         await seat.press("escape", "p")
         assert seat.notices().count(READ_ONLY) == 1
-        assert not seat.app.give("kill nobody")
-        seat.app.give("kill broker-1")
+        assert not seat.app.execute_line("kill nobody")
+        seat.app.execute_line("kill broker-1")
         await seat.settle()
         assert seat.notices().count(READ_ONLY) == 2
         assert find("act.fault").reason(seat.app) == READ_ONLY
