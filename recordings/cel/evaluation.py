@@ -1,8 +1,8 @@
-"""A CEL expression as a function of a document: built once from its nodes, asked often, within a budget.
+"""A CEL expression as a function of a document: built once from its nodes, evaluated often, within a budget.
 
-Every node becomes a closure. A closure outside macros runs at most once for each node of the text, so what can grow are
-the rounds of macros, and lengths: both are charged before they are spent. `&&`, `||`, `all` and `exists` pass an error
-over when another operand decides, as the language definition wants; running out of budget is not passed over.
+Every node becomes a closure. A closure outside macros runs at most once for each node of the text. Only the rounds of
+macros and lengths can grow: both are charged before they are spent. `&&`, `||`, `all` and `exists` absorb an error when
+another operand decides, as the language definition requires; exceeding the budget is not absorbed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ Rounds = Iterator[Any]
 
 
 class Program:
-    """An expression that can be asked: `run(document)` is its value.
+    """An expression that can be evaluated: `run(document)` is its value.
 
     Raises EvaluationError where it has none (AbsentError for an absent key), and BudgetError.
     """
@@ -32,7 +32,7 @@ class Program:
         self._steps = n.size_of(node)
 
     def run(self, document: Mapping[str, Any], steps: int = STEPS) -> Any:  # noqa: ANN401 - values of any type
-        """The value in a document of plain data, for at most so many steps."""
+        """The value in a document of plain data, within a number of steps."""
         meter = Meter(steps)
         meter.charge(self._steps)
         return self._code(dict(document), meter)
@@ -160,7 +160,7 @@ def _logic(operator: str, items: list[Code]) -> Code:
 
 
 def _decided(asked: Iterable[Ask], operator: str, *, decides: bool) -> bool:
-    """Whether one of them decides; an error of one counts only when no other does."""
+    """Whether one of the operands decides; an error of one counts only if no other decides."""
     failure: EvaluationError | None = None
     for ask in asked:
         try:
@@ -181,7 +181,7 @@ def _choice(condition: Code, then: Code, otherwise: Code) -> Code:
 
 
 def _macro(node: n.Macro) -> Code:
-    """A macro's rounds; each is charged with everything that it can evaluate."""
+    """A macro's rounds; each is charged with all nodes that it can evaluate."""
     of, body = _code(node.of), _code(node.body)
     where = _code(node.where) if node.where is not None else None
     steps = 1 + n.size_of(node.body) + (n.size_of(node.where) if node.where is not None else 0)

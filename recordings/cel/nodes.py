@@ -1,4 +1,4 @@
-"""What a CEL expression consists of: a tree of nodes, as the text says it."""
+"""The nodes of a CEL expression: a tree, as the text writes it."""
 
 from collections.abc import Iterator
 from typing import Literal as OneOf

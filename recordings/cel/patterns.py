@@ -1,7 +1,7 @@
-"""Regular expressions that cannot run away: Python's, without what makes them take exponential time.
+"""Regular expressions without exponential time: Python's, without the constructs that backtrack exponentially.
 
-RE2, which CEL names, has no such trouble; `re` backtracks. A repetition of something that can match in two ways, a look
-around and a reference back are refused; what remains takes at most (length of the text) ** (repetitions + 1).
+RE2, which CEL names, does not backtrack; `re` does. A repetition of a part that can match in two ways, a lookaround and
+a backreference are refused. The rest takes at most (length of the text) ** (repetitions + 1).
 """
 
 import re
@@ -13,14 +13,14 @@ from typing import Any
 LONGEST = 200
 """Characters of a pattern."""
 DEEPEST = 20
-"""Groups in groups."""
+"""Nesting depth of groups."""
 
 _PLAIN = ("LITERAL", "NOT_LITERAL", "IN", "ANY", "CATEGORY", "AT")
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 
 
 class PatternError(ValueError):
-    """A pattern that cannot be read, or could take forever; the text says which."""
+    """A pattern that cannot be read or may take exponential time; the text says which."""
 
 
 @lru_cache(maxsize=256)
@@ -32,7 +32,8 @@ def check_pattern(pattern: str) -> tuple[re.Pattern[str], int]:
         raise PatternError(f"the pattern has {pattern.count('(')} groups: at most {DEEPEST}")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", FutureWarning)  # what the next Python may read otherwise is not read at all
+            # refuses syntax that the next version of Python may read otherwise
+            warnings.simplefilter("error", FutureWarning)
             tree = re._parser.parse(pattern, re.ASCII)  # type: ignore[attr-defined]
             compiled = re.compile(pattern, re.ASCII)
     except (re.error, OverflowError, FutureWarning) as error:
@@ -41,7 +42,7 @@ def check_pattern(pattern: str) -> tuple[re.Pattern[str], int]:
 
 
 def _repetitions(tree: Iterable[tuple[Any, Any]], *, inside: bool) -> int:
-    """How many repetitions are in a part of a pattern; `inside`: it stands in one that is made more than once."""
+    """The number of repetitions in a part of a pattern; `inside`: the part is itself repeated."""
     count = 0
     for operator, argument in tree:
         name = str(operator)

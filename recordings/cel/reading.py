@@ -1,7 +1,7 @@
-"""From the text of a CEL expression to its nodes.
+"""Parse the text of a CEL expression into nodes.
 
-A descent over the grammar of the language definition. Length and depth are bounded here, so that nothing behind it
-needs to fear for the stack.
+A recursive descent over the grammar of the language definition. Length and depth are bounded here, so that no later
+pass can overflow the stack.
 """
 
 import re
@@ -47,7 +47,7 @@ _ESCAPES = {
 
 
 class ExpressionError(ValueError):
-    """A text that is no expression: the `reason`, with its column, and the right word where there is one."""
+    """A text that is no expression: the `reason`, with its column, and a suggestion if there is one."""
 
     def __init__(self, reason: str, suggestion: str | None = None) -> None:
         self.reason, self.suggestion = reason, suggestion

@@ -1,7 +1,7 @@
-"""The types of a CEL expression, found without evaluating it: what can never have a value is wrong before a flight.
+"""The types of a CEL expression, without evaluating it: an expression that cannot have a value fails before a flight.
 
-Samples say what a document holds: a leaf is a value of its type, a map with known keys a dict of samples. A type
-that is not known (`any`) fits everything.
+Samples give the types of a document: a leaf is a value of its type, a map with known keys a dict of samples. An unknown
+type (`any`) fits every other.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ def type_of(node: n.Node, ask: Ask, bound: Mapping[str, Type] | None = None) -> 
 
 
 def path_of(node: n.Node, bound: Mapping[str, object]) -> tuple[str, ...] | None:
-    """The path of the document that a node names, if it is one that is written out."""
+    """The path of the document that a node names, if the path is written out."""
     keys: list[str] = []
     while True:
         match node:
@@ -152,7 +152,7 @@ class _Typing:
         return self.must(node.name, body, "bool")
 
     def must(self, operator: str, found: Type, *wanted: Type) -> Type:
-        """The type, if an operator takes it. Raises MisfitError."""
+        """The type, if an operator accepts it. Raises MisfitError."""
         if found != "any" and found not in wanted:
             raise MisfitError(f"its types do not fit together: {operator} of {found}")
         return found

@@ -1,7 +1,7 @@
-"""What CEL's operators and functions do with values: pure rules, each charging a meter for what it costs.
+"""CEL's operators and functions on values: pure rules, each of which charges a meter with its cost.
 
-Differences from Python that matter: `true` is no number, whole numbers have 64 bits and divide towards zero, text and
-lists of different types are not added, and values of different types are never equal.
+Differences from Python: `true` is no number, whole numbers have 64 bits and divide towards zero, text and lists of
+different types are not added, and values of different types are never equal.
 """
 
 import math
@@ -13,7 +13,7 @@ from typing import Any
 from recordings.cel.patterns import PatternError, check_pattern
 
 STEPS = 1_000_000
-"""What one evaluation may cost: a step is a node evaluated, an element compared or a character joined."""
+"""The budget of one evaluation: a step is a node evaluated, an element compared or a character joined."""
 
 _INT_MIN, _INT_MAX = -(1 << 63), (1 << 63) - 1
 
@@ -31,7 +31,7 @@ class BudgetError(Exception):
 
 
 class Meter:
-    """What an evaluation may still cost."""
+    """The remaining budget of an evaluation."""
 
     __slots__ = ("left",)
 
@@ -65,7 +65,7 @@ def misfit(operator: str, *values: object) -> EvaluationError:
 
 
 def equal(left: Any, right: Any, meter: Meter) -> bool:  # noqa: ANN401 - values of any type
-    """Whether two values are equal. Charges for every element that it looks at."""
+    """Whether two values are equal. Charges for every element compared."""
     pairs = [(left, right)]  # not by recursion: macros can nest lists deeper than the stack
     while pairs:
         left, right = pairs.pop()
@@ -121,7 +121,7 @@ def compare(operator: str, left: Any, right: Any, meter: Meter) -> bool:  # noqa
 
 
 def add(left: Any, right: Any, meter: Meter) -> Any:  # noqa: ANN401
-    """`+` of two numbers, two texts or two lists. Charges for the length of what it makes."""
+    """`+` of two numbers, two texts or two lists. Charges for the length of the result."""
     kinds = kind_of(left), kind_of(right)
     if kinds == ("string", "string"):
         meter.charge(len(left) + len(right))
@@ -269,7 +269,7 @@ def _of_two_texts(name: str, test: Callable[[str, str], bool]) -> Callable[[Any,
 
 
 def matches(text: Any, pattern: Any, meter: Meter) -> bool:  # noqa: ANN401
-    """Whether a regular expression is found in a text. Charges for the worst that it can cost."""
+    """Whether a regular expression is found in a text. Charges for its worst case."""
     if not (isinstance(text, str) and isinstance(pattern, str)):
         raise misfit("matches", text, pattern)
     try:
@@ -291,4 +291,4 @@ FUNCTIONS: dict[str, tuple[int, str, Callable[..., Any]]] = {
     "endsWith": (2, "bool", _of_two_texts("endsWith", str.endswith)),
     "matches": (2, "bool", matches),
 }
-"""Every function: how many arguments it takes (the target included), the type of its value, and what it does."""
+"""Every function: its number of arguments (the target included), the type of its value, and its implementation."""

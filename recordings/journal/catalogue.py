@@ -1,4 +1,4 @@
-"""Recordings that lie in directories, as a picker shows them: only headers and footers are read."""
+"""Find recordings in directories and read their summaries: only headers and footers are read."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,9 +14,9 @@ SAMPLES = Path(__file__).parents[1] / "samples"
 
 
 class RecordingInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A recording: what it is of, when it was made, how long it is. `failure`: why its other fields are empty.
+    """A recording: its scenario, seed, start and length. `failure`: why its other fields are empty.
 
-    `events` and `virtual_us` are None while it grows, or if its flight was killed.
+    `events` and `virtual_us` are None while the recording grows, or if its flight was killed.
     """
 
     path: Path
@@ -29,7 +29,7 @@ class RecordingInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_recordings(directories: Iterable[Path]) -> list[RecordingInfo]:
-    """The recordings directly in some directories, newest first; a directory that is none is empty."""
+    """The recordings directly in these directories, newest first; a missing directory counts as empty."""
     paths = {header.parent.resolve() for directory in directories for header in directory.glob(f"*/{HEADER}")}
     return sorted((_look_at(path) for path in paths), key=lambda one: (one.started, str(one.path)), reverse=True)
 

@@ -1,6 +1,7 @@
-"""Compare the events of a flight, as they happen, with recorded ones: byte by byte, line by line.
+"""Compare the events of a running flight with recorded ones: byte by byte, line by line.
 
-Equal flights are compared a thousand lines at a time; only at the first difference are lines looked at one by one.
+Equal flights are compared a thousand lines at a time; only the batch with the first difference is compared line by
+line.
 """
 
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ import msgspec
 
 
 class Divergence(msgspec.Struct, frozen=True, kw_only=True):
-    """The first event that differs: what was recorded and what happened now; None where one of them has no event."""
+    """The first event that differs: the recorded one and the new one; None on the side that has no event."""
 
     seq: int
     at_s: float
@@ -42,7 +43,7 @@ class Comparison:
             self._look_closer(expected, lines)
 
     def finish(self, *, recorded_until_us: float, flown_until_us: float) -> None:
-        """The flight is over. An event that only one side has counts if the other one flew past its instant."""
+        """The flight has ended. An event on one side only is a difference if the other side flew past it."""
         if self.divergence is not None:
             return
         if self._surplus is not None:
@@ -52,7 +53,7 @@ class Comparison:
             self._diverged(missing, None)
 
     def _next(self, size: int) -> bytes:
-        """The next recorded lines, as many bytes as the flight has given now (fewer at the end)."""
+        """The next recorded lines, as many bytes as the flight has given (fewer at the end)."""
         while len(self._ahead) < size and (chunk := next(self._recorded, None)) is not None:
             self._ahead += chunk
         taken, self._ahead = self._ahead[:size], self._ahead[size:]
@@ -64,7 +65,7 @@ class Comparison:
         return self._ahead.partition(b"\n")[0]
 
     def _look_closer(self, expected: bytes, lines: bytes) -> None:
-        """Find the first line that differs, or that nothing recorded stands against."""
+        """Find the first line that differs or has no recorded counterpart."""
         if expected and not expected.endswith(b"\n"):
             rest, newline, self._ahead = self._ahead.partition(b"\n")
             expected += rest + newline

@@ -24,14 +24,14 @@ KEYFRAMES = "keyframes"
 SEGMENT_NAME = re.compile(r"segment-(\d{6})\.jsonl(\.part|\.zst)?")
 
 Count = Annotated[int, msgspec.Meta(ge=-1, le=1 << 60)]
-"""A number or an instant in µs; -1: not known. A stranger's file may claim more, no flight has it."""
+"""A number or an instant in µs; -1: unknown. The bound refuses values that no flight has."""
 
 Source = str
-"""Who gave a command: `operator`, `scenario` or `nemesis`."""
+"""The source of a command: `operator`, `scenario` or `nemesis`."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What was chosen for the flight: seed, end in µs (None: it had none), each `--set` as (scope, key, value)."""
+    """The settings of the flight: seed, end in µs (None: it had none), each `--set` as (scope, key, value)."""
 
     seed: int
     until_us: Count | None
@@ -39,7 +39,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """What a recording is of; `started` is wall time (ISO 8601, UTC), `run_id` tells flights apart in tables."""
+    """The identity of a recording; `started` is wall time (ISO 8601, UTC), `run_id` identifies the flight in tables."""
 
     format: Count = FORMAT
     flightdeck: str
@@ -79,7 +79,7 @@ class JournaledCommand(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Position(msgspec.Struct, frozen=True):
-    """A place to read on from: a segment, an offset in its text, and the last event before it (0: none)."""
+    """A position to resume reading at: a segment, an offset in its text, and the last event before it (0: none)."""
 
     segment: int = 1
     offset: int = 0

@@ -3,11 +3,11 @@
     keyframes/index.jsonl                 first `{"fold": …}`, then the place behind each keyframe's event, in order
     keyframes/000000020000.msgpack.zst    the view after that event
 
-A keyframe is what the fold made of the events before it, and only this fold: `fold` in the index is a fingerprint of
-its code, and keyframes of another one are as good as absent. Whoever folds the events again makes new ones.
+A keyframe is the result of one version of the fold: `fold` in the index is a fingerprint of its code, and keyframes of
+another version count as absent. The next pass of the fold over the events makes new ones.
 
-They are a cache and prove nothing: whatever is wrong with one, it is forgotten. The reader of the journal confirms the
-place of each before it begins there, and a fold that passes one compares it.
+Keyframes are a cache and prove nothing: a wrong one is dropped. The reader of the journal confirms the position of each
+before it begins there, and a fold that passes a keyframe compares it with its view.
 """
 
 import hashlib
@@ -27,10 +27,10 @@ from recordings.journal.format import KEYFRAMES, Position
 
 INDEX = "index.jsonl"
 LEAST_EVENTS = 20_000
-SHARE = 100  # at least this part of the flight lies between two keyframes
+SHARE = 100  # at least this share of the flight lies between two keyframes
 
 INDEX_BYTES = 1 << 20
-MOST_BYTES = 64 << 20  # packed, and again unpacked: a keyframe of a cluster of 2,000 partitions has 2 MB
+MOST_BYTES = 64 << 20  # compressed, and again decompressed: a keyframe of a cluster of 2,000 partitions has 2 MB
 MOST_NUMBER = 1 << 60
 
 _ENCODER = msgspec.msgpack.Encoder()
@@ -46,10 +46,10 @@ _POSITION_DECODER = msgspec.json.Decoder(Position)
 
 
 class Keyframes:
-    """The keyframes of a recording's directory, in order; those that cannot be used are as good as absent.
+    """The usable keyframes of a recording's directory, in order; unusable ones count as absent.
 
-    `positions`: the place behind each. `put` and `get` work also where nothing can be written or read: what is put
-    stays in memory then.
+    `positions`: the position after each. `put` and `get` work also where nothing can be written or read: the keyframe
+    then stays in memory.
     """
 
     def __init__(self, recording: Path) -> None:
@@ -63,7 +63,7 @@ class Keyframes:
         return seq + max(LEAST_EVENTS, seq // SHARE)
 
     def put(self, position: Position, view: ClusterView, *, keep: bool = False) -> None:
-        """Store the view after the event before `position`. Raises OSError, unless `keep`: then memory will do."""
+        """Store the view after the event before `position`. Raises OSError, unless `keep` permits memory instead."""
         packed = zstandard.ZstdCompressor(level=1, write_checksum=True).compress(_ENCODER.encode(view))
         try:
             if not self.positions:
@@ -80,7 +80,7 @@ class Keyframes:
         insort(self.positions, position, key=_seq)
 
     def get(self, position: Position) -> ClusterView | None:
-        """The view at one of `positions`, fresh for whoever asks; None when it cannot be read (any more)."""
+        """A fresh copy of the view at one of `positions`; None if it cannot be read (any more)."""
         try:
             packed = self._memory.get(position.seq) or self._packed(position.seq)
             view = decoded(_unpacked(packed), _DECODER)
@@ -92,12 +92,12 @@ class Keyframes:
         return view
 
     def forget(self, position: Position) -> None:
-        """A keyframe is wrong: it is as good as absent, and another one may be made in its place."""
+        """Drop a wrong keyframe: it counts as absent, and another one may be made in its place."""
         self._memory.pop(position.seq, None)
         self.positions.remove(position)
 
     def forget_all(self) -> None:
-        """None of them is right: what is put from now on begins a new index."""
+        """Drop all keyframes: the next one begins a new index."""
         self._memory.clear()
         self.positions.clear()
 
@@ -107,7 +107,7 @@ class Keyframes:
         return self.positions[first : bisect_right(self.positions, seq, key=_seq)]
 
     def confirm(self, position: Position, view: ClusterView) -> None:
-        """The view after this event, folded from the journal: a keyframe that says otherwise is made anew."""
+        """Check the keyframe after this event against the view folded from the journal; replace it if it differs."""
         if position not in self.positions or position in self._confirmed:
             return
         self._confirmed.add(position)
@@ -126,7 +126,7 @@ class Keyframes:
         return self._before(bisect_right(self.positions, at_us, key=lambda position: position.at_us))
 
     def forget_after(self, seq: int) -> None:
-        """Keyframes behind event `seq` are of no use: the recording is not whole that far."""
+        """Drop the keyframes behind event `seq`: the recording is not whole that far."""
         self.positions = [position for position in self.positions if position.seq <= seq]
 
     def _before(self, place: int) -> Position | None:
@@ -147,7 +147,7 @@ class Keyframes:
         (self._directory / INDEX).write_bytes(msgspec.json.encode(_Fold(fingerprint())) + b"\n")
 
     def _read_index(self) -> list[Position]:
-        """The places behind usable keyframes; a line that its writer could not finish is none."""
+        """The positions of usable keyframes; skips a line that its writer did not finish."""
         try:
             if self._directory.is_symlink():
                 return []
@@ -159,7 +159,7 @@ class Keyframes:
             return []
         latest = {
             position.seq: position for position in whole if _can_be(position)
-        }  # one made anew stands further down
+        }  # a replaced keyframe stands further down
         return sorted(latest.values(), key=_seq)
 
 
@@ -168,13 +168,13 @@ def _seq(position: Position) -> int:
 
 
 def _can_be(position: Position) -> bool:
-    """Whether its numbers are those of a place in some recording."""
+    """Whether its numbers are those of a position in some recording."""
     numbers = (position.segment - 1, position.offset, position.seq - 1, position.at_us)
     return all(0 <= number < MOST_NUMBER for number in numbers)
 
 
 def _unpacked(packed: bytes) -> bytes:
-    """What a keyframe's file holds. Raises RecordingError; what its header claims is not believed."""
+    """Read a keyframe's file. Raises RecordingError; the sizes that its header claims are checked."""
     try:
         reader = zstandard.ZstdDecompressor(max_window_size=MOST_BYTES).stream_reader(packed)
         plain = reader.read(MOST_BYTES + 1)
@@ -187,7 +187,7 @@ def _unpacked(packed: bytes) -> bytes:
 
 @cache
 def fingerprint() -> str:
-    """What tells this fold from any other: a hash of the code that it consists of."""
+    """The fingerprint of this fold: a hash of its code."""
     digest = hashlib.sha256()
     files = [Path(str(module.__file__)) for module in (events, offset_ranges, upgrade)]
     for file in [*files, *sorted(Path(str(view.__file__)).parent.glob("*.py"))]:

@@ -1,8 +1,8 @@
 """A recording as a source of events at any speed, forwards and backwards.
 
-The cursor is an instant and an event: everything told up to there is folded into `view`, and nothing else. Forwards,
-events are folded one after the other; anywhere else, from the keyframe before. So a seek gives exactly the view that
-playing gives. No clock runs here: whoever plays calls `tick` with the wall time that has passed.
+The cursor is an instant and an event: `view` is the fold of all events up to there. Forwards, events are folded one
+after the other; a jump folds from the keyframe before. A seek therefore gives exactly the view that playing gives. No
+clock runs here: the player calls `tick` with the wall time that has passed.
 
 A recording without keyframes gets them while it is folded for the first time.
 """
@@ -24,17 +24,17 @@ from recordings.journal.reader import MISFITS, DamagedError, Recording
 SLOWEST, FASTEST = 0.01, 1_000.0
 MICROSECONDS = 1_000_000
 LANDMARKS = ("rebalance", "fault")
-EVENTS_BETWEEN_LOOKS = 64  # with a budget, the clock is asked this often
+EVENTS_BETWEEN_LOOKS = 64  # events, after which a tick with a budget reads the clock
 
 Listener = Callable[[Event], object]
 
 
 class Playback:
-    """A cursor in a recording: `view` is what the events up to it add up to, `at_us` its instant.
+    """A cursor in a recording: `view` is the fold of the events up to it, `at_us` its instant.
 
-    `listeners` get every event that is played (`tick`, `step` forwards). A jump tells them nothing, replaces `view` and
-    counts in `jumps`. `end_us` and `events` are the whole recording's. Whatever reads may raise DamagedError (with
-    `salvage` the recording ends there).
+    `listeners` get every event that is played (`tick`, `step` forwards). A jump sends them nothing, replaces `view` and
+    counts in `jumps`. `end_us` and `events` are the whole recording's. Every method that reads may raise DamagedError
+    (with `salvage` the recording ends there).
     """
 
     def __init__(self, recording: Recording, keyframes: Keyframes | None = None) -> None:
@@ -62,14 +62,14 @@ class Playback:
 
     @property
     def at_end(self) -> bool:
-        """Whether there is nothing more to play."""
+        """Whether the cursor is at the end."""
         return self._peeked is None and self.at_us >= self.end_us
 
     # --- playing ------------------------------------------------------------------------------------------------------
 
     @property
     def speed(self) -> float:
-        """Virtual seconds a wall second; what is set is kept between 0.01 and 1,000."""
+        """Virtual seconds per wall second; a value is clamped to 0.01 to 1,000."""
         return self._speed
 
     @speed.setter
@@ -77,10 +77,10 @@ class Playback:
         self._speed = min(max(speed, SLOWEST), FASTEST)
 
     def tick(self, elapsed_s: float, budget_s: float = math.inf) -> None:
-        """If it is playing: let `elapsed_s` seconds of wall time pass, and play what became due.
+        """While playing, let `elapsed_s` seconds of wall time pass, and play the events that became due.
 
-        Stops when `budget_s` of wall time is used up; what is late then is played later, not in a burst. At the end it
-        stops playing.
+        Stops when `budget_s` of wall time is used up; late events are played in later ticks, not in a burst. At the end
+        it stops playing.
         """
         if not self.playing:
             return
@@ -94,7 +94,7 @@ class Playback:
         self.playing = not self.at_end
 
     def step(self, count: int = 1) -> None:
-        """Move by so many events: forwards to just after the next ones, backwards (negative) by a jump."""
+        """Move by a number of events: forwards to just after the next ones, backwards (negative) by a jump."""
         if count < 0:
             self.seek_seq(self.seq + count)
             return
@@ -104,21 +104,21 @@ class Playback:
     # --- jumping ------------------------------------------------------------------------------------------------------
 
     def seek_us(self, at_us: int) -> None:
-        """Go to an instant within the recording: after every event up to and including it."""
+        """Jump to an instant within the recording: after every event up to and including it."""
         at_us = min(max(at_us, 0), self.end_us)
         self._jump(self._keyframes.before_us(at_us), back=at_us < self.view.at_us)
         self._fold(at_us=at_us)
         self.at_us = at_us
 
     def seek_seq(self, seq: int) -> None:
-        """Go to just after an event (0: before the first); the cursor's instant is the event's."""
+        """Jump to just after an event (0: before the first); the cursor's instant is the event's."""
         seq = min(max(seq, 0), self.events)
         self._jump(self._keyframes.before_seq(seq), back=seq < self.seq)
         self._fold(seq=seq)
         self.at_us = self.view.at_us
 
     def seek_when(self, holds: Callable[[ClusterView, Event], bool]) -> bool:
-        """Go on to just after the first event for which `holds(view, event)`; False, and the end, when none does."""
+        """Advance to just after the first event for which `holds(view, event)`; False, and the end, if none does."""
         self.jumps += 1
         while (event := self._peeked) is not None:
             self._fold(seq=event.seq)
@@ -129,16 +129,16 @@ class Playback:
         return False
 
     def next_of_kind(self, kind: str) -> bool:
-        """Go on to just after the next event of a kind; False, and the end, when there is none."""
+        """Advance to just after the next event of a kind; False, and the end, if there is none."""
         return self.seek_when(lambda _, event: kind_of(event) == kind)
 
     def next_moment(self) -> LogEntry | None:
-        """Go to the next rebalance or fault after the cursor; None, and no move, when there is none."""
+        """Jump to the next rebalance or fault after the cursor; None, and no move, if there is none."""
         moments = self.landmarks()
         return self._go_to(moments, bisect_right(moments, self.at_us, key=_instant))
 
     def previous_moment(self) -> LogEntry | None:
-        """Go to the last rebalance or fault before the cursor; None, and no move, when there is none."""
+        """Jump to the last rebalance or fault before the cursor; None, and no move, if there is none."""
         moments = self.landmarks()
         return self._go_to(moments, bisect_left(moments, self.at_us, key=_instant) - 1)
 
@@ -168,10 +168,10 @@ class Playback:
         self.seek_us(moments[place].at_us)
         return moments[place]
 
-    # --- inside -------------------------------------------------------------------------------------------------------
+    # --- reading ------------------------------------------------------------------------------------------------------
 
     def _play(self, at_us: float, count: int) -> bool:
-        """Play up to `count` events that are due at `at_us`; whether there may be more of them."""
+        """Play up to `count` events that are due at `at_us`; returns whether more may be due."""
         for _ in range(count):
             event = self._peeked
             if event is None or event.at_us > at_us:
@@ -190,7 +190,7 @@ class Playback:
                 self._peeked = event = next(ahead, None)
         except MISFITS as error:
             assert event is not None
-            if self._origin is not None:  # the view that it does not fit came from a cache
+            if self._origin is not None:  # the view, which it does not fit, came from a keyframe
                 self._keyframes.forget_all()
                 self._start_at(None)
                 self._fold(seq=seq, at_us=at_us)
@@ -217,7 +217,7 @@ class Playback:
 
     def _start_at(self, keyframe: Position | None) -> None:
         while keyframe is not None and not self._begin_behind(keyframe):
-            keyframe = self._keyframes.before_seq(keyframe.seq)  # that one is of no use; the one before it
+            keyframe = self._keyframes.before_seq(keyframe.seq)  # unusable: try the one before it
         self._origin = keyframe
         if keyframe is None:
             self.view = ClusterView()
@@ -226,7 +226,7 @@ class Playback:
         self.at_us = self.view.at_us
 
     def _begin_behind(self, keyframe: Position) -> bool:
-        """Begin at a keyframe, if there is one and the journal goes on behind it as it says."""
+        """Begin at a keyframe, if there is one and the journal continues behind it as it claims."""
         view = self._keyframes.get(keyframe)
         if view is None:
             return False
@@ -242,7 +242,7 @@ class Playback:
         return True
 
     def _read(self, start: Position | None) -> Iterator[Event]:
-        """Events from a place on; whoever takes them has folded all of a batch before asking for the next one."""
+        """Events from a position on; the consumer folds all of a batch before it takes the next one."""
         before = start.seq if start is not None else 0
         for batch in self.recording.batches(start):
             passed = {place.seq: place for place in self._keyframes.between(before, batch.end.seq)}
@@ -250,14 +250,14 @@ class Playback:
             for entry in batch.entries:
                 if isinstance(entry, Event):
                     if entry.seq > self.events:
-                        return  # told since the playback began: the recording is still being written
+                        return  # written since the playback began: the recording is still growing
                     yield entry
                     if entry.seq in passed and self.view.seq == entry.seq:
                         self._keyframes.confirm(passed[entry.seq], self.view)
             self._offer(batch.end)
 
     def _offer(self, place: Position) -> None:
-        """Make a keyframe here, if the last one is far enough back and there is none further on."""
+        """Make a keyframe here, if the last one is far enough back and no later one exists."""
         last = self._keyframes.positions[-1].seq if self._keyframes.positions else 0
         if self.view.seq == place.seq >= self._keyframes.next_after(last):
             self._keyframes.put(place, self.view, keep=True)

@@ -46,7 +46,7 @@ HEADER_DECODER = msgspec.json.Decoder(Header)
 FOOTER_DECODER = msgspec.json.Decoder(Footer)
 
 MISFITS = (LookupError, ValueError, ArithmeticError, TypeError, AttributeError, AssertionError)
-"""What the fold raises at an event that does not fit those before it: an unknown name, a number out of range."""
+"""The errors of the fold at an event that does not fit those before it: an unknown name, a number out of range."""
 
 LATEST_US = 100 * 8_766 * 3_600_000_000  # a hundred years
 MOST_COMMANDS = 1_000_000
@@ -64,16 +64,16 @@ class DamagedError(RecordingError):
 
 
 class Batch(NamedTuple):
-    """Entries that were read together, verified, and the place to read on from."""
+    """Entries that were read together, verified, and the position to resume at."""
 
     entries: Sequence[Entry]
     end: Position
 
 
 class Survey(msgspec.Struct, frozen=True):
-    """What a whole pass over a recording found: every command, the totals, and whether the flight ended by itself.
+    """The result of a whole pass over a recording: every command, the totals, and whether the flight was completed.
 
-    `totals.turns` is -1 when only the flight could have known it.
+    `totals.turns` is -1 if only the flight could have known it.
     """
 
     commands: list[JournaledCommand]
@@ -82,7 +82,7 @@ class Survey(msgspec.Struct, frozen=True):
 
 
 class Recording:
-    """A recording on disk; see the module for what is verified when.
+    """A recording on disk; the module says when each part is verified.
 
     `footer` is None when the flight did not end (a crash). `warnings` grows while streaming, without repetitions.
     `salvage`: stop at the first damage with a warning instead of raising. Raises RecordingError when `path` is not a
@@ -105,7 +105,7 @@ class Recording:
         return (entry for batch in self.batches(start) for entry in batch.entries)
 
     def batches(self, start: Position | None = None) -> Iterator[Batch]:
-        """The same, many entries at a time, each time with the place behind them."""
+        """The same entries in batches, each with the position behind it."""
         return _Reading(self, start or Position()).batches()
 
     def events(self, start: Position | None = None) -> Iterator[Event]:
@@ -113,7 +113,7 @@ class Recording:
         return (entry for entry in self.entries(start) if isinstance(entry, Event))
 
     def event_lines(self) -> Iterator[bytes]:
-        """The lines of all whole events, many at a time, as they were hashed; decoded by nobody."""
+        """The lines of all whole events in batches, as they were hashed, not decoded."""
         left = self.survey().totals.events
         for _, segment in sorted(self.segments.items()):
             for chunk in line_chunks(segment):
@@ -129,7 +129,7 @@ class Recording:
                     return
 
     def survey(self) -> Survey:
-        """Read and verify everything once; the answer is kept."""
+        """Read and verify the whole recording once; the result is cached."""
         if self._survey is None:
             reading = _Reading(self, Position())
             commands: list[JournaledCommand] = []
@@ -141,12 +141,12 @@ class Recording:
         return self._survey
 
     def misfit(self, event: Event) -> DamagedError:
-        """What to raise for an event that cannot follow those before it, though it can be read."""
+        """The error for an event that can be read and cannot follow those before it."""
         place = f"event {event.seq} ({kind_of(event)}, {clock(event.at_us)})"
         return DamagedError(self.path, place, "it does not fit the events before it", event.seq - 1)
 
     def warn(self, warning: str) -> None:
-        """Note something that the user should know, once."""
+        """Add a warning for the user, once."""
         if warning not in self.warnings:
             self.warnings.append(warning)
 
@@ -164,7 +164,7 @@ class Recording:
 
 
 class _Reading:
-    """One pass over a recording: what it has verified so far."""
+    """One pass over a recording: the state of its verification."""
 
     def __init__(self, recording: Recording, start: Position) -> None:
         self.recording, self.start = recording, start
@@ -194,13 +194,13 @@ class _Reading:
             self._compare_with_footer()
             self.whole = True
         except DamagedError as error:
-            nothing = self.start.seq and self.seq == self.start.seq  # then it is the place that is wrong
+            nothing = self.start.seq and self.seq == self.start.seq  # the position is wrong, not the line
             if nothing or not recording.salvage:
                 raise
             recording.warn(f"{self.place()}: {error.reason}; read up to {self.last_event()}")
 
     def totals(self, commands: int) -> Footer:
-        """The footer, if it is there and right, or what can be said without one."""
+        """The footer, if it is there and right, or else the totals that can be stated without one."""
         if self.recording.footer is not None and self.whole:
             return self.recording.footer
         return Footer(
@@ -234,7 +234,7 @@ class _Reading:
             raise self._damaged(str(error)) from error
 
     def _decoded(self, lines: bytes) -> tuple[Sequence[Entry], DamagedError | None]:
-        """The entries of whole lines: all at once if they are sound, else one by one up to the damage."""
+        """Decode whole lines: all at once if they are sound, else one by one up to the damage."""
         if COMMAND_START in lines:
             return self._one_by_one(lines)
         try:
@@ -299,7 +299,7 @@ class _Reading:
     def _compare_with_footer(self) -> None:
         footer = self.recording.footer
         if footer is None:
-            if self.hash is not None:  # a reader from the middle has read the whole before
+            if self.hash is not None:  # a reader that starts in the middle has read the whole recording before
                 self.recording.warn(
                     f"the flight has no end (it was killed, or goes on): its last whole event is "
                     f"{self.last_event().removeprefix('event ')}"
@@ -311,7 +311,7 @@ class _Reading:
             raise self._damaged("the events have another hash than when they were recorded")
 
     def _missing(self) -> str:
-        """Which segment is probably not there, when the footer counts more events than there are."""
+        """The segment that is probably missing, when the footer counts more events than there are."""
         footer, last = self.recording.footer, max(self.recording.segments, default=0)
         if footer is None or footer.events < self.seq:
             return ""
@@ -353,13 +353,13 @@ def _read_header(path: Path) -> Header:
         header = decoded(text, HEADER_DECODER)
     except RecordingError as error:
         raise RecordingError(f"{foreign} ({error})") from error
-    if not RUN_ID.fullmatch(header.run_id):  # files of an export are named after it
+    if not RUN_ID.fullmatch(header.run_id):  # an export names its files after it
         raise RecordingError(f"{foreign} (its run_id is no name of a file)")
     return header
 
 
 class _AnyHeader(msgspec.Struct):
-    """What the header of any format tells first."""
+    """The first fields of a header of any format."""
 
     format: Count
     flightdeck: str

@@ -10,8 +10,8 @@
     expect = "groups.billing.members == 3"    # CEL over the view document
     shows = "waiting for billing-3"           # words that must stand on the screen
 
-The steps are done in the file's order; `at` may go back. What a step does, it does in this order: at, do, say, expect,
-shows, shot. The console carries them out: it alone knows screens and commands.
+The console executes the steps in the file's order; `at` may go back. The order within a step: at, do, say, expect,
+shows, shot.
 """
 
 from pathlib import Path
@@ -26,7 +26,7 @@ from recordings.scenarios.toml_text import TomlError, read_text, read_toml
 
 
 class ScriptStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One step; None for what it does not do. `line` is its line in the file, from 1."""
+    """One step; None for each action that it lacks. `line` is its line in the file, from 1."""
 
     at_us: int | None = None
     do: str | None = None
@@ -45,7 +45,7 @@ class Script(msgspec.Struct, frozen=True):
 
 
 def load_script(path: Path) -> Script:
-    """Read a script's file. Raises ScenarioErrors with everything that is wrong with it."""
+    """Read a script's file. Raises ScenarioErrors with all its errors."""
     try:
         text = read_text(path)
     except TomlError as error:
@@ -54,7 +54,7 @@ def load_script(path: Path) -> Script:
 
 
 def parse_script(text: str, file: str) -> Script:
-    """Read a script's text; `file` is what errors call it. Raises ScenarioErrors."""
+    """Read a script's text; `file` is its name in errors. Raises ScenarioErrors."""
     try:
         data = read_toml(text)
     except TomlError as error:

@@ -1,8 +1,8 @@
 """Segments: the journal's lines in files of about 16 MiB, compressed once they are finished.
 
-A growing segment is plain text under the name `….part`, written without a buffer of ours, so that what was handed over
-survives the process. A finished one is renamed, so that others may follow a flight file by file, and then compressed by
-a thread of its own into independent zstd frames of about 4 MiB, cut at keyframes: a seek decompresses one frame. The
+A growing segment is plain text under the name `….part`, written without a buffer in the process, so that written lines
+survive the process. A finished one is renamed, so that another process can follow a flight file by file. A thread then
+compresses it into independent zstd frames of about 4 MiB, cut at keyframes: a seek decompresses one frame. The
 compressed file ends with the table of its frames (zstd's seekable format), which every decompressor skips.
 """
 
@@ -22,14 +22,14 @@ from recordings.journal.format import segment_name
 SEGMENT_BYTES = 16 << 20
 FRAME_BYTES = 4 << 20
 CHUNK_BYTES = 1 << 20
-COMPRESSED_FROM_BYTES = 1 << 20  # smaller ones stay text: nothing to win, and grep works
+COMPRESSED_FROM_BYTES = 1 << 20  # smaller segments stay text: compression gains nothing, and grep works
 LEVEL = 3
 
 LONGEST_LINE_BYTES = 16 << 20
 MOST_WINDOW_BYTES = 64 << 20
 MOST_FRAME_BYTES = 64 << 20
 MOST_TABLE_BYTES = 1 << 20
-"""What is read of a segment that may be a stranger's: far more than ours ever hold."""
+"""The limit for reading an untrusted segment: far above the size of the recorder's own."""
 
 SKIPPABLE_MAGIC = 0x184D2A5E
 SEEKABLE_MAGIC = 0x8F92EAB1
@@ -69,13 +69,13 @@ class SegmentWriter:
             self.cut()
 
     def _see_that_it_is_there(self) -> None:
-        """Writing to a file that was removed or moved succeeds, and nobody would find what was written."""
+        """Check that the file still exists: a write to a removed or moved file succeeds, and its lines are lost."""
         path = self.directory / segment_name(self.number, ".part")
         try:
             there = path.stat().st_ino == self._inode
         except (FileNotFoundError, NotADirectoryError):
             there = False
-        except OSError as error:  # nobody knows: then the reason is said, not a guess
+        except OSError as error:  # the cause is unknown: report the error's own reason
             raise RecordingError(f"cannot go on recording to {path}: {error.strerror or error}") from error
         if not there:
             raise RecordingError(f"cannot go on recording to {self.directory}: {path.name} was removed or moved away")
@@ -86,7 +86,7 @@ class SegmentWriter:
             view = view[self._file.write(view) :]
 
     def cut(self) -> tuple[int, int]:
-        """Begin a new frame here; returns (segment, offset in its text), the place to read on from."""
+        """Begin a new frame here; returns (segment, offset in its text), the position to resume reading at."""
         if self.offset and self.offset not in self._cuts:
             self._cuts.append(self.offset)
         return self.number, self.offset
@@ -99,7 +99,7 @@ class SegmentWriter:
             self._compressor.close()
 
     def abandon(self) -> None:
-        """Let go of the files as they are, after an error."""
+        """Close the files as they are, after an error."""
         self._file.close()
         if self._compressor is not None:
             self._compressor.close()
@@ -115,7 +115,7 @@ class SegmentWriter:
         try:
             self._file.truncate(self.offset)
         except OSError:
-            return  # then the reader cuts the torn line
+            return  # the reader cuts the torn line
 
     def _finish(self) -> None:
         path = self.directory / segment_name(self.number)
@@ -143,7 +143,7 @@ class _Compressor:
         self._queue.put((path, ends))
 
     def close(self) -> None:
-        """Wait for the rest. A segment that could not be compressed stays as it was, which is not an error."""
+        """Wait for the remaining segments. A segment that cannot be compressed stays text, which is not an error."""
         self._queue.put(None)
         self._thread.join()
 
@@ -152,7 +152,7 @@ class _Compressor:
             path, ends = task
             try:
                 compress_segment(path, ends)
-            except OSError:  # no room for a second copy: the segment stays text, which is as good
+            except OSError:  # no room for a second copy: the segment stays text, and is read as well
                 path.with_name(path.name + ".zst.part").unlink(missing_ok=True)
 
 
@@ -162,7 +162,7 @@ def compress_segment(path: Path, ends: list[int]) -> Path:
     table, start = b"", 0
     growing = path.with_name(path.name + ".zst.part")
     with path.open("rb") as text, growing.open("wb") as file:
-        for end in ends:  # one after the other: a whole segment would be most of what a small flight needs
+        for end in ends:  # in pieces: a whole segment would take most of the memory of a small flight
             frame = compressor.compress(text.read(end - start))
             file.write(frame)
             table += TABLE_ENTRY.pack(len(frame), end - start)
@@ -176,7 +176,7 @@ def compress_segment(path: Path, ends: list[int]) -> Path:
 
 
 def _frame_table(file: BinaryIO, path: Path) -> list[tuple[int, int]]:
-    """(compressed, decompressed) bytes of each frame of an open segment, which is then back at its beginning."""
+    """(compressed, decompressed) bytes of each frame of an open segment; rewinds the file."""
     size = file.seek(0, 2)
     if size < TABLE_FOOTER.size:
         raise RecordingError(f"{path} is cut off: its table of frames is missing")

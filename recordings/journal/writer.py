@@ -1,8 +1,8 @@
-"""The journal of a flight: every event's line hashed, and written down if the flight is recorded.
+"""The journal of a flight: every event's line is hashed, and written to disk if the flight is recorded.
 
-An event is encoded once; hash, file and comparison share its bytes. Events are collected and settled a thousand at a
-time (0.3 µs an event altogether); a recorder also settles what it has four times a second of wall time, from a thread
-of its own, so that a slow flight can be followed and a crash loses nothing worth having.
+An event is encoded once; hash, file and comparison share its bytes. Events are collected and flushed a thousand at a
+time (0.3 µs per event in all). A recorder also flushes four times per second of wall time, from its own thread, so that
+another process can follow a slow flight and a crash loses at most a quarter of a second.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ LAST_EVENTS = 50
 class JournalHash:
     """A sink of events that hashes their lines; each of `listeners` gets the lines of every batch of events.
 
-    Call it with each event, in the order of `seq`. What it collected is settled by `flush`; results flush first.
+    Call it with each event, in the order of `seq`. `flush` hashes the collected events; results flush first.
     """
 
     def __init__(self, *listeners: Callable[[bytes], None]) -> None:
@@ -45,14 +45,14 @@ class JournalHash:
         self._lock = threading.Lock()
 
     def __call__(self, event: Event) -> None:
-        """Take one more event."""
+        """Collect one event."""
         pending = self._pending
         pending.append(event)
         if len(pending) >= FLUSH_LINES:
             self.flush()
 
     def flush(self) -> None:
-        """Settle what was collected; any thread may ask. Raises what a listener raises."""
+        """Hash and write the collected events; any thread may call this. Raises the errors of listeners."""
         with self._lock:
             pending = self._pending
             if pending:
@@ -74,23 +74,23 @@ class JournalHash:
 
     @property
     def events(self) -> int:
-        """How many events there were."""
+        """The number of events."""
         self.flush()
         return self._kinds.total()
 
     @property
     def kinds(self) -> dict[str, int]:
-        """How many events there were of each kind, by the kind's name."""
+        """The number of events of each kind, by the kind's name."""
         self.flush()
         return dict(sorted((kind_of(cls), count) for cls, count in self._kinds.items()))
 
     def last_events(self, count: int = LAST_EVENTS) -> list[Event]:
-        """The last events (at most 50), for whoever must explain a crash."""
+        """The last events (at most 50), to explain a crash."""
         return [*self._settled, *self._pending][-count:]
 
 
 class _Ended(deque[Event]):
-    """What is still to come of a recording that has ended: nothing."""
+    """Write the rest of a recording that has ended: nothing."""
 
     def append(self, _event: Event, /) -> None:
         """Raise RecordingError."""
@@ -98,11 +98,11 @@ class _Ended(deque[Event]):
 
 
 class Recorder(JournalHash):
-    """A journal that is also written to a recording's directory, as it happens.
+    """A journal that is also written to a recording's directory while the flight runs.
 
-    Raises RecordingError, naming the place and the reason, when the directory holds something already or the disk
-    refuses; after that what was recorded is kept, without a footer. `close` ends the recording; until then, or after
-    a crash, it is readable up to its last whole line.
+    Raises RecordingError, with the path and the reason, if the directory is not empty or the disk refuses; the recorded
+    part is then kept, without a footer. `close` ends the recording; until then, or after a crash, it is readable up to
+    its last whole line.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Recorder(JournalHash):
         self._flusher.start()
 
     def __call__(self, event: Event) -> None:
-        """Take one more event."""
+        """Collect one event."""
         super().__call__(event)
         if event.seq >= self._keyframe_seq:
             self._make_keyframe()
@@ -144,7 +144,7 @@ class Recorder(JournalHash):
         self._commands += 1
 
     def close(self, *, turns: int, virtual_us: int, complete: bool = True) -> Footer | None:
-        """End the recording with its footer; None when it failed before, and has none."""
+        """End the recording with its footer; None if the recording failed before, and has none."""
         self._ended.set()
         self._flusher.join()
         if self._error is not None:
@@ -167,7 +167,7 @@ class Recorder(JournalHash):
         return footer
 
     def cut_off(self, *, turns: int, virtual_us: int) -> Footer | None:
-        """End the recording of a flight that does not end, from another thread: what comes after is not recorded."""
+        """End the recording of a flight that does not end, from another thread: later events are not recorded."""
         with self._lock:
             pending, self._pending = self._pending, _Ended()
             if pending and self._error is None:
@@ -199,7 +199,7 @@ class Recorder(JournalHash):
         while not self._ended.wait(FLUSH_SECONDS):
             try:
                 self.flush()
-            except RecordingError:  # kept in _error: whoever flies gets it with the next batch or command
+            except RecordingError:  # kept in _error: the flight gets it with the next batch or command
                 return
 
 
@@ -216,13 +216,13 @@ def new_header(scenario: str, scenario_text: str, settings: Settings) -> Header:
 
 
 def refuse_existing(path: Path) -> None:
-    """See that a recording can be new at `path`: what holds anything is somebody else's. Raises RecordingError."""
+    """Check that a recording can be created at `path`, which must not hold any file. Raises RecordingError."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise RecordingError(f"{path} exists already; choose another name, or remove it first")
 
 
 def _claim(path: Path, header: Header) -> None:
-    """Make the directory and write the header."""
+    """Create the directory and write the header."""
     try:
         refuse_existing(path)
         path.mkdir(parents=True, exist_ok=True)

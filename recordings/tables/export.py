@@ -1,11 +1,11 @@
-"""Write recordings as typed Parquet tables, one for each kind of event, for Spark and whatever else reads Parquet.
+"""Write recordings as typed Parquet tables, one for each kind of event, for Spark and other readers of Parquet.
 
     TO/tables/<table>/<run_id>.parquet      zstd, row groups of about half a million rows
     TO/tables/<table>/schema.parquet        no rows: the table exists, though nothing of its kind ever happened
 
-A flight is streamed: no more of it is in memory than the row groups that are being filled. Its tables are written under
-names that nobody reads and renamed at the end, its row in `flights` last, so that a flight is there completely or not
-at all. Exported again, it replaces itself.
+A flight is streamed: only the row groups that are being filled are in memory. Its tables are written under hidden names
+and renamed at the end, its row in `flights` last, so that a flight is there completely or not at all. A second export
+replaces the first.
 """
 
 import time
@@ -25,11 +25,11 @@ from recordings.tables.schema import COMMANDS, EVENT_TABLES, FLIGHTS, TABLES, Fl
 PROGRESS_EVENTS = 65_536
 
 Progress = Callable[[int, int], object]
-"""(events read so far, events altogether; -1 when the recording has no end)."""
+"""(events read so far, events in all; -1 when the recording has no end)."""
 
 
 class Exported(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one recording; `rows` counts each table's rows, `bytes` is the size of its files."""
+    """The result for one recording; `rows` counts each table's rows, `bytes` is the size of its files."""
 
     run_id: str
     recording: str
@@ -47,7 +47,7 @@ def export(
 ) -> list[Exported]:
     """Write the tables of `recordings` below `to`, a directory or any URI that pyarrow's filesystems know.
 
-    `salvage`: a damaged recording is read up to the damage; `progress` is told now and then, for each recording.
+    `salvage`: a damaged recording is read up to the damage. `progress` is called now and then, for each recording.
     Raises RecordingError: no recording, damaged, the same flight twice, or `to` cannot be written.
     """
     opened = [Recording(Path(path), salvage=salvage) for path in recordings]
@@ -116,7 +116,7 @@ def _stream(recording: Recording, tables: FlightTables, progress: Progress | Non
 
 
 def _flight_row(recording: Recording, rows: dict[str, int], commands: int, last: Event | None) -> FlightRow:
-    """The flight's row, after a whole pass; without a footer, or after damage, what was read stands for the totals."""
+    """The flight's row, after a whole pass; without a footer, or after damage, its totals are of the events read."""
     header, footer = recording.header, recording.footer
     settings = header.settings
     whole = footer if footer is not None and not recording.warnings else None

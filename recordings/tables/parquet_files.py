@@ -1,6 +1,6 @@
-"""The tables of one flight as Parquet files being written: batches of structs become columns, columns row groups.
+"""The tables of one flight as Parquet files: batches of structs become columns, columns row groups.
 
-pyarrow is imported by the functions that need it: nothing else of a flight does.
+The functions that need pyarrow import it: nothing else of a flight does.
 """
 
 import posixpath
@@ -26,9 +26,9 @@ SCHEMA_FILE = "schema.parquet"
 
 
 class Target:
-    """Where tables go: a directory or a URI, on whichever of pyarrow's filesystems it names.
+    """The target of an export: a directory or a URI, on the pyarrow filesystem that it names.
 
-    Raises RecordingError when there is no such filesystem or it refuses.
+    Raises RecordingError if there is no such filesystem or it refuses.
     """
 
     def __init__(self, uri: str) -> None:
@@ -45,11 +45,11 @@ class Target:
         self.root = posixpath.join(root, "tables")
 
     def refused(self, error: Exception) -> RecordingError:
-        """The error to raise for one of a filesystem's."""
+        """The RecordingError for an error of a filesystem."""
         return RecordingError(f"cannot export to {self.uri}: {error}")
 
     def prepare(self, tables: Iterable[Table]) -> None:
-        """Make every table exist, if only with its schema and without rows."""
+        """Create every table, with its schema and without rows."""
         from pyarrow import fs, parquet  # noqa: PLC0415 - see the module
 
         files = {self.path(table.name, SCHEMA_FILE): table for table in tables}
@@ -68,9 +68,9 @@ class Target:
 
 
 class FlightTables:
-    """The files of one flight: filled by `add`, seen by nobody before `publish`, gone after `discard` without it.
+    """The files of one flight: filled by `add`, visible after `publish`, removed by `discard` before it.
 
-    `rows` counts the rows of each table that has any, `bytes` the size of what was published. Raises RecordingError
+    `rows` counts the rows of each table that has any, `bytes` the size of the published files. Raises RecordingError
     when the target refuses.
     """
 
@@ -82,7 +82,7 @@ class FlightTables:
         self._pending_bytes = 0
 
     def add(self, table: Table, rows: Sequence[msgspec.Struct]) -> None:
-        """Add rows to a table: structs of the kind that the table was made from."""
+        """Add rows to a table: structs of the type of its rows."""
         if not rows:
             return
         file = self._files.get(table.name)
@@ -99,7 +99,7 @@ class FlightTables:
             raise self.target.refused(error) from error
 
     def publish(self, *, last: str) -> None:
-        """Finish the files and give them their names, the table `last` after all others; what was there goes."""
+        """Finish and rename the files, the table `last` after all others; replaces an earlier export."""
         try:
             for file in self._files.values():
                 file.close()
@@ -114,7 +114,7 @@ class FlightTables:
         self._files.clear()
 
     def _forget_older(self, last: str) -> None:
-        """Remove what an earlier export of the same flight left, its entry in `last` first."""
+        """Remove the files of an earlier export of the same flight, its entry in `last` first."""
         from pyarrow import fs  # noqa: PLC0415 - see the module
 
         filesystem = self.target.filesystem
@@ -124,7 +124,7 @@ class FlightTables:
             filesystem.delete_file(path)
 
     def discard(self) -> None:
-        """Remove what was not published."""
+        """Remove the unpublished files."""
         from pyarrow import fs  # noqa: PLC0415 - see the module
 
         filesystem = self.target.filesystem
@@ -136,7 +136,7 @@ class FlightTables:
 
 
 class _TableFile:
-    """One table's file: batches wait until they are a row group."""
+    """One table's file: batches are collected until they fill a row group."""
 
     def __init__(self, table: Table, run_id: str, target: Target) -> None:
         from pyarrow import parquet  # noqa: PLC0415 - see the module
@@ -154,7 +154,7 @@ class _TableFile:
         )
 
     def add(self, rows: Sequence[msgspec.Struct]) -> int:
-        """Take more rows; returns how many bytes they occupy until they are written."""
+        """Collect rows; returns how many bytes they occupy until they are written."""
         import pyarrow as pa  # noqa: PLC0415 - see the module
 
         arrays = [
@@ -167,7 +167,7 @@ class _TableFile:
         return int(batch.nbytes)
 
     def write_group(self) -> int:
-        """Write what waits as one row group; returns how many bytes that freed."""
+        """Write the collected rows as one row group; returns how many bytes that freed."""
         import pyarrow as pa  # noqa: PLC0415 - see the module
 
         freed = self.pending_bytes
@@ -183,19 +183,19 @@ class _TableFile:
         return freed
 
     def close(self) -> None:
-        """Write what waits and finish the file."""
+        """Write the collected rows and finish the file."""
         self.write_group()
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.close()
 
     def abandon(self) -> None:
-        """Let go of the file, which is to be removed."""
+        """Close the file, which is then removed."""
         writer, self._writer = self._writer, None
         if writer is not None:
             try:
                 writer.close()
-            except (OSError, ValueError):  # a full disk: the error that ended the export is on its way already
+            except (OSError, ValueError):  # a full disk: the error that ended the export is already raised
                 return
 
 

@@ -62,7 +62,7 @@ class ColumnType(NamedTuple):
 
     @property
     def json(self) -> str:
-        """What a line of a recording holds."""
+        """The type of a field in a recording's line."""
         if self.of is None:
             return JSON_NAMES[self.name]
         one, of, rest = self.of.json.partition(" ")
@@ -70,13 +70,13 @@ class ColumnType(NamedTuple):
 
     @property
     def parquet(self) -> str:
-        """As Arrow's documentation writes it: `map<string, list<string>>`."""
+        """The type as Arrow's documentation writes it: `map<string, list<string>>`."""
         if self.of is None:
             return ARROW_NAMES[self.name]
         return f"map<string, {self.of.parquet}>" if self.name == "map" else f"list<{self.of.parquet}>"
 
     def arrow(self) -> "pa.DataType":
-        """As Arrow, and so Parquet, has it."""
+        """The type in Arrow, and so in Parquet."""
         import pyarrow as pa  # noqa: PLC0415 - seconds, and only exports need it
 
         if self.of is not None:
@@ -104,7 +104,7 @@ SCALARS = {str: "string", int: "bigint", float: "double", bool: "boolean"}
 
 
 class Column(NamedTuple):
-    """A column of a table; `field` is the struct's field that it holds, "" for a column of our own."""
+    """A column of a table; `field` is the struct's field that it holds, "" for a column that no struct has."""
 
     name: str
     type: ColumnType
@@ -112,7 +112,7 @@ class Column(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table: its name (an event's kind), its columns in order, and what its rows are."""
+    """A table: its name (an event's kind), its columns in order, and what a row is."""
 
     name: str
     columns: tuple[Column, ...]
@@ -131,7 +131,7 @@ class Table(NamedTuple):
 
 
 def column_type(annotation: object) -> ColumnType:
-    """The column for a field's type. Raises TypeError for a type that nobody has given a column yet."""
+    """The column for a field's type. Raises TypeError for a type without one."""
     if annotation in SCALARS:
         return ColumnType(SCALARS[annotation])
     match get_origin(annotation), get_args(annotation):
@@ -182,7 +182,7 @@ UNITS = (
     ("log_end", "offset"),
     ("high_watermark", "offset"),
 )
-"""What the end of a name says of its numbers (the first that fits)."""
+"""The unit that a name's suffix gives its numbers (the first that fits)."""
 
 
 def unit_of(column: Column) -> str:

@@ -1,6 +1,6 @@
-"""A recording in its main tables, without Spark: one pass of the same fold that serves every screen.
+"""A recording's main tables, without Spark: one pass of the fold that serves every screen.
 
-Everything comes from the fold's view at the end; only a group's highest lag is noted on the way, at the beginning of
+Every row comes from the fold's view at the end; only a group's highest lag is noted on the way, at the beginning of
 each virtual second, as its trend is.
 """
 
@@ -43,7 +43,7 @@ class GroupRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RebalanceRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A rebalance: when it began, why, how long it took and waited for whom, what it moved and stopped.
+    """A rebalance: its start, cause and duration, the last member to join, partitions moved and stopped.
 
     The join barrier of a group that was Empty waits for no member: it closes after `initial_delay_s`.
     """
@@ -87,7 +87,7 @@ class TopicRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FaultRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An injury; `ended_s` is None when it lasted to the end."""
+    """A fault; `ended_s` is None when it lasted to the end."""
 
     at_s: float
     text: str
@@ -95,7 +95,7 @@ class FaultRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """What `flightdeck summary --json` prints. `rebalances`: the last 500 of each group, in order of time."""
+    """The object that `flightdeck summary --json` prints. `rebalances`: the last 500 of each group, in time order."""
 
     recording: str
     scenario: str
@@ -158,7 +158,7 @@ def summarize(path: Path, *, salvage: bool = False) -> Summary:
 
 
 class _Pass:
-    """The fold, and what is noted on the way."""
+    """The fold, and the values noted on the way."""
 
     def __init__(self) -> None:
         self.view = ClusterView()
