@@ -1,1 +1,1 @@
-"""A flight's events in the words of Kafka's own logs."""
+"""A flight's events as the lines of Kafka's own logs."""

@@ -1,4 +1,4 @@
-"""What the leader of a group writes when it assigns the partitions. One function a class of events."""
+"""Log lines of a group's leader when it assigns the partitions. One function a class of events."""
 
 # ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
 
@@ -21,7 +21,7 @@ COOPERATIVE = "cooperative-sticky"
 
 @WRITER.handles(e.JoinBarrierCompleted)
 def join_barrier_completed(log: KafkaLogState, event: e.JoinBarrierCompleted) -> list[Line]:
-    """What the members said in their JoinGroups is what the leader assigns by, also if it is late."""
+    """Keep the members' subscriptions of their JoinGroups: the leader assigns by them, also if it is late."""
     if event.protocol == COOPERATIVE:
         said = {member_id: _subscription(log, client) for member_id, client in event.members.items()}
         log.group(event.group).subscriptions[event.generation] = said
@@ -47,7 +47,7 @@ def assignment_made(log: KafkaLogState, event: e.AssignmentMade) -> list[Line]:
 
 @WRITER.handles(e.SyncReceived)
 def sync_received(log: KafkaLogState, event: e.SyncReceived) -> list[Line]:
-    """What a leader that is back in a Stable group wrote before it sent its SyncGroup: it assigns nothing."""
+    """A leader that rejoined a Stable group assigns nothing: this line precedes its SyncGroup."""
     if not event.leader or log.group(event.group).state != "Stable":
         return []
     message = (
@@ -58,13 +58,13 @@ def sync_received(log: KafkaLogState, event: e.SyncReceived) -> list[Line]:
 
 
 def _final(assignments: Mapping[str, Sequence[object]]) -> Line:
-    """What both sticky assignors write themselves, by a logger that knows no client."""
+    """The line of both sticky assignors, from a logger without a client's context."""
     shares = ", ".join(f"{member_id}=[{', '.join(map(str, given))}]" for member_id, given in assignments.items())
     return Line("INFO", "", f"Final assignment of partitions to consumers: \n{{{shares}}}", STICKY)
 
 
 def _subscription(log: KafkaLogState, member: str) -> Subscription:
-    """What a member said in its last JoinGroup."""
+    """The subscription of a member's last JoinGroup."""
     known = log.member(member)
     generation, claimed = known.claimed
     owned = tuple(map(TopicPartition.parse, claimed))
@@ -74,7 +74,7 @@ def _subscription(log: KafkaLogState, member: str) -> Subscription:
 def before_holding_back(
     subscriptions: Mapping[str, Subscription], assignments: Mapping[str, Sequence[str]]
 ) -> Mapping[str, Sequence[object]]:
-    """The assignment that the cooperative assignor writes: with what it then holds back, because it changes hands.
+    """The assignment that the cooperative assignor logs: with the partitions that it then holds back until revoked.
 
     It holds back only what a member owns: so the leader's partitions are those that it assigned and those owned.
     """

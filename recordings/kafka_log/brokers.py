@@ -1,4 +1,4 @@
-"""What brokers and the controller write. One function a class of events."""
+"""Log lines of brokers and the controller. One function a class of events."""
 
 # ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
 
@@ -23,7 +23,7 @@ SHUTDOWN_TIMEOUT_US = 300_000_000
 TRANSACTIONS = "kafka.coordinator.transaction.TransactionCoordinator"
 
 BY_CONTROLLER = re.compile(r"shrink: broker-(\d+) ")
-"""How the reason of an ISR change begins that the controller made itself: it fenced a broker, or let it shut down."""
+"""The start of the reason of an ISR change that the controller made: it fenced a broker, or allowed its shutdown."""
 
 
 def _controller(log: KafkaLogState, message: str, logger: str = CONTROLLER, level: str = "INFO") -> list[Line]:
@@ -87,7 +87,7 @@ def broker_stopped(log: KafkaLogState, event: e.BrokerStopped) -> list[Line]:
     if event.how != "stop" or starting:  # `BrokerServer.shutdown` returns at once unless it is STARTED
         return []
     completed = [_server(broker, "shut down completed"), _transition(broker, "SHUTTING_DOWN", "SHUTDOWN")]
-    if stop is None:  # without `controlled.shutdown.enable`, or recorded when a clean stop took no time
+    if stop is None:  # without `controlled.shutdown.enable`, or in a recording in which a clean stop took no time
         return [*_shutting_down(broker), *completed]
     if event.at_us - stop.asked_us >= SHUTDOWN_TIMEOUT_US:
         message = "Timed out waiting for the controller to approve controlled shutdown"
@@ -111,7 +111,7 @@ def broker_fenced(log: KafkaLogState, event: e.BrokerFenced) -> list[Line]:
     if event.reason == "session expired":
         return _controller(log, f"Fencing broker {event.broker} because its session has timed out.", REPLICATION)
     stop = log.stopping.get(event.broker)
-    if stop is None:  # recorded when a clean stop took no time
+    if stop is None:  # older recordings: a clean stop took no time
         return _granted(log, "Unfenced", event.broker, f"a {event.reason}")
     stop.granted = True
     if not stop.begun:
@@ -129,7 +129,7 @@ def _granted(log: KafkaLogState, state: str, broker: int, what: str) -> list[Lin
 
 
 def _begins_to_go(log: KafkaLogState, broker: int, reason: str) -> list[Line]:
-    """The first of a stopping broker's leaderships or places in an ISR goes: the controller has heard of it."""
+    """The first leadership or ISR membership of a stopping broker moves: the controller has its shutdown request."""
     stop = log.stopping.get(broker)
     if stop is None or stop.begun or stop.granted or CONTROLLED_SHUTDOWN not in reason:
         return []
@@ -177,7 +177,7 @@ def leader_elected(log: KafkaLogState, event: e.LeaderElected) -> list[Line]:
 
 
 def _in_order(before: tuple[int, ...], now: tuple[int, ...]) -> tuple[int, ...]:
-    """An ISR as Kafka lists it: who comes back is the last."""
+    """An ISR in Kafka's order: a replica that returns is the last."""
     return (*(one for one in before if one in now), *(one for one in now if one not in before))
 
 
@@ -193,7 +193,7 @@ def _created(log: KafkaLogState, event: e.LeaderElected) -> list[Line]:
 def _partition_change(
     log: KafkaLogState, name: str, before: tuple[tuple[int, ...], int, int, int], *, unclean: bool
 ) -> list[Line]:
-    """What the controller replays: Kafka says it at INFO only when data may be lost, else at DEBUG."""
+    """The controller's line on replay: at INFO only when data may be lost, else at DEBUG."""
     if not log.concerns_the_scenario(name):
         return []
     partition = log.partition(name)
@@ -236,7 +236,7 @@ def isr_changed(log: KafkaLogState, event: e.IsrChanged) -> list[Line]:
     if not log.concerns_the_scenario(name):
         return granted
     lines = [*granted, *_partition_change(log, name, change, unclean=False)]
-    if by_controller:  # the leader finds it in the metadata, and has nothing to do
+    if by_controller:  # the leader finds it in the metadata, and does nothing
         message = (
             f"Skipped the become-leader state change for {name} since it is already the leader with leader epoch"
             f" {partition.leader_epoch}. Current high watermark {partition.high_watermark}, ISR"
@@ -287,7 +287,7 @@ def high_watermark_advanced(log: KafkaLogState, event: e.HighWatermarkAdvanced) 
 @WRITER.handles(e.LogTruncated)
 def log_truncated(_state: KafkaLogState, event: e.LogTruncated) -> list[Line]:
     if event.reason == "crash":
-        return []  # Kafka recovers what is on disk, and does not know what was not
+        return []  # Kafka recovers the records on disk, and does not know which were not written
     if event.offset < event.log_end:
         message = f"Truncating to offset {event.offset}"
     else:
@@ -302,7 +302,7 @@ def log_start_advanced(_state: KafkaLogState, event: e.LogStartAdvanced) -> list
     return [log_line(event.partition, event.broker, message)]
 
 
-# --- of which Kafka knows nothing ----------------------------------------------------------------------------------
+# --- events without a line in Kafka -------------------------------------------------------------------------------
 
 
 @WRITER.handles(e.FaultStarted)
@@ -325,7 +325,7 @@ def command_refused(_state: KafkaLogState, event: e.CommandRefused) -> list[Line
 
 @WRITER.handles(e.TransactionFenced)
 def transaction_fenced(log: KafkaLogState, event: e.TransactionFenced) -> list[Line]:
-    """Said when the abort is written, and only if it is for the transaction's age."""
+    """Logged when the abort is written, and only if the transaction timed out."""
     if event.reason == "timeout":
         log.timed_out[event.transactional_id] = None
     return []
@@ -333,7 +333,7 @@ def transaction_fenced(log: KafkaLogState, event: e.TransactionFenced) -> list[L
 
 @WRITER.handles(e.TransactionStateChanged)
 def transaction_state_changed(log: KafkaLogState, event: e.TransactionStateChanged) -> list[Line]:
-    """A producer's initialisation and an abort for a transaction's age: the rest is not said at level INFO."""
+    """A producer's initialisation, and an abort of a timed-out transaction: Kafka logs no other at level INFO."""
     epoch = log.ongoing_epochs.get(event.transactional_id, event.epoch)
     if event.state == "Ongoing":
         log.ongoing_epochs[event.transactional_id] = event.epoch
@@ -358,6 +358,6 @@ def transaction_state_changed(log: KafkaLogState, event: e.TransactionStateChang
 
 @WRITER.handles(e.HangingTransactionAborted)
 def hanging_transaction_aborted(_state: KafkaLogState, event: e.HangingTransactionAborted) -> list[Line]:
-    """Brokers write markers without a word; the tool that asks for it says nothing either."""
+    """Brokers write markers without a log line; the tool that asks for it logs nothing either."""
     message = f"producer id {event.producer_id}'s transaction in {event.partition} is aborted by an administrator"
     return [Line("INFO", "[Flightdeck] ", message, "flightdeck")]

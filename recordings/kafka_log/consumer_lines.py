@@ -29,7 +29,7 @@ ERRORS = {
         " with a different member.id."
     ),
 }
-"""What Kafka's `Errors` says of an error."""
+"""The messages of Kafka's `Errors`."""
 
 EXCEPTIONS = {
     "".join(word.capitalize() for word in name.split("_")) + "Exception": message for name, message in ERRORS.items()
@@ -52,7 +52,7 @@ def generation_of(log: KafkaLogState, known: MemberLogState, generation: int, me
 
 
 def own_generation(log: KafkaLogState, known: MemberLogState) -> str:
-    """The generation as the member knows it."""
+    """The member's own generation."""
     return generation_of(log, known, known.generation, known.member_id)
 
 

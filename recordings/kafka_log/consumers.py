@@ -1,4 +1,4 @@
-"""What consumers write: the classic consumer of the 4.x client. One function a class of events."""
+"""Log lines of consumers: the classic consumer of the 4.x client. One function a class of events."""
 
 # ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
 
@@ -34,7 +34,7 @@ LEAVING = "consumer pro-actively leaving the group"
 ENCOUNTERED = re.compile(r"encountered (\w+) from (\w+) response")
 
 JOINS = {"Joining": "JoinGroup", "Syncing": "SyncGroup"}
-"""What a member waits for in these states."""
+"""The request whose response a member awaits in these states."""
 
 
 @WRITER.handles(e.MemberDeclared)
@@ -52,13 +52,13 @@ def member_started(log: KafkaLogState, event: e.MemberStarted) -> list[Line]:
     known.commits_in_hand, known.beat_refused = 0, ""
     known.ended_commits, known.joined, known.unread = [], False, []
     if event.member in log.transactional_ids:
-        known.subscribes_later = True  # when initTransactions() has returned
+        known.subscribes_later = True  # after initTransactions() has returned
         return []
     return [subscribed(log, event.member)]
 
 
 def subscribed(log: KafkaLogState, member: str) -> Line:
-    """A consumer says what it subscribes to."""
+    """The consumer's line on its subscription."""
     topics = ", ".join(log.member(member).topics)
     return consumer_line(log, member, f"Subscribed to topic(s): {topics}", CONSUMER)
 
@@ -73,14 +73,15 @@ def member_stopped(log: KafkaLogState, event: e.MemberStopped) -> list[Line]:
 def coordinator_found(log: KafkaLogState, event: e.CoordinatorFound) -> list[Line]:
     known = log.member(event.member)
     if event.broker != known.found:
-        known.found, known.unheard = event.broker, 0  # what another one has in hand it does not tell any more
+        # the member does not log responses of requests in flight to the old coordinator
+        known.found, known.unheard = event.broker, 0
     known.coordinator = event.broker
     return [consumer_line(log, event.member, f"Discovered group coordinator {coordinator_node(event.broker)}")]
 
 
 @WRITER.handles(e.CoordinatorLost)
 def coordinator_lost(log: KafkaLogState, event: e.CoordinatorLost) -> list[Line]:
-    """What made it lose the coordinator has its own line after a heartbeat, a JoinGroup and a SyncGroup."""
+    """After a heartbeat, a JoinGroup and a SyncGroup, the loss of the coordinator has a line of its own."""
     known = log.member(event.member)
     known.coordinator = -1
     known.unheard += known.commits_in_hand
@@ -104,7 +105,7 @@ def coordinator_lost(log: KafkaLogState, event: e.CoordinatorLost) -> list[Line]
     return lines
 
 
-# --- joining, being refused, leaving -------------------------------------------------------------------------------
+# --- joining, refusals, leaving ------------------------------------------------------------------------------------
 
 
 @WRITER.handles(e.MemberStateChanged)
@@ -127,7 +128,7 @@ def member_state_changed(log: KafkaLogState, event: e.MemberStateChanged) -> lis
             known.asked, known.joined_topics, known.join_arrived = "", known.topics, False
             known.joined = bool(known.ended_commits)
             known.claimed = known.generation, tuple(known.owned)
-        case "Revoking" if not known.hands_over:  # else it asks once it has given them up
+        case "Revoking" if not known.hands_over:  # else it requests the rejoin after it has revoked them
             lines += _asks(log, event, known)
         case "Syncing":
             lines.append(consumer_line(log, member, f"Successfully joined group with generation {now}"))
@@ -144,19 +145,19 @@ def member_state_changed(log: KafkaLogState, event: e.MemberStateChanged) -> lis
 
 @WRITER.handles(e.JoinReceived)
 def join_received(log: KafkaLogState, event: e.JoinReceived) -> list[Line]:
-    """By the time that its JoinGroup has arrived, a member is in its next poll()."""
+    """When its JoinGroup has arrived, a member is in its next poll()."""
     return ended_commits(log, event.member) if log.member(event.member).joined else []
 
 
 def ended_commits(log: KafkaLogState, member: str) -> list[Line]:
-    """What poll() says at its beginning of auto commits that have ended since: their callbacks are invoked there."""
+    """The lines of auto commits that ended since the last poll(): the next one invokes their callbacks."""
     known = log.member(member)
     messages, known.ended_commits, known.joined = known.ended_commits, [], False
     return [consumer_line(log, member, message, level="WARN") for message in messages]
 
 
 def _put_off(log: KafkaLogState, event: e.MemberStateChanged, known: MemberLogState, before: str) -> list[Line]:
-    """A SyncGroup that found the next rebalance under way, a JoinGroup whose coordinator had no groups yet."""
+    """A SyncGroup that met the next rebalance, a JoinGroup whose coordinator had not loaded its groups yet."""
     if before == "Syncing" and event.reason == reasons.rebalance_failed("REBALANCE_IN_PROGRESS"):
         message = "SyncGroup failed: The group began another rebalance. Need to re-join the group. Sent generation was"
         return [consumer_line(log, event.member, f"{message} {own_generation(log, known)}")]
@@ -167,7 +168,7 @@ def _put_off(log: KafkaLogState, event: e.MemberStateChanged, known: MemberLogSt
 
 
 def _asks(log: KafkaLogState, event: e.MemberStateChanged, known: MemberLogState) -> list[Line]:
-    """A rejoin is asked for once, with its reason."""
+    """The line that requests a rejoin, once, with its reason."""
     if not event.reason or event.reason == known.asked:
         return []
     known.asked = event.reason
@@ -179,7 +180,7 @@ def _request_to_join(log: KafkaLogState, member: str, known: MemberLogState, rea
 
 
 def _in_full(log: KafkaLogState, known: MemberLogState, reason: str) -> str:
-    """The reason as the log has it; what goes into the request is shorter (KIP-800). The metadata's version is not."""
+    """The reason as the log has it; the request has a shorter one (KIP-800). The metadata's version is left out."""
     if reason == reasons.SUBSCRIPTION_CHANGED:
         before, now = (f"[{', '.join(topics)}]" for topics in (known.joined_topics, known.topics))
         return f"{reason} from {before} at the beginning of the rebalance to {now}"
@@ -199,7 +200,7 @@ def _snapshot(counts: dict[str, int]) -> str:
 
 
 def _update(log: KafkaLogState, member: str, known: MemberLogState) -> list[Line]:
-    """What a cooperative member makes of its assignment."""
+    """The lines of a cooperative member on its assignment."""
     group = log.group(known.group)
     if not group.cooperative:
         return []
@@ -217,7 +218,7 @@ def _update(log: KafkaLogState, member: str, known: MemberLogState) -> list[Line
 
 
 def _refused(log: KafkaLogState, event: e.MemberStateChanged, known: MemberLogState) -> list[Line]:
-    """An answer that takes the member its generation, and perhaps its member id, away."""
+    """A response that resets the member's generation, and perhaps its member id."""
     found = ENCOUNTERED.fullmatch(event.reason)
     if found is None or event.reason == known.asked:
         return []
@@ -244,13 +245,13 @@ def _refused(log: KafkaLogState, event: e.MemberStateChanged, known: MemberLogSt
 
 
 def read_next(known: MemberLogState) -> list[Line]:
-    """What a client says of answers that lie behind the last in its socket, when it looks into that again."""
+    """The lines on responses that the client reads from its socket after the last one."""
     lines, known.unread = known.unread, []
     return lines
 
 
 def stale_heartbeat(log: KafkaLogState, member: str, sent: str, error: str) -> Line:
-    """The refusal of a heartbeat that was sent as somebody who the member is no more."""
+    """The refusal of a heartbeat that carried an earlier generation or member id."""
     instance = optional(log.member(member).instance_id)
     message = f"Attempt to heartbeat with stale {sent} and group instance id {instance} failed due to {error},"
     return consumer_line(log, member, f"{message} ignoring the error")
@@ -265,7 +266,7 @@ def _reset(log: KafkaLogState, member: str, reason: str, *, member_id: bool = Tr
 
 
 def _left(log: KafkaLogState, event: e.MemberStateChanged, known: MemberLogState) -> list[Line]:
-    """A member that was in a group says LeaveGroup, unless it is static or knows no coordinator; before that, why."""
+    """A member of a group sends LeaveGroup, unless it is static or knows no coordinator; the reason comes first."""
     member, member_id = event.member, known.member_id
     slow = "poll" in event.reason
     lines = [consumer_line(log, member, POLL_TIMEOUT, level="WARN")] if slow else []
@@ -279,7 +280,7 @@ def _left(log: KafkaLogState, event: e.MemberStateChanged, known: MemberLogState
 
 
 def _fenced(log: KafkaLogState, member: str, known: MemberLogState) -> list[Line]:
-    """FENCED_INSTANCE_ID by the answer to a heartbeat, a JoinGroup or a SyncGroup; a commit says it by itself."""
+    """FENCED_INSTANCE_ID in the response of a heartbeat, JoinGroup or SyncGroup; a commit has a line of its own."""
     sent, instance = own_generation(log, known), optional(known.instance_id)
     if known.fenced_by_commit:
         return []
@@ -293,7 +294,7 @@ def _fenced(log: KafkaLogState, member: str, known: MemberLogState) -> list[Line
 
 @WRITER.handles(e.ApplicationFailed)
 def application_failed(log: KafkaLogState, event: e.ApplicationFailed) -> list[Line]:
-    """What poll() throws is the application's; of a JoinGroup that must fail, the consumer itself says so too."""
+    """poll() throws to the application; of a JoinGroup that fails for good the consumer itself logs a line too."""
     if event.reason not in ERRORS:
         return []
     said = ERRORS[event.reason]
@@ -304,7 +305,7 @@ def application_failed(log: KafkaLogState, event: e.ApplicationFailed) -> list[L
     return [
         consumer_line(log, event.member, f"JoinGroup failed due to fatal error: {said}", level="ERROR"),
         consumer_line(log, event.member, again),
-        *_reset(log, event.member, LEAVING),  # close(), which has no member id to leave with
+        *_reset(log, event.member, LEAVING),  # close(), which has no member id for LeaveGroup
     ]
 
 
@@ -349,6 +350,6 @@ def partitions_revoked(log: KafkaLogState, event: e.PartitionsRevoked) -> list[L
         " is in old state or no longer part of the group"
     )
     lost = consumer_line(log, event.member, f"Lost previously assigned partitions {names}", INVOKER)
-    if known.state == "Fenced":  # only close() takes them, which does not say why
+    if known.state == "Fenced":  # only close() revokes them, and logs no reason
         return [lost]
     return [consumer_line(log, event.member, message), lost]

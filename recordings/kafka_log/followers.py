@@ -1,4 +1,4 @@
-"""What followers write when they begin to follow a leader. One function a class of events.
+"""Log lines of followers when they begin to follow a leader. One function a class of events.
 
 A follower without a leader epoch of its own truncates to its high watermark; others ask their leader where to cut.
 Source: `ReplicaManager.applyLocalFollowersDelta`, `AbstractFetcherThread.truncateToHighWatermark`, which goes through a
@@ -34,7 +34,7 @@ def leader_elected(log: KafkaLogState, event: e.LeaderElected) -> list[Line]:
 
 @WRITER.handles(e.LeadershipTaken)
 def leadership_taken(log: KafkaLogState, event: e.LeadershipTaken) -> list[Line]:
-    """Its followers begin when it leads all that one change of the metadata has given it."""
+    """Followers begin when the broker leads every partition that one metadata change gave it."""
     waits, led = log.to_lead.get(event.broker, {}), log.just_led.setdefault(event.broker, {})
     waits.pop(event.partition, None)
     led[event.partition] = None
@@ -48,7 +48,7 @@ def leadership_taken(log: KafkaLogState, event: e.LeadershipTaken) -> list[Line]
 
 
 def follows_again(log: KafkaLogState, broker: int) -> list[Line]:
-    """A broker that was away learns whom to follow."""
+    """A broker that was away learns its leaders from the metadata."""
     if broker not in log.away:
         return []
     del log.away[broker]

@@ -1,4 +1,4 @@
-"""What group coordinators write: the 4.x coordinator (`GroupMetadataManager`). One function a kind of event."""
+"""Log lines of group coordinators, the 4.x `GroupMetadataManager`. One function a class of events."""
 
 # ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
 
@@ -46,7 +46,7 @@ def rebalance_started(log: KafkaLogState, event: e.RebalanceStarted) -> list[Lin
     group = log.group(event.group)
     group.broker = event.broker
     lines = []
-    if log.newcomer_of(event):  # Kafka lets it in first, and then rebalances for it
+    if log.newcomer_of(event):  # Kafka adds the member first, and then rebalances for it
         lines.append(_joins(log, event.group, event.trigger, event.member_id))
         group.logged_join = event.member_id
     group.state = "PreparingRebalance"
@@ -93,7 +93,7 @@ def _joins(log: KafkaLogState, name: str, member: str, member_id: str) -> Line:
 def static_member_replaced(log: KafkaLogState, event: e.StaticMemberReplaced) -> list[Line]:
     group = log.group(event.group)
     log.member_ids.pop(event.member, None)
-    log.member_ids[event.member] = event.member_id  # the newest is the last
+    log.member_ids[event.member] = event.member_id  # the newest member id is the last
     group.assignment = {**group.assignment, event.member_id: group.assignment.get(event.old_member_id, ())}
     message = (
         f"Static member with groupInstanceId={log.member(event.member).instance_id} and unknown member id joins group"
@@ -135,7 +135,7 @@ def join_barrier_completed(log: KafkaLogState, event: e.JoinBarrierCompleted) ->
 
 
 def _absent(group: GroupLogState, name: str) -> list[Line]:
-    """Those that did not come are removed all at once, when the barrier closes."""
+    """Members that did not rejoin are removed all at once, when the barrier closes."""
     if not group.absent:
         return []
     message = f"Group {name} removed dynamic members who haven't joined: [{', '.join(group.absent)}]"
@@ -158,7 +158,7 @@ def sync_received(log: KafkaLogState, event: e.SyncReceived) -> list[Line]:
 
 @WRITER.handles(e.HeartbeatAnswered)
 def heartbeat_answered(log: KafkaLogState, event: e.HeartbeatAnswered) -> list[Line]:
-    """Only who is fenced by its twin has a line of its own."""
+    """Only a member that its twin fenced has a line of its own."""
     if event.error != "FENCED_INSTANCE_ID":
         return []
     instance_id = log.member(event.member).instance_id
@@ -201,7 +201,7 @@ def member_removed(log: KafkaLogState, event: e.MemberRemoved) -> list[Line]:
             message = f"[Group {name}] {who} {member_id} has left group through explicit `LeaveGroup` request;"
             message += f" client reason: {said}"
         case _:
-            return []  # the line that prepares the rebalance names it, or nothing does
+            return []  # the line that prepares the rebalance names the reason, or no line does
     return [_coordinator(group, message)]
 
 
@@ -218,7 +218,7 @@ def group_loaded(log: KafkaLogState, event: e.GroupLoaded) -> list[Line]:
 def group_unloaded(log: KafkaLogState, event: e.GroupUnloaded) -> list[Line]:
     group = log.group(event.group)
     group.broker = event.broker
-    if event.broker in log.stopping:  # one that is shutting down does not write it (4.1.0 and 4.3.1)
+    if event.broker in log.stopping:  # a coordinator that is shutting down does not log it (4.1.0 and 4.3.1)
         return []
     message = f"[GroupId={event.group}] Unloading group metadata for generation {group.generation}."
     return [_coordinator(group, message)]

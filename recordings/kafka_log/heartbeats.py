@@ -1,4 +1,4 @@
-"""What a consumer writes of its heartbeats. One function a class of events."""
+"""Log lines of a consumer's heartbeats. One function a class of events."""
 
 # ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
 
@@ -16,9 +16,9 @@ FATAL = {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_INSTANCE_ID"}
 
 @WRITER.handles(e.HeartbeatAnswered)
 def heartbeat_answered(log: KafkaLogState, event: e.HeartbeatAnswered) -> list[Line]:
-    """Each refusal asks for a rejoin, until JoinGroup is sent; also while the application does not poll.
+    """Each refusal requests a rejoin, until JoinGroup is sent; also while the application does not poll.
 
-    A fatal one changes the member when it hears of it, or is about somebody who it is no more by then.
+    A fatal one resets the member when the response arrives, unless the heartbeat carried an earlier member id.
     """
     known = log.members.get(event.member)
     if known is None or not known.running:

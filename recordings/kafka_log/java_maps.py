@@ -1,4 +1,4 @@
-"""In which order Java's and Scala's collections give their entries: log lines list them, or name the first.
+"""The iteration order of Java's and Scala's collections: log lines list their entries, or name the first.
 
 Source: `java.util.HashMap` (16 buckets that double when they are three quarters full; `hash ^ hash >>> 16`),
 `scala.collection.mutable.HashSet` (the same hash; it doubles when it comes to three quarters, and keeps each bucket in

@@ -1,4 +1,4 @@
-"""What consumers write of commits that are refused, and of positions. One function a class of events."""
+"""Log lines of consumers on refused commits and on positions. One function a class of events."""
 
 # ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
 
@@ -27,7 +27,7 @@ UNSENT = {
         " You can try completing the rebalance by calling poll() and then retry the operation."
     ),
 }
-"""What a client's own exceptions say, when it does not send a commit."""
+"""The messages of the client's own exceptions, when it does not send a commit."""
 
 _GONE = (
     "Commit cannot be completed since the group has already rebalanced and assigned the partitions to another member."
@@ -44,7 +44,7 @@ FAILED = {
         " completing the rebalance by calling poll() and then retry commit again"
     ),
 }
-"""What the exception of a refused commit says, where it is not the error's own text."""
+"""The message of a refused commit's exception, where it is not the error's own."""
 
 STALE = (
     "Offset commit cannot be completed since the consumer member's generation is already stale, meaning it has already"
@@ -57,7 +57,7 @@ STALE = (
 def offset_commit_refused(log: KafkaLogState, event: e.OffsetCommitRefused) -> list[Line]:
     known = log.members.get(event.member)
     if known is None or not known.running:
-        return []  # a process that is gone writes nothing
+        return []  # a stopped process logs nothing
     if event.error in RETRIABLE and _unheard(known):
         return []
     if event.error == "CommitFailedException":
@@ -66,7 +66,7 @@ def offset_commit_refused(log: KafkaLogState, event: e.OffsetCommitRefused) -> l
     error, said = event.error, ERRORS.get(event.error, event.error)
     level = "WARN" if error in RETRIABLE else "ERROR"
     lines = []
-    for partition in commit_order(event.offsets)[:1]:  # the client gives up at the first
+    for partition in commit_order(event.offsets)[:1]:  # the client stops at the first error
         message = f"Offset commit failed on partition {partition} at offset {event.offsets[partition]}: {said}"
         lines.append(consumer_line(log, event.member, message, level=level))
     sent = generation_of(log, known, event.generation, event.member_id)
@@ -82,7 +82,7 @@ def offset_commit_refused(log: KafkaLogState, event: e.OffsetCommitRefused) -> l
 
 @WRITER.handles(e.AutoCommitFailed)
 def auto_commit_failed(log: KafkaLogState, event: e.AutoCommitFailed) -> list[Line]:
-    """The callback of an asynchronous one waits for the next poll(), where rejoining does not."""
+    """The callback of an asynchronous commit waits for the next poll(), except while the member rejoins."""
     known, said = log.member(event.member), _exception(log, event)
     lines = []
     if event.error in UNSENT:
@@ -99,16 +99,16 @@ def auto_commit_failed(log: KafkaLogState, event: e.AutoCommitFailed) -> list[Li
         message += "" if event.error in RETRIABLE else "."
         lines.append(consumer_line(log, event.member, message, level="ERROR"))
     if event.error in RETRIABLE or event.error == "FENCED_INSTANCE_ID":
-        return lines  # the one is said at level DEBUG, of the other poll() throws
+        return lines  # the first is logged at level DEBUG, the second is thrown by poll()
     known.ended_commits.append(f"Asynchronous auto-commit of offsets {{{offsets}}} failed: {said}")
     return lines if event.during == "rejoin" else [*lines, *ended_commits(log, event.member)]
 
 
 def _exception(log: KafkaLogState, event: e.AutoCommitFailed) -> str:
-    """What the exception of a commit that failed for good says."""
+    """The message of the exception of a commit that failed for good."""
     known = log.member(event.member)
     if event.error in {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"} and known.state == "Joining" and not known.asked:
-        return STALE  # it has joined again since it sent the commit
+        return STALE  # it has rejoined since it sent the commit
     return UNSENT.get(event.error) or FAILED.get(event.error) or ERRORS.get(event.error, event.error)
 
 
@@ -125,7 +125,7 @@ def session_renewed(log: KafkaLogState, event: e.SessionRenewed) -> list[Line]:
 
 
 def _unheard(known: MemberLogState) -> bool:
-    """A commit has been settled: whether its member has given up the connection over which it waited."""
+    """A commit is settled: whether its member had dropped the connection over which it waited."""
     if known.unheard:
         known.unheard -= 1
         return True
@@ -135,7 +135,7 @@ def _unheard(known: MemberLogState) -> bool:
 
 @WRITER.handles(e.OffsetsCommitted)
 def offsets_committed(log: KafkaLogState, event: e.OffsetsCommitted) -> list[Line]:
-    """A commit carries the leader epoch of what was read last; one of a transaction's application does not."""
+    """A commit carries the leader epoch of the last record read; a commit in a transaction carries none."""
     if event.member in log.members:
         _unheard(log.members[event.member])
     for partition, offset in event.offsets.items():
@@ -146,7 +146,7 @@ def offsets_committed(log: KafkaLogState, event: e.OffsetsCommitted) -> list[Lin
 
 @WRITER.handles(e.PositionsReset)
 def positions_reset(log: KafkaLogState, event: e.PositionsReset) -> list[Line]:
-    """One OffsetFetch brings all committed offsets: first it says which there are not."""
+    """One OffsetFetch returns all committed offsets: the missing ones are logged first."""
     lines = []
     known = log.member(event.member)
     if event.reason == "committed":
@@ -161,7 +161,7 @@ def positions_reset(log: KafkaLogState, event: e.PositionsReset) -> list[Line]:
 
 
 def no_offsets(log: KafkaLogState, member: str, partitions: list[str]) -> list[Line]:
-    """Nothing is committed for these, which a member was just given."""
+    """The newly assigned partitions without a committed offset."""
     for partition in partitions:
         log.member(member).unpositioned.pop(partition, None)
     return [consumer_line(log, member, f"Found no committed offset for partition {name}") for name in partitions]
@@ -172,11 +172,11 @@ def _position(log: KafkaLogState, event: e.PositionsReset, partition: str, offse
     match event.reason:
         case "committed":
             message = f"Setting offset for partition {partition} to the committed offset {position}"
-            return [Line("INFO", "", message, UTILS)]  # a static logger knows no client
+            return [Line("INFO", "", message, UTILS)]  # a static logger has no client's context
         case "seek":
             return [consumer_line(log, member, f"Seeking to offset {offset} for partition {partition}", CONSUMER)]
         case "truncated":
-            return []  # said where it was found out
+            return []  # logged where it was detected
         case _:
             reset = consumer_line(
                 log, member, f"Resetting offset for partition {partition} to position {position}.", SUBSCRIPTIONS
@@ -186,7 +186,7 @@ def _position(log: KafkaLogState, event: e.PositionsReset, partition: str, offse
 
 @WRITER.handles(e.ApplicationFailed)
 def application_failed(log: KafkaLogState, event: e.ApplicationFailed) -> list[Line]:
-    """Without a reset policy poll() throws; what has no committed offset was said before."""
+    """Without a reset policy poll() throws; partitions without a committed offset were logged before."""
     if not event.reason.startswith("NoOffsetForPartitionException"):
         return []
     return no_offsets(log, event.member, list(log.member(event.member).unpositioned))

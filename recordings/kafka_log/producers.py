@@ -1,4 +1,4 @@
-"""What producers write. One function a class of events."""
+"""Log lines of producers. One function a class of events."""
 
 # ruff: noqa: D103 - a renderer is named for its kind of event, whose docstring says what happened
 
@@ -28,7 +28,7 @@ FATAL = {
     "INVALID_PRODUCER_ID_MAPPING": "InvalidPidMappingException: The producer attempted to use a producer id which is"
     " not currently assigned to its transactional id.",
 }
-"""Why a transactional producer cannot go on."""
+"""The reason why a transactional producer cannot go on."""
 
 STALE = {
     "NOT_LEADER_OR_FOLLOWER": (
@@ -41,10 +41,10 @@ STALE = {
         " epoch on the broker."
     ),
 }
-"""Errors after which a producer asks for metadata, as Java prints their exceptions."""
+"""Errors after which a producer refreshes its metadata, as Java prints their exceptions."""
 
 NETWORK_EXCEPTION = "org.apache.kafka.common.errors.NetworkException"
-"""The exception of a connection that broke, after which it asks for metadata as well."""
+"""The exception of a broken connection, after which the producer refreshes its metadata as well."""
 
 
 def _producer(log: KafkaLogState, producer: str, message: str, logger: str, level: str = "INFO") -> Line:
@@ -62,7 +62,7 @@ def producer_declared(log: KafkaLogState, event: e.ProducerDeclared) -> list[Lin
 
 @WRITER.handles(e.ProducerIdAssigned)
 def producer_id_assigned(log: KafkaLogState, event: e.ProducerIdAssigned) -> list[Line]:
-    """Under `transaction.version` 2 a new epoch of the same producer id is said at level DEBUG only."""
+    """Under `transaction.version` 2 a new epoch of the same producer id is logged at level DEBUG only."""
     known, log.producer_ids[event.producer] = log.producer_ids.get(event.producer), event.producer_id
     log.producer_epochs[event.producer] = event.epoch
     transactional_id = log.transactional_ids.get(event.producer, "")
@@ -100,7 +100,7 @@ def batch_retried(log: KafkaLogState, event: e.BatchRetried) -> list[Line]:
 
 
 def _disconnected(event: e.BatchRetried | e.BatchFailed) -> str:
-    """What the client says of a connection that has ended before an answer came."""
+    """The client's line on a connection that ended before a response came."""
     if event.disconnected_from < 0:
         return ""
     due = " due to timeout" if event.error == "REQUEST_TIMED_OUT" else ""
@@ -108,7 +108,7 @@ def _disconnected(event: e.BatchRetried | e.BatchFailed) -> str:
 
 
 def _metadata_is_wrong(log: KafkaLogState, event: e.BatchRetried | e.BatchFailed) -> list[Line]:
-    """After an error that says so (`InvalidMetadataException`), whether the batch is sent again or given up."""
+    """After an InvalidMetadataException: whether the batch is retried or failed."""
     exception = f"{NETWORK_EXCEPTION}: {_disconnected(event)}" if event.disconnected_from >= 0 else ""
     exception = exception if event.error == "NETWORK_EXCEPTION" else STALE.get(event.error, "")
     if not exception:
@@ -130,7 +130,7 @@ def batch_split(log: KafkaLogState, event: e.BatchSplit) -> list[Line]:
 
 @WRITER.handles(e.BatchFailed)
 def batch_failed(log: KafkaLogState, event: e.BatchFailed) -> list[Line]:
-    """The producer hands the error to its application without a word; what follows from it for itself it says."""
+    """The producer passes the error to its application without a line; it logs the consequence for itself."""
     exception = ABORTABLE.get(event.error)
     if exception is None or event.producer not in log.transactional_ids or not event.sent:
         return _metadata_is_wrong(log, event)
@@ -139,7 +139,7 @@ def batch_failed(log: KafkaLogState, event: e.BatchFailed) -> list[Line]:
 
 @WRITER.handles(e.SendRefused)
 def send_refused(log: KafkaLogState, event: e.SendRefused) -> list[Line]:
-    """An old epoch is known: each send() says so, and only its future fails."""
+    """An old epoch is known: each send() logs it, and only its future fails."""
     if event.error != "InvalidProducerEpochException" or event.producer not in log.transactional_ids:
         return []
     identity = f"(producerId={log.producer_ids[event.producer]}, epoch={log.producer_epochs[event.producer]})"

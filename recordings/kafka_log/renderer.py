@@ -1,11 +1,11 @@
-"""A flight in the words of Kafka's own logs: what its brokers, controllers and clients would have written.
+"""A flight as the lines of Kafka's own logs: those that its brokers, controllers and clients would write.
 
 Each event becomes the lines that Kafka writes at that fact, with its context in brackets and its logger at the end, or
-nothing where Kafka is silent (a kill -9, a heartbeat). The wording is that of Kafka 4.x with the new group coordinator
-(GroupMetadataManager, AbstractCoordinator, ConsumerCoordinator, Partition, ReplicationControlManager and their like,
-of 4.3.1, compared with real logs of it and of 4.1.0); numbers that are not modelled, such as correlation ids and
-topic ids, are left out. A client's line about an answer bears the instant of the event that tells it. The time is
-virtual. Injuries, of which Kafka knows nothing, are marked `[Flightdeck]`.
+no line where Kafka writes none (a kill -9, a heartbeat). The wording is that of Kafka 4.x with the new group
+coordinator (GroupMetadataManager, AbstractCoordinator, ConsumerCoordinator, Partition, ReplicationControlManager and
+their like, of 4.3.1, compared with real logs of it and of 4.1.0). Numbers that are not modelled, such as correlation
+ids and topic ids, are left out. A client's line about a response bears the instant of that response's event. The time
+is virtual. Faults, which Kafka cannot know, are marked `[Flightdeck]`.
 """
 
 from collections.abc import Callable

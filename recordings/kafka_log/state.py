@@ -1,4 +1,4 @@
-"""What Kafka's log lines need beside an event: ids, states and offsets seen before."""
+"""The state that Kafka's log lines need beside an event: ids, states and offsets of earlier events."""
 
 from typing import NamedTuple
 
@@ -18,10 +18,10 @@ class Line(NamedTuple):
 
 
 class GroupLogState(msgspec.Struct):
-    """What a coordinator's lines say of a group beyond the event itself.
+    """A group as its coordinator's lines need it.
 
-    `logged_join`: the newcomer whose line came before the rebalance that it set off. `absent`: member ids that the
-    barrier closed without. `subscriptions`: by generation, what its members said, until its leader has assigned.
+    `logged_join`: the newcomer whose line preceded the rebalance that it started. `absent`: member ids that the barrier
+    closed without. `subscriptions`: by generation, the members' subscriptions, until the leader has assigned.
     """
 
     partition: str
@@ -38,7 +38,7 @@ class GroupLogState(msgspec.Struct):
 
 
 class PartitionLogState(msgspec.Struct):
-    """What a broker's lines say of a partition beyond the event itself.
+    """A partition as brokers' lines need it.
 
     `epoch` counts the controller's changes; `epochs`: the leader epochs of its records, each with its first offset.
     """
@@ -56,17 +56,17 @@ class PartitionLogState(msgspec.Struct):
 
 
 class MemberLogState(msgspec.Struct):
-    """What a consumer's lines say of itself: `generation` and `member_id` as it knows them.
+    """A consumer as its own lines need it: `generation` and `member_id` as the consumer knows them.
 
-    `asked`: the reason that it has given last for a rejoin; `hands_over`: it gives up what its assignment does not have
-    any more (KIP-429); `unpositioned`: partitions that it was just given; `reset_to`: where it began to read them, and
-    the leader epoch that came with that. `joined_topics`: what it subscribed to at its last JoinGroup; `claimed`: the
-    generation and the partitions that it said there it had; `counts`: how many partitions each topic had that it
-    assigned as a leader. `commits_in_hand`: its coordinator (`found` last) has not answered them; `unheard`: nor will
-    those be heard, for the connection is gone; `ended_commits`: what its next poll() says of them, which has begun when
-    something happens after it has `joined`. `unread`: what it says of answers that it has not read yet. `beat_refused`:
-    the error of a heartbeat that was refused, of which it does not know yet. `join_arrived`: its coordinator has seen
-    its JoinGroup.
+    `asked`: the reason of its last requested rejoin. `hands_over`: it revokes the partitions that its new assignment
+    lacks (KIP-429). `unpositioned`: newly assigned partitions without a position. `reset_to`: its first position in
+    each partition, and the leader epoch that came with it. `joined_topics`: the subscription of its last JoinGroup.
+    `claimed`: the generation and the owned partitions in that request. `counts`: the partition counts of the topics
+    that it assigned as a leader. `commits_in_hand`: commits that its coordinator (`found` last) has not answered.
+    `unheard`: commits whose connection is gone. `ended_commits`: the lines that its next poll() writes of them; that
+    poll() has begun when an event follows after it has `joined`. `unread`: the lines of responses that it has not read
+    yet. `beat_refused`: the error of a refused heartbeat whose response has not arrived. `join_arrived`: its
+    coordinator has received its JoinGroup.
     """
 
     group: str = ""
@@ -99,7 +99,7 @@ class MemberLogState(msgspec.Struct):
 
 
 class ShutdownProgress(msgspec.Struct):
-    """A broker's controlled shutdown: since when, and how far the controller is with it."""
+    """A broker's controlled shutdown: its start, and the controller's progress with it."""
 
     asked_us: int
     begun: bool = False
@@ -107,14 +107,14 @@ class ShutdownProgress(msgspec.Struct):
 
 
 class KafkaLogState:
-    """What was seen so far, as far as lines need it."""
+    """The state of a flight's log lines."""
 
     def __init__(self) -> None:
         self.groups: dict[str, GroupLogState] = {}
         self.partitions: dict[str, PartitionLogState] = {}
         self.members: dict[str, MemberLogState] = {}
         self.member_ids: dict[str, str] = {}  # client id → the id that the coordinator gave it last
-        self.pending: dict[str, None] = {}  # member ids that were handed out and did not come back yet
+        self.pending: dict[str, None] = {}  # member ids that were assigned and have not joined yet
         self.min_insync: dict[str, int] = {}
         self.partition_counts: dict[str, int] = {}
         self.transactional_ids: dict[str, str] = {}
@@ -129,24 +129,24 @@ class KafkaLogState:
         self.starting: dict[int, None] = {}  # brokers that take no connections yet
         self.stopping: dict[int, ShutdownProgress] = {}  # brokers that were asked to stop
         self.away: dict[int, None] = {}  # brokers whose process has ended
-        self.to_lead: dict[int, dict[str, None]] = {}  # broker → partitions that it is to lead and does not yet
-        self.just_led: dict[int, dict[str, None]] = {}  # broker → those of the same change that it has begun to lead
+        self.to_lead: dict[int, dict[str, None]] = {}  # broker → partitions that it was elected for, but does not lead
+        self.just_led: dict[int, dict[str, None]] = {}  # broker → partitions of the same change that it leads by now
         self.coordinating: dict[str, None] = {}  # internal partitions that some group of the scenario depends on
 
     def group(self, name: str) -> GroupLogState:
-        """What is known of a group."""
+        """The state of a group."""
         return self.groups.setdefault(name, GroupLogState(""))
 
     def partition(self, name: str) -> PartitionLogState:
-        """What is known of a partition."""
+        """The state of a partition."""
         return self.partitions.setdefault(name, PartitionLogState())
 
     def member(self, name: str) -> MemberLogState:
-        """What is known of a consumer."""
+        """The state of a consumer."""
         return self.members.setdefault(name, MemberLogState())
 
     def topics_of(self, group: str) -> tuple[str, ...]:
-        """What the members of a group that run subscribe to."""
+        """The topics that the running members of a group subscribe to."""
         members = (member for member in self.members.values() if member.group == group and member.running)
         return tuple(dict.fromkeys(topic for member in members for topic in member.topics))
 
@@ -159,7 +159,7 @@ class KafkaLogState:
         return max(earlier, default=None)
 
     def concerns_the_scenario(self, partition: str) -> bool:
-        """Whether lines about a partition tell anybody anything: 49 of 50 partitions of an internal topic do not."""
+        """Whether a partition's lines are worth writing: 49 of 50 partitions of an internal topic serve no group."""
         return not partition.startswith("__") or partition in self.coordinating
 
     def newcomer_of(self, event: RebalanceStarted) -> bool:

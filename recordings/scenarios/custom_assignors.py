@@ -1,8 +1,8 @@
-"""Assignors of one's own, named by their dotted path: `assignors = ["mypackage.module.ClassName"]`.
+"""Custom assignors, named by their dotted path: `assignors = ["mypackage.module.ClassName"]`.
 
-What the library ships is ours, and loaded with whatever names it. Any other is a stranger's code: to look at a scenario
-or a recording only reads its name; to fly it takes leave (`recordings.scenarios.custom_code`), and the module is
-executed then. It must give the same answer for the same question, or no flight with it can be flown again.
+An assignor of the library is loaded with whatever names it. Any other is untrusted code: to read a scenario or a
+recording reads only its name; to fly it needs permission (`recordings.scenarios.custom_code`), and executes the module.
+Its answer must depend on the question alone: otherwise no flight with it can be rerun.
 """
 
 import importlib
@@ -23,7 +23,7 @@ class CodeError(ValueError):
 
 
 def load_error(name: str) -> str | None:
-    """Why an assignor cannot be had, None when it can or when its code is not ours; only the library's is loaded."""
+    """Why an assignor cannot be loaded, None if it can or is not the library's; loads only those of the library."""
     file = shipped_file(name)
     if file is None or name in ASSIGNORS:
         return None
@@ -35,7 +35,7 @@ def load_error(name: str) -> str | None:
 
 
 def shipped_file(name: str) -> Path | None:
-    """The file of the library that an assignor is in; None for Kafka's, and for code that is not ours."""
+    """The file of the library that has an assignor; None for Kafka's assignors, and for foreign code."""
     path = name.rpartition(".")[0]
     if not path.startswith(_SHIPPED_PACKAGE):
         return None
@@ -49,7 +49,7 @@ def is_foreign(name: str) -> bool:
 
 
 def find(name: str, folder: Path, *, on_path: bool) -> Path | None:
-    """The file of an assignor's module below a folder, or (`on_path`) where Python looks; nothing is executed."""
+    """The file of an assignor's module below a folder, or (`on_path`) on Python's path; executes nothing."""
     parts = name.split(".")[:-1]
     file = folder.joinpath(*parts).with_suffix(".py")
     if file.is_file():
@@ -65,21 +65,21 @@ def find(name: str, folder: Path, *, on_path: bool) -> Path | None:
 
 
 def load(name: str, file: Path, *, importing: bool = False) -> None:
-    """Execute a module's file and make its class an assignor that can be flown. Raises CodeError.
+    """Execute a module's file and register its class as an assignor. Raises CodeError.
 
     `importing`: as Python imports it (a module of an installed package); else the file is read anew each time.
     """
     path, _, class_name = name.rpartition(".")
     try:
         module = importlib.import_module(path) if importing else _executed(path, file)
-    except Exception as error:  # noqa: BLE001 - whatever somebody else's module does when it is imported
+    except Exception as error:  # noqa: BLE001 - whatever the module raises when it is imported
         raise CodeError(f"{name} cannot be loaded: {type(error).__name__}: {error}") from None
     made = getattr(module, class_name, None)
     if not isinstance(made, type):
         raise CodeError(f"{name} cannot be loaded: module {path} has no class {class_name}")
     try:
         assignor = made()
-    except Exception as error:  # noqa: BLE001 - or their class
+    except Exception as error:  # noqa: BLE001 - or its class
         raise CodeError(f"{name} cannot be made: {type(error).__name__}: {error}") from None
     wrong = _wrong(assignor)
     if wrong is not None:

@@ -1,9 +1,9 @@
-"""Leave to run the code that a scenario brings along, and the running of it.
+"""Permission for the custom code of a scenario, and its loading.
 
-Nothing of a scenario or a recording is executed by looking at it. A flight executes what its spec names: what the
-library ships without asking, any other code only with leave, and it says before which file and which class that is. A
-scenario's code lies beside it or where Python looks. A recorded scenario's lies where its user says (`folder`), and
-never in the recording: that is a directory of data, which may come from anywhere.
+Reading a scenario or a recording executes nothing. A flight executes the code that its spec names: the library's code
+without asking, any other only with permission, after it has named the file and the class. A scenario's code is beside
+its file or on Python's path. A recorded scenario's code is in a folder that the user names (`folder`), and never in the
+recording: that is a directory of data, which may come from anywhere.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ _KEYS = ("assignors", "partition.assignment.strategy")
 
 
 class Leave(msgspec.Struct, frozen=True):
-    """The user's leave to run code: `notify` gets what is run, before it runs.
+    """The user's permission to run code: `notify` gets the name of the code before it runs.
 
     `folder`: where the code of a recorded scenario is; `never`: the recording itself.
     """
@@ -43,7 +43,7 @@ def run_own_code(scenario: Scenario, spec: ScenarioSpec, leave: Leave | None) ->
 
 
 def _named(spec: ScenarioSpec) -> Iterator[tuple[Place, str]]:
-    """Each assignor whose code is not ours, once, and where the file names it."""
+    """Each foreign assignor, once, and its place in the file."""
     seen = []
     said: list[tuple[Place, tuple[str, ...]]] = [
         (("group", at, "assignors"), group.assignors) for at, group in enumerate(spec.groups)

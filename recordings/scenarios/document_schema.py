@@ -89,7 +89,7 @@ class KnownNames:
         self._patterns = [_numbered(pattern) for pattern in ids]
 
     def may_exist(self, kind: str, name: str) -> bool:
-        """Whether a name of this kind can be there at some moment of some flight."""
+        """Whether a name of this kind can exist at some moment of some flight."""
         if name in self.known[kind]:
             return True
         owner, dash, number = name.rpartition("-")

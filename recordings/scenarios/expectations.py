@@ -1,13 +1,12 @@
-"""What a scenario says must hold, judged while it flies.
+"""The expectations of a scenario, judged while it flies.
 
-Sentences about the view document are asked at checkpoints: 0, the end of every whole virtual second, every instant that
-an expectation names, the end. Sentences about events are counted as they happen. A flight that ends early leaves
-sentences unjudged (`ok` is None) rather than wrong: whose instant it did not reach, whose deadline it did not reach,
-and every count.
+Expressions on the view document are evaluated at checkpoints: 0, the end of every whole virtual second, every instant
+that an expectation names, the end. Events are counted as they happen. A flight that ends early leaves expectations
+unjudged (`ok` is None) rather than failed: those whose instant or deadline it did not reach, and every count.
 
-A window begins at `from`, or at the instant at which a step of the scenario gives the command of `after`; what an
-operator or the nemesis gives begins none, so that a file means the same in every flight. A sentence that must hold `by`
-an instant and holds already where its window begins shows nothing of what came later: it is `ok`, and `already`.
+A window begins at `from`, or at the instant at which a step of the scenario gives the command of `after`. Commands of
+an operator or the nemesis begin none, so that a file means the same in every flight. An expression that must hold `by`
+an instant and holds already where its window begins proves nothing of later events: it is `ok`, and `already`.
 """
 
 from bisect import bisect_right
@@ -25,8 +24,8 @@ SECOND_US = 1_000_000
 class Result(TypedDict, total=False):
     """One expectation's outcome, as `run --json` prints it: `that` or `event`, and the other three.
 
-    `ok`: None when it was not judged. `at_s`: the second at which that was decided. `found`: what was there, in words.
-    `already`: only there, and true, for a sentence with `by` that held where its window begins.
+    `ok`: None when it was not judged. `at_s`: the second of the decision. `found`: the values found, in words.
+    `already`: only there, and true, for an expression with `by` that held where its window begins.
     """
 
     that: str
@@ -41,7 +40,7 @@ class Expectations:
     """The expectations of one flight: parse once, `judge` at checkpoints, `see` every event, then `results`.
 
     `needs`: the roots of the view document that any of them names; `kinds`: the kinds of event that any of them counts.
-    Raises PredicateError for an expression that cannot be asked, and IndexError for an `after` that no step gives
+    Raises PredicateError for an expression that cannot be evaluated, and IndexError for an `after` that no step gives
     (`recordings.scenarios.loader` finds both before a flight).
     """
 
@@ -66,17 +65,17 @@ class Expectations:
         return sorted({*range(0, until_us + 1, SECOND_US), *named, until_us})
 
     def next_checkpoint_us(self, after_us: int) -> int:
-        """The first checkpoint after an instant, the end of the flight aside: for flights without an end."""
+        """The first checkpoint after an instant, without the end of the flight: for flights without an end."""
         second = (after_us // SECOND_US + 1) * SECOND_US
         place = bisect_right(self._named_us, after_us)
         return min([second, *self._named_us[place : place + 1]])
 
     def needs_at(self, now_us: int) -> frozenset[str]:
-        """The roots of the document that are still wanted at a checkpoint: nothing, once all is decided."""
+        """The roots of the document that are still needed at a checkpoint: none, once all is decided."""
         return frozenset(root for each in self._sentences if each.is_open(now_us) for root in each.predicate.needs)
 
     def judge(self, document: Mapping[str, Any], now_us: int) -> None:
-        """Ask every undecided sentence that this checkpoint concerns, of a document with the roots of `needs_at`."""
+        """Evaluate every undecided expression of this checkpoint, on a document with the roots of `needs_at`."""
         for sentence in self._sentences:
             if sentence.is_open(now_us):
                 sentence.ask(document, now_us)
@@ -129,7 +128,7 @@ class _Sentence:
         return now_us >= self.begins_us and (last is None or now_us <= last)
 
     def ask(self, document: Mapping[str, Any], now_us: int) -> None:
-        """Ask it; a sentence that is undecided afterwards remembers what it found."""
+        """Evaluate it; while it is undecided, the last values found are kept."""
         answer = self.predicate.ask(document)
         self.found = answer.found
         if self.spec.at_us is not None or answer.holds is not self.spec.always:
@@ -137,7 +136,7 @@ class _Sentence:
             self.already = self.spec.by_us is not None and now_us == self.begins_us
 
     def result(self, flown_until_us: int) -> Result:
-        """How it stands when the flight is over."""
+        """The outcome when the flight is over."""
         spec, ok, at_us = self.spec, self.ok, self.decided_us
         assert spec.that is not None
         if ok is None:
@@ -154,7 +153,7 @@ class _Sentence:
 
 
 class _Count:
-    """One `event`: it happens, or happens so often, in a window and with certain fields."""
+    """One `event`: it happens, or happens this often, in a window and with certain fields."""
 
     def __init__(self, spec: ExpectationSpec, begins_us: int) -> None:
         assert spec.event is not None
@@ -164,7 +163,7 @@ class _Count:
         self.last_us: int | None = None
 
     def see(self, event: Event) -> None:
-        """Count an event of the kind if its instant and fields are those wanted."""
+        """Count an event of the kind if its instant and fields match."""
         spec = self.spec
         last_us = spec.by_us if spec.by_us is not None else spec.to_us
         if event.at_us < self.begins_us or (last_us is not None and event.at_us > last_us):
@@ -175,7 +174,7 @@ class _Count:
             self.last_us = event.at_us
 
     def result(self, flown_until_us: int, *, shortened: bool) -> Result:
-        """How it stands when the flight is over."""
+        """The outcome when the flight is over."""
         spec = self.spec
         found = "it happened once" if self.times == 1 else f"it happened {self.times} times"
         if spec.count is not None:
@@ -193,7 +192,7 @@ class _Count:
 
 
 def _not_judged(flown_until_us: int, wanted_us: int | None) -> str:
-    """Why an expectation was not judged; `wanted_us` is where it would have been, None for the scenario's end."""
+    """Why an expectation was not judged; `wanted_us` is its instant, None for the scenario's end."""
     wanted = spoken_duration(wanted_us) if wanted_us is not None else "the scenario does"
     return f"not judged: the flight ended at {spoken_duration(flown_until_us)}, before {wanted}"
 

@@ -32,7 +32,7 @@ LIBRARY = SHIPPED
 class Scenario(msgspec.Struct, frozen=True):
     """A scenario as loaded: its spec, its name (the file's, without `.toml`) and its text.
 
-    `file` is what errors call it; `folder`: where it lies, None for a text that lies nowhere (a recording's).
+    `file` is its name in errors; `folder`: the file's directory, None for a text without one (a recording's).
     """
 
     spec: ScenarioSpec
@@ -43,7 +43,7 @@ class Scenario(msgspec.Struct, frozen=True):
 
 
 class ScenarioError(msgspec.Struct, frozen=True):
-    """One error of a file: where, why, and the nearest right word if there is one."""
+    """One error of a file: its line, the reason, and a suggestion if there is one."""
 
     file: str
     line: int
@@ -57,7 +57,7 @@ class ScenarioError(msgspec.Struct, frozen=True):
 
 
 class ScenarioErrors(Exception):  # noqa: N818 - it holds them
-    """Everything that is wrong with a scenario, in the order of its lines; its text is one line for each."""
+    """All errors of a scenario, in the order of its lines; its text is one line for each."""
 
     def __init__(self, errors: list[ScenarioError]) -> None:
         self.errors = errors
@@ -96,7 +96,7 @@ def load(path_or_name: str | Path) -> Scenario:
 
 
 def parse_scenario(text: str, file: str, folder: Path | None = None, *, recorded: bool = False) -> Scenario:
-    """Read a scenario's text; `file` is what errors call it, and gives the name. Raises ScenarioErrors.
+    """Read a scenario's text; `file` is its name in errors, and gives the scenario's. Raises ScenarioErrors.
 
     `recorded`: the text of a recording, which has been flown: an expectation that cannot fail does not refuse it.
     """
@@ -112,7 +112,7 @@ def parse_scenario(text: str, file: str, folder: Path | None = None, *, recorded
     except TooManyProblemsError:
         raise _errors_of(problems, lines, file) from None
     if any(problem.place == ("until",) for problem in problems):
-        spec = msgspec.structs.replace(spec, until_us=LONG_MAX)  # nothing is after an end that is not known
+        spec = msgspec.structs.replace(spec, until_us=LONG_MAX)  # with an unknown end, no instant is after it
     checks = check_scenario(spec) if recorded else chain(check_scenario(spec), check_deadlines(spec))
     problems += islice(checks, MOST_PROBLEMS)
     if problems:
@@ -145,7 +145,7 @@ def library() -> list[str]:
 
 
 def list_scenarios() -> list[ScenarioInfo]:
-    """The packaged scenarios by name, with what a picker shows. Raises ScenarioErrors if one of them is wrong."""
+    """The packaged scenarios by name, with their summaries. Raises ScenarioErrors if one of them is wrong."""
     listed: list[ScenarioInfo] = []
     for name in library():
         spec = load(name).spec

@@ -1,7 +1,6 @@
 """Settings: `[SCOPE:]KEY=VALUE` written over a scenario, from the command line, a sweep or a what-if.
 
-What a key means in which scope is `cluster.spec.overrides`; here a text is read, and the result held to a scenario's
-rules.
+`cluster.spec.overrides` defines the keys of each scope; here a text is read, and the result is validated as a scenario.
 """
 
 from collections.abc import Iterable
@@ -24,7 +23,7 @@ def parse_setting(text: str) -> tuple[str | None, str, str]:
 
 
 def apply_settings(spec: ScenarioSpec, settings: Iterable[Setting]) -> ScenarioSpec:
-    """A new spec with the settings written over it in order; what they make together is checked at the end.
+    """A new spec with the settings written over it in order; the result as a whole is validated at the end.
 
     A value is text, or already a number, truth value or list. Raises SettingError for the first that is wrong.
     """

@@ -1,7 +1,7 @@
-"""From TOML tables to a ScenarioSpec: structure, types, units, defaults. What must fit together is checked elsewhere.
+"""From TOML tables to a ScenarioSpec: structure, types, units, defaults. `validation` checks what must fit together.
 
 Every function takes one table of the contract `scenario-format.md`, in its order. A wrong value becomes its default
-here, so that reading goes on and all problems are found in one go.
+here, so that reading goes on and one pass finds all problems.
 """
 
 from typing import Any, get_args
@@ -54,7 +54,7 @@ MOST_EXPONENT = 20.0
 def read_scenario(
     data: dict[str, Any], problems: list[Problem], lines: dict[tuple[str | int, ...], int]
 ) -> ScenarioSpec:
-    """The spec that the file's tables describe; everything wrong with them is added to `problems`."""
+    """The spec that the file's tables describe; adds every error in them to `problems`."""
     top = TomlTable(data, (), problems)
     cluster = top.table("cluster")
     brokers = _brokers(cluster)
@@ -238,7 +238,7 @@ def _said_twice(
 
 
 def assignors(value: object) -> tuple[str, ...]:
-    """A list of Kafka's names of assignors, or dotted names of one's own, in the order of preference."""
+    """A list of Kafka's names of assignors, or dotted names of custom ones, in the order of preference."""
     for name in filled_words(value):
         if not is_dotted(name):
             one_of("range", "roundrobin", "sticky", "cooperative-sticky")(name)
@@ -268,7 +268,7 @@ def _commit(table: TomlTable, config: dict[str, Value]) -> CommitPolicy:
     """The commit policy; `enable.auto.commit` = false without one means that no member commits."""
     commit: CommitPolicy = table.take("commit", one_of(*get_args(CommitPolicy)), "auto")
     automatic = config.get("enable.auto.commit")
-    if automatic is None or table.data.get("commit", commit) != commit:  # nothing said, or nothing that could be read
+    if automatic is None or table.data.get("commit", commit) != commit:  # not given, or not readable
         return commit
     if not table.has("commit"):
         return "auto" if automatic else "never"
@@ -299,7 +299,7 @@ def _command(value: object) -> Command:
 
 
 def _command_text(value: object) -> str:
-    """A command as journals write it: `kill broker 2` and `kill broker-2` are one."""
+    """A command in its canonical text: `kill broker 2` and `kill broker-2` are one."""
     return text_of(_command(value))
 
 
@@ -342,14 +342,14 @@ _GOES_WITH = {
     "where": "an `event`",
     "count": "an `event`",
 }
-"""What each key of a window or an event belongs to."""
+"""The kinds of expectation that each key of a window or an event belongs to."""
 
 _MAY_HAVE = {"by": {"from", "after", "nth"}, "at": set[str](), "always": {"from", "after", "nth", "to"}}
-"""What each way of saying when a `that` must hold may have beside it."""
+"""The keys that may stand beside each way of giving the instant of a `that`."""
 
 
 def _when(table: TomlTable, expectation: ExpectationSpec) -> None:
-    """An expectation says once when it must hold: `that` by, at or always; an `event` in a window."""
+    """An expectation gives its instant once: `that` by, at or always; an `event` in a window."""
     times = [key for key in _MAY_HAVE if table.has(key)]
     allowed = {key for keys in _MAY_HAVE.values() for key in keys}
     if expectation.event is not None:

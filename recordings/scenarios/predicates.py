@@ -1,7 +1,7 @@
-"""Questions about the view document, written in CEL: read once, asked many times.
+"""Expressions on the view document, written in CEL: parsed once, evaluated often.
 
-`recordings.cel` reads, checks and evaluates, within a budget. Here are the paths of the document that an expression
-names: only those are built, a name that cannot exist is found before the flight, and an answer can say what was there.
+`recordings.cel` parses, checks and evaluates, within a budget. Here are the paths of the document that an expression
+names: only those are built, an impossible name is found before the flight, and an answer can name the values found.
 Nothing is evaluated before the flight.
 """
 
@@ -25,7 +25,7 @@ Path = tuple[str, ...]
 
 
 class PredicateError(ValueError):
-    """An expression that cannot be asked: the `reason`, and the nearest right words if there are any."""
+    """An expression that cannot be evaluated: the `reason`, and a suggestion if there is one."""
 
     def __init__(self, reason: str, suggestion: str | None = None) -> None:
         reason = brief(reason)
@@ -35,7 +35,7 @@ class PredicateError(ValueError):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What an expression found: whether it holds, and the values of what it names, in words.
+    """The answer of an expression: whether it holds, and the values of the paths that it names, in words.
 
     `over_budget`: the evaluation would have taken more steps than it may.
     """
@@ -48,8 +48,8 @@ class Answer(msgspec.Struct, frozen=True):
 class Predicate:
     """A CEL expression over the view document that is true or false.
 
-    `needs`: the roots of the document that it names. Raises PredicateError for what is no CEL and for unknown roots
-    and fields; names of groups, members and so on, and types, are checked by `errors_in`.
+    `needs`: the roots of the document that it names. Raises PredicateError for a text that is not CEL and for unknown
+    roots and fields; `errors_in` checks names of groups, members and so on, and types.
     """
 
     def __init__(self, text: str) -> None:
@@ -88,7 +88,7 @@ class Predicate:
         return self.ask(document).holds
 
     def errors_in(self, known_names: KnownNames) -> list[tuple[str, str | None]]:
-        """What is wrong with it in one scenario (impossible names, wrong types), each with a suggestion or None."""
+        """The errors of the expression in one scenario (impossible names, wrong types), with suggestions or None."""
         errors = [error for path in self.paths if (error := path_error(path, known_names)) is not None]
         if errors:
             return list(dict.fromkeys(errors))
@@ -114,7 +114,7 @@ class Predicate:
 
 
 def _paths_of(node: Node, text: str, bound: frozenset[str]) -> list[Path]:
-    """Every path of the document that an expression names, as far as it is written out, in the order of the text."""
+    """Every path of the document that an expression writes out, in the order of the text."""
     path = path_of(node, dict.fromkeys(bound))
     if path is not None:
         if path[0] not in SHAPE:
@@ -128,7 +128,7 @@ def _paths_of(node: Node, text: str, bound: frozenset[str]) -> list[Path]:
 
 
 def _type_at(path: Path) -> Type:
-    """The type of what stands at a path that exists in the document's shape."""
+    """The type of the value at a path that exists in the document's shape."""
     node: Any = SHAPE
     for key in path:
         node = node.node if isinstance(node, ByName) else node[key]

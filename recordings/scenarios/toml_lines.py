@@ -1,8 +1,8 @@
-"""Where each key of a TOML text stands: what `tomllib` reads but does not tell.
+"""The line of each key of a TOML text, which `tomllib` does not return.
 
-The text must be one that `tomllib` has read: only then may this scanner be as simple as it is. It walks the text once
-and notes the line of every table, key and array element. A `Place` is a path of keys and indices:
-`("topic", 0, "config", "min.insync.replicas")`.
+The text must be one that `tomllib` has read: only then may this scanner be this simple. It walks the text once and
+notes the line of every table, key and array element. A `Place` is a path of keys and indices: `("topic", 0, "config",
+"min.insync.replicas")`.
 """
 
 import re

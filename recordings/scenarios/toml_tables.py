@@ -1,6 +1,6 @@
-"""Reading a TOML table key by key, noting everything that is wrong instead of stopping at the first.
+"""Read a TOML table key by key, and collect all its errors instead of stopping at the first.
 
-A reader is a function from what TOML gave to the value wanted; it raises ReadError, or any ValueError with a reason.
+A reader is a function from a TOML value to the wanted value; it raises ReadError, or any ValueError with a reason.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ Scalar = str | int | float | bool
 
 
 class ReadError(ValueError):
-    """A value that cannot be read: why, and the nearest right word if there is one."""
+    """A value that cannot be read: the reason, and a suggestion if there is one."""
 
     def __init__(self, reason: str, suggestion: str | None = None) -> None:
         super().__init__(reason)
@@ -26,18 +26,18 @@ class ReadError(ValueError):
 
 
 MOST_PROBLEMS = 50
-"""Errors of a file that are reported: a longer list helps no reader."""
+"""Errors that are reported of one file."""
 
 MOST_SHOWN = 80
 """Characters of a value that an error shows."""
 
 
 class TooManyProblemsError(Exception):
-    """There is more wrong with a file than is worth reporting at once."""
+    """A file has more errors than are reported."""
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Something wrong at a place of the file: the reason, and the nearest right word if there is one."""
+    """An error at a place of the file: the reason, and a suggestion if there is one."""
 
     place: Place
     reason: str
@@ -45,29 +45,29 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class TomlTable:
-    """A TOML table that remembers which keys were asked for; `close()` reports the others as unknown."""
+    """A TOML table that keeps the keys that were read; `close()` reports the others as unknown."""
 
     def __init__(self, data: Mapping[str, Any], place: Place, problems: list[Problem]) -> None:
         self.data, self.place, self.problems = data, place, problems
         self.known: list[str] = []
 
     def wrong(self, key: str, reason: str, suggestion: str | None = None) -> None:
-        """Note a problem at a key, or at the table itself when the key is not there."""
+        """Add an error at a key, or at the table itself when the key is absent."""
         place = (*self.place, key) if key in self.data else self.place
         self.note(Problem(place, reason, suggestion))
 
     def note(self, problem: Problem) -> None:
-        """Note a problem. Raises TooManyProblemsError when there are enough."""
+        """Add an error. Raises TooManyProblemsError when there are enough."""
         self.problems.append(problem)
         if len(self.problems) >= MOST_PROBLEMS:
             raise TooManyProblemsError
 
     def has(self, key: str) -> bool:
-        """Whether the file says anything at this key."""
+        """Whether the file has this key."""
         return key in self.data
 
     def take(self, key: str, read: Callable[[Any], T], default: T, *, required: bool = False) -> T:
-        """The value at a key, read; the default when it is absent or wrong (which is noted)."""
+        """The value at a key, read; the default when it is absent or wrong (which adds an error)."""
         self.known.append(key)
         if key not in self.data:
             if required:
@@ -82,7 +82,7 @@ class TomlTable:
         return default
 
     def table(self, key: str) -> "TomlTable":
-        """The table at a key; an empty one when it is absent or no table."""
+        """The table at a key; an empty one when it is absent or not a table."""
         return TomlTable(self.take(key, mapping, {}), (*self.place, key), self.problems)
 
     def tables(self, key: str) -> list["TomlTable"]:
@@ -110,7 +110,7 @@ class TomlTable:
         return values
 
     def close(self, elsewhere: "TomlTable | None" = None, place: str = "") -> None:
-        """Report every key that was not asked for; for one of `elsewhere` the place where it belongs."""
+        """Report every key that was not read; for one of `elsewhere` the place where it belongs."""
         known = set(self.known)
         belongs = () if elsewhere is None else elsewhere.known
         for key in self.data:
@@ -132,12 +132,12 @@ def _flat(table: Mapping[str, Any], place: Place, prefix: str = "") -> list[tupl
 
 
 def shown(value: object) -> str:
-    """A TOML value as a person wrote it, if it is not too long."""
+    """A TOML value as it is written in a file, if it is not too long."""
     return str(value).lower() if isinstance(value, bool) else cut(repr(value))
 
 
 def cut(text: str) -> str:
-    """A text as an error shows it: of a long one its beginning."""
+    """A text as an error shows it: the beginning of a long one."""
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
 
 
@@ -149,7 +149,7 @@ def text(value: object) -> str:
 
 
 def filled_text(value: object) -> str:
-    """A string with something in it, without blanks around it."""
+    """A non-empty string without blanks around it."""
     written = text(value).strip()
     if not written:
         raise ReadError("it is empty")
@@ -255,7 +255,7 @@ def words(value: object) -> tuple[str, ...]:
     seen = set()
     for each in value:
         if each in seen:
-            raise ReadError(f"{cut(each)} stands there twice")
+            raise ReadError(f"{cut(each)} is listed twice")
         seen.add(each)
     return tuple(value)
 

@@ -1,7 +1,7 @@
-"""TOML of a stranger's: read within bounds, or the line and the reason why not.
+"""Read untrusted TOML within bounds, or report the line and the reason.
 
-`tomllib` recurses for nested values, takes quadratic time for keys of many parts, and leaves Python's own limits to
-Python's own errors.
+`tomllib` recurses for nested values, takes quadratic time for keys of many parts, and raises Python's own errors at
+Python's own limits.
 """
 
 import re

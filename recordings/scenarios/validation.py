@@ -1,6 +1,6 @@
-"""What must fit together in a scenario: names, numbers against each other, commands, expectations, what is not built.
+"""Check what must fit together in a scenario: names, numbers, commands, expectations, unsupported features.
 
-Each check yields problems at places of the file, so that a spec changed by settings is held to the same rules.
+Each check yields errors at places of the file, so that a spec changed by settings is held to the same rules.
 """
 
 import re
@@ -41,10 +41,10 @@ _RESERVED = re.compile(r"cluster|broker(-[0-9]+)?|\.\.?|__consumer_offsets|__tra
 
 
 def check_scenario(spec: ScenarioSpec) -> Iterator[Problem]:
-    """Every problem of a spec whose values are each right alone; of one that is too large, only that."""
+    """Every error of a spec whose values are each right alone; of a too large spec, only its size."""
     too_large = list(_sizes(spec))
     yield from too_large
-    if too_large:  # looking at the rest would take the memory that this is about
+    if too_large:  # checking the rest would take the memory that this limit protects
         return
     yield from _names(spec)
     yield from _cluster(spec)
@@ -59,7 +59,7 @@ def check_scenario(spec: ScenarioSpec) -> Iterator[Problem]:
 
 
 def _sizes(spec: ScenarioSpec) -> Iterator[Problem]:
-    """A slip of the finger must not eat the machine."""
+    """Limits on counts: a typing error must not exhaust the machine."""
     partitions, partitions_place = _most(
         {topic.name: topic.partitions for topic in spec.topics},
         "topic",
@@ -94,7 +94,7 @@ def _sizes(spec: ScenarioSpec) -> Iterator[Problem]:
 
 
 def _loads(spec: ScenarioSpec) -> Iterator[Problem]:
-    """Rates that no machine simulates, and buffers that would hold what it cannot."""
+    """Rates that cannot be simulated, and buffers that would need too much memory."""
     rates = [
         max([producer.rate_per_second, *(rate for _, rate in producer.arrivals.profile)]) for producer in spec.producers
     ]
@@ -118,7 +118,7 @@ def _loads(spec: ScenarioSpec) -> Iterator[Problem]:
 def _most(
     declared: dict[str, int], table: str, field: str, grows: Sequence[Scale | AddPartitions | None]
 ) -> tuple[int, Place]:
-    """How many there can be of all of them together, and where the file says so most loudly."""
+    """A limit on the sum of several counts; the error stands at the place of the largest."""
     counts = list(declared.values())
     place: Place = (table, max(range(len(counts)), key=counts.__getitem__, default=0), field)
     for index, command in enumerate(grows):
@@ -234,7 +234,7 @@ def _application(spec: ScenarioSpec, group: GroupSpec, place: Place) -> Iterator
 
 
 def _no_such_key(spec: ScenarioSpec, key: str) -> str | None:
-    """Why no record can have a key, in words; None when one can."""
+    """The reason why no record can have a key; None if one can."""
     if not (key.isascii() and key.isdigit() and len(key) <= len(str(MOST_KEYS))):
         return f"poison: no record has the key {key}: keys are the numbers 0 … distinct - 1"
     distinct = [producer.keys.distinct for producer in spec.producers if producer.keys.kind != "none"]
@@ -290,7 +290,7 @@ def _expectation(
 
 
 def check_deadlines(spec: ScenarioSpec) -> Iterator[Problem]:
-    """Expectations that could never fail: a mistake in a file, but earlier versions flew and recorded them."""
+    """Expectations that can never fail: an error in a file, but earlier versions flew and recorded them."""
     for index, expectation in enumerate(spec.expectations):
         place: Place = ("expect", index)
         instants = {"by": expectation.by_us}
@@ -308,10 +308,11 @@ def _after_the_end(spec: ScenarioSpec, instants: Mapping[str, int | None], place
 
 
 def _after(spec: ScenarioSpec, expectation: ExpectationSpec, after: str, place: Place) -> Iterator[Problem]:
-    """A window can only begin with a step of the file: with any other command its sentence would never be judged."""
+    """A window must begin with a step of the file: with any other command its expectation is never judged."""
     given_us = spec.given_us(after)
     if not given_us:
-        if all(step.text for step in spec.steps):  # one without could not be read, and may be the one that is meant
+        # A step without a text could not be read, and may be the one that is meant.
+        if all(step.text for step in spec.steps):
             suggestion = nearest(after, dict.fromkeys(step.text for step in spec.steps))
             yield Problem((*place, "after"), f"after: no [[at]] step gives `{after}`", suggestion)
     elif len(given_us) < expectation.nth:

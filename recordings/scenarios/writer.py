@@ -1,4 +1,9 @@
-"""A ScenarioSpec as a scenario file, which `recordings.scenarios.loader` reads back; defaults are left out."""
+"""A ScenarioSpec as a scenario file, which `recordings.scenarios.loader` reads back; defaults are left out.
+
+The TOML is written here and not by `tomli-w`, which has no inline tables for configuration and gives every element of
+an array its own line: `topics = ["orders"]` takes three lines, a load profile four for each of its points, and `config`
+becomes a table of its own, far from its topic. A shrunk scenario is a page to be read.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -19,11 +24,11 @@ from cluster.spec import (
 )
 
 Row = tuple[str, object, object]
-"""A key, its value, and the value that need not be written."""
+"""A key, its value, and its default, which is not written."""
 
 
 def write_scenario(spec: ScenarioSpec) -> str:
-    """The text of a scenario file. Configuration of single brokers has no place in a file and is refused."""
+    """The text of a scenario file. A file cannot configure single brokers: a spec that does is refused."""
     assert not any(broker.config for broker in spec.brokers), "a file cannot say this"
     numbered = [broker.id for broker in spec.brokers] == list(range(1, len(spec.brokers) + 1))
     plain = numbered and not any(broker.rack for broker in spec.brokers)
@@ -184,7 +189,7 @@ def _value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML forbids DEL, JSON does not
     if isinstance(value, Mapping):
         return "{ " + ", ".join(_pairs(value)) + " }"
     if isinstance(value, list | tuple):

@@ -105,7 +105,7 @@ def assert_error(errors: list[str], line: int, reason: str) -> None:
         ('topics = ["oders"]', 14, "no topic is named oders (did you mean orders?)"),
         ("topics = []", 14, "topics: the list is empty"),
         ("topics = 'orders'", 14, "topics: 'orders' is not a list of names"),
-        ('topics = ["orders", "orders"]', 14, "topics: orders stands there twice"),
+        ('topics = ["orders", "orders"]', 14, "topics: orders is listed twice"),
         ("", 12, "topics is missing"),
         ('topics = ["orders"]\nrate = "200"', 15, "rate: '200' is not a rate: write it like 200/s, 3/m"),
         ('topics = ["orders"]\nrate = 200', 15, 'needs a unit and quotation marks: "200/s"'),
