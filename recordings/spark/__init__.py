@@ -1,1 +1,1 @@
-"""Recordings as Spark sees them: one session, the tables, one module for each analysis, the report."""
+"""Reports with Spark: the session, the tables, the analyses with their groundwork, the page."""

@@ -1,7 +1,7 @@
-"""The report's pictures as geometry: what is where. The templates draw it as SVG, which needs no script to be seen.
+"""The geometry of the report's charts; templates draw it as SVG, which needs no script to be shown.
 
-Widths and heights are pixels of a picture that is `WIDTH` wide; it is scaled to the page. Texts are placed by an
-estimate of their width, because nobody can measure a font here.
+Widths and heights are pixels of a chart that is `WIDTH` wide; the page scales it. Texts are placed by an estimate of
+their width, because this process has no fonts to measure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,14 +36,14 @@ STEPS_US = tuple(
 
 
 class Tick(NamedTuple):
-    """A line of the grid at `at` (pixels), and what is written there."""
+    """A grid line at `at` (pixels), and its label."""
 
     at: float
     label: str
 
 
 class Band(NamedTuple):
-    """Something that lasted from `x` on for `width`; `title` is shown to who points at it."""
+    """A stretch from `x` on of this `width`; a tooltip shows `title`."""
 
     x: float
     width: float
@@ -96,7 +96,7 @@ class HeatMap(NamedTuple):
 
 
 class Lane(NamedTuple):
-    """A member in a case file: when it stood still (`Band`, if it did), joined and synced (x, None: it did not)."""
+    """A member in a rebalance's chart: its stop (`Band`, if it stopped), its join and sync (x, None: neither came)."""
 
     member: str
     newcomer: bool
@@ -116,7 +116,7 @@ class CaseFile(NamedTuple):
 
 
 def time_ticks(from_us: int, until_us: int, left: float, width: float, most: int = TICKS_AT_MOST) -> list[Tick]:
-    """Ticks at round instants, at most so many."""
+    """Ticks at round instants, at most this many."""
     span = max(1, until_us - from_us)
     step = next((step for step in STEPS_US if span / step <= most), span)
     first = ceil(from_us / step) * step
@@ -133,7 +133,7 @@ def nice_top(value: float) -> float:
 
 
 def timeline(flight: FlightReport) -> FlightTimeline:
-    """The picture of a flight: what was done, and what became of each group's lag."""
+    """The chart of a flight: its commands, and each group's lag."""
     span = max(1, flight.virtual_us)
     incidents = _place_labels(_incidents(flight, span))
     rows = max((band.row + 1 for band in incidents if band.label), default=0)
@@ -160,7 +160,7 @@ def _incidents(flight: FlightReport, span: int) -> Iterator[Band]:
 
 
 def _place_labels(bands: Iterator[Band]) -> list[Band]:
-    """Give each label the first row in which it has room; one that has none is left out (its title stays)."""
+    """Give each label the first row in which it fits; one that fits in none is left out (its title stays)."""
     free = [0.0] * LABEL_ROWS
     placed = []
     for band in bands:
@@ -222,7 +222,7 @@ def _curve(series: LagSeries, values: Sequence[int], span: int, most: float, flo
 
 
 def heat_map(heat: Heat) -> HeatMap:
-    """The lag of single partitions; colours by the root of the lag, so that small ones show beside large ones."""
+    """The lag of single partitions; shades by the square root of the lag, so that small ones show beside large ones."""
     most = max((max(row, default=0) for row in heat.rows), default=0)
     columns = max((len(row) for row in heat.rows), default=1)
     width = PLOT / max(1, columns)
@@ -241,7 +241,7 @@ def _level(value: int, most: int) -> int:
 
 
 def _runs(levels: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Neighbours of the same level as one: (from, to, level), the empty ones left out."""
+    """Neighbours of the same level as one: (from, to, level), without the empty ones."""
     start = 0
     for place in range(1, len(levels) + 1):
         if place == len(levels) or levels[place] != levels[start]:
@@ -251,7 +251,7 @@ def _runs(levels: Sequence[int]) -> Iterator[tuple[int, int, int]]:
 
 
 def case_file(rebalance: Rebalance, virtual_us: int) -> CaseFile:
-    """A rebalance enlarged to its own time: from its beginning (or the first who stopped) until all were ready."""
+    """A rebalance enlarged to its own time: from its beginning (or the first member's stop) until all were ready."""
     ended = rebalance.ended_us if rebalance.ended_us is not None else virtual_us
     marks = [rebalance.started_us, ended]
     marks += [us for each in rebalance.attendance for us in (each.stopped_us, each.ready_us) if us is not None]
@@ -280,7 +280,7 @@ def case_file(rebalance: Rebalance, virtual_us: int) -> CaseFile:
 
 
 def phases(rebalance: Rebalance) -> list[tuple[int, int, str]]:
-    """What the coordinator waited for, as far as it came: (from, until, what), in µs."""
+    """The coordinator's phases, as far as it came: (from, until, name), in µs."""
     marks = [
         (rebalance.closed_us, "joining"),
         (rebalance.assigned_us, "assigning"),

@@ -1,4 +1,4 @@
-"""What can keep an analysis from its end, each said in one message."""
+"""The errors that end a report, each with one message."""
 
 import re
 
@@ -6,15 +6,15 @@ from recordings.bounded_files import RecordingError
 
 
 class ReportError(RecordingError):
-    """A report cannot be made: the message says why, and what to do about it. Nothing half-written is left."""
+    """A report cannot be made: the message says why, and how to fix it. No partial file is left."""
 
 
 class NoJavaError(ReportError):
-    """Spark needs Java 17 or newer and none was found; the message says where was looked and what to install."""
+    """Spark needs Java 17 or newer and none was found; the message lists the places searched and what to install."""
 
 
 class SparkStartError(ReportError):
-    """Spark did not start, or the cluster cannot be reached; the message ends with what Spark said last."""
+    """Spark did not start, or the cluster cannot be reached; the message ends with Spark's last lines."""
 
 
 class ReportInterruptedError(ReportError):
@@ -26,7 +26,7 @@ CAUSE = re.compile(r"^(?:Caused by)?: (?:[\w$]+\.)+[\w$]+: (.+)$")
 
 
 def cause_of(error: Exception) -> str:
-    """What an error of Spark's says, without its stack of calls: the file that cannot be read, or the last cause."""
+    """The message of an error of Spark's, without its stack: the file that cannot be read, or the last cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__

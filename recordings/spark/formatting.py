@@ -1,4 +1,4 @@
-"""Numbers, instants and durations as people write them."""
+"""Numbers, instants and durations as text for people."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ SHOWN = 3  # of a list: the rest is counted
 
 
 def count(number: float) -> str:
-    """A number with its thousands apart: `12,345`."""
+    """A number with thousands separators: `12,345`."""
     return f"{number:,.0f}"
 
 
@@ -59,7 +59,7 @@ def listed(words: list[str]) -> str:
 
 
 def partition_time(partitions: int, total_us: int) -> str:
-    """A sum over partitions as what it is: `3 partitions × 44 s`, of 132 partition-seconds."""
+    """A sum over partitions with its mean: `3 partitions × 44 s`, of 132 partition-seconds."""
     if partitions == 0:
         return "0 partitions"
     return f"{many(partitions, 'partition')} × {duration(total_us / partitions)}"

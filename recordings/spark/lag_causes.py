@@ -1,9 +1,9 @@
-"""Which group was furthest behind for longest, and the faults in force that explain it.
+"""The group that was furthest behind for longest, and the faults in force that explain it.
 
 A group is behind in a second when the oldest record that it has not committed is older than `BEHIND_US`: auto-commit
-alone leaves records uncommitted for `auto.commit.interval.ms` (5 s). The cause is looked for in the stretch in which
-the oldest record of the worst second waited: the faults that were in force in it, rolling restarts under way, commands
-just before it; never the command that ended a fault, and no fault of another group's members.
+alone leaves records uncommitted for `auto.commit.interval.ms` (5 s). The search covers the stretch in which the oldest
+record of the worst second waited: faults in force, rolling restarts under way, commands just before. It leaves out the
+command that ended a fault, and faults of other groups' members.
 """
 
 import msgspec
@@ -20,9 +20,9 @@ SHORTLY_US = 5 * SECOND_US  # a change may take until the next commit to show
 class Behind(msgspec.Struct, frozen=True, kw_only=True):
     """A group's worst stretch: at `peak_us` its oldest uncommitted record had waited since `since_us`.
 
-    `faults`: in force meanwhile, the one that covers most of it first; `changes`: other commands that took effect then;
-    `started_us`: when its first rebalance began, if that was within the stretch; `caught_up_us`: when it was no longer
-    behind; None: it still was at the flight's end.
+    `faults`: in force during it, the one that covers most of it first; `changes`: other commands that took effect in
+    it; `started_us`: when its first rebalance began, if that was within the stretch; `caught_up_us`: when it had caught
+    up; None: it had not when the flight ended.
     """
 
     group: Group
@@ -35,7 +35,7 @@ class Behind(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_significant(effect: Effect) -> bool:
-    """Whether an incident's lag is more than the usual up and down."""
+    """Whether an incident raised the lag beyond its usual variation."""
     higher = effect.peak - effect.baseline >= SIGNIFICANT_RECORDS
     return higher and effect.peak >= SIGNIFICANT_FACTOR * effect.baseline
 
@@ -56,7 +56,8 @@ def still_behind(flight: FlightReport) -> list[Group]:
 def _fell_behind(flight: FlightReport, group: Group) -> bool:
     lag = group.lag
     peaked = lag.lag_peak >= SIGNIFICANT_FACTOR * lag.lag_p95 and lag.lag_peak - lag.lag_p95 >= SIGNIFICANT_RECORDS
-    started_us = _first_join(flight, group) or 0  # what waited for the first join and the first commit is no trouble
+    # records that waited for the first join and the first commit are no lag of the group
+    started_us = _first_join(flight, group) or 0
     return lag.time_lag_peak_us > BEHIND_US or (peaked and lag.lag_peak_second * SECOND_US > started_us + BEHIND_US)
 
 
@@ -66,7 +67,7 @@ def _first_join(flight: FlightReport, group: Group) -> int | None:
 
 
 def _area(group: Group) -> int:
-    """How far beyond `BEHIND_US` and how long, in µs × seconds."""
+    """The area of its time lag above `BEHIND_US`, in µs × seconds."""
     series = group.series
     return sum(max(0, age - BEHIND_US) for age in series.time_lag_us) * series.seconds_per_point
 
@@ -92,7 +93,7 @@ def _stretch(flight: FlightReport, group: Group) -> Behind:
 
 
 def _caught_up(group: Group, peak_us: int) -> int | None:
-    """The first point of the series after the peak at which the group is not behind any more."""
+    """The first point of the series after the peak at which the group is no longer behind."""
     series = group.series
     width_us = series.seconds_per_point * SECOND_US
     usual_us = max(BEHIND_US, group.lag.time_lag_p50_us) if group.lag.time_lag_peak_us > BEHIND_US else None
@@ -122,5 +123,5 @@ def _is_of(target: str, group: str) -> bool:
 
 
 def _over_us(incident: Incident) -> int:
-    """When a command that starts no fault is over: a rolling restart with its last member, any other shortly after."""
+    """The end of a command that starts no fault: a rolling restart's last member, shortly after any other."""
     return incident.at_us + (incident.lasts_us or SHORTLY_US)

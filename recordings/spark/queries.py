@@ -1,7 +1,7 @@
-"""The rows that a report is made of: the queries of all analyses, run a few at a time.
+"""Run the queries of all analyses, a few at a time.
 
-Lag and rebalances are computed once and kept by Spark. A few queries run at once, because half of a short query is
-planning, while the cores wait.
+Spark computes lag and rebalances once and keeps them. A few queries run at once, because half of a short query is
+planning, while the cores are idle.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ QueryResults = dict[str, list[Row]]
 Query = Callable[[Tables], DataFrame]
 
 BASE_QUERIES: Mapping[str, Query] = {"kinds": kinds, "flights": lambda tables: tables.flights}
-"""What the report itself asks: the flights, and whether the tables hold all their events."""
+"""The report's own queries: the flights, and the events of each kind, to reconcile tables with recordings."""
 
 
 def queries_of(analyses: Sequence[Analysis[Any]]) -> dict[str, Query]:
@@ -50,7 +50,7 @@ def run_queries(tables: Tables, progress: Callable[[str, int, int], object] | No
             results[futures[future]] = future.result()
             if progress is not None:
                 progress(futures[future], done, len(futures))
-    finally:  # after Ctrl-C this does not wait: what still runs ends with the session
+    finally:  # after Ctrl-C this does not wait: running queries end with the session
         threads.shutdown(wait=len(results) == len(futures), cancel_futures=True)
     return results
 

@@ -1,4 +1,4 @@
-"""The text of a rebalance's case file: cause, participants, phases, cost, end."""
+"""The text of a rebalance: cause, participants, phases, cost, end."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from recordings.spark.report_model import Rebalance
 
 
 def narrative(rebalance: Rebalance) -> str:
-    """Why it began, which member it waited for, what it changed and what it cost."""
+    """Its cause, the member it waited for, the partitions that moved and its cost."""
     return " ".join(_sentences(rebalance))
 
 

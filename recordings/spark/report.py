@@ -30,14 +30,14 @@ from recordings.tables.export import export
 from recordings.version import VERSION
 
 JSON, HTML = "report.json", "report.html"
-EXPORTED, STARTED, ASKED = 0.1, 0.3, 0.97  # how far a report is, of 1, when each of its steps is done
+EXPORTED, STARTED, ASKED = 0.1, 0.3, 0.97  # share of the whole report that is done after each of its steps
 
 Progress = Callable[[str, float], object]
-"""(what is being done, how far the whole is: 0 to 1)."""
+"""(the current step, the share of the whole that is done: 0 to 1)."""
 
 
 class Reported(msgspec.Struct, frozen=True, kw_only=True):
-    """What was made: the two files, the report's data, how long it took, and what the reader had to warn of."""
+    """The result: the two files, the report's data, the time it took, and the reader's warnings."""
 
     json: Path
     html: Path
@@ -64,7 +64,7 @@ def report(
     not stopped afterwards.
 
     Raises RecordingError (no recording, or damaged), and ReportError: no Java, Spark failed, `out` cannot be written,
-    interrupted. Then nothing was written.
+    interrupted. Nothing is written then.
     """
     began = time.perf_counter()
     report_progress = progress or (lambda *_: None)
@@ -80,12 +80,12 @@ def report(
         _write(out, {JSON: msgspec.json.encode(made) + b"\n", HTML: page(made).encode()})
     except KeyboardInterrupt:
         raise ReportInterruptedError(f"the report was interrupted; nothing was written to {out}") from None
-    except ConnectionError as error:  # Spark's Java went away, after its context was stopped for instance
+    except ConnectionError as error:  # Spark's Java has ended, for instance after its context was stopped
         where = master or "this machine"
         raise ReportError(
             f"Spark stopped while it worked on {where} ({_reason(error)}); nothing was written to {out}"
         ) from error
-    except OSError as error:  # a full disk, a directory for temporary files that is not there
+    except OSError as error:  # a full disk, or no directory for temporary files
         raise ReportError(f"cannot make a report: {_reason(error)}; nothing was written to {out}") from error
     return Reported(
         json=out / JSON,
@@ -100,7 +100,7 @@ def report(
 def _readable_tables(
     recordings: Sequence[str | Path], master: str | None, tables: str | None, salvage: bool, report_progress: Progress
 ) -> Iterator[tuple[list[str], list[str]]]:
-    """Where the tables of all flights are, exported now if need be, and the reader's warnings."""
+    """The places of all flights' tables, exported now if necessary, and the reader's warnings."""
     exported = [str(place) for place in recordings if _is_exported(place)]
     flights = [Path(place) for place in recordings if not _is_exported(place)]
     if not flights:
@@ -136,7 +136,7 @@ def _analyse(spark: SparkSession, places: Sequence[str], report_progress: Progre
 
 
 def _refuse(out: Path) -> None:
-    """Say at once that the report cannot be written, not after half a minute."""
+    """Raise at once if the report cannot be written, not after half a minute."""
     parent = next((place for place in (out, *out.absolute().parents) if place.exists()), out)
     if not parent.is_dir():
         raise ReportError(f"cannot write a report to {out}: {parent} is not a directory")
@@ -144,21 +144,21 @@ def _refuse(out: Path) -> None:
         if path.is_dir():
             raise ReportError(f"cannot write a report to {out}: {path} is a directory")
     try:
-        with TemporaryFile(dir=parent) as probe:  # permissions do not tell of full disks, nor of read-only ones to root
+        with TemporaryFile(dir=parent) as probe:  # permissions show neither a full disk nor, to root, a read-only one
             probe.write(b"\0")
     except OSError as error:
         raise ReportError(f"cannot write a report to {out}: {parent} may not be written ({error.strerror})") from error
 
 
 def _reason(error: OSError) -> str:
-    """What the operating system says, and of which file."""
+    """The operating system's message, with its file."""
     return ": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None)
 
 
 def _write(out: Path, files: dict[str, bytes]) -> None:
-    """Write all files beside their names, then give them their names; nothing stays of what could not be finished.
+    """Write all files under temporary names, then rename them; removes them if anything fails.
 
-    An interrupt is heard before the files get their names; after that the report is made, and it is too late.
+    An interrupt takes effect before the files get their names; after that the report is complete.
     """
     missing = [place for place in (out, *out.absolute().parents) if not place.exists()]
     parts = {out / f".{name}.part": out / name for name in files}

@@ -1,4 +1,4 @@
-"""From the rows of all queries to the structs of the report: one flight after the other, in plain Python."""
+"""Build the structs of the report from the rows of all queries: one flight after the other, in plain Python."""
 
 import tomllib
 from collections import defaultdict
@@ -56,7 +56,7 @@ def _totals(topics: "list[Row]", groups: list[data.Group]) -> data.Totals:
 
 
 def _reconciliation(flight: "Row", kinds: "list[Row]") -> data.Reconciliation:
-    """What the recording counted beside what the tables hold; `seq` counts from 1, so that gaps show."""
+    """Compare the recording's counts with the tables'; `seq` counts from 1, so that gaps show."""
     found = {row["kind"]: row["events"] for row in sorted(kinds, key=lambda row: str(row["kind"]))}
     recorded = dict(sorted(flight["kinds"].items()))
     missing = flight["events"] - sum(found.values())

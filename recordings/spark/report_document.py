@@ -86,7 +86,7 @@ def _section(struct: type[msgspec.Struct]) -> Iterator[str]:
 
 
 def _type(annotation: Any) -> str:  # noqa: ANN401 - whatever a field may be
-    """A field's type in JSON's words."""
+    """A field's type as JSON has it."""
     names = {int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"}
     if annotation in names:
         return names[annotation]

@@ -1,8 +1,8 @@
-"""What analyses, verdict and charts share of a flight's report: the structs of `report.json`, which document it.
+"""The structs of `report.json` that analyses, verdict and charts share; they document it.
 
 Instants and durations are whole microseconds of virtual time (`_us`), `second` a whole virtual second; lag is counted
-in records. Every number is derived from the events of the flight, none from what the simulator believes. An analysis
-that no other part reads defines the struct of its rows itself (`analyses.analysis`).
+in records. Every number derives from the events of the flight alone, not from the simulator's objects. An analysis that
+no other part reads defines the struct of its rows itself (`analyses.analysis`).
 """
 
 import msgspec
@@ -10,11 +10,11 @@ import msgspec
 FATES = (
     "acknowledged", "delivered", "lost", "unread", "skipped", "delivered_unacknowledged", "delivered_then_lost",
 )  # fmt: skip
-"""What becomes of a group's records."""
+"""The fates of a group's records."""
 RECORDS = (*FATES, "duplicated", "out_of_order_keys")
 PRODUCED = ("produced", "acked", "appended")
 
-# What the file holds of things that may be many: lists say so where they are cut.
+# Limits of lists that may be long.
 POINTS = 600  # of a series
 CELLS = 120  # of a heat map's row
 HEAT_ROWS = 40  # partitions of a group
@@ -65,15 +65,15 @@ class PartitionLag(LagMeasures, frozen=True, kw_only=True):
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """A consumer group: what it read, how far it was behind, what its rebalances cost.
+    """A consumer group: the records it read, its lag, the cost of its rebalances.
 
     `produced`, `acked` and `appended` are of the topics that it ever subscribed to. Each of their `acknowledged`
-    records is `delivered` (finished at least once), `lost` (never finished and never to be), `skipped` (before its
-    first position, or deleted before it came) or `unread`; a group that reads committed data leaves out aborted ones.
-    `delivered_unacknowledged` and `delivered_then_lost` stand beside that sum; `duplicated`: finished once more.
-    [delivery.md](delivery.md) has the definitions. `rebalances`: completed join barriers after the first one;
-    `rebalances_ended`: rebalances that came to an end (several barriers in a row are one), without the one that started
-    the group. `stopped_partition_us`: partitions without an owner, from the beginning of a rebalance on;
+    records is `delivered` (finished at least once), `lost` (it can never be finished any more), `skipped` (before the
+    group's first position, or deleted before the group reached it) or `unread`; a group that reads committed data
+    leaves out aborted ones. `delivered_unacknowledged` and `delivered_then_lost` stand beside that sum; `duplicated`:
+    finished once more. [delivery.md](delivery.md) has the definitions. `rebalances`: completed join barriers after the
+    first one; `rebalances_ended`: rebalances that ended (several barriers in a row are one), without the one that
+    started the group. `stopped_partition_us`: partitions without an owner, from the beginning of a rebalance on;
     `orphaned_partition_us`: before it began; `unowned_at_end_us`: to the end.
     """
 
@@ -109,7 +109,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attendance(msgspec.Struct, frozen=True, kw_only=True):
-    """A member in a rebalance: when it stopped, joined, synced and was Stable again; null for what did not happen."""
+    """A member in a rebalance: when it stopped, joined, synced and was Stable again; null where it did not."""
 
     member: str
     newcomer: bool
@@ -122,12 +122,12 @@ class Attendance(msgspec.Struct, frozen=True, kw_only=True):
 class Rebalance(msgspec.Struct, frozen=True, kw_only=True):
     """A rebalance, from its cause to its cost.
 
-    `closed_us`: the join barrier closed; `assigned_us`: the leader's assignment came; null: it did not come so far.
-    `ends`: `Stable`, `Empty`, `coordinator moved` or `unfinished`; `barriers`: how often it had to begin anew. `moved`
-    counts partitions with another owner than before; the costs are as in a group, but `after_partition_us`, stretches
-    without an owner that began when it was over and ended without another (a static member was away), is a cost of its
-    own. `stopped_partitions`, `orphaned_partitions`, `after_partitions`: how many partitions. `attendance` may
-    be left out ([]) when there are very many rebalances.
+    `closed_us`: the join barrier closed; `assigned_us`: the leader's assignment came; null: the rebalance did not get
+    this far. `ends`: `Stable`, `Empty`, `coordinator moved` or `unfinished`; `barriers`: how often it began anew.
+    `moved` counts partitions with another owner than before. The costs are as in a group; `after_partition_us` is a
+    cost of its own: stretches without an owner that began after the rebalance and ended without another (a static
+    member was away). `stopped_partitions`, `orphaned_partitions`, `after_partitions`: how many partitions. `attendance`
+    may be left out ([]) when there are very many rebalances.
     """
 
     group: str
@@ -173,10 +173,10 @@ class Storm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
-    """What an incident did to a group's lag.
+    """The effect of an incident on a group's lag.
 
-    `baseline`: the highest of the ten seconds before; `peak`: the highest until the next incident; `recovered_us`: from
-    the incident until lag was no higher than the baseline again, null for never.
+    `baseline`: the highest lag of the ten seconds before; `peak`: the highest until the next incident; `recovered_us`:
+    from the incident until lag was no higher than the baseline again, null for never.
     """
 
     group: str
@@ -225,7 +225,7 @@ class ProducerReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outage(msgspec.Struct, frozen=True, kw_only=True):
-    """A stretch in which a broker does not serve, its start until the controller lets it in included.
+    """A stretch in which a broker does not serve, from its end until the controller unfences it.
 
     `how`: stop, kill, crash, disk, or pause (it is frozen).
     """
@@ -253,10 +253,10 @@ class Availability(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogLoss(msgspec.Struct, frozen=True, kw_only=True):
-    """A topic of users that lost acknowledged records from its logs: no replica holds these `records` any more.
+    """A user's topic that lost acknowledged records from its logs: no replica holds these `records` any more.
 
     Each counts once, whether or not groups had processed it before. Left out are records of aborted transactions, and
-    what was deleted on purpose.
+    records that were deleted on purpose.
     """
 
     topic: str
@@ -264,7 +264,7 @@ class LogLoss(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reconciliation(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether the tables hold what was recorded: `recorded` and `found` count events by kind.
+    """Whether the tables hold every recorded event: `recorded` and `found` count events by kind.
 
     `missing_events`: sequence numbers that no table has.
     """
@@ -276,7 +276,7 @@ class Reconciliation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """Records of the whole flight; the groups' are sums over them, the producers' over all topics of users."""
+    """Records of the whole flight: sums over the groups, and, of producers, over all users' topics."""
 
     produced: int
     acked: int
@@ -293,7 +293,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The flight in words. `level`: `calm` (nothing worth a look), `eventful`, `harm` (records lost, or disordered).
+    """The flight in words. `level`: `calm`, `eventful`, `harm` (records lost, or out of order).
 
     Records that a log lost are harm also when every group had processed them.
     """
@@ -304,7 +304,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FlightReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One flight. `complete` is false after a crash, Ctrl-C or damage; `warnings` say what is missing then."""
+    """One flight. `complete` is false after a crash, Ctrl-C or damage; `warnings` name the missing parts then."""
 
     run_id: str
     scenario: str

@@ -1,7 +1,7 @@
-"""The one place that makes a Spark session.
+"""Make a Spark session; no other module does.
 
-Locally it brings what Spark needs: a Java, Python's own path, a place for its files that goes away, a log instead of
-chatter. Elsewhere (`--master spark://…`, `yarn`, a Spark Connect URL, `spark-submit`) the cluster's settings stand.
+A local session brings its own Java, Python's path, a temporary directory and a log file. Elsewhere (`--master
+spark://…`, `yarn`, a Spark Connect URL, `spark-submit`) the cluster's settings hold.
 """
 
 import os
@@ -25,7 +25,7 @@ PATIENCE_S = 10
 """For a connection to a standalone master."""
 PORT_DIGITS = 5
 LOG_LINES = 15
-MEMORY_MIB = (1024, 4096)  # at least, at most; else a quarter of what the machine has
+MEMORY_MIB = (1024, 4096)  # least, most; between them a quarter of the machine's memory
 
 EVERYWHERE = {
     "spark.sql.session.timeZone": "UTC",
@@ -36,7 +36,7 @@ LOCALLY = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "WARN",
-    # A report is over before the second compiler pays: without it ten minutes of flight cost 25 s of processor, not 45,
+    # A report ends before the second compiler pays: without it ten minutes of flight cost 25 s of processor, not 45,
     # and five million events no more than with it.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=160m -XX:+UseSerialGC",
     # Every sort and every hash table of a task begins with a page of up to 64 MiB otherwise, most of which stays empty.
@@ -60,7 +60,7 @@ def spark_session(master: str | None = None, *, name: str = "flightdeck") -> Ite
     if master is not None and master.startswith("sc://"):
         with _stopping(_connect(master, name)) as session:
             yield session
-    elif "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit started us: there is a Java, and a master
+    elif "PYSPARK_GATEWAY_PORT" in os.environ:  # started by spark-submit: it has a Java and a master
         with own_interrupts(), _stopping(_classic(name, master, {})) as session:
             yield session
     else:
@@ -81,9 +81,9 @@ def _stopping(session: SparkSession) -> Iterator[SparkSession]:
 
 
 def _reach(masters: str) -> None:
-    """Find a standalone master that answers: Spark itself tries for a minute, stops, and then names none.
+    """Check that a standalone master answers: Spark itself tries for a minute, stops, and then names none.
 
-    `masters`: `spark://HOST:PORT[,HOST:PORT…]`. One that is written otherwise is left to Spark to refuse.
+    `masters`: `spark://HOST:PORT[,HOST:PORT…]`. Spark refuses any other form.
     """
     reasons = []
     for address in masters.removeprefix(STANDALONE).split(","):
@@ -92,7 +92,7 @@ def _reach(masters: str) -> None:
             return
         try:
             socket.create_connection((host.strip("[]"), int(port)), PATIENCE_S).close()
-        except (OSError, OverflowError) as error:  # the second: no port has so high a number
+        except (OSError, OverflowError) as error:  # OverflowError: no port has so high a number
             reasons.append(getattr(error, "strerror", None) or str(error))
         else:
             return
@@ -128,17 +128,17 @@ def _launch(name: str, master: str, place: Path) -> SparkSession:
         }
     environment = {
         "JAVA_HOME": str(place / "java"),
-        "SPARK_HOME": str(Path(pyspark.__file__).parent),  # this one, whatever else is installed
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),  # this installation, whatever else is installed
         "PYSPARK_PYTHON": sys.executable,
     }
     with _environment(environment):
         try:
             return _classic(name, master, settings)
-        except Exception as error:  # Py4J's, Spark's and the operating system's: all say that Spark did not start
+        except Exception as error:  # Py4J's, Spark's and the operating system's: all mean that Spark did not start
             said = _log_tail(log)
             stop_java(place / "java")
             raise SparkStartError(f"Spark did not start on {master}: {_first_line(error)}{said}") from error
-        except BaseException:  # an interrupt: Java may only just be starting, and would go on
+        except BaseException:  # an interrupt: Java may be starting, and would go on
             stop_java(place / "java")
             raise
 
@@ -153,7 +153,7 @@ def _classic(name: str, master: str | None, settings: dict[str, str]) -> SparkSe
 
 
 def _partitions() -> int:
-    """As many shuffle partitions as cores, within reason: aggregates here are small."""
+    """As many shuffle partitions as cores, from 2 to 16: aggregates here are small."""
     return max(2, min(os.cpu_count() or 2, 16))
 
 

@@ -1,4 +1,4 @@
-"""Exported tables as DataFrames, with the schema of the events: nothing is inferred, no local path is assumed."""
+"""Exported tables as DataFrames, with the schema of the events: no schema is inferred, no local path is assumed."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -13,7 +13,7 @@ from recordings.tables.schema import FLIGHTS, TABLES
 
 
 class Tables:
-    """The tables of any number of flights; `places` are what they were exported to (directories or URIs).
+    """The tables of any number of flights; `places` are the exports' directories or URIs.
 
     `tables["records_appended"]` is a DataFrame with the columns of `docs/data-dictionary.md`. A column that a file
     lacks, because an older version wrote it, is null.
@@ -26,7 +26,7 @@ class Tables:
         self._lock = Lock()
 
     def __getitem__(self, name: str) -> DataFrame:
-        """A table by its name, an event's kind; KeyError for no such name, ReportError when nobody exported it."""
+        """A table by its name, an event's kind. Raises KeyError for an unknown name, ReportError without an export."""
         table = TABLES[name]
         if name not in self._opened:
             paths = [f"{place}/tables/{name}" for place in self.places]
@@ -47,7 +47,7 @@ class Tables:
         return self[FLIGHTS]
 
     def once(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
-        """What `make` makes, computed when it is first asked for and kept by Spark for everybody who asks again.
+        """The result of `make`, computed at the first call and kept by Spark for later ones.
 
         Analyses build on one another; a plan that holds all of them at once would take longer to plan than to run.
         """

@@ -1,7 +1,7 @@
-"""The verdict in words: what an engineer says who has looked at everything and has half a minute.
+"""The verdict: the flight in a headline and some sentences, for a reader with half a minute.
 
 The headline names loss first, then the facts of all analyses, the gravest first. The sentences are those of the
-analyses, in the order of `ANALYSES`. Each comes from the numbers of the report and from nothing else.
+analyses, in the order of `ANALYSES`. Each derives from the numbers of the report alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ FACTS_BESIDE_LOSS = 2
 
 
 def verdict(flight: FlightReport, analyses: Sequence[Analysis[Any]] = ANALYSES) -> Verdict:
-    """Judge a flight; its own `verdict` is not looked at."""
+    """Judge a flight; does not read its own `verdict`."""
     facts = sorted((fact for analysis in analyses for fact in analysis.facts(flight)), key=lambda fact: fact.gravity)
     calm = not facts and not any(analysis.eventful(flight) for analysis in analyses)
     level = HARM if list(harms(flight)) else CALM if calm else EVENTFUL

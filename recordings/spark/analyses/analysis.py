@@ -1,4 +1,4 @@
-"""What an analysis is: queries over the exported tables, rows of the report, and what the verdict says of them.
+"""An analysis: queries over the exported tables, rows of the report, and facts and sentences of the verdict.
 
 A module of this package answers one question. It defines an `Analysis`, and one line in `table.ANALYSES` adds that to
 the report: its queries run, its rows stand in `report.json` under its key, its facts and sentences in the verdict, its
@@ -42,7 +42,7 @@ class Gravity(IntEnum):
 
 
 class Fact(NamedTuple):
-    """What the headline says of a flight, beside loss: `billing rebalanced twice`."""
+    """A part of the headline beside loss: `billing rebalanced twice`."""
 
     gravity: Gravity
     text: str
@@ -54,7 +54,8 @@ class Analysis(Generic[S]):
 
     `key`: the list of a flight in `report.json` that holds the rows. `queries`: name → query; every row has a `run_id`,
     and rows are few, whatever the flight is like. `build`: the rows of one flight as structs of type `row`. `facts`,
-    `sentences`: what the verdict says of them; a flight with a fact is not calm, nor is one that is `eventful`.
+    `sentences`: parts of the headline and sentences of the verdict. A flight with a fact is not calm, nor is one that
+    is `eventful`.
     """
 
     key: str

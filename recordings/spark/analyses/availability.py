@@ -1,4 +1,4 @@
-"""How long partitions of users' topics could not be written to: no live leader, or fewer in-sync replicas than asked.
+"""How long could partitions of users' topics not be written to: no live leader, or too few in-sync replicas?
 
 A partition has no live leader while the controller has elected none, and from the instant at which the process of its
 leader ends (or freezes) until another one leads: producers and consumers wait through both.

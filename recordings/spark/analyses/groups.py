@@ -60,7 +60,7 @@ def _unowned(tables: Tables) -> DataFrame:
 
 
 def _points(series: DataFrame, tables: Tables, keys: list[str], points: int) -> DataFrame:
-    """The highest values of a series in each of at most so many stretches: `point`, `seconds` (of a stretch)."""
+    """The highest values of a series in each of at most this many stretches: `point`, `seconds` (of a stretch)."""
     widths = tables.flights.select("run_id", sf.expr(f"({_SECONDS}) div {points} + 1").alias("seconds"))
     return (
         series.join(sf.broadcast(widths), "run_id")
@@ -89,9 +89,9 @@ def _topics(tables: Tables) -> DataFrame:
 
 
 def _declared(tables: Tables) -> DataFrame:
-    """Each group with the topics it ever read, how many partitions those have in the end, how many members it had.
+    """Each group with the topics it ever read, their number of partitions at the end, and its number of members.
 
-    `join_barriers`: how many join barriers were completed.
+    `join_barriers`: the number of completed join barriers.
     """
     barriers = tables["join_barrier_completed"].groupBy("run_id", "group").agg(sf.count("*").alias("join_barriers"))
     members = tables["member_declared"].groupBy("run_id", "group").agg(sf.countDistinct("member").alias("members"))
@@ -186,7 +186,7 @@ def _sentences(flight: FlightReport) -> Iterator[str]:
 
 
 def _partition_seconds(total_us: int) -> str:
-    """A sum over partitions whose number is not known."""
+    """A sum over an unknown number of partitions."""
     seconds = total_us / SECOND_US
     return f"{seconds:,.0f} partition-seconds" if seconds >= SHORT_S else f"{seconds:.1f} partition-seconds"
 

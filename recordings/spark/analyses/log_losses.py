@@ -1,6 +1,6 @@
 """Which acknowledged records are lost: to a group that never processes them, or from every replica's log?
 
-The two differ: a log may lose what every group has read, a group what every log still has.
+The two differ: a log may lose records that every group has read, a group records that every log still has.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def log_losses(tables: Tables) -> DataFrame:
     Each counts once, however many groups read it or none. Records of aborted transactions are left out.
     """
     lost = tables["records_lost"].select(*PARTITION, "producer", "first_serial", "records")
-    if lost.isEmpty():  # most flights: the plan alone would cost a second
+    if lost.isEmpty():  # most flights lose none, and planning alone would take a second
         return lost.select("run_id", topic_of("partition").alias("topic"), "records")
     ranges = lost.groupBy(*PARTITION, "producer").agg(
         sf.min("first_serial").alias("low"), sf.max(sf.col("first_serial") + sf.col("records")).alias("high")
@@ -60,17 +60,17 @@ def lost_from_logs(flight: FlightReport) -> int:
 
 
 def loses_records(flight: FlightReport) -> bool:
-    """Whether acknowledged records are lost: to a group that never gets them, or from the log."""
+    """Whether acknowledged records are lost: to a group that never processes them, or from the log."""
     return flight.totals.lost > 0 or lost_from_logs(flight) > 0
 
 
 def harms(flight: FlightReport) -> Iterator[str]:
-    """What is lost or out of order, as parts of the headline."""
+    """The losses and the broken order, as parts of the headline."""
     totals, from_logs = flight.totals, lost_from_logs(flight)
     if from_logs:
         yield f"{many(from_logs, 'acknowledged record')} lost from the log"
     losing = [group for group in flight.groups if group.lost]
-    several = f" by {len(losing)} groups in all" if len(losing) > 1 else ""  # perhaps the same ones
+    several = f" by {len(losing)} groups in all" if len(losing) > 1 else ""  # perhaps the same records
     if totals.lost and from_logs:
         yield f"{count(totals.lost)} lost{several or f' by {losing[0].group}'}"
     elif totals.lost:
@@ -92,7 +92,7 @@ def _records(flight: FlightReport) -> str:
 
 
 def _fate(flight: FlightReport) -> str:
-    """Of the acknowledged records; nothing where `_lost` has a sentence for each group that loses some."""
+    """The fate of the acknowledged records; nothing where `_lost` has a sentence for each group that loses some."""
     if from_logs := lost_from_logs(flight):
         return f", {count(from_logs)} of them lost from the log"
     losing = [group for group in flight.groups if group.lost]
@@ -102,7 +102,7 @@ def _fate(flight: FlightReport) -> str:
 
 
 def _lost(flight: FlightReport) -> Iterator[str]:
-    """Which topics lost what they had acknowledged, which groups never get records, and which had them before."""
+    """The topics that lost acknowledged records, the groups that never process some, and those that had before."""
     for topic in flight.log_losses:
         records, them = many(topic.records, "acknowledged record"), "it" if topic.records == 1 else "them"
         yield f"Topic {topic.topic} lost {records}: no replica's log holds {them} any more."

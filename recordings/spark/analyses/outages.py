@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 def outages(tables: Tables) -> DataFrame:
     """Each stretch in which a broker does not serve or is frozen: `run_id`, `broker`, `from_us`, `until_us`.
 
-    `how`: `stop`, `kill`, `crash`, `disk` or `pause`. One that is started serves when the controller has let it in. One
-    that is still down at the end is so until the flight's end.
+    `how`: `stop`, `kill`, `crash`, `disk` or `pause`. A started broker serves once the controller has unfenced it. An
+    outage that is not over lasts to the flight's end.
     """
     key = ("run_id", "broker", "seq", "at_us")
     nothing, back = sf.lit(None).cast("string"), sf.lit("")
-    serves = tables["broker_started"].where("coalesce(serves, true)").select(*key)  # null: recorded earlier
+    # null: a recording of an earlier version
+    serves = tables["broker_started"].where("coalesce(serves, true)").select(*key)
     serves = serves.unionByName(tables["broker_state_changed"].where("state = 'Running'").select(*key))
     paused, resumed = tables["broker_paused"].select(*key), tables["broker_resumed"].select(*key)
     changes = tables["broker_stopped"].select(*key, sf.col("how").alias("down"), sf.lit(False).alias("frozen"))

@@ -22,7 +22,7 @@ NEXT_ROUND = RebalanceCause.PARTITIONS_REVOKED.value  # the second round of a co
 
 
 def storms(found: DataFrame, gap_us: int = STORM_GAP_US, least: int = STORM_REBALANCES) -> DataFrame:
-    """Rebalances that follow one another within `gap_us`, at least so many, from `rebalances`.
+    """Rebalances that follow one another within `gap_us`, at least `least` of them, from `rebalances`.
 
     `GROUP`, `from_us`, `until_us`, `rebalances`, `causes` (of each, in order), `stopped_partition_us`, `reread`. First
     joins of an Empty group and second rounds of cooperative rebalances do not count.

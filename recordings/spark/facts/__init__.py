@@ -1,1 +1,1 @@
-"""The groundwork of the analyses: what the events say of logs, offsets, owners, lag and rebalances, as DataFrames."""
+"""The groundwork of the analyses: logs, offsets, owners, lag and rebalances, derived from events, as DataFrames."""

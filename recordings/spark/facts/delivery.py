@@ -1,10 +1,9 @@
-"""What became of the acknowledged records of each group's topics: `docs/delivery.md` has the definitions.
+"""The fates of the acknowledged records of each group's topics: `docs/delivery.md` has the definitions.
 
     acknowledged = delivered + lost + unread + skipped
 
-Nearly all records have one place in the log, for good: they are counted by ranges of offsets. The others (appended
-twice, cut off, lost, or perhaps a further copy of what was written for an input) are looked at one by one, in
-`odd_records`.
+Nearly all records keep one place in the log: they are counted by ranges of offsets. The others (appended twice,
+truncated, lost, or perhaps a further copy of an input's output) are judged one by one, in `odd_records`.
 """
 
 from functools import reduce
@@ -29,16 +28,16 @@ def fates(tables: Tables, end: DataFrame) -> DataFrame:
     known = tables.once("known_batches", lambda: _known(tables))
     counted = _by_ranges(known.where("not odd"), _states(tables, readers), readers)
     odd_ones = known.where("odd").drop("odd")
-    if odd_ones.isEmpty():  # most flights: their plan alone would cost a second
+    if odd_ones.isEmpty():  # most flights have none, and planning alone would take a second
         return counted
     odd = odd_fates(tables, odd_ones, readers)
     return counted.unionByName(odd).groupBy(*READER).agg(*(sf.sum(name).alias(name) for name in FATES))
 
 
 def finished(tables: Tables) -> DataFrame:
-    """What each group finished, as disjoint pieces: `READER`, `from`, `to`, `new` (the first of its stretch), …
+    """The records that each group finished, as disjoint pieces.
 
-    `processed` (repetitions too), `repeated`, `first_offset`.
+    `READER`, `from`, `to`, `new` (the first of its stretch), `processed` (repetitions too), `repeated`, `first_offset`.
     """
 
     def make() -> DataFrame:
@@ -60,7 +59,7 @@ def finished(tables: Tables) -> DataFrame:
 
 
 def _known(tables: Tables) -> DataFrame:
-    """The batches, and whether one is `odd`: it needs a look at each record."""
+    """The batches, and whether one is `odd`: its records are judged one by one."""
     places = batches(tables).select(*PARTITION, "records", sf.explode("places").alias("place"))
     reused = (
         places.where("place.cut_seq is not null")
@@ -108,7 +107,7 @@ def _known(tables: Tables) -> DataFrame:
 
 
 def _states(tables: Tables, readers: DataFrame) -> DataFrame:
-    """Where something begins or ends to be true of offsets: `READER`, `offset`, and +1 or -1 in a column."""
+    """The offsets at which a state begins or ends: `READER`, `offset`, and +1 or -1 in the state's column."""
     pieces = (
         finished(tables)
         .withColumn("island", sf.count_if("new").over(Window.partitionBy(*READER).orderBy("first_offset", "to")))
@@ -145,7 +144,7 @@ def _states(tables: Tables, readers: DataFrame) -> DataFrame:
 
 
 def _by_ranges(known: DataFrame, states: DataFrame, readers: DataFrame) -> DataFrame:
-    """Count the batches that have one place for good: `READER`, `FATES`."""
+    """Count the batches that keep one place: `READER`, `FATES`."""
     place = sf.get("places", sf.lit(0))["base_offset"]
     kind = sf.concat(
         sf.when(sf.col("acked"), "acked").otherwise("unacked"), sf.when(sf.col("aborted"), "_aborted").otherwise("")
@@ -177,7 +176,7 @@ def _by_ranges(known: DataFrame, states: DataFrame, readers: DataFrame) -> DataF
 
 
 def _stretches(counted: DataFrame, readers: DataFrame) -> DataFrame:
-    """What lies between two boundaries has one fate."""
+    """The records between two boundaries have one fate."""
     order = Window.partitionBy(*READER).orderBy("offset")
     states = {
         name: sf.sum(sf.coalesce(name, sf.lit(0))).over(order.rangeBetween(Window.unboundedPreceding, 0)) > 0

@@ -1,7 +1,7 @@
-"""The coordinator's side of a group: its generation and state, and how its rebalances cut its life into rounds.
+"""The coordinator's side of a group: its generation and state, and its rebalances, numbered as rounds.
 
-A rebalance begins when the group leaves Stable (or Empty) and is over when it is Stable (or Empty) again: several
-barriers in between are one rebalance, with the first one's cause. A coordinator that goes takes an open one with it.
+A rebalance begins when the group leaves Stable (or Empty) and ends when it is Stable (or Empty) again: several barriers
+in between are one rebalance, with the first one's cause. A coordinator that unloads the group ends an open one.
 """
 
 from pyspark.sql import DataFrame, Window
@@ -37,10 +37,10 @@ def groups_by_second(tables: Tables) -> DataFrame:
 
 
 def rounds(tables: Tables) -> DataFrame:
-    """What happened at each coordinator, with the `round` it belongs to: its n-th stretch between two rests.
+    """The events of each coordinator, with their `round`: the n-th stretch between two ends.
 
-    `GROUP`, `seq`, `at_us`, `what` (`started`, `joined`, `completed`, `synced`, `stable`, `loaded`, `unloaded`),
-    `ends` (how the round ended, on its last row), `round`, and the event's own fields (null for other kinds).
+    `GROUP`, `seq`, `at_us`, `what` (`started`, `joined`, `completed`, `synced`, `stable`, `loaded`, `unloaded`), `ends`
+    (how the round ended, on its last row), `round`, and the event's own fields (null for other kinds).
     """
     return tables.once("rounds", lambda: _rounds(tables))
 
@@ -68,7 +68,7 @@ def _rounds(tables: Tables) -> DataFrame:
         sf.when(sf.col("what") == "stable", STABLE)
         .when((sf.col("what") == "completed") & (sf.col("member_count") == 0), EMPTY)
         .when(sf.col("what") == "loaded", ABANDONED)
-        # a deposed coordinator may hear of its successor when that is at work already
+        # a deposed coordinator may unload the group when its successor has loaded it already
         .when(
             (sf.col("what") == "unloaded") & (sf.coalesce("_coordinator", "resigned") == sf.col("resigned")), ABANDONED
         )

@@ -1,10 +1,11 @@
 """Lag: how far each group was behind in each partition, at every virtual second, in records and in time.
 
-Offset lag is high watermark - committed, as kafka-consumer-groups shows it, a partition without a commit counting from
-where `auto.offset.reset` would begin. Time lag is the age of the first record that the group has not committed past.
+Offset lag is high watermark - committed, as kafka-consumer-groups shows it; a partition without a commit counts from
+the offset that `auto.offset.reset` gives. Time lag is the age of the first record that the group has not committed
+past.
 
-Everything that happens to a partition (its log, its batches, its readers' commits) and the ticks of the clock are laid
-on one timeline, partition by partition: one exchange, and then only running windows over sorted rows.
+All facts of a partition (its log, its batches, its readers' commits) and the ticks of the clock are laid on one
+timeline, partition by partition: one exchange, and then only running windows over sorted rows.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -23,7 +24,7 @@ def lag_by_partition(tables: Tables) -> DataFrame:
     """One row for each group, partition and second, from 0 to the flight's end (rounded up: see `last_second`).
 
     `run_id`, `group`, `partition`, `second`, `high_watermark`, `committed` (`NEVER` without a commit), `read_up_to`
-    (the same, or where the group would begin), `log_start`, `lag` (records), `time_lag_us`.
+    (the same, or the offset at which the group would begin), `log_start`, `lag` (records), `time_lag_us`.
     """
     return tables.once("lag_by_partition", lambda: _lag_by_partition(tables))
 
@@ -42,7 +43,7 @@ def _lag_by_partition(tables: Tables) -> DataFrame:
 
 
 def _ticks(tables: Tables) -> DataFrame:
-    """One row for each group, partition and second from the partition's beginning on: what is asked."""
+    """The ticks: one row for each group, partition and second from the partition's creation on."""
     ends = tables.flights.select("run_id", "virtual_us", last_second().alias("_end"))
     return (
         read_partitions(tables)
@@ -55,16 +56,16 @@ def _ticks(tables: Tables) -> DataFrame:
 
 
 def _reset_by(at_us: str) -> Column:
-    """What `auto.offset.reset` had been set to by an instant; null: it is what was declared."""
+    """The value of `auto.offset.reset` set before an instant; null: the declared one."""
     so_far = sf.filter("resets", lambda change: change["at_us"] <= sf.col(at_us))
     return sf.try_element_at(so_far, sf.lit(-1))["value"]
 
 
 def _with_log(timeline: DataFrame) -> DataFrame:
-    """Ticks and commits with the log as it stood, and the batches that were in it, with when they were cut off it.
+    """Ticks and commits with the log at that moment, and its batches with the instant at which each was truncated.
 
-    As in the fold: what a deposed leader says counts for nothing, a batch is in the log until a leader takes over whose
-    log is shorter, at `cut_us` (null: never), and a leader whose log is cut short has no higher high watermark.
+    As in the fold: a deposed leader's events do not count; a batch is in the log until a leader with a shorter log
+    takes over, at `cut_us` (null: never); a leader whose log is truncated has no higher high watermark.
     """
     time = Window.partitionBy(*PARTITION).orderBy("at_us", sf.col("second").isNotNull(), "seq")
     later = Window.partitionBy(*PARTITION).orderBy(sf.desc("at_us"), sf.col("second").isNull(), sf.desc("seq"))
@@ -98,7 +99,7 @@ def _with_log(timeline: DataFrame) -> DataFrame:
 
 
 def _with_committed(rows: DataFrame) -> DataFrame:
-    """Ticks with the offset up to which their group had read for sure (`read_up_to`), and the batches as they are."""
+    """Ticks with the offset up to which their group has certainly read (`read_up_to`), and the batches unchanged."""
     time = Window.partitionBy(*PARTITION, "group").orderBy("at_us", sf.col("second").isNotNull(), "seq")
     begins = sf.when(sf.col("offset_reset") == "latest", sf.col("high_watermark")).otherwise(sf.col("log_start"))
     last = sf.coalesce(sf.last("committed", ignorenulls=True).over(time), sf.lit(NEVER))

@@ -1,4 +1,4 @@
-"""What `lag_by_partition` adds up to: series of groups, percentiles, peaks, the area below."""
+"""Aggregates of `lag_by_partition`: series of groups, percentiles, peaks, the area below."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,7 @@
-"""Batches by identity, and where they stand: a record is its producer, partition and serial number, not an offset.
+"""Batches by identity, and their places: producer, partition and serial number identify a record, not its offset.
 
-After a truncation offsets are given again, and a producer without idempotence may append a batch twice. Batches keep
-their first serial number whatever becomes of them, so that it names them.
+After a truncation offsets are given again, and a producer without idempotence may append a batch twice. A batch keeps
+its first serial number throughout, so that the number identifies it.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ BATCH = (*PARTITION, "producer", "first_serial")
 def leaders(tables: Tables) -> DataFrame:
     """Each leader that took over, `PARTITION`, `seq`, `broker`, `leader_epoch`, `log_start`, `log_end`.
 
-    One that hears of its election when a later one has taken over already does not count.
+    A broker that learns of its election after a later leader has taken over does not count.
     """
     earlier = Window.partitionBy(*PARTITION).orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
     return (
@@ -32,10 +32,10 @@ def leaders(tables: Tables) -> DataFrame:
 
 
 def reigns(tables: Tables) -> DataFrame:
-    """The history of each partition's log, in arrays in order, of which each is short.
+    """The history of each partition's log, in ordered arrays, each of them short.
 
     `PARTITION`, `reigns` (the leaders), `truncated` (replicas that dropped the end of their logs: `seq`, `broker`,
-    `offset`), `cuts` (of the log that counts: `seq`, `offset`; `crashed`: by its leader's crash, else by another one).
+    `offset`), `cuts` (of the valid log: `seq`, `offset`; `crashed`: by its leader's crash, else by another leader).
     """
     return tables.once("reigns", lambda: _reigns(tables))
 
@@ -72,10 +72,10 @@ def _first(array: str, condition: Callable[[Column], Column]) -> Column:
 
 
 def batches(tables: Tables) -> DataFrame:
-    """Each batch of a topic of users, or one that some group reads, whether it was appended or only acknowledged.
+    """Each batch of a user's topic, or of one that a group reads, whether it was appended or only acknowledged.
 
-    `BATCH`, `records`, `acked`, `aborted`; `appended_seq`: when a leader, be it a deposed one, appended it last;
-    `places`: where it stood in the log that counts (`base_offset`, `seq`, `cut_seq`: when a shorter log took over).
+    `BATCH`, `records`, `acked`, `aborted`; `appended_seq`: when a leader, deposed or not, appended it last; `places`:
+    its places in the valid log (`base_offset`, `seq`, `cut_seq`: when a shorter log took over).
     """
     return tables.once("batches", lambda: _batches(tables))
 
@@ -97,9 +97,9 @@ def _batches(tables: Tables) -> DataFrame:
 
 
 def _entries(tables: Tables) -> DataFrame:
-    """Each batch and marker as it was appended, with its `place`; null for what a deposed leader appended.
+    """Each batch and marker as it was appended, with its `place`; null for those that a deposed leader appended.
 
-    `again`: the place that it had once more after it had been cut off; `cut_seq`: when it was cut off last.
+    `again`: the place that it had once more after a truncation; `cut_seq`: when it was truncated last.
     """
     appended = only_data(
         tables,
@@ -132,10 +132,10 @@ def _entries(tables: Tables) -> DataFrame:
 
 
 def _stands_again(end: Column) -> Column:
-    """When what was cut off (`_cut`) stood in the log once more; null: never.
+    """When a truncated batch (`_cut`) was in the log once more; null: never.
 
-    In that of a leader whose successor had less, when it leads again; after a leader's crash, in that of the follower
-    that leads next.
+    In the log of a leader whose successor had less, when it leads again; after a leader's crash, in that of the
+    follower that leads next.
     """
     before = last_reign(sf.col("_cut.seq"))["broker"]
     following = _first("reigns", lambda leader: leader["seq"] > sf.col("_cut.seq"))
@@ -154,9 +154,9 @@ def _stands_again(end: Column) -> Column:
 
 
 def _with_aborted(entries: DataFrame) -> DataFrame:
-    """The batches alone, with `aborted`: the next marker of their producer id in the log says so.
+    """The batches alone, with `aborted`, by the next marker of their producer id in the log.
 
-    A COMMIT that was cut off the log, while its batch was not, decides nothing: its transaction is open again.
+    A COMMIT that was truncated, while its batch was not, decides nothing: its transaction is open again.
     """
     kept = (*BATCH, "records", "appended_seq", "place", "again")
     later = Window.partitionBy(*PARTITION, "producer_id").orderBy(sf.desc("seq"))

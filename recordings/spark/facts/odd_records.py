@@ -1,4 +1,4 @@
-"""The fate of records that offsets alone do not tell, one by one: lost, cut off, appended twice, copies of inputs."""
+"""The fates of records that offsets do not determine, one by one: lost, truncated, appended twice, copies of inputs."""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
@@ -48,18 +48,18 @@ def odd_fates(tables: Tables, odd: DataFrame, readers: DataFrame) -> DataFrame:
 
 
 def serials() -> Column:
-    """The serial numbers of a run of records, a row each: `serial`."""
+    """The serial numbers of a run of records, one row each: `serial`."""
     return sf.explode(sf.expr("sequence(first_serial, first_serial + records - 1)")).alias("serial")
 
 
 def vanished() -> Column:
-    """Whether the last word on a record (`gone`, and its batch's `appended_seq`) is that no log has it any more."""
+    """Whether the last event on a record (`gone`, and its batch's `appended_seq`) is its loss from every log."""
     alive_seq = sf.greatest("survived_seq", "appended_seq")
     return sf.col("lost_seq").isNotNull() & (sf.col("lost_seq") > sf.coalesce(alive_seq, sf.lit(0)))
 
 
 def gone(tables: Tables) -> DataFrame:
-    """The last word on records that no log had: `RECORD`, `lost_seq`, `survived_seq`."""
+    """The last events on records that no log had: `RECORD`, `lost_seq`, `survived_seq`."""
     lost = tables["records_lost"].select(*PARTITION, "producer", serials(), sf.col("seq").alias("lost_seq"))
     back = tables["records_survived"].select(*PARTITION, "producer", serials(), sf.col("seq").alias("survived_seq"))
     return (
@@ -70,11 +70,11 @@ def gone(tables: Tables) -> DataFrame:
 
 
 def _finished(tables: Tables, places: DataFrame) -> DataFrame:
-    """Which of these records each group finished: `READER`, `producer`, `serial`, `copy`.
+    """The records that each group finished among these: `READER`, `producer`, `serial`, `copy`.
 
-    At an offset stood what had been appended there last, unless the application had fetched something that was
-    truncated since. `copy`: written once more for an input whose record the group had finished: `repeated` counts by
-    inputs, and so more records than were finished before under their own names.
+    The record at an offset is the one appended there last, unless the application had fetched one that was truncated
+    since. `copy`: written once more for an input whose record the group had finished: `repeated` counts by inputs, and
+    so more records than were finished before under their own names.
     """
     fetched = _truncated(tables)
     offsets = places.select(*PARTITION, "at_offset").unionByName(fetched.select(*PARTITION, "at_offset"))
@@ -106,7 +106,7 @@ def _finished(tables: Tables, places: DataFrame) -> DataFrame:
 
 
 def _truncated(tables: Tables) -> DataFrame:
-    """What applications finished although it had been truncated: `AT_ONCE`, `at_offset`, `fetched`."""
+    """The records that applications finished after their truncation: `AT_ONCE`, `at_offset`, `fetched`."""
     place = sf.explode(sf.expr("sequence(0, records - 1)")).alias("place")
     at = (sf.col("first_offset") + sf.col("place")).alias("at_offset")
     whose = sf.struct("producer", (sf.col("first_serial") + sf.col("place")).alias("serial")).alias("fetched")
@@ -117,7 +117,10 @@ def _truncated(tables: Tables) -> DataFrame:
 
 
 def _left_behind(tables: Tables, places: DataFrame, readers: DataFrame) -> DataFrame:
-    """What each group did at the places of these records: `READER`, `producer`, `serial`, and three flags."""
+    """Whether each group began after these records, passed them, or found them deleted.
+
+    `READER`, `producer`, `serial`, `before`, `passed`, `deleted`.
+    """
     moments = (
         places.where("cut_seq is not null")
         .select(*PARTITION, sf.col("cut_seq").alias("seq"))

@@ -1,4 +1,4 @@
-"""Where partitions and groups stood: log starts, high watermarks, batches, committed offsets, a row for each change."""
+"""The changes of partitions and groups: log starts, high watermarks, batches, committed offsets, one row each."""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
@@ -15,21 +15,22 @@ def topic_of(partition: str) -> Column:
 
 
 def partitions(tables: Tables) -> DataFrame:
-    """Every partition and when it came to be: `run_id`, `topic`, `partition`, `seq`, `at_us`; added ones included."""
+    """Every partition and its creation: `run_id`, `topic`, `partition`, `seq`, `at_us`; added ones included."""
     number = sf.explode(sf.expr("sequence(0L, partitions - 1)")).alias("number")
     sizes = tables["topic_created"].unionByName(tables["partitions_added"], allowMissingColumns=True)
     return (
         sizes.select("run_id", "topic", "seq", "at_us", number)
         .withColumn("partition", sf.concat_ws("-", "topic", "number"))
         .groupBy("run_id", "topic", "partition")
-        .agg(sf.min("seq").alias("seq"), sf.min("at_us").alias("at_us"))  # a topic that grows keeps what it had
+        # a topic that grows keeps its earlier partitions
+        .agg(sf.min("seq").alias("seq"), sf.min("at_us").alias("at_us"))
     )
 
 
 def group_topics(tables: Tables) -> DataFrame:
     """Every topic that a group reads or ever read: `run_id`, `group`, `topic`, `offset_reset`, `seq`, `at_us` (since).
 
-    A topic that a member subscribed to keeps its offsets, and so its lag, also when the member wants it no more.
+    A topic that a member once subscribed to keeps its offsets, and so its lag, after the subscription ends.
     """
 
     def make() -> DataFrame:
@@ -42,7 +43,7 @@ def group_topics(tables: Tables) -> DataFrame:
             .agg(
                 sf.min("seq").alias("seq"),
                 sf.min("at_us").alias("at_us"),
-                # which a group has in common over all of its topics
+                # which all topics of a group share
                 sf.max("offset_reset").alias("_reset"),
             )
             .withColumn("offset_reset", sf.max("_reset").over(Window.partitionBy("run_id", "group")))
@@ -66,7 +67,7 @@ def offset_resets(tables: Tables) -> DataFrame:
 def read_partitions(tables: Tables) -> DataFrame:
     """Every group with every partition of its topics: `run_id`, `topic`, `partition`, `group`, `offset_reset`.
 
-    `seq`, `at_us`: from when on the group reads it; `resets`: as in `offset_resets`, null for none.
+    `seq`, `at_us`: when the group begins to read it; `resets`: as in `offset_resets`, null for none.
     """
 
     def make() -> DataFrame:
@@ -83,12 +84,12 @@ def read_partitions(tables: Tables) -> DataFrame:
 
 
 def only_read(tables: Tables, rows: DataFrame) -> DataFrame:
-    """The rows whose `partition` some group reads."""
+    """The rows whose `partition` a group reads."""
     return _only_of(group_topics(tables), rows)
 
 
 def only_data(tables: Tables, rows: DataFrame) -> DataFrame:
-    """The rows whose `partition` is of a topic of users, or one that some group reads."""
+    """The rows whose `partition` is of a user's topic, or of one that a group reads."""
     users = tables["topic_created"].where("not internal").select("run_id", "topic")
     return _only_of(users.union(group_topics(tables).select("run_id", "topic")), rows)
 
@@ -103,11 +104,11 @@ def _only_of(topics: DataFrame, rows: DataFrame) -> DataFrame:
 
 
 def log_changes(tables: Tables) -> DataFrame:
-    """What happened to the logs that groups read; null: as before.
+    """The changes of the logs that groups read; null: as before.
 
-    `FACT`, `leader_epoch`, `log_start`, `high_watermark`; `log_end` and `broker` of a leader that took over; `end` of a
-    batch that was appended (its next offset); `cut_to` (and `broker`) of a replica that lost what stood beyond. What a
-    leader says that was deposed without knowing it is among them.
+    `FACT`, `leader_epoch`, `log_start`, `high_watermark`; `log_end` and `broker` of a leader that took over; `end` of
+    an appended batch (its next offset); `cut_to` (and `broker`) of a replica that lost the records beyond. Events of a
+    leader that does not know of its deposition are included.
     """
     taken = tables["leadership_taken"].select(*FACT, "broker", "leader_epoch", "log_start", "high_watermark", "log_end")
     advanced = tables["high_watermark_advanced"].select(*FACT, "leader_epoch", sf.col("offset").alias("high_watermark"))
@@ -124,7 +125,7 @@ def log_changes(tables: Tables) -> DataFrame:
 def commits(tables: Tables) -> DataFrame:
     """Each change of a group's committed offset: `FACT`, `group`, `committed` (`NEVER`: it has none any more).
 
-    `reset`: not by a commit: its offsets expired, its coordinator loaded what the log had, the group was deleted.
+    `reset`: without a commit: its offsets expired, its coordinator loaded the log, the group was deleted.
     """
     key = ("run_id", "group", "seq", "at_us")
     committed = tables["offsets_committed"].select(*key, sf.explode("offsets").alias("partition", "committed"))

@@ -1,4 +1,4 @@
-"""What a group left behind in a partition: where it began, what it committed, what was deleted or cut off meanwhile."""
+"""A group's passage through a partition: its start, its commits, and the deletions and truncations meanwhile."""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
@@ -14,9 +14,9 @@ READER = ("run_id", "group", "partition")
 def passages(tables: Tables, end: DataFrame) -> DataFrame:
     """One row for each group and partition that it reads; `end`: `lag_by_partition` at the flight's end.
 
-    `READER`, `committed`, `log_start`, `read_committed`; `start`, `start_seq` (where it began to read, and when; null:
-    it did not), `lowest` (the same, or where the log that counts was cut since, if that is lower), `passed` (ranges
-    that its commits had passed when they were deleted: `seq`, `low`, `high`).
+    `READER`, `committed`, `log_start`, `read_committed`; `start`, `start_seq` (its first position, and when; null:
+    none), `lowest` (the same, or the lowest offset to which the valid log was truncated since, if lower), `passed`
+    (ranges that its commits had passed when they were deleted: `seq`, `low`, `high`).
     """
     groups = tables["group_declared"].select("run_id", "group", "read_committed")
     later = sf.filter("cuts", lambda cut: cut["seq"] > sf.col("start_seq"))
@@ -26,7 +26,7 @@ def passages(tables: Tables, end: DataFrame) -> DataFrame:
         .join(_starts(tables), list(READER), "left")
         .join(sf.broadcast(reigns(tables).select(*PARTITION, "cuts")), list(PARTITION), "left")
     )
-    if tables["log_start_advanced"].isEmpty():  # then a plan would cost more than it finds
+    if tables["log_start_advanced"].isEmpty():  # then planning would take longer than the result is worth
         readers = readers.withColumn("passed", sf.lit(None).cast("array<struct<seq:bigint,low:bigint,high:bigint>>"))
     else:
         readers = readers.join(sf.broadcast(_passed(tables, end)), list(READER), "left")
@@ -36,14 +36,14 @@ def passages(tables: Tables, end: DataFrame) -> DataFrame:
 
 
 def _starts(tables: Tables) -> DataFrame:
-    """Where each group began to read, and when: `READER`, `start`, `start_seq`.
+    """The first position of each group, and when: `READER`, `start`, `start_seq`.
 
-    That is its first position. One beyond the end of the log (a seek) counts from when the log reaches it, unless the
-    group has another one before.
+    A position beyond the end of the log (a seek) counts from when the log reaches it, unless the group has another one
+    before.
     """
     resets = tables["positions_reset"]
     positions = resets.select("run_id", "group", "seq", sf.explode("positions").alias("partition", "offset"))
-    if not resets.where("reason = 'seek'").isEmpty():  # else a plan would cost more than it finds
+    if not resets.where("reason = 'seek'").isEmpty():  # else planning would take longer than the result is worth
         following = Window.partitionBy(*READER).orderBy("seq")
         positions = (
             positions.withColumn("_next", sf.lead("seq").over(following))
@@ -55,7 +55,7 @@ def _starts(tables: Tables) -> DataFrame:
 
 
 def _ends(tables: Tables) -> DataFrame:
-    """Where the log that counts ended, from one event to another: `PARTITION`, `log_end`, `end_seq`, `until_seq`."""
+    """The ends of the valid log, from one event to another: `PARTITION`, `log_end`, `end_seq`, `until_seq`."""
     cuts = reigns(tables).select(*PARTITION, sf.explode("cuts").alias("cut"))
     end = (sf.col("base_offset") + sf.col("count")).alias("log_end")
     current = sf.coalesce(sf.col("leader_epoch") >= last_reign(sf.col("seq"))["leader_epoch"], sf.lit(True))
@@ -71,7 +71,7 @@ def _ends(tables: Tables) -> DataFrame:
 
 
 def committed_at(tables: Tables, moments: DataFrame) -> DataFrame:
-    """Moments (`READER`, `seq` and more) with what the group had committed just before (`NEVER` or null: nothing)."""
+    """Moments (`READER`, `seq` and more) with the group's committed offset just before (`NEVER` or null: none)."""
     partitions = moments.select(*PARTITION).distinct()
     facts = commits(tables).join(sf.broadcast(partitions), list(PARTITION), "left_semi")
     return last_before(moments, facts.select(*READER, "seq", "committed"), ["group", "partition"])
@@ -82,7 +82,7 @@ def _by_reign(tables: Tables, rows: DataFrame) -> DataFrame:
 
 
 def _passed(tables: Tables, end: DataFrame) -> DataFrame:
-    """What each group's commits had passed when it was deleted: `READER`, `passed`."""
+    """The ranges that each group's commits had passed when they were deleted: `READER`, `passed`."""
     earlier = Window.partitionBy(*PARTITION).orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
     advanced = tables["log_start_advanced"].select(*PARTITION, "seq", "leader_epoch", "log_start")
     valid: Column = sf.coalesce(sf.col("leader_epoch") >= last_reign(sf.col("seq"))["leader_epoch"], sf.lit(True))

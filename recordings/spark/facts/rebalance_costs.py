@@ -1,7 +1,7 @@
-"""What each rebalance cost: partitions that moved or stood still, members that did, records read again.
+"""The cost of each rebalance: partitions that moved or had no owner, members that stopped, records read again.
 
-Every cost is a fact with its place in the flight, and is laid at the door of the rebalance before it: of the one that
-had begun last, or, for records read again, of the one that was over last.
+Every cost is a fact with its place in the flight, and is attributed to the rebalance before it: the one that began
+last, or, for records read again, the one that ended last.
 """
 
 from pyspark.sql import DataFrame, Window
@@ -20,14 +20,14 @@ EARLIER_ROWS = (Window.unboundedPreceding, -1)
 
 
 def costs(tables: Tables, spans: DataFrame) -> DataFrame:
-    """`REBALANCE` and `COSTS` (null: none of that kind) of each rebalance that cost anything; `spans` as there."""
+    """`REBALANCE` and `COSTS` (null: none of that kind) of each rebalance with a cost; `spans` as there."""
     rows = _dated(tables, spans).unionByName(_moved(tables, spans), allowMissingColumns=True)
     distinct = (sf.size(sf.collect_set(name)).cast("bigint").alias(name) for name in COUNTS)
     return rows.groupBy(*REBALANCE).agg(*(sf.sum(name).alias(name) for name in SUMS), *distinct)
 
 
 def _dated(tables: Tables, spans: DataFrame) -> DataFrame:
-    """Partitions and members that stood still, and records read again, each with its rebalance."""
+    """Unowned partitions, stopped members and records read again, each with its rebalance."""
     began = spans.select(
         *GROUP, sf.col("started_seq").alias("seq"), sf.struct("rebalance", "started_us", "ended_us").alias("began")
     )
@@ -49,7 +49,8 @@ def _dated(tables: Tables, spans: DataFrame) -> DataFrame:
     still = sf.col("until_us") - sf.greatest("from_us", started_us)
     before = sf.greatest(sf.lit(0), sf.least("until_us", started_us) - sf.col("from_us"))
     what = sf.col("what")
-    after = sf.coalesce(sf.col("from_us") > sf.col("began.ended_us"), sf.lit(False))  # it was over: a member was away
+    # the rebalance was over: a member was away
+    after = sf.coalesce(sf.col("from_us") > sf.col("began.ended_us"), sf.lit(False))
     idles = {"stopped": (~after, still), "orphaned": (~after, before), "after": (after, still)}
     of = {name: (what == "partition") & holds & (us > 0) for name, (holds, us) in idles.items()}
     return (
@@ -112,10 +113,11 @@ def member_stops(tables: Tables) -> DataFrame:
 
 
 def rereads(tables: Tables) -> DataFrame:
-    """Each time a partition that a rebalance gave is read from behind what the group had read.
+    """Each time a partition that a rebalance gave is read from behind the group's position.
 
     `GROUP`, `seq`, `partition`, `reread` (count). A seek, an offset out of range or a static member's return within its
-    generation is not a rebalance's doing. What a truncation took cannot be read again: it begins anew where that ends.
+    generation is not attributed to a rebalance. Truncated records cannot be read again: the count begins anew at the
+    truncation.
     """
     key = (*GROUP, "seq")
     reset = tables["positions_reset"].select(
@@ -125,7 +127,7 @@ def rereads(tables: Tables) -> DataFrame:
     rows = reset.unionByName(read, allowMissingColumns=True).unionByName(_given(tables), allowMissingColumns=True)
     in_order = Window.partitionBy(*GROUP, "partition").orderBy("seq")
     earlier = since_cut = in_order.rowsBetween(*EARLIER_ROWS)
-    if not tables["position_truncated"].isEmpty():  # else a plan would cost more than it finds
+    if not tables["position_truncated"].isEmpty():  # else planning would take longer than the result is worth
         cut = (sf.col("reason") == "truncated").cast("int")
         rows = rows.withColumn("cuts", sf.coalesce(sf.sum(cut).over(in_order), sf.lit(0)))
         since_cut = Window.partitionBy(*GROUP, "partition", "cuts").orderBy("seq").rowsBetween(*EARLIER_ROWS)

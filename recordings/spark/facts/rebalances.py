@@ -1,7 +1,8 @@
-"""Rebalances: one row for each, from its cause to what it cost, and the members that took part.
+"""Rebalances: one row for each, from its cause to its cost, and the members that took part.
 
 The phases follow the coordinator: members join until the barrier closes, the leader assigns, the assignment is handed
-out. What it cost is counted on the clients' side, from what each consumer held, read and did (`rebalance_costs`).
+out. The cost is counted on the clients' side, from each consumer's partitions, positions and records
+(`rebalance_costs`).
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -13,11 +14,11 @@ from recordings.spark.tables import Tables
 
 
 def rebalances(tables: Tables) -> DataFrame:
-    """One row for each rebalance: what `spans` has, and `COSTS`.
+    """One row for each rebalance: the columns of `spans`, and `COSTS`.
 
     `moved`: partitions with another owner than before. `stopped_partition_us`: from its beginning until partitions had
-    an owner again; `orphaned_partition_us`: what they had waited before it even began. `stopped_member_us`: until
-    members were Stable again. `reread`: records behind what the group had read already.
+    an owner again; `orphaned_partition_us`: without an owner before it began. `stopped_member_us`: until members were
+    Stable again. `reread`: records behind the group's earlier position.
     """
 
     def make() -> DataFrame:
@@ -92,7 +93,7 @@ def _spans(summaries: DataFrame) -> DataFrame:
 
 
 def attendance(tables: Tables, found: DataFrame) -> DataFrame:
-    """Who took part in each of some `rebalances`: one row for each member.
+    """The members of each of these `rebalances`: one row for each member.
 
     `REBALANCE`, `member`, `newcomer`, `joined_us` (its last JoinGroup came), `synced_us`, `stopped_us` and `ready_us`
     (when it stopped and when it was Stable again; null for one that was not Stable before, or did not stop).

@@ -1,7 +1,7 @@
-"""Questions of time over tables of facts: what stood at each whole second, and what came last before something.
+"""Facts over time: their state at each whole second, and the last fact before another one.
 
-Facts have a `seq` (their order within a flight) and an `at_us`. What stands *at* a second is what all events up to and
-including that instant add up to: the same as the view document at the checkpoint of that second.
+Facts have a `seq` (their order within a flight) and an `at_us`. The state *at* a second is the sum of all events up to
+and including that instant: the same as the view document at the checkpoint of that second.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ SECOND_US = 1_000_000
 
 
 def checkpoint(at_us: str) -> Column:
-    """The first whole second at which a fact of `at_us` stands: its own if it is one, else the next."""
+    """The first whole second at which a fact of `at_us` holds: its own if it is one, else the next."""
     return sf.expr(f"({at_us} + {SECOND_US - 1}) div {SECOND_US}")
 
 
@@ -23,7 +23,7 @@ def last_second(virtual_us: str = "virtual_us") -> Column:
 
 
 def every_second(changes: DataFrame, flights: DataFrame, keys: Sequence[str], values: Sequence[str]) -> DataFrame:
-    """For each key and each whole second from its first change on, what `values` were then.
+    """The `values` of each key at each whole second from its first change on.
 
     `changes`: `run_id`, the keys, `seq`, `at_us` and the values, where null means "as before"; one row for each change.
     Returns `run_id`, the keys, `second` and the values.
@@ -39,7 +39,7 @@ def every_second(changes: DataFrame, flights: DataFrame, keys: Sequence[str], va
             *(sf.last(value, ignorenulls=True).over(order).alias(value) for value in values),
             sf.lead("second").over(order).alias("_next"),
         )
-        .where("_next is null or _next > second")  # the last change before a checkpoint is the one that stands
+        .where("_next is null or _next > second")  # the last change before a checkpoint holds there
         .join(sf.broadcast(ends), "run_id")
         .where("second <= _end")
     )
@@ -48,7 +48,7 @@ def every_second(changes: DataFrame, flights: DataFrame, keys: Sequence[str], va
 
 
 def last_before(queries: DataFrame, facts: DataFrame, keys: Sequence[str], order: str = "seq") -> DataFrame:
-    """Each query with the columns of the last fact strictly before it, of the same keys; nulls when there is none.
+    """Each query with the columns of the last fact strictly before it, of the same keys; nulls if there is none.
 
     Both have `run_id`, the keys and `order`; otherwise their columns differ. One sort, no join: long lists of facts
     cost no more than short ones.

@@ -1,4 +1,4 @@
-"""Totals of a flight: events by kind, records by topic, what each group made of them. All of them equal the fold's."""
+"""Totals of a flight: events by kind, records by topic and by group. All of them equal the fold's."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
@@ -22,8 +22,8 @@ def kinds(tables: Tables) -> DataFrame:
 def partition_totals(tables: Tables) -> DataFrame:
     """Records of each partition: `run_id`, `partition`, `topic`, `internal`, `produced`, `acked`, `appended`, `bytes`.
 
-    `produced`: sent for the first time, or given up before; `appended`: what the last leader's log was given and did
-    not truncate; `bytes`: appended by whichever leader.
+    `produced`: sent for the first time, or failed before; `appended`: the records that the last leader's log got and
+    did not truncate; `bytes`: appended by any leader.
     """
     key = ("run_id", "partition")
     sent = tables["produce_sent"].select("run_id", sf.explode("records").alias("partition", "produced"))
@@ -45,9 +45,9 @@ def partition_totals(tables: Tables) -> DataFrame:
 
 
 def _appended(tables: Tables) -> DataFrame:
-    """Records of each partition by its last leader: what its log held at first, or after a crash, and added since.
+    """Records of each partition by its last leader: those in its log at first, or after a crash, and those added since.
 
-    Control records are none.
+    Control records do not count.
     """
     key = ("run_id", "partition", "seq")
     taken = tables["leadership_taken"].select(*key, "leader_epoch", "broker", sf.col("appended").alias("held"))
@@ -71,7 +71,7 @@ def _appended(tables: Tables) -> DataFrame:
 
 
 def reader_totals(tables: Tables, end: DataFrame) -> DataFrame:
-    """What each group made of each partition it reads: `READER`, `processed`, `duplicated`, `FATES` (records).
+    """The records of each partition that each group read: `READER`, `processed`, `duplicated`, `FATES`.
 
     `end`: the rows of `lag_by_partition` at the flight's end. `processed` counts repetitions, `duplicated` only them.
     """
