@@ -24,7 +24,7 @@ PHASES: dict[str, tuple[str, str, str, int]] = {
 
 
 def window(now_us: int, width: int) -> tuple[int, int]:
-    """The first instant and a cell's length (µs) of a lane `width` cells wide; cells move only when one is full."""
+    """The first instant and a cell's length of a lane, in µs; cells move only when one is full."""
     cell_us = LANE_SECONDS * SECOND_US // max(1, width)
     last = now_us // cell_us + 1
     return (last - width) * cell_us, cell_us

@@ -1,4 +1,4 @@
-"""The events that led to a rebalance: of the member that triggered it and of the members that it waited for."""
+"""The events that led to a rebalance, of its trigger and of its awaited members."""
 
 from bisect import bisect_left, bisect_right
 

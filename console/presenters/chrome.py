@@ -151,7 +151,7 @@ def crumbs(path: Sequence[str], width: int, right: Line = ()) -> Line:
 
 
 def strip_span(now_us: int, until_us: int | None) -> int:
-    """The time span of the strip in µs: the whole flight if its end is known, else a round length above now."""
+    """The time span of the strip in µs: the whole flight, or a round length while its end is unknown."""
     if until_us:
         return until_us
     length_us = 60 * SECOND_US

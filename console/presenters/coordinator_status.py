@@ -1,6 +1,6 @@
 """Whether a group's coordinator can answer: the leader of its partition, the broker's process, the loaded group.
 
-Without a coordinator the view holds the group's last known state; the group waits for no member, and no rebalance ends.
+Without a coordinator the view holds the group's last known state. The group waits for no member; no rebalance ends.
 """
 
 from typing import NamedTuple
@@ -45,7 +45,7 @@ def is_up(view: ClusterView, group: GroupView) -> bool:
     return coordinator_status(view, group).state == UP
 
 
-class Outage(NamedTuple):
+class CoordinatorOutage(NamedTuple):
     """Why no coordinator answers a group: the reason, its explanation, and the time within which it ends, if known."""
 
     reason: str
@@ -53,7 +53,7 @@ class Outage(NamedTuple):
     within: str = ""
 
 
-def outage_of(view: ClusterView, group: GroupView, now_us: int, session_us: int | None) -> Outage:
+def outage_of(view: ClusterView, group: GroupView, now_us: int, session_us: int | None) -> CoordinatorOutage:
     """The outage of a group's coordinator; `session_us` is broker.session.timeout.ms in µs, if known."""
     broker, state = coordinator_status(view, group)
     partition = group.coordinator_partition
@@ -61,16 +61,18 @@ def outage_of(view: ClusterView, group: GroupView, now_us: int, session_us: int 
         case "down":
             until_us = _new_leader_by_us(view, broker, session_us)
             within = f"{countdown(until_us - now_us)} (broker.session.timeout.ms)" if until_us > now_us else ""
-            return Outage(f"coordinator broker-{broker} is down", f"{BLOCKED} its partition has a new leader", within)
+            return CoordinatorOutage(
+                f"coordinator broker-{broker} is down", f"{BLOCKED} its partition has a new leader", within
+            )
         case "frozen":
-            return Outage(
+            return CoordinatorOutage(
                 f"coordinator broker-{broker} is frozen", f"{BLOCKED} it resumes or its partition has a new leader"
             )
         case "restarted":
-            return Outage(f"coordinator broker-{broker} restarted", f"{BLOCKED} it has registered again")
+            return CoordinatorOutage(f"coordinator broker-{broker} restarted", f"{BLOCKED} it has registered again")
         case "loading":
-            return Outage(f"coordinator broker-{broker} is loading the group from {partition}")
-    return Outage("no coordinator", f"{partition} has no leader")
+            return CoordinatorOutage(f"coordinator broker-{broker} is loading the group from {partition}")
+    return CoordinatorOutage("no coordinator", f"{partition} has no leader")
 
 
 def _new_leader_by_us(view: ClusterView, broker: int, session_us: int | None) -> int:

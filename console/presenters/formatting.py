@@ -106,8 +106,8 @@ def level(share: float) -> str:
 def spark(values: Sequence[int | None], width: int) -> str:
     """The last `width` values as a sparkline, newest right; missing ones are blank.
 
-    The scale runs from zero to the largest value shown: flat lines of different values look alike, and the number
-    beside the line tells them apart.
+    The scale runs from zero to the largest value shown. Flat lines of different values look alike; the number beside
+    the line shows the difference.
     """
     shown = values[-width:] if width > 0 else ()
     top = max((value for value in shown if value is not None), default=0) or 0

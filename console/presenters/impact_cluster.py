@@ -33,7 +33,7 @@ def isolate(model: ImpactModel, command: c.Isolate) -> None:
 
 
 def cut(model: ImpactModel, command: c.Cut | c.Hold) -> None:
-    """A link of a member to its coordinator, a follower to its leader or a broker to the controller carries nothing."""
+    """A link carries nothing: member to coordinator, follower to leader, or broker to controller."""
     one_way = isinstance(command, c.Cut) and command.one_way
     for here, there in ((command.a, command.b), (command.b, command.a)):
         member, broker = model.view.members.get(here), number_of(there)

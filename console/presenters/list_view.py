@@ -1,4 +1,4 @@
-"""The interface of a presenter to a panel: rows by key, computed one by one, so that only visible rows cost time."""
+"""The interface of a presenter to a panel: rows by key, computed only when they are visible."""
 
 from collections.abc import Sequence
 

@@ -66,7 +66,7 @@ class MembersListing(Listing):
         return line((f"{len(self.group.members)} in the group, {alive} of {len(self.members)} run", MUTED))
 
     def header(self) -> Line:
-        """TableColumn titles; the lane's says what its length is and which way time goes."""
+        """The columns' titles; the lane's title shows its length and the direction of time."""
         width = self.layout.width_of(LANE)
         what = "poll loop" if self.row_height == 1 else "poll loop, heartbeats below"
         title = f"-{LANE_SECONDS} s" + (what if width > len(what) + 9 else "").center(width - 8)

@@ -9,51 +9,51 @@ COOPERATIVE = "cooperative-sticky"
 
 CAUSES: dict[str, str] = {
     RebalanceCause.MEMBER_JOINED: (
-        "{who} sent JoinGroup: a member that the group did not have. Every other member has to rejoin before "
-        "partitions are assigned again."
+        "{who} sends JoinGroup and is new in the group. Every other member has to rejoin before the leader assigns "
+        "partitions again."
     ),
     RebalanceCause.MEMBER_LEFT: (
-        "{who} closed its consumer, which commits and sends LeaveGroup: the coordinator removed it at once, without "
-        "waiting for its session to expire."
+        "{who} closes its consumer, which commits and sends LeaveGroup. The coordinator removes the member at once, "
+        "without waiting for its session to expire."
     ),
     RebalanceCause.SESSION_EXPIRED: (
-        "{static}No heartbeat of {who} reached the coordinator for session.timeout.ms{session}, so its session "
-        "expired.{before}"
+        "{static}No heartbeat of {who} reaches the coordinator for session.timeout.ms{session}, so its session "
+        "expires.{before}"
     ),
     RebalanceCause.POLL_INTERVAL_EXCEEDED: (
-        "{who} did not call poll() for max.poll.interval.ms{interval}. Its heartbeat thread, which had kept its "
-        "session alive, left the group for it (LeaveGroup): other members read its partitions while it still "
-        "processes its records, and its next commit is refused."
+        "{who} does not call poll() for max.poll.interval.ms{interval}. Its heartbeat thread kept the session alive "
+        "and now sends LeaveGroup. Other members read its partitions while {who} still processes its records. The "
+        "coordinator refuses its next commit."
     ),
     RebalanceCause.SUBSCRIPTION_CHANGED: (
-        "{who} sent JoinGroup with another subscription than before{topics}: the partitions of the topics that it "
-        "added or dropped have to be assigned again."
+        "{who} sends JoinGroup with another subscription than before{topics}. The leader has to assign the partitions "
+        "of added and dropped topics again."
     ),
     RebalanceCause.METADATA_CHANGED: (
-        "{who} leads the group. When it refreshed its metadata it found another number of partitions than it had "
-        "assigned, and rejoined to assign all of them. Only the leader checks: a new partition is unowned until then."
+        "{who} leads the group and finds another number of partitions when it refreshes its metadata. It rejoins to "
+        "assign all of them. Only the leader checks: a new partition is unowned until then."
     ),
     RebalanceCause.LEADER_REJOINED: (
-        "{who}, the group's leader, sent JoinGroup again. A leader may have news of any kind, so the coordinator "
-        "rebalances; another member that rejoins with nothing new only gets its generation again."
+        "{who}, the group's leader, sends JoinGroup again. A leader may have changes of any kind, so the coordinator "
+        "rebalances. Another member that rejoins without a change only gets its generation again."
     ),
     RebalanceCause.STATIC_MEMBER_REPLACED: (
-        "a process came with {who}'s group.instance.id. It takes over the place of the old member id, which is fenced "
-        "(FENCED_INSTANCE_ID). A Stable group continues without a rebalance then, unless the newcomer changes what the "
-        "members voted for; a group in CompletingRebalance has to begin again."
+        "a process joins with {who}'s group.instance.id. It takes over the place of the old member id, which the "
+        "coordinator fences (FENCED_INSTANCE_ID). A Stable group continues without a rebalance, unless the newcomer "
+        "changes what the members voted for. A group in CompletingRebalance has to start again."
     ),
     RebalanceCause.SYNC_TIMED_OUT: (
-        "{who} joined but did not send SyncGroup before the rebalance timed out (the longest max.poll.interval.ms of "
-        "its members): the coordinator removed it, and the others have to rejoin."
+        "{who} joins but sends no SyncGroup before the rebalance times out (the longest max.poll.interval.ms of its "
+        "members). The coordinator removes the member, and the others have to rejoin."
     ),
     RebalanceCause.COORDINATOR_MOVED: (
-        "the group's coordinator{broker} moved while members were joining. Their JoinGroups were in the old one's "
-        "memory only: they find the new one (NOT_COORDINATOR, FindCoordinator) and rejoin. A Stable group needs no "
-        "rebalance for it."
+        "the group's coordinator{broker} moves while members join. Only the old coordinator's memory holds their "
+        "JoinGroups. Members find the new coordinator (NOT_COORDINATOR, FindCoordinator) and rejoin. A Stable group "
+        "needs no rebalance for it."
     ),
     RebalanceCause.PARTITIONS_REVOKED: (
-        "the second round of a cooperative rebalance. In the first, {who} had to revoke partitions that other members "
-        "are to get; it did, and rejoined. Only what was revoked is assigned now."
+        "the second round of a cooperative rebalance. In the first, {who} has to revoke partitions that other members "
+        "are to get. It revokes them and rejoins. The leader now assigns only the revoked partitions."
     ),
 }
 """The trigger of a rebalance and the rule of Kafka that makes it one.
@@ -61,13 +61,13 @@ CAUSES: dict[str, str] = {
 A text may hold the fields of `_facts`: `{who}`, `{session}`, `{interval}`, `{topics}`, …
 """
 FIRST_JOIN = (
-    "{who} was the first to join an empty group. The coordinator kept the barrier open for "
-    "group.initial.rebalance.delay.ms, so that other members could join the same rebalance."
+    "{who} is the first to join an empty group. The coordinator keeps the barrier open for "
+    "group.initial.rebalance.delay.ms, so that other members can join the same rebalance."
 )
 
 
 def explanation(view: ClusterView, one: RebalanceView) -> str:
-    """The explanation of a rebalance's cause; a cause unknown to this console is shown as it is."""
+    """The explanation of a rebalance's cause; an unknown cause is shown unchanged."""
     text = CAUSES.get(one.cause)
     if text is None:
         return one.cause
@@ -86,12 +86,12 @@ def _facts(one: RebalanceView, member: MemberView | None) -> dict[str, str]:
         if member.topics:
             facts["topics"] = f" ({', '.join(member.topics)})"
         if member.instance_id:
-            facts["static"] = "Static member: no LeaveGroup was sent, and it did not return within its session. "
+            facts["static"] = "Static member: it sends no LeaveGroup and does not return within its session. "
     if one.coordinator != NEVER:
         facts["broker"] = f", now broker-{one.coordinator},"
     if one.unowned_before_us:
         facts["before"] = (
-            f" Its partitions had been unowned for {partition_seconds(one.unowned_before_us)} partition-seconds then."
+            f" Its partitions were unowned for {partition_seconds(one.unowned_before_us)} partition-seconds until then."
         )
     return facts
 

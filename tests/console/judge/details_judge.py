@@ -78,7 +78,7 @@ class DetailsJudge:
             " ".join((match[4] or "").split()) == " ".join(rebalance.detail.split()), self.place, f"log {match[4]!r}"
         )
         why = text[: match.start()]
-        if before := re.search(r"unowned for (\S+) partition-seconds then", why):
+        if before := re.search(r"unowned for (\S+) partition-seconds until then", why):
             low, high = partition_seconds(before[1])
             self.verdict.claim(low <= rebalance.unowned_before_us / 1e6 < high, self.place, before[0])
         member = self.books.members.get(rebalance.trigger)

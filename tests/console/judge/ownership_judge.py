@@ -1,4 +1,4 @@
-"""Judges the grid of owners: each cell's letter is that of a member which holds the partition, each height its lag."""
+"""Judges the grid of owners: the letter of each cell is that of an owner, the height its lag."""
 
 import re
 

@@ -1,6 +1,6 @@
 """Every claim of the screens, at many instants of library and random flights, is what the event log says.
 
-How many random flights the slow test judges is given by FLIGHTDECK_JUDGED (100 by default), for instance
+FLIGHTDECK_JUDGED is the number of random flights of the slow test (100 by default), for instance
 `FLIGHTDECK_JUDGED=500 pytest -m slow -n0 tests/console/judge`.
 """
 

@@ -14,8 +14,8 @@ class IdBook(msgspec.Struct):
     """A transactional id by the last state that its coordinator committed.
 
     `raised`: its epoch was raised to abort it (PrepareEpochFence), and the abort is not committed yet. `begun`: times
-    it became Ongoing; a beginning whose append its coordinator gave up, and which is in the log after all, is the same
-    as the one that its producer was answered in its place.
+    it became Ongoing. The append of a start may succeed after its coordinator gave it up. That start and the one that
+    replaces it count once.
     """
 
     name: str
