@@ -48,7 +48,7 @@ class Consumer(ConsumerHost):
         self.application, self.declared = application, spec
         self.heartbeats = HeartbeatThread(self)
         self.membership = ConsumerCoordinator(self)
-        self.metadata = MetadataRefresh(self, self.membership.rejoin)
+        self.metadata = MetadataRefresh(self, self.membership)
         self._closing = False
         self._failure: str | None = None
         self._stalled_until_us: int | None = None

@@ -35,7 +35,6 @@ class ConsumerCoordinator:
         self.lookup = CoordinatorLookup(consumer)
         self.positions = Positions(consumer)
         self.commits = OffsetCommits(consumer, self._commit_failed)
-        self.rejoin = Rejoin(consumer, self.commits, self.positions, self._rejoin_failed)
         self.reset()
 
     def reset(self) -> None:
@@ -44,7 +43,7 @@ class ConsumerCoordinator:
         self.lookup.reset()
         self.positions.reset()
         self.commits.reset()
-        self.rejoin.reset()
+        self.rejoin = Rejoin(self._consumer, self.commits, self.positions, self._rejoin_failed)
 
     @property
     def has_work(self) -> bool:

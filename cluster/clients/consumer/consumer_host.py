@@ -50,7 +50,7 @@ class ConsumerHost(Process, ABC):
         self.topics = spec.topics_of(name)
         self.assignors: tuple[Assignor, ...] = ()
         self.cooperative = False
-        self.fetcher = Fetcher(self, 0, 0, 1, read_committed=config.read_committed)
+        self.fetcher = Fetcher(self, 0, 0, 1)
         self.read_config()
         self.processed = 0
         self.start_delay_us = 0  # this process's share of the start jitter
@@ -85,7 +85,7 @@ class ConsumerHost(Process, ABC):
         self._metadata_waiter: Waiter | None = None
         self.coordinator_since_us = 0
         self.owned: tuple[str, ...] = ()
-        self.fetcher.reset()
+        self.fetcher.reset(read_committed=config.read_committed)
         self.in_poll = True
         self.last_poll_us = self.timeline.now_us
         self.next_auto_commit_us = 0

@@ -243,8 +243,9 @@ class Fetcher:
                 del batches[:taken]
         return slices
 
-    def reset(self) -> None:
+    def reset(self, *, read_committed: bool) -> None:
         """Begin a new process: nothing assigned, nothing in flight."""
+        self._read_committed = read_committed
         self.positions, self.offset_epochs, self.leader_epochs, self._by_leader = {}, {}, {}, {}
         self._buffer.clear()
         self._buffered, self._ends, self._in_flight, self._free = {}, {}, {}, {}

@@ -5,16 +5,16 @@ if needed.
 Source: `ConsumerCoordinator.poll` never waits for leaders; `Metadata.timeToNextUpdate` spaces the requests.
 """
 
+from cluster.clients.consumer.consumer_coordinator import ConsumerCoordinator
 from cluster.clients.consumer.consumer_host import ConsumerHost
-from cluster.clients.consumer.rejoin import Rejoin
 from cluster.protocol.client_states import MemberState
 
 
 class MetadataRefresh:
     """Refreshes metadata whenever it is stale."""
 
-    def __init__(self, consumer: ConsumerHost, rejoin: Rejoin) -> None:
-        self._consumer, self._rejoin = consumer, rejoin
+    def __init__(self, consumer: ConsumerHost, membership: ConsumerCoordinator) -> None:
+        self._consumer, self._membership = consumer, membership
 
     async def run(self) -> None:
         """Run the thread until the process ends."""
@@ -27,7 +27,7 @@ class MetadataRefresh:
 
     async def refresh(self) -> None:
         """Refresh once, and apply the result to the fetcher and to the group."""
-        consumer, rejoin = self._consumer, self._rejoin
+        consumer, rejoin = self._consumer, self._membership.rejoin
         consumer.metadata_stale = False
         await consumer.refresh_metadata(consumer.watched_topics)
         consumer.fetcher.route()

@@ -37,17 +37,14 @@ _S, _E = RejoinState, RejoinEvent
 
 
 class Rejoin:
-    """The rejoin of one member. `on_error` is called for each error in a response to JoinGroup or SyncGroup.
+    """The rejoin of one process of a member, which starts in no group.
 
-    `reason`: the reason that the next JoinGroup carries (KIP-800).
+    `on_error` is called for each error in a response to JoinGroup or SyncGroup. `reason`: the reason that the next
+    JoinGroup carries (KIP-800).
     """
 
     def __init__(self, consumer: ConsumerHost, commits: OffsetCommits, positions: Positions, on_error: OnError) -> None:
         self._consumer, self._commits, self._positions, self._on_error = consumer, commits, positions, on_error
-        self.reset()
-
-    def reset(self) -> None:
-        """Begin a new process, which is in no group."""
         self.state: RejoinState = REJOIN_STATES.initial
         self.reason = ""
         self._prepare_until_us: int | None = None

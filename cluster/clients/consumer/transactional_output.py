@@ -44,8 +44,7 @@ class TransactionalOutputProducer(OutputProducer):
     def begin(self) -> None:
         """Start the process, without a transaction."""
         super().begin()
-        self.transactions.reset()
-        self._offsets.reset()
+        self._offsets = TransactionOffsets(self, self.transactions)
         self._forget()
 
     def _transactions_thread(self) -> Callable[[], Awaitable[None]] | None:

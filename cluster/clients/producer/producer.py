@@ -57,7 +57,7 @@ class Producer(ProducerHost):
         self.overdue = False
 
     def _make_transactions(self) -> TransactionManager | None:
-        """Make the transaction manager of a transactional producer; None for any other."""
+        """Make the transaction manager of a transactional producer's process; None for any other producer."""
         if self.spec.transactions is None:
             return None
         transactional_id = self.spec.transactions.id_of(int(self.name.rpartition("-")[2]))
@@ -81,12 +81,13 @@ class Producer(ProducerHost):
         """Start the process."""
         if self.declared is not self.spec:
             self._reload_spec()
+        self.transactions = self.sender.transactions = self._make_transactions()
         self.begin()
         self.accumulator.reset(self.config.buffer_memory)
         self.sender.restart()
         self.feed.restart()
-        if self.transaction_loop is not None:
-            self.transaction_loop.reset()
+        if self.transaction_loop is not None and self.transactions is not None:
+            self.transaction_loop.reset(self.transactions)
         self._change_state(_S.RUNNING, "started")
         self.timeline.start(nursery, self._run, name=self.name)
 

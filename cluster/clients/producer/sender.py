@@ -55,7 +55,7 @@ class Sender:
         accumulator: Accumulator,
         transactions: TransactionManager | None = None,
     ) -> None:
-        self._host, self._accumulator, self._transactions, self.last_error = host, accumulator, transactions, ""
+        self._host, self._accumulator, self.transactions, self.last_error = host, accumulator, transactions, ""
         self.configure(config)
         self.counters = dict.fromkeys(("sent", "acked", "failed", "retries", "requests", "batches"), 0)
         self._timer: Timer | None = None
@@ -131,7 +131,7 @@ class Sender:
         host = self._host
         timeline = host.timeline
         await self._refresh()
-        if self._idempotent and self._transactions is None:
+        if self._idempotent and self.transactions is None:
             await self._init_producer_id()
         self._began = True
         host.begin_sending()
@@ -222,11 +222,11 @@ class Sender:
         self._draining = False
         in_doubt = self._sequences.resolve(self._settled)
         if self._sequences.to_rewrite:
-            if self._transactions is None:
+            if self.transactions is None:
                 self._emit_in_doubt(in_doubt)
                 self._begin_epoch()
             else:
-                self._transactions.must_bump = True
+                self.transactions.must_bump = True
                 self._host.transaction_failed()
         next_us = NEVER_US
         self._blocked_by_in_flight, self._drained_open, self._next_ready_us = False, False, NEVER_US
@@ -268,7 +268,7 @@ class Sender:
         """Send one request to a broker: the first batch of each of its partitions that may be sent, ready or not."""
         batches: list[ProducerBatch] = []
         size = 0
-        transactions = self._transactions
+        transactions = self.transactions
         for name in list(self._accumulator.queues):
             if self._host.leader_of(name) != leader:
                 continue
@@ -306,7 +306,7 @@ class Sender:
         records: dict[str, int] = {}
         retried: dict[str, int] = {}
         wire = []
-        counters, transactions = self.counters, self._transactions
+        counters, transactions = self.counters, self.transactions
         young_us = now_us - self._old_us
         for batch in batches:
             if batch.created_us < young_us:
@@ -378,7 +378,7 @@ class Sender:
         for batch, error in again:
             self._retry(batch, error, leader, answered=response is not None)
         self._draining = False
-        if self._transactions is not None:
+        if self.transactions is not None:
             self._host.transaction_progressed()
         if (
             self._asked
@@ -395,7 +395,7 @@ class Sender:
         """Whether a batch that got an error is sent again. Source: `Sender.canRetry`, `TransactionManager.canRetry`."""
         helps = error.retriable
         if error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:  # only a new epoch helps, and that ends a transaction
-            helps = not self._sequences.out_of_order(batch) or self._transactions is None
+            helps = not self._sequences.out_of_order(batch) or self.transactions is None
         return helps and batch.attempts < self._retries
 
     def _begin_epoch(self) -> None:
@@ -486,9 +486,9 @@ class Sender:
                 disconnected_from=disconnected_from,
             )
         )
-        if self._transactions is not None:
+        if self.transactions is not None:
             if error == ErrorCode.INVALID_PRODUCER_ID_MAPPING.name:
-                self._transactions.unknown_producer_id()
+                self.transactions.unknown_producer_id()
             self._host.transaction_failed(error)
         self._host.memory_released()
 

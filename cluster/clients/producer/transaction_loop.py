@@ -43,18 +43,18 @@ class TransactionLoop:
         feed: RecordFeed,
         sender: Sender,
     ) -> None:
-        self._host, self._spec, self._transactions, self._random = host, spec, transactions, random
+        self._host, self._spec, self._random = host, spec, random
         self._accumulator, self._feed, self._sender = accumulator, feed, sender
-        self.reset()
+        self.reset(transactions)
 
-    def reset(self) -> None:
-        """Begin a new process."""
+    def reset(self, transactions: TransactionManager) -> None:
+        """Begin a new process, with a transaction manager of its own."""
+        self._transactions = transactions
         self.closing = self.abandoned = False
         self.finished = True
         self._waiter: Waiter | None = None
         self._sent: list[ProducerBatch] = []
         self._again: deque[ProducerBatch] = deque()
-        self._transactions.reset()
 
     def wake(self) -> None:
         """Let the application look again at the condition that it waits for."""

@@ -83,7 +83,7 @@ class CoordinatorClient:
 
 
 class TransactionManager:
-    """The transactional producer: its state, and its calls, each of which waits for the response.
+    """The transactional producer of one process: its state, and its calls, each of which waits for the response.
 
     `version` is the cluster's `transaction.version`.
     """
@@ -91,10 +91,6 @@ class TransactionManager:
     def __init__(self, host: ProducerHost, transactional_id: str, timeout_ms: int, version: int) -> None:
         self._host, self.transactional_id = host, transactional_id
         self._timeout_ms, self.version = timeout_ms, version
-        self.reset()
-
-    def reset(self) -> None:
-        """Begin a new process."""
         self.state: ProducerTransactionState = PRODUCER_TRANSACTION_STATES.initial
         self._coordinator = CoordinatorClient(self._host, self.transactional_id, "transaction")
         self.producer_id = self.epoch = -1

@@ -38,14 +38,10 @@ class ConsumerGroupMetadata(NamedTuple):
 
 
 class TransactionOffsets:
-    """The offsets that one producer sends to its transactions."""
+    """The offsets that one process of a producer sends to its transactions."""
 
     def __init__(self, host: ProducerHost, transactions: TransactionManager) -> None:
         self._host, self._transactions = host, transactions
-        self.reset()
-
-    def reset(self) -> None:
-        """Begin a new process."""
         self._coordinators: dict[str, CoordinatorClient] = {}  # of each group
 
     async def send(self, metadata: ConsumerGroupMetadata, offsets: dict[str, int]) -> None:

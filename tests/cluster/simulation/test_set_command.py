@@ -11,7 +11,7 @@ from cluster.commands import parse
 from cluster.config import CONFIG_KEYS, SET_IN_FLIGHT, Scope, Value, in_flight_keys
 from cluster.simulation import Simulation
 from cluster.simulation.set_command import BROKER_SETTERS, TOPIC_SETTERS
-from cluster.spec import ScenarioSpec, TopicSpec
+from cluster.spec import ScenarioSpec, TopicSpec, TransactionsSpec
 from tests.support.completed_flight import Flown, flown, last_heartbeat_us
 from tests.support.random_flights import lies
 from tests.support.scenario_builders import MS, SECOND_US, spec
@@ -71,6 +71,23 @@ def test_what_a_process_reads_at_its_start_waits_for_it() -> None:
     commits = flight.all(e.OffsetsCommitted)
     assert commits
     assert min(commit.at_us for commit in commits) > 15 * SECOND_US
+
+
+def test_a_restarted_consumer_fetches_with_the_isolation_level_that_was_set() -> None:
+    steps = ((10, "set g isolation.level read_committed"), (20, "restart g-1"))
+    before = flown(spec(*steps, until_s=19)).simulation.consumers["g-1"].fetcher
+    after = flown(spec(*steps, until_s=25)).simulation.consumers["g-1"].fetcher
+    assert (before._read_committed, after._read_committed) == (False, True)
+
+
+def test_a_restarted_producer_begins_with_the_transaction_timeout_that_was_set() -> None:
+    made = spec((10, "set p transaction.timeout.ms 7000"), (20, "restart p-1"), until_s=30)
+    (producer,) = made.producers
+    producer = msgspec.structs.replace(producer, transactions=TransactionsSpec("pay", 10))
+    flight = flown(msgspec.structs.replace(made, producers=(producer,)))
+    assert {one.effect for one in flight.all(e.SettingChanged)} == {"at the next start"}
+    timeouts = [one.timeout_ms for one in flight.all(e.TransactionStateChanged)]
+    assert list(dict.fromkeys(timeouts)) == [60_000, 7_000]
 
 
 def test_members_that_are_made_later_are_made_by_the_new_setting() -> None:
