@@ -1,10 +1,9 @@
 """A broker: its process, the requests that it serves, its replicas and coordinators, its link to the controller.
 
-Theory of operation. A request arrives as an `InFlightRequest` over a link. The broker answers it at once, or later
-from purgatory.
-A broker is *alive* while its process exists and *running* while the process is not frozen. A frozen broker queues what
-it receives; the host of a dead one resets connections. Metadata comes from the controller over a link, so brokers may
-disagree for a moment, as in Kafka.
+Theory of operation. A request arrives as an `InFlightRequest` over a link. The broker answers it at once, or later from
+purgatory. A broker is *alive* while its process exists and *running* while the process is not frozen. A frozen broker
+queues the messages that it receives; the host of a dead one resets connections. Metadata comes from the controller over
+a link, so brokers may disagree for a moment, as in Kafka.
 """
 
 from collections.abc import Callable, Mapping

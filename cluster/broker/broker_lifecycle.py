@@ -1,9 +1,9 @@
 """Registration, heartbeats and controlled shutdown of a broker.
 
 Theory of operation. A started process loads its logs (`startup_us`), registers, and accepts connections when the
-controller has registered it. A process that is asked to stop says so in its heartbeats. The controller moves its
-leaderships at once, and lets it end when all other brokers have that metadata, which *their* heartbeats tell. So a
-clean stop takes about `broker.heartbeat.interval.ms`; meanwhile the broker answers NOT_LEADER_OR_FOLLOWER and
+controller has registered it. A process that received SIGTERM requests a shutdown with its heartbeats. The controller
+moves its leaderships at once, and lets it end when all other brokers have that metadata, which *their* heartbeats tell.
+So a clean stop takes about `broker.heartbeat.interval.ms`; meanwhile the broker answers NOT_LEADER_OR_FOLLOWER and
 NOT_COORDINATOR. Each request is repeated until it is answered, because the response may be lost with its controller.
 Source: `BrokerLifecycleManager`, `BrokerServer.startup` and `shutdown`.
 """
@@ -70,7 +70,7 @@ class BrokerLifecycle:
         timeline.post(self._loaded_us, self._on_loaded, self._broker.incarnation)
 
     def freeze(self) -> None:
-        """The process is frozen; loading stands still too."""
+        """The process is frozen, and does not load either."""
         self._frozen_us = self._control.timeline.now_us
 
     def thaw(self) -> None:

@@ -1,9 +1,9 @@
 """Where the active controller runs, and its messages to and from brokers (`BrokerToControllerChannelManager`).
 
 The active controller is on the lowest running broker; when that process ends or freezes, the next one takes over at
-once (the quorum is not modelled). A controller that is cut off from most running brokers is replaced, after the voters'
-fetch timeout, by the next broker that reaches most of them. Every message to or from the controller passes the links of
-the broker that hosts it.
+once (the quorum is not modelled). A controller that most running brokers cannot reach is replaced after the voters'
+fetch timeout. The next broker that reaches most of them takes over. Every message to or from the controller passes the
+links of the broker that hosts it.
 """
 
 from collections.abc import Callable, Mapping

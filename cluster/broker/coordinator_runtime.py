@@ -1,7 +1,7 @@
 """The coordinators of one kind on one broker: one for each partition of their internal topic that the broker leads.
 
 Drives `GroupCoordinator` and `TransactionCoordinator`. It appends a decision's records to the partition, replays them,
-sends the responses, emits the events, and runs the decision's `then` once the records are committed. All rules belong
+sends the responses and emits the events. It runs the decision's `then` once the records are committed. All rules belong
 to the coordinators. Source: Kafka's `CoordinatorRuntime`.
 """
 

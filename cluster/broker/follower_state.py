@@ -1,7 +1,7 @@
 """What a leader knows of each follower: its log end, and when it was last caught up.
 
-A follower is caught up at the instant of a fetch that asks for the leader's log end. A follower that is always a little
-behind a busy leader is caught up when its next fetch reaches the leader's log end of the fetch before.
+A follower is caught up at the instant of a fetch that asks for the leader's log end. A follower of a busy leader is
+caught up, too, when a fetch reaches the leader's log end at the time of the fetch before.
 Source: `kafka.cluster.Replica.updateFetchStateOrThrow`.
 """
 

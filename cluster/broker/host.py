@@ -1,8 +1,7 @@
 """The broker as the parts of this package see it: one interface, implemented by `Broker`.
 
-A part (a replica, a coordinator runtime, the socket server, …) receives the broker that it belongs to and calls it
-through this interface. So no part imports `broker.py`. The replica type is a parameter, because replicas use the
-interface themselves.
+A part (a replica, a coordinator runtime, the socket server, …) receives its broker and calls it through this interface.
+So no part imports `broker.py`. The replica type is a parameter, because replicas use the interface themselves.
 """
 
 from abc import ABC, abstractmethod

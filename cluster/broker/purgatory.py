@@ -1,7 +1,7 @@
 """Purgatory: delayed produce requests, and the timeouts of all delayed operations of a broker.
 
-Fetches are parked at the replicas that they want to read (see `BrokerRequests.fetch`), without a timeout while no other
-request waits behind them: an idle long poll that times out and is sent again changes nothing, so it is not simulated.
+Fetches are parked at their replicas (see `BrokerRequests.fetch`), without a timeout while no request waits behind them.
+An idle long poll that times out and is sent again changes nothing, so it is not simulated.
 Source: `DelayedOperationPurgatory`, `DelayedProduce`.
 """
 
@@ -72,7 +72,7 @@ class Timeouts:
     """Many delayed operations, one timer: each expires at its deadline unless it is completed by then.
 
     Operations mostly complete long before their deadline and in the order of their beginning. Completed ones are
-    dropped when the next one is added, so that a busy broker does not keep half a minute of finished requests.
+    dropped when the next one is added. So a busy broker does not keep finished requests for half a minute.
     """
 
     def __init__(self, timeline: Timeline) -> None:

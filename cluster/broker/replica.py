@@ -2,11 +2,11 @@
 
 Theory of operation. The leader appends batches and pushes them to each follower whose fetch is parked. The follower's
 next fetch acknowledges them. The high watermark is the smallest log end of the in-sync replicas; when it advances, it
-completes acks=all, a coordinator's appends and parked fetches.
-Replication is one message for each batch and follower, not a poll: a waiting follower is a fetch parked at the leader.
-A follower of a new leader first asks for the end of its own last leader epoch in the leader's log, truncates (KIP-101,
-KIP-279), then fetches. Both ends name the leader epoch that they know; the one that is behind retries later.
-One class holds both roles, because they share one log and one high watermark.
+completes acks=all, a coordinator's appends and parked fetches. Replication is one message for each batch and follower,
+not a poll: a waiting follower is a fetch parked at the leader. A follower of a new leader first asks where its own last
+leader epoch ends in the leader's log. It truncates there (KIP-101, KIP-279), then fetches. Both ends name the leader
+epoch that they know; the one that is behind retries later. One class holds both roles, because they share one log and
+one high watermark.
 Source: `kafka.cluster.Partition`, `ReplicaFetcherThread`, `AbstractFetcherThread`; deviations in FIDELITY.md.
 """
 

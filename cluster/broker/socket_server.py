@@ -1,13 +1,13 @@
 """A broker's sockets: accept connections, read them request by request, reset them when the process ends.
 
 Theory of operation. The next request of a connection is read when the last one has been answered (acks=0: handled). So
-the requests of one connection are served in the order of their arrival, and a parked request holds up those behind it.
-Here a request that finds its connection idle is handled where it arrives. A request that must wait gets a turn of its
-own, at the instant of the response that it waited for. A parked Fetch that holds up others is answered when its
-`fetch.max.wait.ms` is over.
+the requests of one connection are served in their order, and a parked request holds up those behind it. Here a request
+that finds its connection idle is handled where it arrives. A request that must wait gets a turn of its own, at the
+instant of the response that it waited for. A parked Fetch that holds up others is answered when its `fetch.max.wait.ms`
+is over.
 
-A client that closes its end is noticed behind the requests that it had sent: a response to it is still written, the
-next request is served, and the response to that one fails, which drops the rest.
+A client that closes its end is noticed behind the requests that it had sent: a response to it is still written, and the
+next request is served. The response to that one fails, which drops the rest.
 Source: `kafka.network.SocketServer` (`Processor`, mute and unmute), `Selector.close` (`CloseMode.GRACEFUL`).
 """
 

@@ -1,8 +1,8 @@
 """A partition leader's part in transactions: verify them before their first record, and append their markers.
 
-The first record of a transaction in a partition is appended only when the transaction's coordinator confirms that the
-transaction is ongoing there (KIP-890, part 1). Under `transaction.version` 2 the same request also adds the partition.
-A batch that was verified before the transaction's marker arrived is not appended after the marker.
+The first record of a transaction in a partition needs a verification (KIP-890, part 1): the coordinator confirms that
+the transaction is ongoing in the partition. Under `transaction.version` 2 the same request also adds the partition. A
+batch that was verified before the transaction's marker arrived is not appended after the marker.
 Source: `ReplicaManager.handleProduceAppend`, `AddPartitionsToTxnManager`, `KafkaApis.handleWriteTxnMarkersRequest`.
 """
 

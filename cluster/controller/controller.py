@@ -18,7 +18,7 @@ PRODUCER_IDS_IN_BLOCK = 1_000
 CONTROLLED_SHUTDOWN = "controlled shutdown"
 
 
-class NotElected(Exception):  # noqa: N818 - an answer of ElectLeaders, not an error of ours
+class NotElected(Exception):  # noqa: N818 - a response of ElectLeaders, not a bug
     """An election that an operator requested changes nothing; the message is Kafka's error code and the reason."""
 
 
@@ -273,8 +273,8 @@ class Controller:
     ) -> bool:
         """AlterPartition of a leader whose metadata is `known`. False when it is refused.
 
-        Refused are another leader epoch (FENCED_LEADER_EPOCH), another partition epoch (INVALID_UPDATE_VERSION), also
-        with an unchanged ISR, and a new member that is not live (INELIGIBLE_REPLICA).
+        Another leader epoch is refused (FENCED_LEADER_EPOCH), and another partition epoch, also with an unchanged ISR
+        (INVALID_UPDATE_VERSION). So is a new member that is not live (INELIGIBLE_REPLICA).
         Source: `ReplicationControlManager.validateAlterPartitionData`.
         """
         metadata = self.partitions[partition]

@@ -1,7 +1,7 @@
 """One simulated API of Kafka: the base classes of its messages, and its row in the API table.
 
-The rows stand below the messages (`messages.APIS`, `transaction_messages.APIS`); `api_table` joins and looks them up.
-A new API is a request, a response and a row there, a handler at its server, and the client that sends it.
+The rows stand below the messages (`messages.APIS`, `transaction_messages.APIS`); `api_table` joins and looks them up. A
+new API is a request, a response and a row there, a handler, and the client that sends it.
 """
 
 from collections.abc import Callable

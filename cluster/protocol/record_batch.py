@@ -1,7 +1,7 @@
 """A record batch: the unit of the log, shared by every replica that holds it; and keyed records of internal topics.
 
 Records of user topics have no payload. The ground truth needs their identity only: the producer instance, the serial
-number (the records of a producer to a partition are numbered from 0, sent or not) and the key.
+number and the key. The serial numbers of a producer in a partition count from 0, sent or not.
 Source: Kafka's `DefaultRecordBatch` (magic 2).
 """
 
@@ -12,7 +12,7 @@ import msgspec
 
 RECORD_BATCH_OVERHEAD_BYTES = 61  # DefaultRecordBatch.RECORD_BATCH_OVERHEAD
 RECORD_OVERHEAD_BYTES = 8  # a typical DefaultRecord header: length, attributes, deltas, key and value lengths
-LAST_SEQUENCE = 0x7FFFFFFF  # after it comes 0
+LAST_SEQUENCE = 0x7FFFFFFF  # the next sequence is 0
 
 
 NO_PRODUCER_ID = NO_EPOCH = NO_SEQUENCE = -1

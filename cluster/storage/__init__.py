@@ -1,1 +1,1 @@
-"""A partition's log and what it keeps beside the records (Kafka's `storage` module)."""
+"""A partition's log, its producer state and its retention (Kafka's `storage` module)."""

@@ -1,11 +1,11 @@
 """Log compaction of an internal topic: keep the newest record of each key, at the place of the oldest.
 
 Theory of operation. Chunks are cleaned in the order of the log. The first record of a key stays with the content of the
-latest one, so that a replay of the log has the same result. An offset in a transaction is decided by the transaction's
-marker: ABORT removes it; COMMIT makes it count like an offset outside transactions, unless a later commit of the same
-key exists. No record moves past an undecided offset of the same key. A record without a key (a tombstone) is a border:
-later records do not replace earlier ones across it.
-This is Kafka's log cleaner without its gaps in offsets. Source: `org.apache.kafka.storage.internals.log.Cleaner`.
+latest one; a replay of the log has the same result. An offset in a transaction is decided by the transaction's marker:
+ABORT removes it; COMMIT makes it count like an offset outside transactions, unless a later commit of the same key
+exists. No record moves past an undecided offset of the same key. A record without a key (a tombstone) is a border:
+later records do not replace earlier ones across it. This is Kafka's log cleaner without its gaps in offsets. Source:
+`org.apache.kafka.storage.internals.log.Cleaner`.
 """
 
 from collections import Counter

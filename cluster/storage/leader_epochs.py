@@ -114,8 +114,8 @@ def follower_truncation(own: LeaderEpochs, answer: EpochEnd, log_end_offset: int
     """Where a follower truncates its log after its leader's `answer` for the follower's last epoch.
 
     `log_end_offset` and `high_watermark` are the follower's. If the leader knows no epoch, the follower truncates to
-    its high watermark. If the leader names an epoch that the follower lacks, the follower truncates to the end of its
-    largest epoch below and asks again. Otherwise both logs agree up to the smaller end of that epoch.
+    its high watermark. If the follower lacks the epoch of the answer, it truncates to the end of its largest epoch
+    below and asks again. Otherwise both logs agree up to the smaller end of that epoch.
     Source: `AbstractFetcherThread.getOffsetTruncationState` (KIP-101, KIP-279).
     """
     if answer.end_offset == UNDEFINED_OFFSET:

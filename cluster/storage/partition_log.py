@@ -1,11 +1,11 @@
 """One replica's log: record batches in offset order, their leader epochs, and the state of their producers.
 
-Replicas share the batches that they hold. A log appends whole batches, and drops whole batches from its end (they
-diverge from the leader's, or were not on disk at a crash of the host) or from its beginning (retention).
-The log start may lie inside the held batches: DeleteRecords only forbids reading below it.
-Disk: Kafka leaves writing to the operating system. Linux checks every five seconds and writes pages that have been
-dirty for half a minute (`dirty_expire_centisecs`, `dirty_writeback_centisecs`). Only `flush.messages` makes a log write
-earlier. Source: `org.apache.kafka.storage.internals.log.UnifiedLog`.
+Replicas share the batches that they hold. A log appends and drops whole batches only. Batches at its end are dropped
+when they diverge from the leader's, or were not on disk at a crash of the host. Batches at its beginning are dropped by
+retention. The log start may lie inside the held batches: DeleteRecords only forbids reading below it. Disk: Kafka
+leaves writing to the operating system. Linux checks every five seconds and writes pages that have been dirty for half a
+minute (`dirty_expire_centisecs`, `dirty_writeback_centisecs`). Only `flush.messages` makes a log write earlier. Source:
+`org.apache.kafka.storage.internals.log.UnifiedLog`.
 """
 
 from bisect import bisect_right

@@ -1,8 +1,8 @@
 """Which of a log's oldest segments are deleted: by `retention.ms`, by `retention.bytes`, and below the log's start.
 
-Segments are computed at each check, every `log.retention.check.interval.ms`, from the batches alone. A new segment
-begins with a batch that would make the last one larger than `segment.bytes`, or that is more than `segment.ms` younger
-than its first. Only whole segments below the high watermark are deleted. When all of them are too old, the active
+Segments are computed at each check, every `log.retention.check.interval.ms`, from the batches alone. A batch begins a
+new segment when the last one would become larger than `segment.bytes`, or when its first batch is more than
+`segment.ms` older. Only whole segments below the high watermark are deleted. When all of them are too old, the active
 segment is rolled and deleted too. Source: `UnifiedLog.deleteOldSegments`, `LogSegment.shouldRoll`.
 """
 

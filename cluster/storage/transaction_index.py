@@ -4,7 +4,7 @@ Theory of operation. A transaction is *open* from its first record in this parti
 decides it, but read_committed consumers must not read past its beginning before the high watermark has passed the
 marker. Until then it stays in `undecided`. The last stable offset is the high watermark, or the beginning of the
 earliest open or undecided transaction. An aborted transaction has an entry in the index with the last stable offset of
-that time, so that a reader knows when it may stop searching.
+that time: a reader stops searching there.
 Source: `UnifiedLog`, `ProducerStateManager.firstUnstableOffset`, `TransactionIndex`.
 """
 
