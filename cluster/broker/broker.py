@@ -6,7 +6,7 @@ queues the messages that it receives; the host of a dead one resets connections.
 a link, so brokers may disagree for a moment, as in Kafka.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from cluster.broker.broker_config import BrokerConfig
@@ -24,6 +24,7 @@ from cluster.broker.request_handlers import BrokerRequests
 from cluster.broker.socket_server import SocketServer
 from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC, TransactionCoordinatorService
 from cluster.broker.transactional_requests import TransactionalRequests
+from cluster.config import Value
 from cluster.events import BrokerPaused, BrokerResumed, BrokerStarted, BrokerStopped, Event
 from cluster.network import Connection, Link
 from cluster.protocol.messages import PartitionMetadata
@@ -43,7 +44,7 @@ class Broker(BrokerHost[Replica]):
         self,
         spec: BrokerSpec,
         control: ControllerChannel,
-        config: Mapping[str, object],
+        config: dict[str, Value],
         emit: Callable[[Event], None],
         new_uuid: Callable[[], str],
         startup_us: int = 0,

@@ -1,7 +1,5 @@
 """Commands as text: read, write, check and complete them by the rows of the catalogue."""
 
-from typing import cast
-
 import msgspec
 
 from cluster.commands.arguments import unknown
@@ -18,7 +16,8 @@ def parse(text: str, names: Names | None = None) -> Command:
     Raises CommandError: the reason, the column (from 0) where it is, and the nearest right word.
     """
     match = read(COMMANDS, text)
-    command = cast(Command, match.form.command(**match.values))
+    command = match.form.command(**match.values)
+    assert isinstance(command, Command)
     if names is not None:
         _refuse_unbuilt(command)
         for slot, value, column in match.columns:
@@ -66,8 +65,8 @@ def check(command: Command, names: Names) -> None:
         raise CommandError("a process has no link to itself", 0)
 
 
-def is_built(command: Command | type[Command]) -> bool:
-    """Whether the cluster can execute this command, or this kind of command."""
+def is_built(command: type[msgspec.Struct]) -> bool:
+    """Whether the cluster can execute commands of this type."""
     return refusal(f"command {command.__struct_config__.tag}") is None
 
 
@@ -87,7 +86,7 @@ def complete(text: str, names: Names) -> list[str]:
         tokens = tokens_of(text[: len(text) - len(begun)])
     except CommandError:
         return []
-    built = tuple(form for form in COMMANDS if is_built(cast(type[Command], form.command)))
+    built = tuple(form for form in COMMANDS if is_built(form.command))
     words: dict[str, None] = {}
     named: dict[str, None] = {}
     for _, part in wanted_after(built, tokens):

@@ -1,6 +1,7 @@
 """Kafka's configuration keys, their defaults, bounds and units."""
 
 from cluster.config.client_config import ClientConfig, ConnectionConfig, ConsumerConfig, ProducerConfig, TypedConfig
+from cluster.config.cluster_config import ClusterConfig
 from cluster.config.config import (
     CONFIG_KEYS,
     MOST_DIGITS,
@@ -47,6 +48,7 @@ __all__ = [
     "TOPIC_FALLBACK",
     "UNBUILT",
     "ClientConfig",
+    "ClusterConfig",
     "ConfigError",
     "ConfigKey",
     "ConnectionConfig",

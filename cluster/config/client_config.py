@@ -13,11 +13,12 @@ import msgspec
 from cluster.config.keys import Value
 
 
-def _key(field: str) -> str:
+def key_of_field(field: str) -> str:
+    """The Kafka key of a field: `session_timeout_ms` is `session.timeout.ms`."""
     return field.replace("_", ".")
 
 
-class TypedConfig(msgspec.Struct, frozen=True, rename=_key):
+class TypedConfig(msgspec.Struct, frozen=True, rename=key_of_field):
     """Some of the keys of one role. Keys without a field are ignored."""
 
     @classmethod
@@ -26,7 +27,7 @@ class TypedConfig(msgspec.Struct, frozen=True, rename=_key):
         return msgspec.convert(dict(values), cls)
 
 
-class ConnectionConfig(TypedConfig, frozen=True, rename=_key):
+class ConnectionConfig(TypedConfig, frozen=True, rename=key_of_field):
     """The keys that decide when a client connects again, and for how long it tries."""
 
     reconnect_backoff_ms: int
@@ -35,7 +36,7 @@ class ConnectionConfig(TypedConfig, frozen=True, rename=_key):
     socket_connection_setup_timeout_max_ms: int
 
 
-class ClientConfig(ConnectionConfig, frozen=True, rename=_key):
+class ClientConfig(ConnectionConfig, frozen=True, rename=key_of_field):
     """The keys that consumers and producers share."""
 
     request_timeout_ms: int
@@ -44,7 +45,7 @@ class ClientConfig(ConnectionConfig, frozen=True, rename=_key):
     metadata_max_age_ms: int
 
 
-class ConsumerConfig(ClientConfig, frozen=True, rename=_key):
+class ConsumerConfig(ClientConfig, frozen=True, rename=key_of_field):
     """The keys of a consumer."""
 
     session_timeout_ms: int
@@ -68,7 +69,7 @@ class ConsumerConfig(ClientConfig, frozen=True, rename=_key):
         return self.isolation_level == "read_committed"
 
 
-class ProducerConfig(ClientConfig, frozen=True, rename=_key):
+class ProducerConfig(ClientConfig, frozen=True, rename=key_of_field):
     """The keys of a producer."""
 
     acks: str

@@ -7,7 +7,7 @@ if not.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -122,7 +122,7 @@ def _set_brokers(cluster: RunningCluster, after: ScenarioSpec, scope: str, key: 
         broker = cluster.brokers[spec.id]
         if broker in brokers:
             config = after.broker_config(spec)
-            cast(dict[str, Any], broker.config)[key] = config[key]
+            broker.config[key] = config[key]
             BROKER_SETTERS[key](cluster, after, broker)
     return tuple(broker.name for broker in brokers)
 

@@ -18,7 +18,6 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from typing import cast
 
 import trio
 
@@ -37,7 +36,7 @@ from cluster.clients.key_order import KeyOrder
 from cluster.clients.process import ClientEnvironment
 from cluster.clients.producer.producer import Producer
 from cluster.commands import Command, Names
-from cluster.config import config as configuration
+from cluster.config import ClusterConfig, ConsumerConfig, resolve
 from cluster.controller.controller import Controller
 from cluster.event_pipeline import Pipeline, Sink
 from cluster.network import Endpoint, Network
@@ -96,8 +95,8 @@ class Simulation:
         self.emit: Callable[[e.Event], None] = self._pipeline.logger().emit
         self.on_command: CommandSeen | None = None
         self.network = Network(self.timeline, spec.network, seed)
-        self._config = configuration.resolve("broker", spec.config)
-        session_us = cast(int, self._config["broker.session.timeout.ms"]) * 1000
+        self._config = ClusterConfig.of(resolve("broker", spec.config))
+        session_us = spec.broker_session_us
         self.controller = Controller([broker.id for broker in spec.brokers], session_us, self.emit)
         self.control = ControllerChannel(
             self.timeline, self.network, self.controller, self.emit, Buggify(seed, on=spec.buggify)
@@ -171,11 +170,13 @@ class Simulation:
         self._executor.execute(command)
 
     def _execute_submitted(self, command: object) -> None:
-        self.execute(cast(Command, command))
+        assert isinstance(command, Command)
+        self.execute(command)
 
     def _command_came(self, turn: int, at_us: int, command: object) -> None:
+        assert isinstance(command, Command)
         if self.on_command is not None:
-            self.on_command(cast(Command, command), "operator", turn, at_us, self.seq)
+            self.on_command(command, "operator", turn, at_us, self.seq)
 
     def give(self, command: Command, source: str) -> None:
         """Journal a command and carry it out; `source`: `scenario` or `nemesis`, which a rerun brings by itself."""
@@ -257,10 +258,10 @@ class Simulation:
         for broker in self.brokers.values():
             self.controller.register(broker.id, 0)
         self.control.watch_sessions()
-        if self._config["auto.leader.rebalance.enable"]:
+        if self._config.auto_leader_rebalance_enable:
             self.control.balance_leaders(
-                cast(int, self._config["leader.imbalance.check.interval.seconds"]) * 1_000_000,
-                cast(int, self._config["leader.imbalance.per.broker.percentage"]),
+                self._config.leader_imbalance_check_interval_seconds * 1_000_000,
+                self._config.leader_imbalance_per_broker_percentage,
             )
 
     def _internal_topics(self) -> list[TopicSpec]:
@@ -269,14 +270,14 @@ class Simulation:
         return [
             TopicSpec(
                 OFFSETS_TOPIC,
-                cast(int, config["offsets.topic.num.partitions"]),
-                min(cast(int, config["offsets.topic.replication.factor"]), brokers),
+                config.offsets_topic_num_partitions,
+                min(config.offsets_topic_replication_factor, brokers),
             ),
             TopicSpec(
                 TRANSACTIONS_TOPIC,
-                cast(int, config["transaction.state.log.num.partitions"]),
-                min(cast(int, config["transaction.state.log.replication.factor"]), brokers),
-                {"min.insync.replicas": config["transaction.state.log.min.isr"]},
+                config.transaction_state_log_num_partitions,
+                min(config.transaction_state_log_replication_factor, brokers),
+                {"min.insync.replicas": config.transaction_state_log_min_isr},
             ),
         ]
 
@@ -335,24 +336,25 @@ class Simulation:
 
     def _client_environment(self) -> ClientEnvironment:
         endpoints: dict[int, Endpoint] = {broker.id: broker.sockets for broker in self.brokers.values()}
-        version = cast(int, self._config["transaction.version"])
+        version = self._config.transaction_version
         leaders = self.controller.partitions
         known = self.timeline, self.network, endpoints, self.emit, self.seed, self._key_order, leaders, version
         return ClientEnvironment(*known, start_jitter_us=self.spec.start_jitter_us)
 
     def _declare_group(self, group: GroupSpec) -> None:
-        config = group.consumer_config(group.instances()[0] if group.members else group.name)
-        partitions = cast(int, self._config["offsets.topic.num.partitions"])
+        member = group.instances()[0] if group.members else group.name
+        config = ConsumerConfig.of(group.consumer_config(member))
+        partitions = self._config.offsets_topic_num_partitions
         topics = dict.fromkeys(group.topics)
-        for member in group.instances():
-            topics |= dict.fromkeys(group.topics_of(member))
+        for name in group.instances():
+            topics |= dict.fromkeys(group.topics_of(name))
         self.emit(
             e.GroupDeclared(
                 group=group.name,
                 topics=tuple(topics),
                 assignors=group.assignors,
-                offset_reset=cast(str, config["auto.offset.reset"]),
-                read_committed=config["isolation.level"] == "read_committed",
+                offset_reset=config.auto_offset_reset,
+                read_committed=config.read_committed,
                 coordinator_partition=f"{OFFSETS_TOPIC}-{coordinator_partition(group.name, partitions)}",
                 sink=group.application.sink or "",
             )

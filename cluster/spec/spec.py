@@ -5,12 +5,12 @@ Times are integer microseconds of virtual time. `config` dictionaries are keyed 
 overridden: `cluster.config.config.resolve` gives the full values.
 """
 
-from typing import Literal, cast
+from typing import Literal
 
 import msgspec
 
 from cluster.commands import AddPartitions, Command, Names, Scale
-from cluster.config import DEFAULT_ASSIGNORS, Value, resolve, resolve_topic
+from cluster.config import DEFAULT_ASSIGNORS, ClusterConfig, Value, resolve, resolve_topic
 
 MOST_BROKERS = 1_000
 MOST_PARTITIONS = 10_000  # of all topics together
@@ -252,7 +252,7 @@ class ScenarioSpec(msgspec.Struct, frozen=True):
     @property
     def broker_session_us(self) -> int:
         """How long the controller waits for a silent broker, in µs: `broker.session.timeout.ms`."""
-        return cast(int, resolve("broker", self.config)["broker.session.timeout.ms"]) * 1_000
+        return ClusterConfig.of(resolve("broker", self.config)).broker_session_timeout_ms * 1_000
 
     def given_us(self, text: str) -> list[int]:
         """When the steps give a command, by its canonical text: every instant, in order."""

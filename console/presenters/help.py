@@ -98,7 +98,7 @@ def help_lines(shortcuts: Mapping[str, Sequence[Shortcut]], usages: Iterable[tup
     lines.append(line(("commands of the console", ACCENT)))
     lines += [_usage(usage, hint) for usage, hint in usages]
     lines += [(), line(("commands to the cluster; scenarios use the same text", ACCENT))]
-    lines += [_usage(form.usage, form.hint) for form in COMMANDS if is_built(form.command)]  # type: ignore[arg-type]
+    lines += [_usage(form.usage, form.hint) for form in COMMANDS if is_built(form.command)]
     for title, table in STATES.items():
         lines += [(), line((title, ACCENT))]
         lines += [

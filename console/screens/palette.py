@@ -74,7 +74,7 @@ class ConsoleProvider(Provider):
         app = self.console
         why_not = app.flight.why_read_only()
         for form in COMMANDS:
-            if not is_built(form.command):  # type: ignore[arg-type]
+            if not is_built(form.command):
                 continue
             prefix = typed_prefix(form)
             complete = prefix == form.usage

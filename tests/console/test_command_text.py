@@ -141,7 +141,7 @@ def test_a_setting_that_is_written_is_not_completed_any_more() -> None:
 
 @pytest.mark.parametrize(
     "form",
-    [form for form in COMMANDS if is_built(form.command)],  # type: ignore[arg-type]
+    [form for form in COMMANDS if is_built(form.command)],
     ids=lambda form: form.usage,
 )
 def test_every_command_can_be_begun_from_the_palette(form: Form) -> None:

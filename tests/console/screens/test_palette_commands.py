@@ -16,7 +16,7 @@ def entries(seat: Seat) -> dict[str, Callable[[], object]]:
 def test_every_built_command_is_there_and_is_begun_on_the_line() -> None:
     async def script(seat: Seat) -> None:
         offered = entries(seat)
-        assert set(offered) == {form.usage for form in COMMANDS if is_built(form.command)}  # type: ignore[arg-type]
+        assert set(offered) == {form.usage for form in COMMANDS if is_built(form.command)}
         offered["scale GROUP to N [for DURATION]"]()
         await seat.settle()
         line = seat.app.input_line()
