@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import console.bridge as bridge_module
 from cluster.commands import Kill
 from cluster.events import Event
 from cluster.invariants import SENTENCES
@@ -135,7 +134,7 @@ def test_before_there_is_a_cluster_the_answer_says_so(scenario: Path) -> None:
 def test_a_queue_that_is_full_makes_the_simulation_wait(
     scenario: Path, consoles: Callable[..., Console], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bridge_module, "MAX_QUEUED", 200)
+    monkeypatch.setattr("console.bridge.MAX_QUEUED", 200)
     console = consoles(scenario, speed=FLAT_OUT).start()
     deadline = time.monotonic() + 10
     while len(console.bridge._queue) <= 200 and time.monotonic() < deadline:

@@ -5,11 +5,11 @@ import gc
 
 import pytest
 
-from console import bridge as collecting
+from console import bridge
 from console.app import FlightdeckApp
 
 FRAMES = 150
-MOST = 2 * collecting.YOUNG
+MOST = 2 * bridge.YOUNG
 
 
 def left_behind() -> int:
@@ -39,5 +39,5 @@ def test_frames_leave_little_behind() -> None:
 
 
 def test_frames_that_are_never_collected_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collecting, "YOUNG", 1_000_000)
+    monkeypatch.setattr(bridge, "YOUNG", 1_000_000)
     assert left_behind() > MOST

@@ -14,7 +14,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from console.cli import main as cli
-from console.cli import streams as printing
+from console.cli import streams
 from console.terminal_output import tight_update
 from console.visible import in_cells, visible, visible_line
 from recordings.flights.runner import fly, make_plan
@@ -129,7 +129,7 @@ def test_a_line_of_the_log_stays_one_line(evil: Path, capfd: pytest.CaptureFixtu
 
 def test_a_progress_line_is_rewritten_without_any() -> None:
     stream = io.StringIO()
-    printing.rewrite(f"seed {TITLE}", 3, stream)
+    streams.rewrite(f"seed {TITLE}", 3, stream)
     assert stream.getvalue() == "\rseed \\u001b]0;PWN\\u0007"
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from cluster.commands import Kill
 from cluster.events import CommandRefused
-from console import command_line as command_text
 from console.app import FlightdeckApp
+from console.command_line import completions
 from console.control_commands import execute
 from console.flight import Flight
 from console.presenters.styled_text import plain
@@ -531,6 +531,6 @@ def test_members_that_a_later_scale_made_are_known_by_name() -> None:
         panel = seat.app.focused_panel()
         assert panel is not None
         assert panel.selected == "billing-4"
-        assert "billing-4" in command_text.completions("kill ", seat.app.flight.names())
+        assert "billing-4" in completions("kill ", seat.app.flight.names())
 
     sit(script, app=FlightdeckApp(source=source))

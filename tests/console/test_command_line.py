@@ -5,7 +5,7 @@ import math
 import pytest
 
 from cluster.commands import COMMANDS, CommandError, Form, Kill, Pause, Stall, is_built
-from console import command_line as ct
+from console import command_line
 from console.screens.catalogue import PLACES
 from tests.support.console.stopped_clock import NAMES
 
@@ -13,25 +13,25 @@ from tests.support.console.stopped_clock import NAMES
 @pytest.mark.parametrize(
     ("text", "command"),
     [
-        ("speed 20", ct.Speed(20.0)),
-        ("speed ×0.5", ct.Speed(0.5)),
-        ("speed flat out", ct.Speed(math.inf)),
-        ("pause", ct.Time(True)),
-        ("resume", ct.Time(False)),
-        ("step", ct.Step(None)),
-        ("step rebalance_started", ct.Step("rebalance_started")),
-        ("until groups.billing.state == 'Stable'", ct.Until("groups.billing.state == 'Stable'")),
-        ("record /tmp/a.flight", ct.Record("/tmp/a.flight")),
-        ("go billing-3", ct.Go("billing-3")),
-        ("go overview", ct.Go("overview")),
-        ("go hangar", ct.Go("library")),  # as scripts of earlier releases name it
+        ("speed 20", command_line.Speed(20.0)),
+        ("speed ×0.5", command_line.Speed(0.5)),
+        ("speed flat out", command_line.Speed(math.inf)),
+        ("pause", command_line.Time(True)),
+        ("resume", command_line.Time(False)),
+        ("step", command_line.Step(None)),
+        ("step rebalance_started", command_line.Step("rebalance_started")),
+        ("until groups.billing.state == 'Stable'", command_line.Until("groups.billing.state == 'Stable'")),
+        ("record /tmp/a.flight", command_line.Record("/tmp/a.flight")),
+        ("go billing-3", command_line.Go("billing-3")),
+        ("go overview", command_line.Go("overview")),
+        ("go hangar", command_line.Go("library")),  # as scripts of earlier releases name it
         ("pause billing-1", Pause("billing-1")),
         ("kill broker 2", Kill("broker-2")),
         ("  stall billing-3 for 6m", Stall("billing-3", 360_000_000)),
     ],
 )
 def test_lines_become_commands(text: str, command: object) -> None:
-    assert ct.read(text, NAMES, PLACES) == command
+    assert command_line.read(text, NAMES, PLACES) == command
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_lines_become_commands(text: str, command: object) -> None:
 )
 def test_wrong_words_are_shown_by_their_column(text: str, column: int, suggestion: str | None) -> None:
     with pytest.raises(CommandError) as caught:
-        ct.read(text, NAMES)
+        command_line.read(text, NAMES)
     assert caught.value.column == column
     assert caught.value.suggestion == suggestion
 
@@ -70,19 +70,19 @@ def test_wrong_words_are_shown_by_their_column(text: str, column: int, suggestio
     ],
 )
 def test_completion_offers_whole_words(text: str, expected: list[str]) -> None:
-    assert ct.completions(text, NAMES) == expected
+    assert command_line.completions(text, NAMES) == expected
 
 
 def test_an_empty_line_offers_everything() -> None:
-    offered = ct.completions("", NAMES)
+    offered = command_line.completions("", NAMES)
     assert {"speed", "go", "kill", "stall"} <= set(offered)
     assert len(offered) == len(set(offered))
 
 
 def test_a_completed_word_is_ready_for_the_next() -> None:
-    assert ct.completed("kill bil", "billing-1") == "kill billing-1 "
-    assert ct.completed("kill ", "billing-1") == "kill billing-1 "
-    assert ct.completed("", "kill") == "kill "
+    assert command_line.completed("kill bil", "billing-1") == "kill billing-1 "
+    assert command_line.completed("kill ", "billing-1") == "kill billing-1 "
+    assert command_line.completed("", "kill") == "kill "
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_a_completed_word_is_ready_for_the_next() -> None:
     ],
 )
 def test_usage_says_how_a_line_goes_on(text: str, usage: str) -> None:
-    assert ct.usage_of(text).startswith(usage)
-    assert bool(usage) == bool(ct.usage_of(text))
+    assert command_line.usage_of(text).startswith(usage)
+    assert bool(usage) == bool(command_line.usage_of(text))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_usage_says_how_a_line_goes_on(text: str, usage: str) -> None:
     ],
 )
 def test_the_usage_is_that_of_the_form_being_typed(typed: str, usage: str) -> None:
-    assert ct.usage_of(typed).startswith(usage)
+    assert command_line.usage_of(typed).startswith(usage)
 
 
 @pytest.mark.parametrize(
@@ -131,12 +131,12 @@ def test_the_usage_is_that_of_the_form_being_typed(typed: str, usage: str) -> No
     ],
 )
 def test_settings_are_completed_by_their_scope(typed: str, words: set[str]) -> None:
-    assert words <= set(ct.completions(typed, NAMES))
+    assert words <= set(command_line.completions(typed, NAMES))
 
 
 def test_a_setting_that_is_written_is_not_completed_any_more() -> None:
-    assert ct.completions("set billing max.poll.records 5", NAMES) == []
-    assert "billing" in ct.completions("set bil", NAMES)
+    assert command_line.completions("set billing max.poll.records 5", NAMES) == []
+    assert "billing" in command_line.completions("set bil", NAMES)
 
 
 @pytest.mark.parametrize(
@@ -145,6 +145,6 @@ def test_a_setting_that_is_written_is_not_completed_any_more() -> None:
     ids=lambda form: form.usage,
 )
 def test_every_command_can_be_begun_from_the_palette(form: Form) -> None:
-    begun = ct.typed_prefix(form)
+    begun = command_line.typed_prefix(form)
     assert form.usage.startswith(begun)
     assert begun
