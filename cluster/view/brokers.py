@@ -1,13 +1,13 @@
-"""What a reader knows of a broker."""
+"""The read model of a broker."""
 
 import msgspec
 
 
 class BrokerView(msgspec.Struct, gc=False):
-    """A broker: its process (`up`: it serves, `paused`, `state`) and what the controller thinks of it (`fenced`).
+    """A broker: its process (`up`: it serves requests; `paused`; `state`) and the controller's record (`fenced`).
 
     `state` is Kafka's `BrokerState`: `Starting`, `Running`, `PendingControlledShutdown`, `NotRunning`.
-    `registered`: the controller has let in the process that runs, and not only one before it.
+    `registered`: the controller has unfenced the running process, and not only an earlier one.
     """
 
     broker: int
@@ -21,15 +21,15 @@ class BrokerView(msgspec.Struct, gc=False):
 
     @property
     def alive(self) -> bool:
-        """Whether there is a process, also one that is starting."""
+        """Whether a process runs, also a starting one."""
         return self.state != "NotRunning"
 
     @property
     def starting(self) -> bool:
-        """Whether its process takes no connections yet."""
+        """Whether its process accepts no connections yet."""
         return self.state == "Starting"
 
     @property
     def stopping(self) -> bool:
-        """Whether a controlled shutdown is under way."""
+        """Whether the broker is in a controlled shutdown."""
         return self.state == "PendingControlledShutdown"

@@ -1,9 +1,9 @@
-"""What became of the acknowledged records of a group's topics. The definitions, in full: docs/delivery.md.
+"""The delivery of the acknowledged records of a group's topics. Full definitions: docs/delivery.md.
 
     acknowledged = delivered + lost + unread + skipped
 
-Records are distinguished by producer, partition and serial number. Left out of every count are the records of aborted
-transactions, for a group that reads committed data only, and further copies of what was written for one input.
+A record is identified by producer, partition and serial number. No count has records of aborted transactions (for a
+read_committed group), or further copies of a record written for one input.
 """
 
 from collections.abc import Iterable
@@ -55,8 +55,8 @@ def _count(counts: dict[str, int], partition: PartitionView, reader: ReaderView,
 
 
 def _fated(partition: PartitionView, reader: ReaderView) -> tuple[tuple[str, Serials], ...]:
-    """Why a record is not delivered, the first reason that holds; none: it is unread."""
-    if reader.start > partition.log_end:  # it has no position in the log yet
+    """The reasons why a record is not delivered, in order: the first that holds counts. Without one it is unread."""
+    if reader.start > partition.log_end:  # the group has no position in the log yet
         return ("lost", partition.vanished), ("skipped", _skipped(partition))
     return (
         ("lost", partition.vanished),
@@ -68,15 +68,15 @@ def _fated(partition: PartitionView, reader: ReaderView) -> tuple[tuple[str, Ser
 
 
 def _appended_before(partition: PartitionView, reader: ReaderView) -> Serials:
-    """What was appended between the end of the log and a first position that lay beyond it."""
+    """Records appended between the log end and a first position beyond that end."""
     found: Serials = {}
-    if reader.end_at_start < reader.start:  # hardly ever
+    if reader.end_at_start < reader.start:  # rare
         note(found, partition.placements.between(reader.end_at_start, reader.start))
     return found
 
 
 def _passed(partition: PartitionView, reader: ReaderView) -> Serials:
-    """What the group's commits have passed unfinished."""
+    """Unfinished records below the committed offset."""
     if reader.start == NEVER:
         return {}
     first = max(reader.start, partition.log_start)
@@ -88,7 +88,7 @@ def _passed(partition: PartitionView, reader: ReaderView) -> Serials:
 
 
 def _skipped(partition: PartitionView) -> Serials:
-    """What was deleted before it came."""
+    """Records deleted before the group reached them."""
     first = partition.placements.first
     if partition.log_start <= first and not partition.deleted_serials:
         return {}

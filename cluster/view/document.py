@@ -1,7 +1,7 @@
 """`document(view, now_us)`: the view as the plain nested data that expectations and `run --json` see.
 
-The table of its fields is a contract (the scenario format). Ages and countdowns are computed here, from instants and
-`now_us`. Only the wanted roots are made: a whole document of 2,000 partitions costs tens of milliseconds.
+Its fields are a contract (the scenario format). Ages and countdowns are computed here, from instants and `now_us`. Only
+the requested roots are made: a whole document of 2,000 partitions costs tens of milliseconds.
 """
 
 from bisect import bisect_right
@@ -22,7 +22,7 @@ def partition_order(name: str) -> tuple[str, int]:
 
 
 def reading_start(view: ClusterView, group: GroupView, name: str) -> int:
-    """Where the group reads from without a commit: by `auto.offset.reset`.
+    """The offset from which the group reads without a commit, by `auto.offset.reset`.
 
     `none` and `by_duration` count from the log's start.
     """
@@ -31,7 +31,7 @@ def reading_start(view: ClusterView, group: GroupView, name: str) -> int:
 
 
 def read_up_to(view: ClusterView, group: GroupView, name: str) -> int:
-    """The offset up to which the group has read for sure: committed, else where it would start."""
+    """The offset up to which the group has certainly read: the committed one, else its starting offset."""
     reader = group.readers.get(name)
     if reader is not None and reader.committed != NEVER:
         return reader.committed
@@ -45,7 +45,7 @@ def group_partitions(view: ClusterView, group: GroupView) -> Iterable[str]:
 
 
 def group_lag(view: ClusterView, group: GroupView) -> int:
-    """Σ (high watermark - committed), as kafka-consumer-groups shows it."""
+    """Σ (high watermark - committed offset), as kafka-consumer-groups shows it."""
     lag = 0
     partitions, readers = view.partitions, group.readers
     for name in group_partitions(view, group):
@@ -58,7 +58,7 @@ def group_lag(view: ClusterView, group: GroupView) -> int:
 
 
 def partition_time_lag_us(view: ClusterView, group: GroupView, name: str, now_us: int) -> int:
-    """Age of the first record that the group has not committed past; 0 when there is none."""
+    """The age (µs) of the first record that the group has not committed; 0 without one."""
     partition = view.partitions[name]
     offset = max(read_up_to(view, group, name), partition.log_start)
     if partition.high_watermark <= offset:
@@ -68,7 +68,7 @@ def partition_time_lag_us(view: ClusterView, group: GroupView, name: str, now_us
 
 
 def group_time_lag_us(view: ClusterView, group: GroupView, now_us: int) -> int:
-    """The oldest of the group's partitions, see `partition_time_lag_us`."""
+    """The largest time lag (µs) of the group's partitions, see `partition_time_lag_us`."""
     return max((partition_time_lag_us(view, group, name, now_us) for name in group_partitions(view, group)), default=0)
 
 
@@ -88,7 +88,7 @@ def _ms(duration_us: int) -> int:
 
 
 def _members_by_name(group: GroupView) -> dict[str, list[str]]:
-    """The coordinator's members by client id: two ids share a name after a kill and a restart before expiry."""
+    """Client id → partitions of the coordinator's members; a restarted process may have two member ids."""
     owned: dict[str, list[str]] = {}
     for member_id, name in group.members.items():
         owned.setdefault(name, []).extend(group.assignment.get(member_id, ()))

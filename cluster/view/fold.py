@@ -23,7 +23,7 @@ def fold(view: ClusterView, event: Event) -> None:
 
 
 def _sample(view: ClusterView, at_us: int) -> None:
-    """Before the first event of a new virtual second: note the trends as they stood at its beginning."""
+    """Sample the trends at the begin of a virtual second, before its first event."""
     second = at_us // SECOND_US
     view.next_sample_us = (second + 1) * SECOND_US
     for group in view.groups.values():

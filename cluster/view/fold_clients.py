@@ -1,4 +1,4 @@
-"""How consumers' own facts change the view: what they own, read, finish, and what holds them up."""
+"""The fold of consumers' events: ownership, positions, processed records, phases of their processes."""
 
 from cluster import events as e
 from cluster.config import parse_rate
@@ -9,11 +9,11 @@ from cluster.view.state import ACTIVITY_US, NEVER, ActivitySpan, ClusterView, Gr
 
 FOLD = FoldTable()
 
-BUSY_US = 1_000_000  # an application that works longer than this between two polls shows in its lane
+BUSY_US = 1_000_000  # a longer time between two polls becomes a span of its own
 
 
 def _lane(member: MemberView, at_us: int, phase: str) -> None:
-    """The member's lane changes its phase; what lies further back than `ACTIVITY_US` is forgotten."""
+    """Add a phase to the member's activity, and drop spans older than `ACTIVITY_US`."""
     lane = member.activity
     if lane and lane[-1].phase == phase:
         return
@@ -100,7 +100,7 @@ def member_state_changed(view: ClusterView, event: e.MemberStateChanged) -> None
         member.heartbeats_from_us = event.at_us
     if event.state == "Fenced":
         member.fenced += 1
-        _let_go(view, member, event.at_us, tuple(member.owned))  # it has them until close(), and reads them no more
+        _let_go(view, member, event.at_us, tuple(member.owned))  # it keeps them until close(), and no longer reads them
     _lane(member, event.at_us, _phase_of(event.state))
 
 
@@ -118,7 +118,7 @@ def application_failed(view: ClusterView, event: e.ApplicationFailed) -> None:
 def subscription_changed(view: ClusterView, event: e.SubscriptionChanged) -> None:
     view.members[event.member].topics = event.topics
     group = view.groups[event.group]
-    for topic in event.topics:  # what was wanted once keeps its offsets, and so counts on
+    for topic in event.topics:  # a topic subscribed to once keeps its offsets, and so stays
         if topic not in group.topics:
             group.topics = (*group.topics, topic)
             view.topic_readers.setdefault(topic, []).append(event.group)
@@ -146,10 +146,10 @@ def partitions_assigned(view: ClusterView, event: e.PartitionsAssigned) -> None:
         if since is not None:
             group.stopped_partition_us += event.at_us - since
             last = group.rebalances[-1] if group.rebalances else None
-            if last is not None and since <= last.stable_us:  # not what a static member's absence left without an owner
+            if last is not None and since <= last.stable_us:  # else a static member's absence explains it
                 last.stopped_partition_us += event.at_us - max(since, last.started_us)
     if group.last_given.get(event.member) == event.generation:
-        return  # a static member is back, and nobody rebalanced for it
+        return  # a static member has rejoined without a rebalance
     group.last_given[event.member] = event.generation
     group.given_in.update(dict.fromkeys(event.partitions, event.generation))
     last = group.rebalances[-1] if group.rebalances else None
@@ -163,7 +163,7 @@ def partitions_revoked(view: ClusterView, event: e.PartitionsRevoked) -> None:
 
 
 def _release(view: ClusterView, member: MemberView, at_us: int, partitions: tuple[str, ...]) -> None:
-    """A member holds these no more; one that was thrown out and does not know it yet may still hold them, too."""
+    """Take partitions from a member. A removed member that does not know it yet may still hold them too."""
     for name in partitions:
         member.owned.pop(name, None)
         member.positions.pop(name, None)
@@ -171,7 +171,7 @@ def _release(view: ClusterView, member: MemberView, at_us: int, partitions: tupl
 
 
 def _let_go(view: ClusterView, member: MemberView, at_us: int, partitions: tuple[str, ...]) -> None:
-    """A member reads these no more: another one that holds them does, or none."""
+    """Give partitions that a member no longer reads to another holder, if there is one."""
     group = view.groups[member.group]
     for name in partitions:
         if group.owners.get(name) != member.member:
@@ -205,18 +205,18 @@ def positions_reset(view: ClusterView, event: e.PositionsReset) -> None:
     for name, offset in event.positions.items():
         member.positions[name] = offset
         reader, partition = _reader(group, name), view.partitions[name]
-        if reader.start == NEVER or reader.start > partition.log_end:  # the log has not reached a first position yet
+        if reader.start == NEVER or reader.start > partition.log_end:  # no position yet that the log has reached
             ledger.begins(partition, reader, offset)
-        elif event.reason == "truncated":  # what was read beyond is gone: nothing there is read again
+        elif event.reason == "truncated":  # the records read beyond are truncated: none is read again
             reader.highest_position = offset
-        generation = group.given_in.pop(name, None)  # a seek or a reset of what is owned already is nobody's rebalance
+        generation = group.given_in.pop(name, None)  # none for a seek or a reset of an owned partition
         reread = max(0, reader.highest_position - offset)
         if reread and generation is not None:
             _blame(group, generation, reread)
 
 
 def _blame(group: GroupView, generation: int, reread: int) -> None:
-    """Records are read again because of the rebalance that assigned their partition."""
+    """Count records read again for the rebalance that assigned their partition."""
     for one in reversed(group.rebalances):
         if one.generation == generation:
             one.reread += reread
@@ -329,7 +329,7 @@ TIMEOUTS = {
 def setting_changed(view: ClusterView, event: e.SettingChanged) -> None:
     note(view, event, "member", event.scope, f"set {event.scope} {event.key} {event.value}")
     if event.effect != "now":
-        return  # a process that starts is declared anew
+        return  # a starting process is declared again
     group, topic = view.groups.get(event.scope), view.topics.get(event.scope)
     if group is not None and event.key == "auto.offset.reset":
         group.offset_reset = event.value

@@ -1,4 +1,4 @@
-"""How brokers, partitions, producers and faults change the view."""
+"""The fold of the events of brokers, partitions, producers and faults."""
 
 from cluster import events as e
 from cluster.protocol.record_batch import COMMIT
@@ -20,8 +20,8 @@ from cluster.view.transactions import PartitionTransactions
 FOLD = FoldTable()
 
 LOG_ENTRIES_KEPT = 4_000
-MOST_PARTITIONS = 100_000  # of all topics, also of the internal ones: a stranger's journal may claim more
-MOST_UNREAD_DATES = 100_000  # of a partition: nobody may ever read it
+MOST_PARTITIONS = 100_000  # of all topics, internal ones included: a foreign journal may claim more
+MOST_UNREAD_DATES = 100_000  # of a partition that no group may ever read
 
 BROKER_ENDED = {
     "stop": "stopped cleanly",
@@ -57,7 +57,7 @@ def topic_created(view: ClusterView, event: e.TopicCreated) -> None:
     view.topics[event.topic] = TopicView(
         event.topic, event.partitions, event.replication_factor, event.min_insync_replicas, event.internal
     )
-    if not event.internal:  # dated also while nobody reads it: a group may come to it later
+    if not event.internal:  # dated also without a reader: a group may subscribe later
         view.topic_readers.setdefault(event.topic, [])
     _add_partitions(view, event.topic, event.partitions)
 
@@ -159,7 +159,7 @@ def leader_elected(view: ClusterView, event: e.LeaderElected) -> None:
 
 
 def _in_sync(partition: PartitionView, isr: tuple[int, ...], at_us: int) -> None:
-    """These replicas are in sync from now on."""
+    """Set the in-sync replicas."""
     partition.isr = isr
     if partition.transactions is not None:
         partition.transactions.endangered(at_us)
@@ -170,7 +170,7 @@ def leadership_taken(view: ClusterView, event: e.LeadershipTaken) -> None:
     partition = view.partitions[event.partition]
     partition.led[event.broker] = event.leader_epoch
     if event.leader_epoch < partition.taken_epoch:
-        return  # a frozen broker thaws and hears of an election that was followed by another one
+        return  # a resumed broker learns of an election that another one followed
     _cut(view, partition, event)
     if partition.transactions is not None:
         partition.transactions.taken_over(event.log_end, event.high_watermark)
@@ -184,7 +184,7 @@ def leadership_taken(view: ClusterView, event: e.LeadershipTaken) -> None:
 
 
 def _cut(view: ClusterView, partition: PartitionView, event: e.LeadershipTaken) -> None:
-    """The log that counts is this leader's now, and ends here."""
+    """Make this leader's log, which ends at `event.log_end`, the partition's log."""
     ledger.taken_over(view, partition, event.broker, event.log_start, event.log_end)
     while partition.append_ends and partition.append_ends[-1] > event.log_end:
         partition.append_ends.pop()
@@ -200,9 +200,9 @@ def isr_changed(view: ClusterView, event: e.IsrChanged) -> None:
 def records_appended(view: ClusterView, event: e.RecordsAppended) -> None:
     partition = view.partitions[event.partition]
     count = event.count
-    if partition.vanished and event.producer in partition.vanished:  # sent again: it lives again
+    if partition.vanished and event.producer in partition.vanished:  # the producer sent it again
         partition.vanished[event.producer].remove(event.first_serial, event.first_serial + count)
-    if event.leader_epoch < partition.taken_epoch:  # a deposed leader that does not know it yet
+    if event.leader_epoch < partition.taken_epoch:  # a deposed leader that does not know its successor
         ledger.appended_apart(partition, event)
         return
     end = event.base_offset + count
@@ -222,7 +222,7 @@ def records_appended(view: ClusterView, event: e.RecordsAppended) -> None:
 
 
 def _in_transaction(partition: PartitionView, event: e.RecordsAppended) -> None:
-    """A transactional batch, or the marker that ends its transaction."""
+    """Apply a transactional batch, or the marker that ends its transaction."""
     known = partition.transactions
     if known is None:
         known = partition.transactions = PartitionTransactions()
@@ -246,7 +246,7 @@ def records_lost(view: ClusterView, event: e.RecordsLost) -> None:
 def records_survived(view: ClusterView, event: e.RecordsRecovered) -> None:
     partition = view.partitions[event.partition]
     partition.vanished[event.producer].remove(event.first_serial, event.first_serial + event.records)
-    ledger.survived(view, partition, event)
+    ledger.recovered(view, partition, event)
     words = f"{event.records} of {event.producer}'s records to {event.partition} were on their way to a follower"
     broker = f"broker-{event.broker}"
     note(view, event, "recovery", event.partition, f"{words}: {broker} has them", targets=(broker,))
@@ -255,7 +255,7 @@ def records_survived(view: ClusterView, event: e.RecordsRecovered) -> None:
 @FOLD.handles(e.HighWatermarkAdvanced)
 def high_watermark_advanced(view: ClusterView, event: e.HighWatermarkAdvanced) -> None:
     partition = view.partitions[event.partition]
-    if event.leader_epoch >= partition.taken_epoch:  # else a deposed leader that does not know it yet
+    if event.leader_epoch >= partition.taken_epoch:  # else a deposed leader that does not know its successor
         partition.high_watermark = event.offset
         if partition.transactions is not None:
             all_in_sync = len(partition.isr) == len(partition.replicas)
@@ -268,7 +268,7 @@ def log_truncated(view: ClusterView, event: e.LogTruncated) -> None:
     ledger.truncated(view, partition, event.broker, event.offset)
     if partition.transactions is not None:
         partition.transactions.endangered(event.at_us)
-    if event.broker == partition.taken_by:  # nobody has taken over from it: its log is the partition's for now
+    if event.broker == partition.taken_by:  # it has no successor: its log is still the partition's
         partition.high_watermark = min(partition.high_watermark, event.offset)
         partition.log_end, partition.bytes, partition.appended = event.offset, event.bytes, event.appended
     broker = f"broker-{event.broker}"
@@ -284,7 +284,7 @@ def producer_declared(view: ClusterView, event: e.ProducerDeclared) -> None:
 @FOLD.handles(e.ProducerStateChanged)
 def producer_state_changed(view: ClusterView, event: e.ProducerStateChanged) -> None:
     producer = view.producers[event.producer]
-    if event.state == "Running" and producer.state != "Paused":  # a new process has no identity yet
+    if event.state == "Running" and producer.state != "Paused":  # a new process has no producer id yet
         producer.producer_id = producer.epoch = -1
     producer.state, producer.reason = event.state, event.reason
     if event.state in {"Dead", "Stopped"}:
@@ -301,12 +301,12 @@ def producer_id_assigned(view: ClusterView, event: e.ProducerIdAssigned) -> None
 
 @FOLD.handles(e.ProducerCoordinatorFound)
 def producer_coordinator_found(view: ClusterView, event: e.ProducerCoordinatorFound) -> None:
-    """Where a transaction is coordinated is known from its partition's leader."""
+    """Change nothing: the coordinator is the leader of the id's partition."""
 
 
 @FOLD.handles(e.SequenceInDoubt)
 def sequence_in_doubt(view: ClusterView, event: e.SequenceInDoubt) -> None:
-    """The epoch is raised by an event of its own."""
+    """Change nothing: another event raises the epoch."""
 
 
 @FOLD.handles(e.BatchOpened)

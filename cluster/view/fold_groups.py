@@ -1,4 +1,4 @@
-"""How the group coordinator's facts change the view: states, members, barriers, rebalances and their cost."""
+"""The fold of the group coordinator's events: states, members, barriers, rebalances and their cost."""
 
 from cluster import events as e
 from cluster.protocol.rebalance_causes import RebalanceCause
@@ -18,7 +18,7 @@ from cluster.view.state import (
 FOLD = FoldTable()
 
 REBALANCES_KEPT = 500
-NAMES_KEPT = 12  # of those who joined last, of newcomers, of those who were dropped
+NAMES_KEPT = 12  # of the last members to join, of new members, of removed members
 MOVES_KEPT = 24
 DATED_US = 180_000_000
 
@@ -42,7 +42,7 @@ def group_declared(view: ClusterView, event: e.GroupDeclared) -> None:
 def member_id_assigned(view: ClusterView, event: e.MemberIdAssigned) -> None:
     group = view.groups[event.group]
     group.pending[event.member_id] = event.member
-    if group.state == "Dead":  # it begins anew
+    if group.state == "Dead":  # a deleted group exists again
         group.state = "Empty"
 
 
@@ -52,7 +52,7 @@ def rebalance_started(view: ClusterView, event: e.RebalanceStarted) -> None:
     group.coordinated_by = event.broker
     opened = OpenRebalance(event.at_us, event.cause, event.trigger, event.initial, event.closes_at_us)
     opened.detail, opened.generation = event.detail, event.generation
-    if group.open_rebalance is not None:  # the round before never became Stable: its first cause stays the cause
+    if group.open_rebalance is not None:  # the last attempt never became Stable: its first cause stays
         _continue(group.open_rebalance, opened)
     else:
         opened.unowned_since_us = dict(group.unowned_since_us)
@@ -70,7 +70,7 @@ def rebalance_started(view: ClusterView, event: e.RebalanceStarted) -> None:
 
 
 def _continue(before: OpenRebalance, now: OpenRebalance) -> None:
-    """The barrier opens once more for the same rebalance."""
+    """Carry an attempt over to the next: the barrier opens again for the same rebalance."""
     now.started_us, now.cause, now.trigger, now.detail = before.started_us, before.cause, before.trigger, before.detail
     now.generation, now.attempts = before.generation, before.attempts + 1
     now.removed, now.unowned_since_us = before.removed, before.unowned_since_us
@@ -124,7 +124,7 @@ def join_barrier_completed(view: ClusterView, event: e.JoinBarrierCompleted) -> 
 
 @FOLD.handles(e.AssignmentMade)
 def assignment_made(view: ClusterView, event: e.AssignmentMade) -> None:
-    """It counts when its SyncGroup is taken in."""
+    """Change nothing: the assignment counts when the coordinator has stored it."""
 
 
 @FOLD.handles(e.SyncReceived)
@@ -177,7 +177,7 @@ def _close(view: ClusterView, group: GroupView, now_us: int) -> None:
 
 
 def _describe(one: RebalanceView, group: GroupView, barrier: OpenRebalance) -> None:
-    """What the case file tells besides."""
+    """Fill in the details of a completed rebalance."""
     one.detail, one.initial, one.before = barrier.detail, barrier.initial, barrier.generation
     one.assigned_us, one.follows = one.stable_us, barrier.follows
     one.coordinator, one.assignor, one.leader = group.coordinated_by, group.assignor, group.leader
@@ -218,7 +218,7 @@ def static_member_replaced(view: ClusterView, event: e.StaticMemberReplaced) -> 
     group.leader = event.leader
     group.session_deadlines_us.pop(event.old_member_id, None)
     group.session_deadlines_us[event.member_id] = event.session_deadline_us
-    if event.goes_on:  # its share is that of its predecessor: it comes late, and is no part of how long they took
+    if event.goes_on:  # it has its predecessor's partitions, late: no part of the rebalance
         group.last_given[event.member] = group.generation
     if event.old_member_id in group.assignment:
         group.assignment[event.member_id] = group.assignment.pop(event.old_member_id)
@@ -263,7 +263,7 @@ def offsets_committed(view: ClusterView, event: e.OffsetsCommitted) -> None:
 
 
 def _forget_append_times(view: ClusterView, name: str, before_us: int) -> None:
-    """Dates of old records that every reading group has committed past serve nobody: late commits go back less far."""
+    """Drop dates of records that every reading group committed long ago; late commits do not go back so far."""
     partition = view.partitions[name]
     lowest = partition.log_end
     for reading in view.topic_readers.get(partition.topic, ()):
@@ -281,7 +281,7 @@ def _forget_append_times(view: ClusterView, name: str, before_us: int) -> None:
 
 @FOLD.handles(e.AutoCommitFailed)
 def auto_commit_failed(view: ClusterView, event: e.AutoCommitFailed) -> None:
-    """What is committed is what it was."""
+    """Change nothing: the committed offset stays."""
 
 
 @FOLD.handles(e.OffsetCommitRefused)
@@ -315,7 +315,7 @@ def group_loaded(view: ClusterView, event: e.GroupLoaded) -> None:
 def group_unloaded(view: ClusterView, event: e.GroupUnloaded) -> None:
     group = view.groups[event.group]
     if group.coordinated_by not in {NEVER, event.broker}:
-        return  # a deposed coordinator heard of its successor, which is at work already
+        return  # a deposed coordinator; its successor has the group already
     group.pending = {}
     group.open_rebalance = None
 
@@ -340,5 +340,5 @@ def group_deleted(view: ClusterView, event: e.GroupDeleted) -> None:
 
 
 def stopped_partition_us(group: GroupView, now_us: int) -> int:
-    """Σ over partitions of the time nobody owned them after their first owner, up to `now_us`."""
+    """Σ over partitions of the time (µs) without an owner since their first owner, up to `now_us`."""
     return group.stopped_partition_us + sum(now_us - since for since in group.unowned_since_us.values())

@@ -36,7 +36,7 @@ def transaction_state_changed(view: ClusterView, event: e.TransactionStateChange
 
 
 def _words(before: TransactionView, event: e.TransactionStateChanged) -> str:
-    """What a move is worth to be told; most are not."""
+    """The log entry's words for a transition, "" for most."""
     match event.state:
         case "PrepareAbort" if before.state != event.state:
             return " is aborted"

@@ -1,6 +1,6 @@
-"""How events change what is known of each record's fate: by identity, since truncations give offsets again.
+"""The fold of each record's delivery, by (producer, serial number), since truncations use offsets again.
 
-Counts are made of it in `cluster.view.delivery`.
+`cluster.view.delivery` counts from it.
 """
 
 from bisect import bisect_right
@@ -13,7 +13,7 @@ from cluster.view.placements import Run, Serials, note_run
 from cluster.view.state import NEVER, ClusterView, PartitionView, ReaderView
 from cluster.view.transactions import EndedTransaction
 
-SETTLED_US = 60_000_000  # a leader that dies sooner may be followed by one whose log starts earlier
+SETTLED_US = 60_000_000  # within this time a failed leader's successor may have a lower log start
 
 
 def note(serials: Serials, runs: Iterable[Run]) -> None:
@@ -34,7 +34,7 @@ def unfinished(partition: PartitionView, reader: ReaderView, first: int, end: in
 
 
 def begins(partition: PartitionView, reader: ReaderView, offset: int) -> None:
-    """A group has its first position in this partition; one that the log never reached was none."""
+    """Set a group's first position in this partition; it replaces one that the log never reached."""
     reader.start = reader.highest_position = offset
     reader.end_at_start = partition.log_end
     reader.before_start = {}
@@ -42,7 +42,7 @@ def begins(partition: PartitionView, reader: ReaderView, offset: int) -> None:
 
 
 def finished(partition: PartitionView, reader: ReaderView, event: e.RecordsProcessed) -> None:
-    """An application finished records. What it had finished before under no name of their own are copies of inputs."""
+    """Apply finished records. Repeated ones without a serial number of their own are copies of inputs."""
     first, end = event.first_offset, event.next_offset
     if event.repeated:
         _finished_again(partition, reader, event)
@@ -60,13 +60,13 @@ def finished(partition: PartitionView, reader: ReaderView, event: e.RecordsProce
 
 
 def truncated_since(reader: ReaderView, event: e.TruncatedRecordsProcessed) -> None:
-    """What is about to be finished at these offsets is not what stands there, if anything does."""
+    """Note truncated records that an application is about to finish: the log has others at these offsets, or none."""
     end = event.first_offset + event.records
     reader.truncated = [*reader.truncated, (event.first_offset, end, event.producer, event.first_serial)]
 
 
 def _by_offset(reader: ReaderView, first: int, end: int) -> list[tuple[int, int]]:
-    """The offsets first … end - 1 without those at which an application worked on what was truncated."""
+    """The offsets first … end - 1 without those of truncated records that an application processes."""
     if first >= end:
         return []
     if not reader.truncated:
@@ -78,7 +78,7 @@ def _by_offset(reader: ReaderView, first: int, end: int) -> list[tuple[int, int]
 
 
 def _worked_on(partition: PartitionView, reader: ReaderView, first: int, end: int) -> Iterator[Run]:
-    """Records that an application has finished just now; it may have fetched them before they were truncated."""
+    """The records that an application has just finished; some may have been truncated after their fetch."""
     for start, stop, producer, serial in reader.truncated:
         low, high = max(start, first), min(stop, end)
         if low < high:
@@ -94,30 +94,33 @@ def _finished_again(partition: PartitionView, reader: ReaderView, event: e.Recor
         known = reader.finished_serials.get(producer)
         gaps = list(known.gaps(serial, until + shift)) if known is not None else [(serial, until + shift)]
         fresh += [(start - shift, stop - shift, producer, start) for start, stop in gaps]
-        note_run(reader.finished_serials, producer, serial, until + shift)  # at once: it may come twice in the range
+        note_run(
+            reader.finished_serials, producer, serial, until + shift
+        )  # at once: a record may be in the range twice
     news = sum(until - at for at, until, _, _ in fresh)
     if event.repeated + news > event.next_offset - event.first_offset:
         note(reader.copies, fresh)
 
 
 def ended(partition: PartitionView, transaction: EndedTransaction | None) -> None:
-    """A marker ended a transaction. What was aborted stays so, also when the marker is truncated: it was decided."""
+    """Apply the end of a transaction. Aborted records stay aborted if the marker is truncated: it is decided."""
     if transaction is not None and not transaction.committed:
         for first, end in transaction.records.ranges():
             note(partition.aborted_serials, partition.placements.between(first, end))
 
 
 def taken_over(view: ClusterView, partition: PartitionView, leader: int, log_start: int, log_end: int) -> None:
-    """The log that counts is another leader's: as far as that goes, and with what it alone had and did not truncate.
+    """Switch to a new leader's log: its common part, and the records that only it had and did not truncate.
 
-    What it alone had below its log's start is deleted: its leader's log began behind that, and so it started over.
+    Records that only it had below its log start are deleted: its own leader's log began behind them, so it restarted
+    its log there.
     """
     tails, before = partition.tails, partition.taken_by
     theirs: list[Run] = []
-    if leader != before:  # else a follower may keep what a crash took, and lead with it later
+    if leader != before:  # else a follower may keep records lost in a crash, and lead with them later
         theirs = _copied(partition, log_end)
         partition.crashed = []
-    own = list(_from(log_start, tails.pop(leader, [])))  # it was seen to have these; below, what its leader had
+    own = list(_from(log_start, tails.pop(leader, [])))  # its own records; below them, its leader's
     bound = own[0][0] if own else log_end
     shared = [(first, min(end, bound), name, serial) for first, end, name, serial in theirs if first < bound]
     tail = [run for run in [*shared, *own] if run[0] < log_end]
@@ -129,7 +132,7 @@ def taken_over(view: ClusterView, partition: PartitionView, leader: int, log_sta
 
 
 def _held(partition: PartitionView) -> list[list[Run]]:
-    """What crashes took from the last leader's log, without what no log holds."""
+    """The runs that crashes took from the last leader's log, without records that no log holds."""
     known = partition.vanished
     return [tail for tail in partition.crashed if not _has(known, *tail[0][2:])]
 
@@ -139,9 +142,9 @@ def _has(serials: Serials, producer: str, serial: int) -> bool:
 
 
 def _copied(partition: PartitionView, log_end: int) -> list[Run]:
-    """What a crash took from the last leader's log and a follower has, whose log ends here.
+    """The runs that a crash took from the last leader's log and a follower with this log end has.
 
-    After several crashes: of the newest log that was as long, since a follower drops what its leader does not have.
+    After several crashes: those of the newest log of that length, since a follower drops what its leader lacks.
     """
     if log_end <= partition.placements.end:
         return []
@@ -151,7 +154,7 @@ def _copied(partition: PartitionView, log_end: int) -> list[Run]:
 
 
 def appended_apart(partition: PartitionView, event: e.RecordsAppended) -> None:
-    """A deposed leader appends to its own log, which counts once more if it is elected again (an unclean election)."""
+    """Note an append of a deposed leader to its own log; it counts if an unclean election makes it leader again."""
     producer = "" if event.marker else event.producer
     run = (event.base_offset, event.base_offset + event.count, producer, event.first_serial)
     for broker, epoch in partition.led.items():
@@ -160,21 +163,21 @@ def appended_apart(partition: PartitionView, event: e.RecordsAppended) -> None:
 
 
 def _from(offset: int, runs: Iterable[Run]) -> Iterator[Run]:
-    """What of these runs stands at this offset and behind it."""
+    """The parts of these runs from `offset` on."""
     for first, end, producer, serial in runs:
         if end > offset:
             yield max(first, offset), end, producer, serial + max(offset - first, 0)
 
 
 def _below(offset: int, runs: Iterable[Run]) -> Iterator[Run]:
-    """What of these runs stands before this offset."""
+    """The parts of these runs below `offset`."""
     for first, end, producer, serial in runs:
         if first < offset:
             yield first, min(end, offset), producer, serial
 
 
 def truncated(view: ClusterView, partition: PartitionView, broker: int, offset: int) -> None:
-    """A replica dropped the end of its log."""
+    """Apply a replica's truncation."""
     if broker == partition.taken_by:
         end = partition.placements.end
         gone = cut(view, partition, offset)
@@ -190,8 +193,8 @@ def truncated(view: ClusterView, partition: PartitionView, broker: int, offset: 
         ]
 
 
-def survived(view: ClusterView, partition: PartitionView, event: e.RecordsRecovered) -> None:
-    """A replica has records that no log seemed to hold: where it leads, or will lead, its log has them."""
+def recovered(view: ClusterView, partition: PartitionView, event: e.RecordsRecovered) -> None:
+    """Apply records that a replica still has: they are in its log if it leads, or when it will lead."""
     end = event.first_offset + event.records
     if event.broker == partition.taken_by:
         cut(view, partition, event.first_offset)
@@ -202,7 +205,7 @@ def survived(view: ClusterView, partition: PartitionView, event: e.RecordsRecove
 
 
 def cut(view: ClusterView, partition: PartitionView, offset: int) -> list[Run]:
-    """The log that counts ends here: what groups finished or passed beyond it is not what will stand there."""
+    """Truncate the leader's log at `offset`: groups' finished and passed offsets beyond it no longer count."""
     for group in view.topic_readers.get(partition.topic, ()):
         reader = view.groups[group].readers.get(partition.partition)
         if reader is not None and reader.start != NEVER:
@@ -215,9 +218,9 @@ def cut(view: ClusterView, partition: PartitionView, offset: int) -> list[Run]:
 
 
 def deleted(view: ClusterView, partition: PartitionView, log_start: int, at_us: int) -> None:
-    """The log will start here: what a group's commits have passed unfinished is lost to it, what it had ahead is not.
+    """Advance the log start: unfinished records below a group's commit are lost to it, those ahead are not.
 
-    What was deleted a while ago is settled, except what an application may still be at work on.
+    Records deleted a minute ago are settled, except those that an application may still process.
     """
     since_us, settled = partition.deleted_before
     for group in view.topic_readers.get(partition.topic, ()):
@@ -236,7 +239,7 @@ def deleted(view: ClusterView, partition: PartitionView, log_start: int, at_us: 
 
 
 def _forget_deleted(view: ClusterView, partition: PartitionView, first: int) -> None:
-    """The log will not begin below this offset again."""
+    """Drop what lies below `first`: the log start will not fall below it again."""
     for group in view.topic_readers.get(partition.topic, ()):
         reader = view.groups[group].readers.get(partition.partition)
         if reader is not None:

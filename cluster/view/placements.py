@@ -1,7 +1,7 @@
-"""Whose records stand where: the log that counts, offset by offset, as (producer, serial number).
+"""The records of a partition's log by offset: (producer, serial number).
 
-A record is its producer's n-th record to this partition, whatever its offset: after a truncation offsets are given
-again, and a producer without idempotence may append a record twice.
+A serial number n means the producer's n-th record to this partition. It identifies a record independently of its
+offset: after a truncation offsets are used again, and a producer without idempotence may append a record twice.
 """
 
 from bisect import bisect_right
@@ -19,7 +19,7 @@ Run = tuple[int, int, str, int]
 
 
 def note_run(serials: Serials, producer: str, first: int, end: int) -> int:
-    """Add records of one producer; returns how many of them are new."""
+    """Add records of one producer. Returns the number of new ones."""
     known = serials.get(producer)
     if known is None:
         known = serials[producer] = IntervalSet()
@@ -27,9 +27,9 @@ def note_run(serials: Serials, producer: str, first: int, end: int) -> int:
 
 
 class Placements(msgspec.Struct, gc=False):
-    """Runs of offsets in order: where each ends, whose it is, and what makes a serial number of an offset.
+    """Runs of offsets in order: the end of each, its producer, and the difference of serial number and offset.
 
-    `first` is where the first run begins: what is below was deleted from the log, and is settled.
+    `first` is the begin of the first run: records below it were deleted from the log, and their counts are settled.
     """
 
     first: int = 0
@@ -39,12 +39,12 @@ class Placements(msgspec.Struct, gc=False):
 
     @property
     def end(self) -> int:
-        """Where the last run ends."""
+        """The end of the last run."""
         return self.ends[-1] if self.ends else self.first
 
     def append(self, first: int, end: int, producer: str, serial: int) -> None:
-        """The log goes on with these."""
-        shift = serial - first if producer else 0  # coordinators' records have no numbers: one run
+        """Append a run; `first` may lie beyond or below the known end."""
+        shift = serial - first if producer else 0  # coordinators' records have no serial numbers: one run
         ends = self.ends
         if ends:
             if ends[-1] != first:
@@ -59,7 +59,7 @@ class Placements(msgspec.Struct, gc=False):
         self.shifts.append(shift)
 
     def _reach(self, offset: int) -> None:
-        """The log ends here: longer than was known (a replica had more than any leader knew), or shorter."""
+        """Set the end: longer than known (a replica had more than any leader knew), or shorter."""
         if offset < self.end:
             self.cut(offset)
         elif offset > self.end:
@@ -71,7 +71,7 @@ class Placements(msgspec.Struct, gc=False):
         """The runs of producers' records in first … end - 1."""
         ends = self.ends
         index = bisect_right(ends, first)
-        if index < len(ends) and end <= ends[index] and first >= self.first:  # nearly always: within one run
+        if index < len(ends) and end <= ends[index] and first >= self.first:  # usual: within one run
             producer = self.producers[index]
             return ((first, end, producer, first + self.shifts[index]),) if producer and first < end else ()
         return self._from_run(index, first, end)
@@ -87,7 +87,7 @@ class Placements(msgspec.Struct, gc=False):
             index += 1
 
     def cut(self, offset: int) -> list[Run]:
-        """Drop everything from `offset` on; returns what was dropped."""
+        """Drop everything from `offset` on. Returns the dropped runs."""
         gone = list(self.between(offset, self.end))
         while self.ends and self.ends[-1] > offset:
             start = self.ends[-2] if len(self.ends) > 1 else self.first
@@ -99,7 +99,7 @@ class Placements(msgspec.Struct, gc=False):
         return gone
 
     def drop_before(self, offset: int) -> None:
-        """Forget the runs that end at `offset` or before."""
+        """Drop the runs that end at `offset` or before."""
         count = bisect_right(self.ends, offset)
         if count:
             self.first = self.ends[count - 1]

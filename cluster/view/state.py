@@ -1,7 +1,7 @@
-"""The read model: what is known of a cluster after the events so far.
+"""The read model: the state of a cluster after the events so far.
 
-One mutable `ClusterView` for each reader; only `fold` writes it. It stores instants, never ages: the clock is not in
-the fold. Everything is plain data that msgspec can encode, so a keyframe of a recording is this object.
+Each reader has one mutable `ClusterView`, written by `fold` only. It stores instants, never ages, because the fold has
+no clock. Everything is plain data that msgspec can encode: a keyframe of a recording is this object.
 """
 
 import msgspec
@@ -12,17 +12,17 @@ from cluster.view.placements import Placements, Run, Serials
 from cluster.view.transactions import PartitionTransactions
 
 NEVER = -1
-ACTIVITY_US = 120_000_000  # how far back a member's lanes are kept
+ACTIVITY_US = 120_000_000  # the kept history of a member's activity and heartbeats
 
 
 class Series(msgspec.Struct, gc=False):
-    """The last `limit` samples of a number, one a virtual second, for trends and sparklines."""
+    """The last `limit` samples of a number, one per virtual second, for trends and sparklines."""
 
     first_second: int = 0
     values: list[int] = []
 
     def push(self, second: int, value: int, limit: int = 120) -> None:
-        """Note the value at a whole second; seconds before it without a sample had the same: nothing happened."""
+        """Add the value at a whole second. Earlier seconds without a sample had the same value: no event came."""
         values = self.values
         if not values:
             self.first_second = second
@@ -38,7 +38,7 @@ class Series(msgspec.Struct, gc=False):
 
 
 class TopicView(msgspec.Struct, gc=False):
-    """A topic and how many partitions it has; `end_series` sums where their logs ended at each whole second."""
+    """A topic and its number of partitions; `end_series` has the sum of its log ends at each whole second."""
 
     topic: str
     partitions: int
@@ -51,14 +51,16 @@ class TopicView(msgspec.Struct, gc=False):
 class PartitionView(msgspec.Struct, gc=False):
     """A partition's leadership and offsets; `append_ends`/`append_times_us` date the records for time lag.
 
-    The offsets are those of the last leader that took over (`taken_by`, in epoch `taken_epoch`); `appended` counts
-    records that its log was given and did not truncate; `placements` says whose records stand where in it. By the
-    producers' own numbers: `acked_serials` are the acknowledged records, `vanished` those that no
-    log holds any more, `aborted_serials` those of aborted transactions, `deleted_serials` those that `placements` has
-    forgotten because they were deleted (`deleted_before`: where the log started before it last advanced, and when that
-    was). `tails`: broker → what its log had beyond its successor's, as long as it has not truncated. `crashed`: what
-    each crash took from the last leader's log, and its followers may have, the newest first. `led`: broker → the epoch
-    in which it last took leadership, since a deposed leader appends to its own log until it learns of its successor.
+    The offsets are those of the last leader that took over (`taken_by`, in epoch `taken_epoch`). `appended` counts the
+    records that its log has appended and not truncated; `placements` maps its offsets to producers' records.
+
+    By the producers' serial numbers: `acked_serials` are acknowledged records, `vanished` records that no log holds any
+    more, `aborted_serials` records of aborted transactions, `deleted_serials` deleted records that `placements` has
+    dropped. `deleted_before`: the log start before its last advance, and the instant of that advance.
+
+    `tails`: broker → records of its log beyond its successor's, until it truncates. `crashed`: for each crash, newest
+    first, the records that the last leader's log lost and followers may have. `led`: broker → the epoch in which it
+    last took leadership: a deposed leader appends to its own log until it learns of its successor.
     """
 
     partition: str
@@ -92,7 +94,7 @@ class PartitionView(msgspec.Struct, gc=False):
 
     @property
     def last_stable_offset(self) -> int:
-        """Up to where a reader of committed data may read."""
+        """The last stable offset: the end for read_committed consumers."""
         known = self.transactions
         if known is None:
             return self.high_watermark
@@ -121,25 +123,25 @@ class ProducerView(msgspec.Struct, gc=False):
 
 
 class ActivitySpan(msgspec.Struct, gc=False):
-    """From `from_us` on a member's poll loop (or heartbeat thread) was in this phase."""
+    """A phase of a member's poll loop or process, from `from_us` until the next span."""
 
     from_us: int
     phase: str
 
 
 class Heartbeat(msgspec.Struct, gc=False):
-    """A heartbeat that was answered, with the error code of the answer (`NONE`: all is well)."""
+    """An answered heartbeat and the error code of its answer (`NONE` for success)."""
 
     at_us: int
     error: str
 
 
 class MemberView(msgspec.Struct, gc=False):
-    """A consumer as its own process sees itself, beside what the coordinator knows of its session.
+    """A consumer's own state, and its heartbeats as the coordinator answered them.
 
-    `heartbeats_from_us`: its heartbeat thread was started anew last, by the answer to a JoinGroup.
-    `polling`: poll() (or an idle stretch of polls) is under way, the application works on nothing; `last_poll_us`: when
-    it last returned records, or the process started.
+    `heartbeats_from_us`: the last restart of its heartbeat thread, by a JoinGroup response.
+    `polling`: a poll() (or a series of empty polls) is running and the application processes no record.
+    `last_poll_us`: when poll() last returned records, or the process started.
     """
 
     member: str
@@ -175,12 +177,13 @@ class MemberView(msgspec.Struct, gc=False):
 
 
 class OpenRebalance(msgspec.Struct, gc=False):
-    """An open rebalance: who has joined (member id → when), who has synced, when it closes at the latest.
+    """An open rebalance: `joined` and `synced` (member id → instant), and the latest instant of the barrier's end.
 
-    `detail` is the coordinator's reason in Kafka's words; `begun` how often the barrier was opened before the group was
-    Stable; `removed` (name → why) whom the coordinator dropped meanwhile. `halted`: partitions that nobody owned for a
-    while, with the instant; `unowned_before_us`: for how long nobody had owned them before it began, summed up.
-    `follows`: the generation whose assignment made a member give partitions up, when that is the cause (KIP-429).
+    `detail` is the coordinator's reason in Kafka's words. `attempts` counts the openings of the barrier until the group
+    is Stable. `removed`: member → the reason of its removal meanwhile. `unowned_since_us`: partition → when it lost its
+    owner, also of partitions that have an owner again. `unowned_before_us`: the sum of the time without an owner before
+    the rebalance began. `follows`: the generation whose assignment made a member revoke partitions, if that is the
+    cause (KIP-429).
     """
 
     started_us: int
@@ -206,12 +209,12 @@ class OpenRebalance(msgspec.Struct, gc=False):
 
 
 class RebalanceView(msgspec.Struct, gc=False):
-    """A rebalance that is over: what set it off, how long it took, what it moved and what it cost.
+    """A completed rebalance: its cause, its duration, the partitions that it moved, and its cost.
 
-    `arrivals`: the last members to join, with their instants, in order; `moves`: some of the partitions that changed
-    hands, each with the owner before and after; `halted` and `kept` count partitions that stood still for a while and
-    those that were owned throughout. `stable_us`: the coordinator had its assignment; `assigned_us`: the last member
-    that has it by now took it over. The others: as in `OpenRebalance`.
+    `arrivals`: the last members to join, with their instants, in order. `moves`: the first moved partitions, each with
+    the owner before and after. `unowned` counts partitions that had no owner for a while, `kept` those with an owner
+    throughout. `stable_us`: when the group became Stable; `assigned_us`: when the last member so far took its
+    partitions over. Other fields: as in `OpenRebalance`.
     """
 
     generation: int
@@ -247,20 +250,21 @@ class RebalanceView(msgspec.Struct, gc=False):
 
     @property
     def took_us(self) -> int:
-        """From its first cause until everybody had its assignment."""
+        """Microseconds from the rebalance's start until the last member had its partitions."""
         return max(self.stable_us, self.assigned_us) - self.started_us
 
 
 class ReaderView(msgspec.Struct, gc=False):
-    """One group's progress in one partition: where it began to read, what it committed, what it finished.
+    """One group's progress in one partition: its first position, its committed offset, its finished records.
 
-    A `start` beyond the end of the log is a first position only when the log reaches it before the group has another;
-    `end_at_start` is where the log ended then.
-    `finished` are offsets of the log that counts. By producers' own numbers: `finished_serials` the same whatever
-    became of the log, `copies` those of them that were written for inputs whose record it had finished before,
-    `before_start` what stood before its first position, `passed` what commits had passed unfinished when it was deleted
-    or truncated (as long as it stands, `committed` tells). `truncated`: what its applications are about to finish
-    although the log does not have it any more.
+    A `start` beyond the log end is a first position only if the log reaches it before the group gets another one;
+    `end_at_start` is the log end at that instant. `finished` has offsets of the current leader's log.
+
+    By producers' serial numbers: `finished_serials` are the finished records, also truncated ones. `copies`: those of
+    them written for an input whose record the group had finished before. `before_start`: records before its first
+    position. `passed`: unfinished records below the committed offset when they were deleted or truncated (while they
+    are in the log, `committed` shows it). `truncated`: records that applications are about to finish although the log
+    has truncated them.
     """
 
     start: int = NEVER
@@ -276,14 +280,16 @@ class ReaderView(msgspec.Struct, gc=False):
 
 
 class GroupView(msgspec.Struct, gc=False):
-    """A consumer group as its coordinator holds it, and the ground truth of what it has read.
+    """A consumer group at its coordinator, and the delivery to its applications.
 
     `members` and `pending` map member id → client id; `assignment` maps member id → partitions. `coordinated_by` is the
-    broker whose coordinator loaded the group last, or began to rebalance it.
-    `barriers_completed` goes on counting when the group is deleted and returns.
-    `owners` is the clients' side: partition → member that holds it now; `unowned_since_us` the partitions that had an
-    owner and have none. `previous_owners`: whom a partition was assigned to last; `last_given`: the generation whose
-    share a member took over last; `given_in`: the generation that gave a partition, until its owner has a position.
+    broker whose coordinator last loaded the group, or began to rebalance it. `barriers_completed` continues to count
+    when the group is deleted and created again.
+
+    By the clients' events: `owners` maps partition → the member that holds it now, `unowned_since_us` the partitions
+    that had an owner and have none. `previous_owners`: partition → its last assigned member. `last_given`: member → the
+    generation of its last partitions. `given_in`: partition → the generation that assigned it, until its owner has a
+    position.
     """
 
     group: str
@@ -325,10 +331,10 @@ class GroupView(msgspec.Struct, gc=False):
 
 
 class TransactionView(msgspec.Struct, gc=False):
-    """A transactional id as its coordinator holds it; `begun`, `committed`, `aborted` count transactions.
+    """A transactional id at its coordinator; `begun`, `committed`, `aborted` count transactions.
 
-    `start_us` is -1 while none is under way; `fenced` counts requests that were refused for their epoch; `fencing`: the
-    epoch is raised (PrepareEpochFence), and the abort that follows is not committed yet.
+    `start_us` is -1 without an open transaction. `fenced` counts requests refused for their epoch. `fencing`: the epoch
+    is raised (PrepareEpochFence), and the abort that follows is not committed yet.
     """
 
     transactional_id: str
@@ -377,7 +383,7 @@ class LogEntry(msgspec.Struct, gc=False):
 
 
 class ClusterView(msgspec.Struct):
-    """Everything that screens, expectations and invariants may know."""
+    """The whole state that screens, expectations and invariants read."""
 
     seq: int = 0
     at_us: int = 0

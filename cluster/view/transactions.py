@@ -1,15 +1,15 @@
-"""What the view knows of a partition's transactional records, and what became of them."""
+"""The view of a partition's transactional records and of the ends of their transactions."""
 
 import msgspec
 
 from cluster.storage.offset_ranges import IntervalSet
 from cluster.storage.transaction_index import TransactionIndex
 
-SETTLED_US = 60_000_000  # what every in-sync replica has had for so long, its host's disk has too
+SETTLED_US = 60_000_000  # after this time in every in-sync replica a record is on every disk
 
 
 class EndedTransaction(msgspec.Struct, gc=False):
-    """A transaction whose marker a crash or an unclean election may still take: then it is open again."""
+    """An ended transaction whose marker a crash or an unclean election may still take; then it is open again."""
 
     producer_id: int
     first_offset: int
@@ -18,12 +18,11 @@ class EndedTransaction(msgspec.Struct, gc=False):
 
 
 class PartitionTransactions(msgspec.Struct, gc=False):
-    """The transactions of one partition; a partition that never saw one has none of this.
+    """The transactions of one partition, from its first transactional record on.
 
-    `open` maps a producer id to the offsets of its open transaction, `ended` a marker's offset to its transaction,
-    `aborted` are the offsets of aborted records, and `aborted_deleted` counts those below the log's start that it has
-    forgotten. `safe` is an offset and an instant: since then all replicas have been in sync and none has lost a
-    record, and each of them had the markers below that offset.
+    `open` maps a producer id to the offsets of its open transaction, `ended` a marker's offset to its transaction.
+    `aborted` has the offsets of aborted records; `aborted_deleted` counts those dropped below the log start. `safe` is
+    an offset and an instant: since then all replicas are in sync without losses and have the markers below the offset.
     """
 
     index: TransactionIndex = msgspec.field(default_factory=TransactionIndex)
@@ -35,16 +34,16 @@ class PartitionTransactions(msgspec.Struct, gc=False):
 
     @property
     def aborted_records(self) -> int:
-        """How many records of the log, deleted ones included, are those of aborted transactions."""
+        """The number of records of aborted transactions in the log, deleted ones included."""
         return self.aborted.size + self.aborted_deleted
 
     def appended(self, producer_id: int, offset: int, end: int) -> None:
-        """Records of an open transaction."""
+        """Add records of an open transaction."""
         self.index.began(producer_id, offset)
         self.open.setdefault(producer_id, IntervalSet()).add(offset, end)
 
     def marked(self, producer_id: int, offset: int, *, committed: bool) -> None:
-        """A marker ends the producer's open transaction, if there is one."""
+        """Apply a marker: it ends the producer's open transaction, if there is one."""
         first = self.index.open.get(producer_id)
         if first is None:
             return
@@ -56,7 +55,7 @@ class PartitionTransactions(msgspec.Struct, gc=False):
                 self.aborted.add(start, end)
 
     def high_watermark_at(self, offset: int, at_us: int, *, all_in_sync: bool) -> None:
-        """Every in-sync replica has the markers below it. Those that all replicas have on disk need not be known."""
+        """Apply a high watermark: in-sync replicas have the markers below. Drop those on every replica's disk."""
         self.index.high_watermark_at(offset)
         below, since_us = self.safe
         if at_us - since_us < SETTLED_US:
@@ -66,18 +65,18 @@ class PartitionTransactions(msgspec.Struct, gc=False):
         self.safe = (offset if all_in_sync else 0, at_us)
 
     def endangered(self, at_us: int) -> None:
-        """A replica lost the end of its log, or is not the one that it was among those in sync."""
+        """Restart the safe interval: a replica lost its log's end, or the ISR changed."""
         self.safe = (0, at_us)
 
     def taken_over(self, log_end: int, high_watermark: int) -> None:
-        """Another leader, whose log ends here, counts what its own high watermark has not passed as undecided."""
+        """Apply a new leader: markers above its own high watermark are undecided."""
         self.cut(log_end)
         self.index.undecided = {
             marker: ended.first_offset for marker, ended in self.ended.items() if marker >= high_watermark
         }
 
     def cut(self, log_end: int) -> None:
-        """The log ends here: what was ended beyond it is open again, what began beyond it never was."""
+        """Truncate at `log_end`: transactions ended beyond it are open again, those begun beyond it are dropped."""
         for marker in [marker for marker in reversed(self.ended) if marker >= log_end]:  # the first opens last
             again = self.ended.pop(marker)
             self.index.undecided.pop(marker, None)
@@ -94,6 +93,6 @@ class PartitionTransactions(msgspec.Struct, gc=False):
         self.aborted.truncate(log_end)
 
     def deleted(self, first: int) -> None:
-        """The log will not begin below this offset again."""
+        """Drop what lies below `first`: the log start will not fall below it again."""
         self.aborted_deleted += self.aborted.drop_before(first)
         self.index.drop_before(first)

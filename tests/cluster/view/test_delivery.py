@@ -59,7 +59,7 @@ def test_a_successor_has_what_a_crash_took_below_the_record_that_survived_with_i
     survivor = e.RecordsRecovered(
         partition="orders-0", broker=2, first_offset=113, records=1, leader_epoch=0, producer="p-1", first_serial=113
     )
-    ledger.survived(view, partition, survivor)
+    ledger.recovered(view, partition, survivor)
     ledger.taken_over(view, partition, 2, 0, 114)
     assert list(partition.placements.between(0, 114)) == [(0, 114, "p-1", 0)]
 
