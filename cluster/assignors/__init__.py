@@ -1,4 +1,4 @@
-"""Who reads what: Kafka's client-side partition assignors, and the interface for your own."""
+"""Kafka's client-side partition assignors, and the interface for custom ones."""
 
 from cluster.assignors.cooperative_sticky import CooperativeStickyAssignor
 from cluster.assignors.interface import ASSIGNORS, Assignor, Subscription, assignor_named, protocols_of

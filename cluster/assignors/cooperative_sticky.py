@@ -1,4 +1,4 @@
-"""The cooperative sticky assignor: the sticky assignment, approached without stopping the world."""
+"""The cooperative sticky assignor: the sticky assignment in two rebalances, without revoking everything."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from cluster.reach import reached
 
 
 class CooperativeStickyAssignor:
-    """Kafka's `cooperative-sticky`: as `sticky`, but a partition that changes hands goes to nobody in this round.
+    """Kafka's `cooperative-sticky`: as `sticky`, but a partition that changes its owner stays unassigned in this round.
 
-    Its owner sees that it lost it, revokes it and joins again; the next round gives it out. So moving partitions costs
-    two rebalances, in which whatever does not move is never paused.
+    Its owner revokes it and rejoins; the next round assigns it. So a move costs two rebalances, and partitions that do
+    not move are never paused.
     Source: `org.apache.kafka.clients.consumer.CooperativeStickyAssignor` (KIP-429).
     """
 
@@ -24,7 +24,7 @@ class CooperativeStickyAssignor:
     def assign(
         self, partitions_per_topic: PartitionsPerTopic, subscriptions: Mapping[str, Subscription]
     ) -> dict[str, list[TopicPartition]]:
-        """Give the partitions to the members, those that must be revoked first held back."""
+        """Assign the partitions, without those that their owners must revoke first."""
         assignment, transferring = assign_sticky(partitions_per_topic, subscriptions)
         if transferring is None:
             transferring = partitions_changing_hands(assignment, subscriptions)
@@ -37,7 +37,7 @@ class CooperativeStickyAssignor:
 def partitions_changing_hands(
     assignment: Mapping[str, list[TopicPartition]], subscriptions: Mapping[str, Subscription]
 ) -> dict[TopicPartition, str]:
-    """The partitions that one member gets and another has to revoke, with the one that gets them."""
+    """Partition → its new owner, for partitions that another member has to revoke first."""
     added: dict[TopicPartition, str] = {}
     revoked: dict[TopicPartition, None] = {}
     for member, partitions in assignment.items():

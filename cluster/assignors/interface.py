@@ -1,8 +1,8 @@
-"""What a partition assignor is: the contract for Kafka's four and for one of your own.
+"""The contract of a partition assignor: Kafka's four and custom ones.
 
-An assignor runs in the group's leader, between its JoinGroup answer and its SyncGroup: it sees every member's
-subscription and decides who reads what. It is a pure function. Its answer must not depend on the order in which
-mappings were filled, because two flights with one seed must agree.
+An assignor runs in the group's leader, between its JoinGroup response and its SyncGroup. It gets every member's
+subscription and returns the assignment. It is a pure function: its result must not depend on the insertion order of
+mappings, because two flights with the same seed must agree.
 Source: `org.apache.kafka.clients.consumer.ConsumerPartitionAssignor`.
 """
 
@@ -20,9 +20,9 @@ PartitionsPerTopic = Mapping[str, int]
 
 
 class Subscription(msgspec.Struct, frozen=True):
-    """What one member tells the leader: the topics it wants and what it holds.
+    """One member's subscription: its topics and the partitions that it owns.
 
-    `owned_partitions` and `generation_id` matter to the sticky assignors only; −1 means no generation is known.
+    Only the sticky assignors use `owned_partitions` and `generation_id`; −1 means an unknown generation.
     Source: `ConsumerPartitionAssignor.Subscription`, with generation in version 2 (KIP-792).
     """
 
@@ -33,7 +33,7 @@ class Subscription(msgspec.Struct, frozen=True):
 
 
 class Assignor(Protocol):
-    """A strategy that can be named in partition.assignment.strategy."""
+    """An assignment strategy, named in partition.assignment.strategy."""
 
     @property
     def name(self) -> str:
@@ -42,29 +42,29 @@ class Assignor(Protocol):
 
     @property
     def protocols(self) -> tuple[RebalanceProtocol, ...]:
-        """The rebalance protocols it supports; a member uses COOPERATIVE only when all its assignors support it."""
+        """The supported rebalance protocols; a member uses COOPERATIVE only if all its assignors support it."""
         ...
 
     def assign(
         self, partitions_per_topic: PartitionsPerTopic, subscriptions: Mapping[str, Subscription]
     ) -> dict[str, list[TopicPartition]]:
-        """Give the partitions to the members.
+        """Assign partitions to members.
 
-        `partitions_per_topic` has a count for each topic that exists and that somebody subscribes to; a topic without
-        metadata is absent. The answer has every member as a key, in the order of member ids; members that get nothing
-        get an empty list.
+        `partitions_per_topic` has a count for each existing topic with a subscriber; a topic without metadata is
+        absent. The result has every member as a key, in the order of member ids; a member without partitions has an
+        empty list.
         """
         ...
 
 
 ASSIGNORS: Final[dict[str, Assignor]] = {}
-"""Every assignor by name. The package fills it with Kafka's four; add your own to fly it."""
+"""Every assignor by name: Kafka's four, and custom ones that a caller adds."""
 
 
 def members_in_order(subscriptions: Mapping[str, Subscription], members: Iterable[str]) -> list[str]:
     """Static members by instance id, then dynamic members by member id.
 
-    A static member keeps its place across restarts although its member id changes.
+    A static member keeps its position across restarts although its member id changes.
     Source: `AbstractPartitionAssignor.MemberInfo.compareTo`.
     """
 
@@ -76,11 +76,11 @@ def members_in_order(subscriptions: Mapping[str, Subscription], members: Iterabl
 
 
 def protocols_of(assignor: Assignor) -> tuple[RebalanceProtocol, ...]:
-    """The rebalance protocols that an assignor supports; one of your own may say so, else it is EAGER."""
-    said: Iterable[RebalanceProtocol] = getattr(
+    """The rebalance protocols that an assignor supports; a custom one without the attribute is EAGER."""
+    declared: Iterable[RebalanceProtocol] = getattr(
         assignor, "protocols", getattr(assignor, "supported_protocols", ("EAGER",))
     )
-    return tuple(said)
+    return tuple(declared)
 
 
 def assignor_named(name: str) -> Assignor:

@@ -9,11 +9,11 @@ from cluster.protocol.names import TopicPartition
 
 
 class RangeAssignor:
-    """Kafka's `range`: lays each topic's partitions in number order over its subscribers in member order.
+    """Kafka's `range`: assigns each topic's partitions, by number, to its subscribers in member order.
 
-    With n partitions and c subscribers the first n mod c get one more than the others. Topics with equal counts line
-    up, so one member reads the same partition numbers of each (joins need that); the price is that many topics with
-    few partitions all land on the first members.
+    With n partitions and c subscribers the first n mod c get one more than the others. In topics with equal counts a
+    member gets the same partition numbers (joins need that). So many topics with few partitions all go to the first
+    members.
     Source: `org.apache.kafka.clients.consumer.RangeAssignor`, without racks.
     """
 
@@ -23,7 +23,7 @@ class RangeAssignor:
     def assign(
         self, partitions_per_topic: PartitionsPerTopic, subscriptions: Mapping[str, Subscription]
     ) -> dict[str, list[TopicPartition]]:
-        """Lay out the ranges; the contract is `Assignor.assign`."""
+        """Assign ranges; the contract is `Assignor.assign`."""
         assignment: dict[str, list[TopicPartition]] = {member: [] for member in sorted(subscriptions)}
         subscribers: dict[str, list[str]] = {}
         for member in members_in_order(subscriptions, subscriptions):

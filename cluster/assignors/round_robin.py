@@ -1,4 +1,4 @@
-"""The round robin assignor: all partitions of all topics, dealt in turn to all members."""
+"""The round robin assignor: all partitions of all topics, assigned in turn to all members."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from cluster.protocol.names import TopicPartition
 
 
 class RoundRobinAssignor:
-    """Kafka's `roundrobin`: partitions by topic, then number; members in a circle, the unsubscribed passed over.
+    """Kafka's `roundrobin`: partitions by topic, then number; members in a circle, skipping the unsubscribed.
 
-    Equal subscriptions differ by one partition at most. Unequal ones may be far out of balance, for a member that is
-    passed over gets nothing in return.
+    With equal subscriptions members differ by at most one partition. Unequal ones may be far out of balance: a skipped
+    member gets no partition in return.
     Source: `org.apache.kafka.clients.consumer.RoundRobinAssignor`.
     """
 
@@ -23,12 +23,12 @@ class RoundRobinAssignor:
     def assign(
         self, partitions_per_topic: PartitionsPerTopic, subscriptions: Mapping[str, Subscription]
     ) -> dict[str, list[TopicPartition]]:
-        """Deal the partitions; the contract is `Assignor.assign`."""
+        """Assign in turn; the contract is `Assignor.assign`."""
         assignment: dict[str, list[TopicPartition]] = {member: [] for member in sorted(subscriptions)}
-        wanted = {member: dict.fromkeys(subscriptions[member].topics) for member in subscriptions}
+        topics_of = {member: dict.fromkeys(subscriptions[member].topics) for member in subscriptions}
         circle = cycle(members_in_order(subscriptions, subscriptions))
-        for topic in sorted(dict.fromkeys(topic for topics in wanted.values() for topic in topics)):
+        for topic in sorted(dict.fromkeys(topic for topics in topics_of.values() for topic in topics)):
             for number in range(partitions_per_topic.get(topic, 0)):
-                member = next(member for member in circle if topic in wanted[member])
+                member = next(member for member in circle if topic in topics_of[member])
                 assignment[member].append(TopicPartition(topic, number))
         return assignment

@@ -1,16 +1,16 @@
 """The sticky assignor: balance first, then move as little as possible.
 
-Theory of operation. Members say what they hold and since which generation. First the claims are settled: for each
-partition the highest generation wins, and two claims of one generation void each other, for one of them must be wrong.
-Then one of two paths:
+Theory of operation. Members report the partitions that they own, and their generation. First the claims are settled:
+for each partition the highest generation wins, and two claims of the same generation void each other, since one must be
+wrong. Then one of two paths:
 
-* *constrained*, when all subscriptions are equal: with P partitions and C members everybody gets P // C, and P % C
-  members one more. Members keep what they hold up to that quota; what they shed and what nobody held is dealt in turn.
-  Linear in partitions and members, apart from sorting.
+* *constrained*, for equal subscriptions: with P partitions and C members each member gets P // C, and P % C members one
+  more. Members keep their partitions up to that quota; surplus and unowned partitions are assigned in turn. Linear in
+  partitions and members, apart from sorting.
 * *general*, otherwise: see `cluster.assignors.sticky_balance`.
 
 Where Kafka follows the order of a hash map (which of several members at their maximum keeps it) this follows the order
-of member ids, so that the answer depends on nothing but the input.
+of member ids, so that the result depends on the input alone.
 Source: `org.apache.kafka.clients.consumer.internals.AbstractStickyAssignor`, without racks (KIP-54, KIP-341).
 """
 
@@ -30,24 +30,23 @@ _by_number_then_topic = itemgetter(1, 0)
 
 
 class StickyAssignor:
-    """Kafka's `sticky`: every member stops for the rebalance, and gets back what it held wherever balance allows."""
+    """Kafka's `sticky`: members revoke everything for the rebalance, and get it back as far as balance allows."""
 
     name = "sticky"
     protocols: tuple[RebalanceProtocol, ...] = ("EAGER",)
-    remembers = True  # its last assignment, in its user data: an eager member owns nothing any more when it joins
+    remembers = True  # its last assignment, in its user data: an eager member owns none when it joins
 
     def assign(
         self, partitions_per_topic: PartitionsPerTopic, subscriptions: Mapping[str, Subscription]
     ) -> dict[str, list[TopicPartition]]:
-        """Give the partitions to the members; the contract is `Assignor.assign`."""
+        """Assign the partitions; the contract is `Assignor.assign`."""
         return assign_sticky(partitions_per_topic, subscriptions).assignment
 
 
 class StickyAssignment(NamedTuple):
-    """An assignment, and the partitions in it whose old owner must revoke them first.
+    """An assignment, and its partitions that their old owners must revoke first.
 
-    `transferring` is a partition's new owner; None says that the path does not keep track, and that comparing what
-    members held with what they get tells.
+    `transferring`: partition → its new owner; None if the path does not record it, and the caller has to compare.
     """
 
     assignment: dict[str, list[TopicPartition]]
@@ -55,7 +54,7 @@ class StickyAssignment(NamedTuple):
 
 
 class Claims(NamedTuple):
-    """What the members held, settled: `held` by member id in order, `voided` the partitions of contradicting claims."""
+    """The settled claims: `held` by member id in order, `voided` the partitions of contradicting claims."""
 
     held: dict[str, list[TopicPartition]]
     voided: dict[TopicPartition, None]
@@ -66,7 +65,7 @@ def assign_sticky(
 ) -> StickyAssignment:
     """Settle the claims, then assign by the path that the subscriptions allow.
 
-    Topics that nobody subscribes to are ignored, as are claims on partitions that do not exist.
+    Topics without a subscriber are ignored, and so are claims on partitions that do not exist.
     """
     members = sorted(subscriptions)
     if not members:
@@ -85,9 +84,9 @@ def assign_sticky(
 
 
 def settle_claims(counts: Mapping[str, int], subscriptions: Mapping[str, Subscription], members: list[str]) -> Claims:
-    """Decide for each existing partition whose claim on it stands; `counts` is topic to number of partitions.
+    """Decide the valid claim on each existing partition; `counts` maps topic → number of partitions.
 
-    Generation −1 is the oldest of all. An older claim stands as long as nobody contradicts it (KIP-341).
+    Generation −1 is the oldest. An older claim is valid unless another member contradicts it (KIP-341).
     """
     held = {
         member: [claim for claim in subscriptions[member].owned_partitions if claim[1] < counts.get(claim[0], 0)]
@@ -127,7 +126,7 @@ def _settle_contradictions(
 
 
 def _subscriptions_equal(subscriptions: list[Subscription], wanted: Mapping[str, None]) -> bool:
-    """Whether everybody subscribes to all of `wanted`, which is what anybody subscribes to."""
+    """Whether every member subscribes to all of `wanted`, the union of all subscriptions."""
     first = subscriptions[0].topics
     return all(
         subscription.topics == first or len(dict.fromkeys(subscription.topics)) == len(wanted)
@@ -161,10 +160,10 @@ def _assign_constrained(
 def _keep_within_quota(
     held: dict[str, list[TopicPartition]], quota: int, fuller: int
 ) -> tuple[dict[TopicPartition, str], list[str]]:
-    """Cut every member's list to `quota`, or to one more for the first `fuller` members that hold so much.
+    """Cut every member's list to `quota`, or to one more for the first `fuller` members that hold so many.
 
-    Lists are cut in the order of partition numbers, so that the surplus is shed evenly over topics. Answers what was
-    shed and by whom, and the members at their quota, which may yet become fuller when any of the `fuller` are left.
+    Lists are cut by partition number, so that the surplus comes evenly from all topics. Returns the removed partitions
+    with their members, and the members at the quota, which may get one more if fewer than `fuller` have.
     """
     shed: dict[TopicPartition, str] = {}
     at_quota: list[str] = []
@@ -185,9 +184,9 @@ def _keep_within_quota(
 
 
 def _takers(held: Mapping[str, list[TopicPartition]], quota: int, at_quota: list[str]) -> list[str]:
-    """Who takes the free partitions, one by one: members below the quota in turn, then those at it.
+    """The member for each free partition: members below the quota in turn, then those at the quota.
 
-    Who reaches the quota on the way queues up behind those that were there before.
+    A member that reaches the quota here comes after those that were at it before.
     """
     missing = {member: quota - len(claims) for member, claims in held.items() if len(claims) < quota}
     turns = range(max(missing.values(), default=0))

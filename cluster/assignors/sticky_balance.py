@@ -1,14 +1,14 @@
-"""The general path of the sticky assignors: members want different topics.
+"""The general path of the sticky assignors: members subscribe to different topics.
 
-Theory of operation. Every member first keeps what it rightfully holds of the topics it still wants. Free partitions,
-those with the fewest possible takers first, go to the least loaded member that wants them. Then the balance loop looks
-at one partition after the other and moves it when its owner has at least two more than some other taker: to the member
-that held it before, if that helps, else to the least loaded. It ends when no topic has an owner with two more than
-one of its subscribers. Two tricks keep it sticky: a move that would undo an earlier move between the same two members
-moves back that earlier partition of the topic instead, and a loop that did not improve the balance score is undone
-(Kafka's safety net: no group is known that falls into it).
+Theory of operation. Every member first keeps its valid claims in topics of its subscription. Free partitions, those
+with the fewest subscribers first, go to their least loaded subscriber. Then the balance loop visits each partition and
+moves it if its owner has at least two more than another subscriber: to the previous owner if that helps, else to the
+least loaded. The loop ends when no topic has an owner with two more than one of its subscribers. Two rules keep it
+sticky: a move that would undo an earlier move between the same two members moves that earlier partition of the topic
+back instead, and a loop that did not improve the balance score is undone (Kafka's safety net: no group is known that
+needs it).
 
-Members that have all they can get, all of it theirs alone, take no part in the loop.
+A member with all partitions that it can get, none of them shared, takes no part in the loop.
 Source: `AbstractStickyAssignor.GeneralAssignmentBuilder`. The balance test is the same predicate, kept by topic:
 the original compares every partition with every member on each step.
 """
@@ -23,11 +23,11 @@ from cluster.protocol.names import TopicPartition
 from cluster.reach import reached
 
 Held = dict[TopicPartition, None]
-"""What a member holds: a dict in place of a set, because its order is the order of insertion."""
+"""A member's partitions: a dict instead of a set, because it keeps the order of insertion."""
 
 
 class Movements:
-    """What has moved since the loop began: each partition's first owner and its present one, no more than once.
+    """The moves since the loop began: for each moved partition its first and its present owner.
 
     Source: `AbstractStickyAssignor.PartitionMovements`.
     """
@@ -37,7 +37,7 @@ class Movements:
         self._between: dict[tuple[str, str, str], Held] = {}
 
     def record(self, partition: TopicPartition, source: str, target: str) -> None:
-        """Note that `partition` goes from `source` to `target`; a partition that is home again has not moved."""
+        """Note a move from `source` to `target`. A partition back at its first owner has not moved."""
         if partition in self._moved:
             first, _ = self._moved.pop(partition)
             del self._between[partition.topic, first, source][partition]
@@ -48,7 +48,7 @@ class Movements:
         self._between.setdefault((partition.topic, source, target), {})[partition] = None
 
     def better_choice(self, partition: TopicPartition, source: str, target: str) -> TopicPartition:
-        """The partition to move in place of `partition`, so that no two of a topic pass each other."""
+        """The partition to move instead of `partition`, so that two partitions of a topic do not swap members."""
         first, _ = self._moved.get(partition, (source, target))
         return next(iter(self._between.get((partition.topic, target, first), {})), partition)
 
@@ -56,8 +56,8 @@ class Movements:
 class GeneralBalance:
     """One run of the general path.
 
-    `counts` has the partitions of each topic that somebody wants and that exists; `claims` what each member holds,
-    each partition once, all of them existing.
+    `counts` has the number of partitions of each existing topic with a subscriber; `claims` the partitions that each
+    member owns, each existing partition at most once.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class GeneralBalance:
             member: {claim: None for claim in claims[member] if claim.topic in self._wanted[member]}
             for member in members
         }
-        # A member holds what it no longer wants: it has to revoke anyway, so old partitions may move at once.
+        # A member owns partitions outside its subscription: it has to revoke anyway, so partitions may move at once.
         self._must_revoke = any(len(self._held[member]) < len(claims[member]) for member in members)
         self._owner = {partition: member for member, held in self._held.items() for partition in held}
         self._owners = {topic: dict.fromkeys(subscribers, 0) for topic, subscribers in self._subscribers.items()}
@@ -92,7 +92,7 @@ class GeneralBalance:
         self._is_balanced: bool | None = None
 
     def assign(self) -> dict[str, list[TopicPartition]]:
-        """Run it; every member is a key, in the order of `claims`."""
+        """The balanced assignment; every member is a key, in the order of `claims`."""
         fresh = not self._owner
         partitions = self._partitions_fewest_takers_first()
         free = [partition for partition in partitions if partition not in self._owner]
@@ -109,7 +109,7 @@ class GeneralBalance:
         return {member: list(held) for member, held in self._held.items()}
 
     def _previous_owners(self, subscriptions: Mapping[str, Subscription]) -> dict[TopicPartition, str]:
-        """Who held a partition in an older generation: the youngest of these claims, by members that still want it."""
+        """Partition → its owner in an older generation: the newest such claim of a member that still subscribes."""
         newest = max((subscription.generation_id for subscription in subscriptions.values()), default=-1)
         claims: dict[TopicPartition, tuple[int, str]] = {}
         for member, wanted in self._wanted.items():
@@ -150,7 +150,7 @@ class GeneralBalance:
         insort(self._ranking, (load + change, member))
 
     def _reassign(self, partitions: list[TopicPartition]) -> bool:
-        """Move partitions, over and over, until balanced or nothing helps; whether anything moved."""
+        """Move partitions repeatedly until balanced, or no move helps. Returns whether a partition moved."""
         moved_ever = False
         moved = True
         while moved:
@@ -174,8 +174,8 @@ class GeneralBalance:
             return True
         return False
 
-    def _move(self, wished: TopicPartition, target: str) -> None:
-        partition = self._movements.better_choice(wished, self._owner[wished], target)
+    def _move(self, requested: TopicPartition, target: str) -> None:
+        partition = self._movements.better_choice(requested, self._owner[requested], target)
         source = self._owner[partition]
         reached("sticky: a partition moves")
         self._movements.record(partition, source, target)

@@ -1,6 +1,6 @@
-"""Why a consumer joins or leaves, as it says in JoinGroup and LeaveGroup (KIP-800), in Kafka's own words.
+"""The reasons that a consumer gives in JoinGroup and LeaveGroup (KIP-800), in Kafka's own words.
 
-A coordinator knows nothing else of a client's motives. Source: Kafka's `AbstractCoordinator`, `ConsumerCoordinator`.
+A coordinator has no other information about it. Source: Kafka's `AbstractCoordinator`, `ConsumerCoordinator`.
 """
 
 METADATA_CHANGED = "cached metadata has changed"
@@ -17,7 +17,7 @@ POLL_TIMEOUT = "consumer poll timeout has expired."
 CLOSED = "the consumer is being closed"
 
 NOT_PROVIDED = "not provided"
-"""What a coordinator logs for a client that gave no reason."""
+"""The text that a coordinator logs for a client without a reason."""
 
 
 def given_member_id(member_id: str) -> str:
@@ -31,6 +31,6 @@ def encountered(error: str, api: str) -> str:
 
 
 def rebalance_failed(error: str) -> str:
-    """The reason after a JoinGroup or SyncGroup that came to nothing: Kafka names the exception that it makes of it."""
+    """The reason after a failed JoinGroup or SyncGroup: Kafka names the exception of the error."""
     name = "".join(word.capitalize() for word in error.split("_"))
     return f"{REBALANCE_FAILED}{name}Exception"

@@ -1,4 +1,4 @@
-"""Why a group rebalances: one cause each, shared by the coordinator, the view, the console, and the reports.
+"""The causes of rebalances, shared by the coordinator, the view, the console and the reports.
 
 The values stand in recordings, scenarios and reports (`RebalanceStarted.cause`, `MemberRemoved.reason`): they stay.
 """

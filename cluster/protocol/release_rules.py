@@ -1,7 +1,7 @@
-"""Rules that Kafka changed between the snapshot of October 2024, which the test vectors come from, and release 4.3.1.
+"""Rules that Kafka changed between the snapshot of October 2024 (the source of the test vectors) and release 4.3.1.
 
-What is simulated is the release. The snapshot's rule of each row is there for the vectors alone: one that contradicts
-the release is looked at again under it. FIDELITY.md has the table of versions.
+The simulator follows the release. The snapshot's rules are for the vectors only: a vector that contradicts the release
+is tried again under the snapshot's rule. FIDELITY.md has the table of versions.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ RELEASE = "4.3.1"
 
 
 class ReleaseRules(NamedTuple):
-    """True: as the release decides."""
+    """One flag for each changed rule; True: as in the release."""
 
     a_fence_raises_the_epoch_once: bool = True
     a_fence_moves_on_from_the_last_epochs: bool = True
@@ -32,4 +32,4 @@ CHANGED_BY: dict[str, str] = {
     "a_marker_has_a_newer_epoch": "after 4.1 (see KAFKA-19999): a marker of version 2 is newer than the log",
     "a_late_marker_spares_the_next_verification": "4.0: a marker leaves the verification of its own epoch",
 }
-"""Rule → the change that made it, and since when."""
+"""Rule → the change that introduced it, and its version."""
