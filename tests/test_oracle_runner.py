@@ -86,16 +86,16 @@ def test_a_schema_that_is_not_built_is_skipped_with_its_reason() -> None:
 
 
 BEFORE_AND_SINCE = {
-    "a_fence_raises_the_epoch_once": [("v-txn-fenced-twice", "v-txn-fenced-once")],
-    "a_fence_moves_on_from_the_last_epochs": [("v-txn-fence-keeps-the-last-epoch", "v-txn-fence-moves-on")],
-    "pending_is_looked_at_first": [
+    "fence_raises_epoch_once": [("v-txn-fenced-twice", "v-txn-fenced-once")],
+    "fence_rotates_exhausted_producer_id": [("v-txn-fence-keeps-the-last-epoch", "v-txn-fence-moves-on")],
+    "pending_checked_first": [
         ("v-txn-added-to-a-move-of-another-epoch", "v-txn-added-too-early"),
         ("v-txn-ended-during-a-move-of-another-id", "v-txn-ended-too-early"),
     ],
-    "committing_nothing_is_no_fence": [("v-txn-committing-nothing-fences", "v-txn-committing-nothing")],
-    "an_unknown_producer_begins_at_zero": [("v-ps-unknown-producer-of-version-2", "v-ps-unknown-producer-is-refused")],
-    "a_marker_has_a_newer_epoch": [("v-ps-marker-of-the-same-epoch-ends", "v-ps-marker-of-the-same-epoch-is-late")],
-    "a_late_marker_spares_the_next_verification": [
+    "empty_commit_is_invalid": [("v-txn-committing-nothing-fences", "v-txn-committing-nothing")],
+    "unknown_producer_begins_at_zero": [("v-ps-unknown-producer-of-version-2", "v-ps-unknown-producer-is-refused")],
+    "marker_epoch_is_newer": [("v-ps-marker-of-the-same-epoch-ends", "v-ps-marker-of-the-same-epoch-is-late")],
+    "late_marker_keeps_verification": [
         ("v-ps-marker-ends-the-next-verification", "v-ps-marker-spares-the-next-verification")
     ],
 }
@@ -119,7 +119,7 @@ def test_the_given_vectors_pass_under_the_release_but_for_these_rules() -> None:
     """By rule, never by vector: how many contradict the release, and which change did it."""
     judged = [vector for vector in OWN if vector.schema in ("txn_scenario", "producer_state", "log_transactions")]
     rules = Counter(rule for vector in judged if (rule := vector.run()))
-    assert rules == {"committing_nothing_is_no_fence": 1}
+    assert rules == {"empty_commit_is_invalid": 1}
     assert set(CHANGED_BY) == set(ReleaseRules._fields)
 
 

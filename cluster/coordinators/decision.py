@@ -35,7 +35,7 @@ Deadlines at the same instant are due in the order of their names."""
 
 
 Record = GroupRecord | TransactionRecord
-"""What a coordinator writes to its partition of an internal topic."""
+"""A record that a coordinator writes to its partition of an internal topic."""
 
 
 class Markers(msgspec.Struct, frozen=True):

@@ -81,7 +81,7 @@ class CommittedReads:
 
 
 def _fates(batches: Iterable[RecordBatch], first: int, end: int) -> tuple[set[int], set[int]]:
-    """Of the offsets first … end - 1: those of readable records, and those of aborted ones.
+    """The offsets from first to end - 1 of readable records, and those of aborted ones.
 
     An open transaction lasts until a marker of its producer id, in any epoch (`ProducerAppendInfo`).
     """

@@ -273,7 +273,7 @@ class LogInvariants:
             end = event.base_offset + event.records
             found = f"{event.producer}'s records up to {end} are acknowledged"
             broken("A1", event, f"{event.partition}: {found}, the high watermark is {log.highest_watermark}")
-        if self._view.partitions[event.partition].vanished:
+        if self._view.partitions[event.partition].lost_serials:
             self._lost(event, event.partition, event.producer, event.first_serial, event.records)
 
     def _lost(
@@ -283,12 +283,12 @@ class LogInvariants:
         if producer not in self._strict or log.lossy or log.lacking:
             return
         partition = self._view.partitions[name]
-        acked, gone = partition.acked_serials.get(producer), partition.vanished.get(producer)
-        if acked is None or gone is None:
+        acked, lost = partition.acked_serials.get(producer), partition.lost_serials.get(producer)
+        if acked is None or lost is None:
             return
-        lost = gone.shared(acked, first, first + records)
-        if lost:
-            broken("R10", event, f"{name}: {lost} acknowledged records of {producer} are in no log")
+        found = lost.shared(acked, first, first + records)
+        if found:
+            broken("R10", event, f"{name}: {found} acknowledged records of {producer} are in no log")
 
     # --- conditions of sentences --------------------------------------------------------------------------------------
 

@@ -12,24 +12,24 @@ RELEASE = "4.3.1"
 class ReleaseRules(NamedTuple):
     """One flag for each changed rule; True: as in the release."""
 
-    a_fence_raises_the_epoch_once: bool = True
-    a_fence_moves_on_from_the_last_epochs: bool = True
-    pending_is_looked_at_first: bool = True
-    committing_nothing_is_no_fence: bool = True
-    an_unknown_producer_begins_at_zero: bool = True
-    a_marker_has_a_newer_epoch: bool = True
-    a_late_marker_spares_the_next_verification: bool = True
+    fence_raises_epoch_once: bool = True
+    fence_rotates_exhausted_producer_id: bool = True
+    pending_checked_first: bool = True
+    empty_commit_is_invalid: bool = True
+    unknown_producer_begins_at_zero: bool = True
+    marker_epoch_is_newer: bool = True
+    late_marker_keeps_verification: bool = True
 
 
 RELEASE_RULES = ReleaseRules()
 
 CHANGED_BY: dict[str, str] = {
-    "a_fence_raises_the_epoch_once": "KAFKA-19367 (4.1): under transaction.version 2 a fence raises the epoch once",
-    "a_fence_moves_on_from_the_last_epochs": "after 4.1: a fence goes over to another producer id at the last epoch",
-    "pending_is_looked_at_first": "KAFKA-18660 (4.0): a move under way is CONCURRENT_TRANSACTIONS before id and epoch",
-    "committing_nothing_is_no_fence": "4.0: EndTxn(COMMIT) from Complete* with the current epoch is INVALID_TXN_STATE",
-    "an_unknown_producer_begins_at_zero": "4.1: a producer of transaction.version 2 without state begins at sequence 0",
-    "a_marker_has_a_newer_epoch": "after 4.1 (see KAFKA-19999): a marker of version 2 is newer than the log",
-    "a_late_marker_spares_the_next_verification": "4.0: a marker leaves the verification of its own epoch",
+    "fence_raises_epoch_once": "KAFKA-19367 (4.1): under transaction.version 2 a fence raises the epoch once",
+    "fence_rotates_exhausted_producer_id": "after 4.1: a fence goes over to another producer id at the last epoch",
+    "pending_checked_first": "KAFKA-18660 (4.0): a move under way is CONCURRENT_TRANSACTIONS before id and epoch",
+    "empty_commit_is_invalid": "4.0: EndTxn(COMMIT) from Complete* with the current epoch is INVALID_TXN_STATE",
+    "unknown_producer_begins_at_zero": "4.1: a producer of transaction.version 2 without state begins at sequence 0",
+    "marker_epoch_is_newer": "after 4.1 (see KAFKA-19999): a marker of version 2 is newer than the log",
+    "late_marker_keeps_verification": "4.0: a marker leaves the verification of its own epoch",
 }
 """Rule → the change that introduced it, and its version."""

@@ -129,7 +129,7 @@ class ProducerStates:
         """Accept any sequence; of a producer under version 2 only 0, because its records cannot all be deleted."""
         verification = self.verifying.get(batch.producer_id)
         with_epochs = verification is not None and verification.with_epochs
-        if with_epochs and batch.base_sequence > 0 and self.rules.an_unknown_producer_begins_at_zero:
+        if with_epochs and batch.base_sequence > 0 and self.rules.unknown_producer_begins_at_zero:
             reached("append: an unknown producer of version 2")
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         return self._while_verifying(batch)
@@ -151,7 +151,7 @@ class ProducerStates:
         entry = self.entries.get(producer_id)
         if entry is None:
             return ErrorCode.NONE
-        strict = version >= 2 and self.rules.a_marker_has_a_newer_epoch
+        strict = version >= 2 and self.rules.marker_epoch_is_newer
         late = strict and epoch == entry.epoch != LAST_MARKERS_EPOCH and entry.first_offset >= 0
         if epoch < entry.epoch or late:
             reached("marker: old producer epoch")
@@ -217,7 +217,7 @@ class ProducerStates:
         verification = self.verifying.get(batch.producer_id)
         if verification is None:
             return
-        spared = self.rules.a_late_marker_spares_the_next_verification and verification.with_epochs
+        spared = self.rules.late_marker_keeps_verification and verification.with_epochs
         if batch.marker and spared and batch.epoch == verification.epoch:
             reached("marker: the next transaction is being verified")
         else:

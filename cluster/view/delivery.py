@@ -44,9 +44,9 @@ def _count(counts: dict[str, int], partition: PartitionView, reader: ReaderView,
         counts["acknowledged"] += acked.size
         counts["delivered"] += delivered.size
         counts["delivered_unacknowledged"] += finished.size - delivered.size
-        gone = partition.vanished.get(producer, _NONE)
-        if gone.starts:
-            counts["delivered_then_lost"] += delivered.within(gone).size
+        lost = partition.lost_serials.get(producer, _NONE)
+        if lost.starts:
+            counts["delivered_then_lost"] += delivered.within(lost).size
         left = acked.without(finished) if delivered.size < acked.size else _NONE
         for key, serials in fated:
             if left.starts and producer in serials:
@@ -57,9 +57,9 @@ def _count(counts: dict[str, int], partition: PartitionView, reader: ReaderView,
 def _fated(partition: PartitionView, reader: ReaderView) -> tuple[tuple[str, Serials], ...]:
     """The reasons why a record is not delivered, in order: the first that holds counts. Without one it is unread."""
     if reader.start > partition.log_end:  # the group has no position in the log yet
-        return ("lost", partition.vanished), ("skipped", _skipped(partition))
+        return ("lost", partition.lost_serials), ("skipped", _skipped(partition))
     return (
-        ("lost", partition.vanished),
+        ("lost", partition.lost_serials),
         ("skipped", reader.before_start),
         ("skipped", _appended_before(partition, reader)),
         ("lost", _passed(partition, reader)),

@@ -200,8 +200,8 @@ def isr_changed(view: ClusterView, event: e.IsrChanged) -> None:
 def records_appended(view: ClusterView, event: e.RecordsAppended) -> None:
     partition = view.partitions[event.partition]
     count = event.count
-    if partition.vanished and event.producer in partition.vanished:  # the producer sent it again
-        partition.vanished[event.producer].remove(event.first_serial, event.first_serial + count)
+    if partition.lost_serials and event.producer in partition.lost_serials:  # the producer sent it again
+        partition.lost_serials[event.producer].remove(event.first_serial, event.first_serial + count)
     if event.leader_epoch < partition.taken_epoch:  # a deposed leader that does not know its successor
         ledger.appended_apart(partition, event)
         return
@@ -236,7 +236,7 @@ def _in_transaction(partition: PartitionView, event: e.RecordsAppended) -> None:
 @FOLD.handles(e.RecordsLost)
 def records_lost(view: ClusterView, event: e.RecordsLost) -> None:
     partition = view.partitions[event.partition]
-    note_run(partition.vanished, event.producer, event.first_serial, event.first_serial + event.records)
+    note_run(partition.lost_serials, event.producer, event.first_serial, event.first_serial + event.records)
     where = f"from offset {event.first_offset}" if event.first_offset >= 0 else "on their way"
     words = f"{event.records} of {event.producer}'s records to {event.partition} are in no log, {where}"
     note(view, event, "fault", event.partition, words)
@@ -245,7 +245,7 @@ def records_lost(view: ClusterView, event: e.RecordsLost) -> None:
 @FOLD.handles(e.RecordsRecovered)
 def records_survived(view: ClusterView, event: e.RecordsRecovered) -> None:
     partition = view.partitions[event.partition]
-    partition.vanished[event.producer].remove(event.first_serial, event.first_serial + event.records)
+    partition.lost_serials[event.producer].remove(event.first_serial, event.first_serial + event.records)
     ledger.recovered(view, partition, event)
     words = f"{event.records} of {event.producer}'s records to {event.partition} were on their way to a follower"
     broker = f"broker-{event.broker}"

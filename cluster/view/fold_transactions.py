@@ -1,4 +1,4 @@
-"""How transactions change the view: where each transactional id stands, and who was refused for an old epoch."""
+"""The fold of transactions' events: the state of each transactional id, and requests refused for an old epoch."""
 
 from cluster import events as e
 from cluster.view.fold_cluster import note, note_of

@@ -124,16 +124,16 @@ def taken_over(view: ClusterView, partition: PartitionView, leader: int, log_sta
     bound = own[0][0] if own else log_end
     shared = [(first, min(end, bound), name, serial) for first, end, name, serial in theirs if first < bound]
     tail = [run for run in [*shared, *own] if run[0] < log_end]
-    gone = cut(view, partition, min(log_end, tail[0][0] if tail else log_end))
-    if gone and before not in {leader, NEVER}:
-        tails[before] = gone
+    dropped = cut(view, partition, min(log_end, tail[0][0] if tail else log_end))
+    if dropped and before not in {leader, NEVER}:
+        tails[before] = dropped
     for first, end, producer, serial in tail:
         partition.placements.append(first, min(end, log_end), producer, serial)
 
 
 def _held(partition: PartitionView) -> list[list[Run]]:
     """The runs that crashes took from the last leader's log, without records that no log holds."""
-    known = partition.vanished
+    known = partition.lost_serials
     return [tail for tail in partition.crashed if not _has(known, *tail[0][2:])]
 
 
@@ -180,11 +180,11 @@ def truncated(view: ClusterView, partition: PartitionView, broker: int, offset: 
     """Apply a replica's truncation."""
     if broker == partition.taken_by:
         end = partition.placements.end
-        gone = cut(view, partition, offset)
-        if gone:
-            markers = [(gone[-1][1], end, "", 0)] if gone[-1][1] < end else []
-            older = [[*_below(tail[0][0], gone), *tail] for tail in _held(partition)]
-            partition.crashed = [[*gone, *markers], *older]
+        dropped = cut(view, partition, offset)
+        if dropped:
+            markers = [(dropped[-1][1], end, "", 0)] if dropped[-1][1] < end else []
+            older = [[*_below(tail[0][0], dropped), *tail] for tail in _held(partition)]
+            partition.crashed = [[*dropped, *markers], *older]
     elif broker in partition.tails:
         partition.tails[broker] = [
             (first, min(end, offset), producer, serial)

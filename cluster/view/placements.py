@@ -88,7 +88,7 @@ class Placements(msgspec.Struct, gc=False):
 
     def cut(self, offset: int) -> list[Run]:
         """Drop everything from `offset` on. Returns the dropped runs."""
-        gone = list(self.between(offset, self.end))
+        dropped = list(self.between(offset, self.end))
         while self.ends and self.ends[-1] > offset:
             start = self.ends[-2] if len(self.ends) > 1 else self.first
             if start < offset:
@@ -96,7 +96,7 @@ class Placements(msgspec.Struct, gc=False):
                 break
             del self.ends[-1], self.producers[-1], self.shifts[-1]
         self.first = min(self.first, offset)
-        return gone
+        return dropped
 
     def drop_before(self, offset: int) -> None:
         """Drop the runs that end at `offset` or before."""

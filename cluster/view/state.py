@@ -54,8 +54,8 @@ class PartitionView(msgspec.Struct, gc=False):
     The offsets are those of the last leader that took over (`taken_by`, in epoch `taken_epoch`). `appended` counts the
     records that its log has appended and not truncated; `placements` maps its offsets to producers' records.
 
-    By the producers' serial numbers: `acked_serials` are acknowledged records, `vanished` records that no log holds any
-    more, `aborted_serials` records of aborted transactions, `deleted_serials` deleted records that `placements` has
+    By the producers' serial numbers: `acked_serials` are acknowledged records, `lost_serials` records that no log holds
+    any more, `aborted_serials` records of aborted transactions, `deleted_serials` deleted records that `placements` has
     dropped. `deleted_before`: the log start before its last advance, and the instant of that advance.
 
     `tails`: broker → records of its log beyond its successor's, until it truncates. `crashed`: for each crash, newest
@@ -84,7 +84,7 @@ class PartitionView(msgspec.Struct, gc=False):
     tails: dict[int, list[Run]] = {}
     crashed: list[list[Run]] = []
     acked_serials: Serials = {}
-    vanished: Serials = {}
+    lost_serials: Serials = {}
     aborted_serials: Serials = {}
     deleted_serials: Serials = {}
     deleted_before: tuple[int, int] = (0, 0)

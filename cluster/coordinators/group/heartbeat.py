@@ -79,7 +79,7 @@ def leave(context: GroupContext, request: LeaveGroupRequest, call: Call, now_us:
         draft.reply(call, LeaveGroupResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         return draft.decision()
     answers = []
-    gone: list[tuple[str, str]] = []  # client id, member id
+    removed: list[tuple[str, str]] = []  # client id, member id
     causes: list[RebalanceCause] = []
     for leaving in request.members:
         member_id = leaving.member_id
@@ -90,13 +90,13 @@ def leave(context: GroupContext, request: LeaveGroupRequest, call: Call, now_us:
             if error is ErrorCode.NONE:
                 causes.append(cause_of_leaving(leaving.reason))
                 name = _remove(context, group, member_id, causes[-1], draft, leaving.reason)
-                gone.append((name, member_id))
+                removed.append((name, member_id))
         answers.append((leaving.member_id, leaving.instance_id, error))
-    if group is not None and gone:
+    if group is not None and removed:
         if group.state in {GroupState.STABLE, GroupState.COMPLETING_REBALANCE}:
-            rebalance_or_close(context, group, left(causes[0], gone), draft)
+            rebalance_or_close(context, group, left(causes[0], removed), draft)
         else:
-            close_if_all_joined(context, group, draft, gone[-1][0])
+            close_if_all_joined(context, group, draft, removed[-1][0])
 
     def answer(error: ErrorCode, later: Draft) -> None:
         done = error is ErrorCode.NONE

@@ -47,22 +47,22 @@ def commit(context: GroupContext, request: OffsetCommitRequest, call: Call, now_
     """
     group = context.groups.get(request.group)
     member = None if group is None else group.members.get(request.member_id)
-    wanted = PendingCommit(request, call, member)
+    pending = PendingCommit(request, call, member)
     error = validate_commit(group, request, transactional=False)
     if error is not ErrorCode.NONE:
         response = OffsetCommitResponse(dict.fromkeys(request.offsets, error))
-        return Decision((), [(call, response)], [_refused(wanted, error, NOT_ARMED)])
+        return Decision((), [(call, response)], [_refused(pending, error, NOT_ARMED)])
     if group is None:
         group = context.groups[request.group] = ClassicGroup(request.group, now_us)
     if member is not None and (group.state is GroupState.STABLE or group.state is GroupState.PREPARING_REBALANCE):
-        wanted.renewed_us = now_us + member.session_timeout_ms * 1000
-    wanted.records, wanted.errors = _records(context, request, now_us, NOT_TRANSACTIONAL)
-    if not wanted.records:
-        return _without_records(context, group, wanted)
-    renewed = _renewed(group, wanted, _renew(context, group, wanted))
-    group.pending_commits.append(wanted)
-    settle, late = partial(_settle, context, group, wanted), partial(_commit_late, group, wanted)
-    return Decision(tuple(wanted.records), [], renewed, settle, late)
+        pending.renewed_us = now_us + member.session_timeout_ms * 1000
+    pending.records, pending.errors = _records(context, request, now_us, NOT_TRANSACTIONAL)
+    if not pending.records:
+        return _without_records(context, group, pending)
+    renewed = _renewed(group, pending, _renew(context, group, pending))
+    group.pending_commits.append(pending)
+    settle, late = partial(_settle, context, group, pending), partial(_commit_late, group, pending)
+    return Decision(tuple(pending.records), [], renewed, settle, late)
 
 
 def commit_in_transaction(
@@ -143,49 +143,49 @@ def _records(
     return records, errors
 
 
-def _without_records(context: GroupContext, group: ClassicGroup, wanted: PendingCommit) -> Decision:
+def _without_records(context: GroupContext, group: ClassicGroup, pending: PendingCommit) -> Decision:
     """Answer a commit without offsets to store; it still renews its member's session."""
-    deadline_us = _renew(context, group, wanted)
-    if wanted.errors:
+    deadline_us = _renew(context, group, pending)
+    if pending.errors:
         event: OffsetsCommitted | OffsetCommitRefused = _refused(
-            wanted, ErrorCode.OFFSET_METADATA_TOO_LARGE, deadline_us
+            pending, ErrorCode.OFFSET_METADATA_TOO_LARGE, deadline_us
         )
     else:
-        event = _committed(wanted, deadline_us)
-    return Decision((), [(wanted.call, OffsetCommitResponse(wanted.errors))], [event])
+        event = _committed(pending, deadline_us)
+    return Decision((), [(pending.call, OffsetCommitResponse(pending.errors))], [event])
 
 
 def _settle(
-    context: GroupContext, group: ClassicGroup, wanted: PendingCommit, error: ErrorCode, now_us: int
+    context: GroupContext, group: ClassicGroup, pending: PendingCommit, error: ErrorCode, now_us: int
 ) -> Decision:
     """Handle the result of a commit's append: answer the commit, and the fetches that waited for it."""
     del now_us
     decision = Decision()
-    deadline_us = _renew(context, group, wanted)
-    wanted.settled = True
+    deadline_us = _renew(context, group, pending)
+    pending.settled = True
     if error is not ErrorCode.NONE:
         reported = coordinator_error(error)
-        wanted.errors.update((record.partition, reported) for record in wanted.records)
-        decision.events.append(_refused(wanted, reported, deadline_us))
+        pending.errors.update((record.partition, reported) for record in pending.records)
+        decision.events.append(_refused(pending, reported, deadline_us))
         reached("commit: not written")
         if error.definite:  # else it is in the log and may still be committed
-            group.pending_commits.remove(wanted)
+            group.pending_commits.remove(pending)
             if group.unused:
                 context.groups.pop(group.group_id, None)
     elif group.state is not GroupState.DEAD:  # else the next coordinator emits what it loads
-        _mark_committed_up_to(group, wanted, deadline_us, decision)
-    decision.replies.append((wanted.call, OffsetCommitResponse(wanted.errors)))
+        _mark_committed_up_to(group, pending, deadline_us, decision)
+    decision.replies.append((pending.call, OffsetCommitResponse(pending.errors)))
     if group.parked_fetches:
         reply_parked_fetches(group, decision)
     return decision
 
 
-def _commit_late(group: ClassicGroup, wanted: PendingCommit) -> Decision:
+def _commit_late(group: ClassicGroup, pending: PendingCommit) -> Decision:
     """Apply a commit whose records are committed after its timeout: they count without another commit."""
     decision = Decision()
-    if group.state is not GroupState.DEAD and wanted in group.pending_commits:
+    if group.state is not GroupState.DEAD and pending in group.pending_commits:
         reached("commit: timed out and safe after all")
-        _mark_committed_up_to(group, wanted, NOT_ARMED, decision)
+        _mark_committed_up_to(group, pending, NOT_ARMED, decision)
         reply_parked_fetches(group, decision)
     return decision
 
@@ -202,48 +202,48 @@ def _mark_committed_up_to(group: ClassicGroup, last: PendingCommit, deadline_us:
             return
 
 
-def _renew(context: GroupContext, group: ClassicGroup, wanted: PendingCommit) -> int:
+def _renew(context: GroupContext, group: ClassicGroup, pending: PendingCommit) -> int:
     """Extend the session to the deadline of the commit's arrival, unless it runs longer or is not armed."""
-    member = wanted.member
-    if wanted.renewed_us == NOT_ARMED or member is None or group.members.get(member.member_id) is not member:
+    member = pending.member
+    if pending.renewed_us == NOT_ARMED or member is None or group.members.get(member.member_id) is not member:
         return NOT_ARMED
     if member.session_deadline_us == NOT_ARMED or member.is_new or group.state is GroupState.DEAD:
         return NOT_ARMED
-    if wanted.renewed_us > member.session_deadline_us:
-        member.session_deadline_us = wanted.renewed_us
-        context.deadlines.set(member.session_name, wanted.renewed_us)
+    if pending.renewed_us > member.session_deadline_us:
+        member.session_deadline_us = pending.renewed_us
+        context.deadlines.set(member.session_name, pending.renewed_us)
     return member.session_deadline_us
 
 
-def _renewed(group: ClassicGroup, wanted: PendingCommit, deadline_us: int) -> list[Event]:
-    if deadline_us == NOT_ARMED or wanted.member is None:
+def _renewed(group: ClassicGroup, pending: PendingCommit, deadline_us: int) -> list[Event]:
+    if deadline_us == NOT_ARMED or pending.member is None:
         return []
-    name, member_id = wanted.member.client_id, wanted.member.member_id
+    name, member_id = pending.member.client_id, pending.member.member_id
     return [SessionRenewed(group=group.group_id, member=name, member_id=member_id, session_deadline_us=deadline_us)]
 
 
-def _name(wanted: PendingCommit) -> str:
-    return sender_of(wanted.request) if wanted.member is None else wanted.member.client_id
+def _name(pending: PendingCommit) -> str:
+    return sender_of(pending.request) if pending.member is None else pending.member.client_id
 
 
-def _committed(wanted: PendingCommit, deadline_us: int) -> OffsetsCommitted:
+def _committed(pending: PendingCommit, deadline_us: int) -> OffsetsCommitted:
     return OffsetsCommitted(
-        group=wanted.request.group,
-        member=_name(wanted),
-        generation=wanted.request.generation,
-        offsets={record.partition: record.offset for record in wanted.records},
-        member_id=wanted.request.member_id,
+        group=pending.request.group,
+        member=_name(pending),
+        generation=pending.request.generation,
+        offsets={record.partition: record.offset for record in pending.records},
+        member_id=pending.request.member_id,
         session_deadline_us=deadline_us,
     )
 
 
-def _refused(wanted: PendingCommit, error: ErrorCode, deadline_us: int) -> OffsetCommitRefused:
+def _refused(pending: PendingCommit, error: ErrorCode, deadline_us: int) -> OffsetCommitRefused:
     return OffsetCommitRefused(
-        group=wanted.request.group,
-        member=_name(wanted),
-        generation=wanted.request.generation,
+        group=pending.request.group,
+        member=_name(pending),
+        generation=pending.request.generation,
         error=error.name,
-        member_id=wanted.request.member_id,
+        member_id=pending.request.member_id,
         session_deadline_us=deadline_us,
-        offsets={name: offset for name, (offset, _, _) in wanted.request.offsets.items()},
+        offsets={name: offset for name, (offset, _, _) in pending.request.offsets.items()},
     )

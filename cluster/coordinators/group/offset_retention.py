@@ -53,7 +53,7 @@ def write_tombstones(
     if group_too:
         draft.records.append(GroupTombstone(group.group_id))
 
-    def gone(error: ErrorCode, later: Draft) -> None:
+    def committed(error: ErrorCode, later: Draft) -> None:
         if (error is not ErrorCode.NONE and error.definite) or context.groups.get(group.group_id) is not group:
             return
         dropped = tuple(
@@ -69,7 +69,7 @@ def write_tombstones(
             remove_group(context, group.group_id)
             later.emit(GroupDeleted(group=group.group_id, broker=context.broker))
 
-    draft.when_committed(gone)
+    draft.when_committed(committed)
 
 
 def remove_group(context: GroupContext, group_id: str) -> None:

@@ -109,10 +109,10 @@ def cause_of_leaving(reason: str) -> RebalanceCause:
     return _C.POLL_INTERVAL_EXCEEDED if reason == reasons.POLL_TIMEOUT else _C.MEMBER_LEFT
 
 
-def left(cause: RebalanceCause, gone: Sequence[tuple[str, str]]) -> Trigger:
+def left(cause: RebalanceCause, removed: Sequence[tuple[str, str]]) -> Trigger:
     """LeaveGroup of these (client id, member id): one rebalance for all, triggered by the first."""
-    member, member_id = gone[0]
-    ids = ", ".join(one for _, one in gone)
+    member, member_id = removed[0]
+    ids = ", ".join(one for _, one in removed)
     return Trigger(cause, member, member_id, f"explicit `LeaveGroup` request for ({ids}) members.")
 
 

@@ -133,9 +133,9 @@ def sync_deadline(context: GroupContext, group: ClassicGroup, draft: Draft) -> N
     missing = list(group.awaited_syncs)
     if not missing or group.state not in {GroupState.COMPLETING_REBALANCE, GroupState.STABLE}:
         return
-    gone = [(group.members[member_id].client_id, member_id) for member_id in missing]
+    removed = [(group.members[member_id].client_id, member_id) for member_id in missing]
     for member_id in missing:
         reached("sync: a member is dropped")
         context.remove_member(group, member_id, RebalanceCause.SYNC_TIMED_OUT, draft)
-    prepare_rebalance(context, group, never_synced(gone), draft)
-    close_if_all_joined(context, group, draft, gone[0][0])
+    prepare_rebalance(context, group, never_synced(removed), draft)
+    close_if_all_joined(context, group, draft, removed[0][0])

@@ -62,7 +62,7 @@ def _transaction_of(
     if not request.transactional_id:
         return None, ErrorCode.INVALID_REQUEST
     transaction = context.transactions.get(request.transactional_id)
-    first = context.rules.pending_is_looked_at_first and not verify_only
+    first = context.rules.pending_checked_first and not verify_only
     if first and transaction is not None and transaction.pending is not None:
         return transaction, ErrorCode.CONCURRENT_TRANSACTIONS
     if transaction is None or transaction.metadata.producer_id != producer_id:

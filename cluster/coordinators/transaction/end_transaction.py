@@ -63,7 +63,7 @@ def fence(context: TransactionContext, transaction: Transaction, reason: str, ou
     `reason`: `timeout` or `InitProducerId`.
     """
     version, rules = context.settings.version, context.rules
-    once = version >= WITH_EPOCHS and rules.a_fence_raises_the_epoch_once
+    once = version >= WITH_EPOCHS and rules.fence_raises_epoch_once
     used_up = transaction.metadata.epoch_exhausted
     transaction.fence(version)
     fenced_with = min(transaction.metadata.epoch + 1, FENCING_EPOCH) if once else transaction.metadata.epoch
@@ -86,7 +86,7 @@ def fence(context: TransactionContext, transaction: Transaction, reason: str, ou
             transaction.failed_epoch_fence = True
         outcome(error, later)
 
-    moves_on = once and used_up and rules.a_fence_moves_on_from_the_last_epochs
+    moves_on = once and used_up and rules.fence_rotates_exhausted_producer_id
     record = transaction.prepare_end(
         commit=False,
         version=version,
@@ -141,7 +141,7 @@ def _validate(transaction: Transaction, request: EndTxnRequest) -> ErrorCode | N
     """The answer to an EndTxn that ends nothing (NONE for a repetition), or None if it ends a transaction."""
     now = transaction.metadata
     with_epochs = request.version >= WITH_EPOCHS
-    if with_epochs and transaction.rules.pending_is_looked_at_first and transaction.pending is not None:
+    if with_epochs and transaction.rules.pending_checked_first and transaction.pending is not None:
         return _concurrent()
     again, overflowed = _repeats(now, request) if with_epochs else (False, False)
     if now.producer_id != request.producer_id and not overflowed:
@@ -182,5 +182,5 @@ def _epoch_fits(transaction: Transaction, request: EndTxnRequest, again: bool) -
         return request.epoch == now.epoch
     if now.state in (_S.PREPARE_COMMIT, _S.PREPARE_ABORT):
         return now.epoch == request.epoch + 1
-    fits = not request.committed or transaction.rules.committing_nothing_is_no_fence
+    fits = not request.committed or transaction.rules.empty_commit_is_invalid
     return again or (request.epoch == now.epoch and fits)

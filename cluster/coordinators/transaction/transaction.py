@@ -109,7 +109,7 @@ class Transaction:
         """
         now = self.metadata
         check_transition(now.state, _S.PREPARE_EPOCH_FENCE, now.version)
-        if version >= WITH_EPOCHS and self.rules.a_fence_raises_the_epoch_once:
+        if version >= WITH_EPOCHS and self.rules.fence_raises_epoch_once:
             return
         epoch = now.epoch if self.failed_epoch_fence else now.epoch + 1
         assert epoch <= FENCING_EPOCH, f"{now.transactional_id}: no epoch is left to fence with"

@@ -215,7 +215,7 @@ def test_losing_all_hosts_at_once_loses_even_what_acks_all_confirmed() -> None:
     flight = flown(cluster(*steps, until_s=90, reads=False))
     lost = sum(event.records for event in flight.all(e.RecordsLost, partition="orders-0"))
     assert lost > 0
-    assert flight.simulation.view.partitions["orders-0"].vanished["p-1"].size > 500
+    assert flight.simulation.view.partitions["orders-0"].lost_serials["p-1"].size > 500
 
 
 def test_records_on_their_way_to_a_paused_follower_outlive_the_crash_of_their_leader() -> None:

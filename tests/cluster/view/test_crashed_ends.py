@@ -78,7 +78,7 @@ def test_what_no_log_holds_is_forgotten_at_the_next_crash() -> None:
         partition.placements.append(0, 20, "p-1", first)
         ledger.truncated(view, partition, 1, 0)
         assert partition.crashed == [[(0, 20, "p-1", first)]]
-        note_run(partition.vanished, "p-1", first, first + 20)
+        note_run(partition.lost_serials, "p-1", first, first + 20)
 
 
 def test_a_ledger_that_keeps_the_first_end_behind_the_second_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ def _vanished(view: ClusterView) -> dict[str, int]:
     """The fold's word on it, partition by partition; it keeps the acknowledged, the lost and the aborted apart."""
     losses: Counter[str] = Counter()
     for name, partition in view.partitions.items():
-        for producer, gone in partition.vanished.items():
+        for producer, gone in partition.lost_serials.items():
             aborted = partition.aborted_serials.get(producer, IntervalSet())
             acked = partition.acked_serials.get(producer, IntervalSet())
             losses[name.rpartition("-")[0]] += acked.within(gone).without(aborted).size
