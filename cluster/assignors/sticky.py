@@ -9,8 +9,8 @@ wrong. Then one of two paths:
   partitions and members, apart from sorting.
 * *general*, otherwise: see `cluster.assignors.sticky_balance`.
 
-Where Kafka follows the order of a hash map (which of several members at their maximum keeps it) this follows the order
-of member ids, so that the result depends on the input alone.
+Where Kafka follows the order of a hash map (which of several members at their maximum keeps it), this module follows
+the order of member ids. So the result depends on the input alone.
 Source: `org.apache.kafka.clients.consumer.internals.AbstractStickyAssignor`, without racks (KIP-54, KIP-341).
 """
 

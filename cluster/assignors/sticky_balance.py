@@ -4,9 +4,9 @@ Theory of operation. Every member first keeps its valid claims in topics of its 
 with the fewest subscribers first, go to their least loaded subscriber. Then the balance loop visits each partition and
 moves it if its owner has at least two more than another subscriber: to the previous owner if that helps, else to the
 least loaded. The loop ends when no topic has an owner with two more than one of its subscribers. Two rules keep it
-sticky: a move that would undo an earlier move between the same two members moves that earlier partition of the topic
-back instead, and a loop that did not improve the balance score is undone (Kafka's safety net: no group is known that
-needs it).
+sticky. A move that would undo an earlier move between the same two members moves that earlier partition of the topic
+back instead. A loop that did not improve the balance score is undone (Kafka's safety net: no group is known that needs
+it).
 
 A member with all partitions that it can get, none of them shared, takes no part in the loop.
 Source: `AbstractStickyAssignor.GeneralAssignmentBuilder`. The balance test is the same predicate, kept by topic:

@@ -3,7 +3,8 @@
 from cluster import events as e
 from cluster.view.fold_cluster import note, note_of
 from cluster.view.fold_table import FoldTable
-from cluster.view.state import ClusterView, TransactionView
+from cluster.view.state import ClusterView
+from cluster.view.transactions import TransactionView
 
 FOLD = FoldTable()
 

@@ -9,7 +9,7 @@ import msgspec
 from cluster.storage.offset_ranges import IntervalSet
 from cluster.view.brokers import BrokerView
 from cluster.view.placements import Placements, Run, Serials
-from cluster.view.transactions import PartitionTransactions
+from cluster.view.transactions import PartitionTransactions, TransactionView
 
 NEVER = -1
 ACTIVITY_US = 120_000_000  # the kept history of a member's activity and heartbeats
@@ -328,28 +328,6 @@ class GroupView(msgspec.Struct, gc=False):
     def rebalance_count(self) -> int:
         """Completed join barriers after the first one."""
         return max(0, self.barriers_completed - 1)
-
-
-class TransactionView(msgspec.Struct, gc=False):
-    """A transactional id at its coordinator; `begun`, `committed`, `aborted` count transactions.
-
-    `start_us` is -1 without an open transaction. `fenced` counts requests refused for their epoch. `fencing`: the epoch
-    is raised (PrepareEpochFence), and the abort that follows is not committed yet.
-    """
-
-    transactional_id: str
-    state: str = ""
-    producer_id: int = -1
-    epoch: int = -1
-    coordinator: int = -1
-    timeout_ms: int = 0
-    start_us: int = -1
-    partitions: tuple[str, ...] = ()
-    begun: int = 0
-    committed: int = 0
-    aborted: int = 0
-    fenced: int = 0
-    fencing: bool = False
 
 
 class FaultView(msgspec.Struct, gc=False):

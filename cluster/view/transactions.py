@@ -1,4 +1,4 @@
-"""The view of a partition's transactional records and of the ends of their transactions."""
+"""The read model of transactions: each transactional id, and the transactional records of a partition."""
 
 import msgspec
 
@@ -96,3 +96,25 @@ class PartitionTransactions(msgspec.Struct, gc=False):
         """Drop what lies below `first`: the log start will not fall below it again."""
         self.aborted_deleted += self.aborted.drop_before(first)
         self.index.drop_before(first)
+
+
+class TransactionView(msgspec.Struct, gc=False):
+    """A transactional id at its coordinator; `begun`, `committed`, `aborted` count transactions.
+
+    `start_us` is -1 without an open transaction. `fenced` counts requests refused for their epoch. `fencing`: the epoch
+    is raised (PrepareEpochFence), and the abort that follows is not committed yet.
+    """
+
+    transactional_id: str
+    state: str = ""
+    producer_id: int = -1
+    epoch: int = -1
+    coordinator: int = -1
+    timeout_ms: int = 0
+    start_us: int = -1
+    partitions: tuple[str, ...] = ()
+    begun: int = 0
+    committed: int = 0
+    aborted: int = 0
+    fenced: int = 0
+    fencing: bool = False

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from cluster.protocol.names import coordinator_partition
 from cluster.protocol.transaction_states import TRANSACTION_STATES, TransactionState
-from cluster.view.state import NEVER, ClusterView, PartitionView, TransactionView
-from cluster.view.transactions import PartitionTransactions
+from cluster.view.state import NEVER, ClusterView, PartitionView
+from cluster.view.transactions import PartitionTransactions, TransactionView
 from console.presenters import states
 from console.presenters.event_log import EventLogListing
 from console.presenters.formatting import UNKNOWN, count, countdown, duration

@@ -19,8 +19,8 @@ def fetch(context: GroupContext, request: OffsetFetchRequest, call: Call, now_us
     """OffsetFetch (API 9): the committed offsets; offset -1 for a partition or a group without one.
 
     With `require_stable` (every consumer since KIP-447), a partition with an open transaction's offset answers
-    UNSTABLE_OFFSET_COMMIT. While a plain commit of a requested partition is pending, the request is parked until its
-    result is known (Kafka queues the read behind the write), and answers UNSTABLE_OFFSET_COMMIT after a timeout.
+    UNSTABLE_OFFSET_COMMIT. While a plain commit of a requested partition is pending, the request is parked until that
+    result is known (Kafka queues the read behind the write). After a timeout it answers UNSTABLE_OFFSET_COMMIT.
     """
     del now_us
     group = context.groups.get(request.group)

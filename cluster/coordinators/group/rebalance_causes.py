@@ -1,7 +1,8 @@
 """Why a group rebalances: the cause for scenarios, screens and reports, and the reason that Kafka's coordinator logs.
 
-A coordinator knows its own actions (it removed a member, it loaded a group), the change that a JoinGroup brings (the
-member's metadata, or none, from the leader), and the client's `reason` (KIP-800). The cause comes from these alone.
+A coordinator knows its own actions (it removed a member, it loaded a group) and the client's `reason` (KIP-800). It
+also knows the change that a JoinGroup brings (the member's metadata, or none, from the leader). The cause comes from
+these alone.
 Source of the details: Kafka's `GroupMetadataManager` (every caller of `prepareRebalance`).
 """
 

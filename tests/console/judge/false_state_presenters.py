@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from cluster.view.state import NEVER, ClusterView, GroupView, RebalanceView, TransactionView
+from cluster.view.state import NEVER, ClusterView, GroupView, RebalanceView
+from cluster.view.transactions import TransactionView
 from console.presenters import formatting, overview, partition_grids, rebalance_details, rebalances, transactions
 from console.presenters.members import identity
 from console.presenters.styled_text import ERROR, MOVING, Line, Span, line
