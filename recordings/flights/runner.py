@@ -100,8 +100,8 @@ class FlightResult(msgspec.Struct, frozen=True, kw_only=True):
 
     def report(self) -> dict[str, Any]:
         """The object that external tools read (`run --json`)."""
-        fields = self.__struct_fields__[:10]
-        report: dict[str, Any] = msgspec.to_builtins({name: getattr(self, name) for name in fields})
+        fields = msgspec.structs.asdict(self)
+        report: dict[str, Any] = msgspec.to_builtins({name: fields[name] for name in self.__struct_fields__[:10]})
         return report
 
     @property
@@ -380,4 +380,6 @@ def _origin(error: BaseException) -> str:
     while trace.tb_next is not None:
         trace = trace.tb_next
     path = Path(trace.tb_frame.f_code.co_filename)
-    return f" ({path.parent.name}/{path.name}, line {trace.tb_lineno})"
+    root = Path(__file__).parents[2]
+    file = path.relative_to(root).as_posix() if path.is_relative_to(root) else f"{path.parent.name}/{path.name}"
+    return f" ({file}, line {trace.tb_lineno})"

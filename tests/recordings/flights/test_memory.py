@@ -161,7 +161,7 @@ def test_without_retention_a_batch_costs_little(tmp_path: Path) -> None:
 
 
 TRANSACTIONS_KEPT: dict[str, tuple[object, str, object]] = {
-    "offsets in transactions": (Cleaner, "_ended", lambda *_, **__: None),
+    "offsets in transactions": (Cleaner, "_decide", lambda *_, **__: None),
     "what readers finished, dates of appends": (ledger, "_forget_deleted", forget_nothing),
     "markers": (transactions, "SETTLED_US", 1 << 60),
 }
