@@ -54,7 +54,7 @@ def test_the_first_barrier_closes_by_time() -> None:
     assert "2 members at the barrier" in said
 
 
-def test_a_barrier_waits_for_whoever_does_not_poll() -> None:
+def test_a_barrier_waits_for_a_member_without_poll() -> None:
     said = phase(20.0)
     assert "generation 1 → 2" in said
     assert "joined 3 of 4 · waiting for billing-3: last poll 5.8 s ago: stalled; joins inside poll()" in said
@@ -77,7 +77,7 @@ def test_everybody_waits_for_the_leader_until_it_has_shared_out() -> None:
     assert "synced 0 of 3 · waiting for billing-1: the leader is computing the assignment, then sends SyncGroup" in said
 
 
-def test_a_stable_group_names_the_dead_member_that_nobody_misses_yet() -> None:
+def test_a_stable_group_names_its_dead_member_before_the_session_ends() -> None:
     said = phase(60.0)
     assert "3 of 4 members answer; 13 of 18 partitions owned, 18 assigned · billing-2 died without LeaveGroup" in said
     assert "nearest limit: billing-2 session ends in 23 s (session.timeout.ms)" in said
@@ -225,7 +225,7 @@ def test_a_rebalance_that_ends_between_two_draws_can_still_be_drawn(monkeypatch:
     assert "↻ member joined" in plain(listing.rows(NOW)[0])
 
 
-def test_a_case_file_tells_cause_chain_wait_and_cost() -> None:
+def test_details_of_a_rebalance_hold_cause_chain_wait_and_cost() -> None:
     view = flown(90.0)
     group = view.groups["billing"]
     said = "\n".join(plain(row) for row in details_lines(view, group, str(group.rebalances[-1].started_us), 100))

@@ -1,7 +1,7 @@
-"""What a preview said would be hit is what is hit: each command is previewed in a random state, then given.
+"""A preview predicts what a command changes: each command is previewed in a random state, then given.
 
 Leaders of all partitions, the controller, ISRs below the minimum, coordinators and the members that groups lose must be
-those that were foretold, and nobody else's; the instants at which members leave to half a second.
+those of the prediction and no others; the instants at which members leave agree to half a second.
 """
 
 import msgspec
@@ -30,7 +30,7 @@ SECOND_US = 1_000_000
 NOW_US, LATER_US = 45 * SECOND_US, 62 * SECOND_US
 CLOSE_US = SECOND_US // 2
 
-TROUBLE = (
+EARLIER_FAULTS = (
     (), (), ("kill broker-1",), ("kill broker-2",), ("pause broker-3",), ("crash broker-4",), ("isolate broker-2",),
     ("kill billing-2",), ("kill broker-1", "kill broker-3"), ("stop broker-4", "kill audit-1"),
 )  # fmt: skip
@@ -48,8 +48,8 @@ COMMANDS = (
 
 def spec(seed: int) -> ScenarioSpec:
     """Four brokers; something went wrong at the fifteenth second and has had its consequences."""
-    luck = random_stream(seed, "blast")
-    steps = [StepSpec(15 * SECOND_US, parse(text), text) for text in luck.choice(TROUBLE)]
+    chance = random_stream(seed, "blast")
+    steps = [StepSpec(15 * SECOND_US, parse(text), text) for text in chance.choice(EARLIER_FAULTS)]
     config = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 1_000, "max.poll.interval.ms": 8_000}
     never = ApplicationSpec(commit="never")
     return ScenarioSpec(
@@ -59,7 +59,7 @@ def spec(seed: int) -> ScenarioSpec:
         config={"offsets.topic.num.partitions": 3, "transaction.state.log.num.partitions": 3},
         network=NetworkSpec(latency_us=1_000, jitter=0.2),
         topics=(
-            TopicSpec("orders", partitions=4, config={"min.insync.replicas": luck.choice((1, 2, 3))}),
+            TopicSpec("orders", partitions=4, config={"min.insync.replicas": chance.choice((1, 2, 3))}),
             TopicSpec("audits", partitions=2, replication=2),
         ),
         producers=(
@@ -75,7 +75,7 @@ def spec(seed: int) -> ScenarioSpec:
 
 
 class Outcome(msgspec.Struct):
-    """What could be foretold, as it was at an instant."""
+    """What could be predicted, as it was at an instant."""
 
     leaders: dict[str, int]
     controller: int
@@ -96,9 +96,9 @@ class Outcome(msgspec.Struct):
 
 def try_out(seed: int, text: str) -> tuple[Impact, Outcome, Outcome, dict[str, int]]:
     """The preview, what was before and after, and which members left when (µs after the command)."""
-    told: list[e.Event] = []
+    events: list[e.Event] = []
     scenario = spec(seed)
-    simulation = Simulation(scenario, seed, sinks=[told.append])
+    simulation = Simulation(scenario, seed, sinks=[events.append])
     found: list[tuple[Impact, Outcome]] = []
     short: dict[str, None] = {}
 
@@ -116,7 +116,7 @@ def try_out(seed: int, text: str) -> tuple[Impact, Outcome, Outcome, dict[str, i
             await simulation.timeline.fly(LATER_US)
 
     trio.run(main, clock=simulation.timeline)
-    late = [event for event in told if event.at_us >= NOW_US]
+    late = [event for event in events if event.at_us >= NOW_US]
     removed = {one.member: one.at_us - NOW_US for one in reversed(late) if isinstance(one, e.MemberRemoved)}
     refused = [one.reason for one in late if isinstance(one, e.CommandRefused)]
     before = found[0]
@@ -127,22 +127,24 @@ def try_out(seed: int, text: str) -> tuple[Impact, Outcome, Outcome, dict[str, i
 
 def judge(seed: int, text: str) -> None:
     """Compare, item by item."""
-    foretold, before, after, removed = try_out(seed, text)
+    predicted, before, after, removed = try_out(seed, text)
     back = int(text.split()[1].removeprefix("broker-")) if "broker" in text and " for " in text else -1
-    expected = {name: leader if leader >= 0 else back for name, leader in foretold.leaders.items()}
+    expected = {name: leader if leader >= 0 else back for name, leader in predicted.leaders.items()}
     assert after.leaders == before.leaders | expected
-    assert after.controller == (before.controller if foretold.controller is None else foretold.controller)
+    assert after.controller == (before.controller if predicted.controller is None else predicted.controller)
     newly_short = [name for name in after.short if name not in before.short and after.leaders[name] >= 0]
-    assert sorted(newly_short) == sorted(foretold.unwritable)
+    assert sorted(newly_short) == sorted(predicted.unwritable)
     moved = [group for group, broker in after.coordinators.items() if broker != before.coordinators[group]]
-    assert sorted(moved) == sorted(foretold.groups)
-    trouble = [step.text for step in spec(seed).steps if "broker" in step.text]
-    silent = any(words.startswith(("pause", "crash", "isolate")) for words in trouble)
-    waits = any("may lose their sessions" in note for note in foretold.notes)
-    if not (waits or silent or (trouble and foretold.groups)):  # else somebody may wait for a broker that is not there
-        assert sorted(removed) == sorted(foretold.members)
+    assert sorted(moved) == sorted(predicted.groups)
+    broker_faults = [step.text for step in spec(seed).steps if "broker" in step.text]
+    silent = any(words.startswith(("pause", "crash", "isolate")) for words in broker_faults)
+    waits = any("may lose their sessions" in note for note in predicted.notes)
+    if not (
+        waits or silent or (broker_faults and predicted.groups)
+    ):  # else a member may wait for a broker that is not there
+        assert sorted(removed) == sorted(predicted.members)
     heartbeat_us = SECOND_US if text == "stall audit-1" else 0  # a static one is silent from some heartbeat on
-    for member, leaving in foretold.members.items() if not silent else ():
+    for member, leaving in predicted.members.items() if not silent else ():
         late_us = removed[member] - leaving.after_us
         assert -CLOSE_US - heartbeat_us <= late_us <= CLOSE_US, (member, late_us)
 

@@ -84,7 +84,7 @@ def test_brokers_between_up_and_down(paused: bool, fenced: bool, state: str) -> 
     assert state in text_of(BrokersListing(view, 80))
 
 
-def test_producers_show_rate_and_trouble() -> None:
+def test_producers_show_rate_and_errors() -> None:
     view = synthetic.view_at(90.0)
     view.producers["ledger-1"].failed, view.producers["ledger-1"].last_error = 7, "NOT_ENOUGH_REPLICAS"
     said = text_of(ProducersListing(view, us(90.0), 120))

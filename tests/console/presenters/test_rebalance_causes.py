@@ -104,7 +104,7 @@ def eager(cause: str = "member joined") -> Flight:
 
 
 def cooperative() -> Flight:
-    """billing-3 joins; the others keep all until they are told what to give up, then give up only that."""
+    """billing-3 joins; the others keep all until the coordinator tells them what to revoke, then revoke only that."""
     assignor = rebalance_causes.COOPERATIVE
     flight = declared(assignor)
     synthetic.start_rebalance(flight, 10.0, GROUP, 1, "member joined", "billing-3", 310.0)
@@ -139,7 +139,7 @@ def view_of(flight: Flight, until_s: float = 1_000.0) -> ClusterView:
     return view
 
 
-def told(view: ClusterView, place: int = -1) -> str:
+def details(view: ClusterView, place: int = -1) -> str:
     group = view.groups[GROUP]
     rows = details_lines(view, group, str(group.rebalances[place].started_us), 100)
     return " ".join(" ".join(plain(row) for row in rows).split())
@@ -156,8 +156,8 @@ def test_every_cause_has_its_words() -> None:
 
 
 @pytest.mark.parametrize("cause", RebalanceCause)
-def test_a_case_file_explains_its_cause(cause: str) -> None:
-    said = told(view_of(eager(cause)))
+def test_details_explain_the_cause(cause: str) -> None:
+    said = details(view_of(eager(cause)))
     assert said.startswith(f"{cause} (billing-3) generation 2 ")
     assert SAID[cause] in said
     assert "helped" not in said  # a remedy that was not measured would be a guess
@@ -179,7 +179,7 @@ def test_on_a_narrow_terminal_the_cause_is_never_cut(cause: str) -> None:
 
 
 def test_eager_stops_everything() -> None:
-    said = told(view_of(eager()))
+    said = details(view_of(eager()))
     assert "stop-the-world: all 6 partitions paused (eager: a member revokes everything before it rejoins)" in said
     assert "4.2 partition-seconds unowned" in said
     assert "3 partitions changed owners: billing-2 got orders 2 from billing-1 billing-3 got orders 4-5 from" in said
@@ -189,7 +189,7 @@ def test_eager_stops_everything() -> None:
 
 def test_cooperative_stops_only_what_moves() -> None:
     view = view_of(cooperative())
-    first, second = told(view, -2), told(view, -1)
+    first, second = details(view, -2), details(view, -1)
     assert "no pause: all 6 stayed owned (cooperative: a member revokes only what moves)" in first
     assert "no partition changed its owner" in first
     assert "2 partitions paused, 4 stayed owned (cooperative: a member revokes only what moves)" in second
@@ -237,7 +237,7 @@ def test_a_member_that_does_not_poll_keeps_what_others_were_given() -> None:
     flight = declared()
     synthetic.start_rebalance(flight, 10.0, GROUP, 1, "poll interval exceeded", "billing-2", 310.0)
     given_everything(flight, 11.0)
-    said = told(view_of(flight))
+    said = details(view_of(flight))
     assert "3 partitions paused; 3 stayed with a member that did not take part" in said
     assert "nothing re-read · 1 member" in said
 
@@ -247,7 +247,7 @@ def test_a_static_member_that_did_not_return_is_named_as_one() -> None:
     flight.emit(20.0, e.MemberStopped(group=GROUP, member="billing-2", how="kill"))
     synthetic.start_rebalance(flight, 49.0, GROUP, 1, "session expired", "billing-2", 349.0)
     given_everything(flight, 50.0)
-    said = told(view_of(flight))
+    said = details(view_of(flight))
     assert "Static member: it sends no LeaveGroup and does not return within its session." in said
     assert "Its partitions were unowned for 87 partition-seconds until then." in said
 
@@ -261,7 +261,7 @@ def test_what_was_refused_meanwhile_is_in_the_chain() -> None:
         ),
     )
     flight.emit(11.3, e.OffsetCommitRefused(group=GROUP, member="billing-1", generation=1, error="ILLEGAL_GENERATION"))
-    said = told(view_of(flight))
+    said = details(view_of(flight))
     assert "billing-2 is fenced: another process joined as billing-2" in said
     assert "billing-1: commit refused, ILLEGAL_GENERATION" in said
 
@@ -273,7 +273,7 @@ def test_a_rebalance_that_had_to_begin_again_says_so() -> None:
     flight.emit(
         11.4, e.MemberRemoved(group=GROUP, member="billing-2", member_id="billing-2-0001", reason="session expired")
     )
-    said = told(view_of(flight))
+    said = details(view_of(flight))
     assert said.startswith("member joined (billing-3)")  # the first cause stays the cause
     assert "restarted once: something changed before it was Stable" in said
     assert "billing-2 was removed during the rebalance: session expired" in said
@@ -296,9 +296,8 @@ def test_the_coordinators_own_reason_is_quoted() -> None:
         ),
     )
     stabilise(flight, 11.0, 2, {"billing-1": SHARES["billing-1"]}, "range", taken={})
-    assert "in the coordinator's log: explicit `LeaveGroup` request for (billing-2-0001) members." in told(
-        view_of(flight)
-    )
+    said = details(view_of(flight))
+    assert "in the coordinator's log: explicit `LeaveGroup` request for (billing-2-0001) members." in said
 
 
 def test_an_emptied_group_says_so() -> None:
@@ -315,6 +314,6 @@ def test_an_emptied_group_says_so() -> None:
         waited_us=0,
     )
     flight.emit(11.0, closed)
-    said = told(view_of(flight))
+    said = details(view_of(flight))
     assert "generation 2: no member is left; the group is Empty and its offsets are kept" in said
     assert "for no member" in said

@@ -70,7 +70,7 @@ def test_a_marker_above_the_high_watermark_still_holds_readers_back() -> None:
     assert "pay-2, aborted: HW not past its marker at 10" in rows_of(HeldBackListing(view, us(38.1), 120))["orders-1"]
 
 
-def test_an_open_transaction_that_nobody_runs_is_said_to_hang() -> None:
+def test_an_open_transaction_without_a_producer_hangs() -> None:
     view = synthetic_transactions.view_at(10.0)
     view.transactions["pay-2"].state = "CompleteAbort"
     assert "CompleteAbort but still open here: hanging" in rows_of(HeldBackListing(view, us(10.0), 120))["orders-0"]
@@ -78,7 +78,7 @@ def test_an_open_transaction_that_nobody_runs_is_said_to_hang() -> None:
     assert "producer id 2000: no transactional id has it" in rows_of(HeldBackListing(view, us(10.0), 120))["orders-0"]
 
 
-def test_states_are_lit_where_somebody_is() -> None:
+def test_states_with_a_transactional_id_are_highlighted() -> None:
     listing = StatesListing(synthetic_transactions.view_at(10.0), 200)
     rows = rows_of(listing)
     assert list(rows) == [f"#{state.value}" for state in TransactionState]
@@ -116,7 +116,7 @@ def test_every_state_has_a_look() -> None:
     assert sorted(states.TRANSACTION) == sorted(state.value for state in TransactionState)
 
 
-def test_fencing_is_told_with_its_error_and_by_whom() -> None:
+def test_the_log_names_a_fencing_with_its_error_and_its_cause() -> None:
     said = "\n".join(rows_of(TransactionEventsListing(synthetic_transactions.view_at(45.0), 120)).values())
     assert "orders-1's leader refused pay-2 epoch 0: INVALID_PRODUCER_EPOCH" in said
     assert "its coordinator refused pay-2 epoch 0: PRODUCER_FENCED" in said

@@ -30,7 +30,7 @@ EXPIRES: dict[str, Value] = {
 
 
 def paying(*steps: tuple[float, str], version: int = 2, until_s: int = 60, abort: float = 0.0) -> ScenarioSpec:
-    """One producer of transactions whose timeout is 10 s; a transactional id that nobody uses for 10 s expires."""
+    """One producer of transactions whose timeout is 10 s; a transactional id without use for 10 s expires."""
     made = transactional(*steps, version=version, until_s=until_s, abort=abort, limit=200)
     (producer,) = made.producers
     producer = replace(producer, config={"transaction.timeout.ms": 10_000})
@@ -130,8 +130,8 @@ def test_every_kind_of_fencing_is_told(kind: str) -> None:
 )
 def test_a_marker_of_who_coordinates_no_more_is_told(epoch: int, coordinator_epoch: int, error: str) -> None:
     """It comes late, when its transaction is ended already: from a coordinator that was cut off, say."""
-    told: list[e.Event] = []
-    simulation = Simulation(paying(version=1, until_s=4), 1, sinks=[told.append])
+    events: list[e.Event] = []
+    simulation = Simulation(paying(version=1, until_s=4), 1, sinks=[events.append])
     answered: list[ErrorCode] = []
 
     def late() -> None:
@@ -147,4 +147,4 @@ def test_a_marker_of_who_coordinates_no_more_is_told(epoch: int, coordinator_epo
 
     trio.run(main, clock=simulation.timeline)
     assert [answer.name for answer in answered] == [error]
-    assert any(f"orders-0's leader refused a marker of pay-1: {error}" in row for row in said(told))
+    assert any(f"orders-0's leader refused a marker of pay-1: {error}" in row for row in said(events))
