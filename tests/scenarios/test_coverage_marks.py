@@ -104,6 +104,20 @@ members = 2
 time = "11400ms"
 do = "move coordinator of billing"
 """,
+    # A member leaves because of a slow poll() while its request to join is in flight.
+    RARE_HEAD
+    + """
+[network]
+latency = "500ms"
+[[group]]
+name = "billing"
+topics = ["orders"]
+members = 2
+config = { "max.poll.interval.ms" = 1000 }
+[[at]]
+time = "10s"
+do = "stall billing-1 for 20s"
+""",
 )
 """What the library has no lesson about and the swarm seldom draws."""
 
@@ -170,6 +184,7 @@ def test_rare_flights_take_the_edges_that_they_are_made_for() -> None:
     for edge in ("Empty → Dead", "CompleteCommit → Dead", "CompleteAbort → Dead", "Empty → PrepareAbort"):
         assert marks.hits["transaction", edge], edge
     assert marks.hits["transactional producer", "INITIALIZING → FATAL_ERROR"]
+    assert marks.hits["rejoin", "Outdated"]
     assert marks.hits["group", "CompletingRebalance → Dead (the coordinator resigned, or the group was deleted)"]
 
 
