@@ -1,8 +1,8 @@
-"""How the cluster speaks: one structlog logger, given to the simulation, whose processor stamps, folds and passes on.
+"""The event pipeline: one structlog logger of a simulation, whose processor stamps, folds and publishes events.
 
-An event is created once by whoever knows the fact, stamped once with its sequence and instant, folded into the
-simulation's own view, and passed by reference to every sink (journal, console queue, log lines, expectations).
-There is no global configuration: two simulations in one process know nothing of each other.
+The component that changes a state creates the event once. The pipeline stamps it with its sequence and instant, folds
+it into the simulation's own view, and publishes it by reference to every sink: journal, console queue, log lines,
+expectations. Nothing is configured for the whole process, so simulations in one process are independent.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ class EventLogger(structlog.BoundLoggerBase):
 
 
 class Pipeline:
-    """The processor of one simulation: it stamps, folds, and passes on to the sinks."""
+    """The processor of one simulation: stamp, fold, publish to the sinks."""
 
     def __init__(self, clock: Timeline, sinks: list[Sink]) -> None:
         self.clock = clock
@@ -44,9 +44,9 @@ class Pipeline:
         self.sinks = sinks
 
     def publish(self, _logger: object, _name: str, event: Event) -> Event:
-        """Give the event its place, `seq` and `at_us`, fold it, and pass it to every sink, in their order.
+        """Stamp the event with `seq` and `at_us`, fold it, and call every sink with it, in their order.
 
-        From here on it is frozen. One processor, not three: this runs for every event of a flight.
+        The event never changes afterwards. One processor, not three: this runs for every event of a flight.
         """
         self.sequence = sequence = self.sequence + 1
         force_setattr(event, "seq", sequence)
@@ -57,7 +57,7 @@ class Pipeline:
         return event
 
     def logger(self) -> EventLogger:
-        """The logger to give to the simulation."""
+        """The logger of the simulation."""
         processors: list[Any] = [self.publish]  # structlog's own type knows dictionaries only
         logger = structlog.wrap_logger(
             None, processors=processors, wrapper_class=EventLogger, context_class=dict

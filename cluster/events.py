@@ -1,7 +1,7 @@
-"""The catalogue of facts: everything that the world may learn of the cluster.
+"""The catalogue of events: every fact that a simulation emits.
 
 Events are the only way out of the simulation: the view, the journal, Spark's tables and Kafka-phrased log lines
-derive from these structs, and nothing else. An event is created by whoever knows the fact, without a stamp; the
+derive from these structs alone. The component that changes a state creates the event, without a stamp; the
 pipeline (`cluster.event_pipeline`) gives it `seq` and `at_us` once, and from then on it is shared and never changed.
 
 Conventions: a partition is named as Kafka prints it (`orders-0`); a broker is its id; members and producers are
@@ -235,7 +235,7 @@ class LogTruncated(Event, frozen=True, kw_only=True):
 
 
 class LogStartAdvanced(Event, frozen=True, kw_only=True):
-    """The leader of `leader_epoch` lets nobody read below `log_start` any more; its log has `bytes` now.
+    """The leader of `leader_epoch` serves no fetch below `log_start` any more; its log has `bytes` now.
 
     `reason`: `delete records`, or `retention` (whole segments, by age or size).
     """
@@ -449,7 +449,7 @@ class RebalanceStarted(Event, frozen=True, kw_only=True):
 
 
 class JoinBarrierExtended(Event, frozen=True, kw_only=True):
-    """The barrier stays open until `closes_at_us`: newcomers in the last window, or nobody has rejoined."""
+    """The barrier stays open until `closes_at_us`: members joined in the last window, or no member rejoined."""
 
     group: str
     closes_at_us: int
@@ -542,7 +542,7 @@ class MemberRemoved(Event, frozen=True, kw_only=True):
     """The coordinator dropped a member, or an id that was still pending.
 
     `reason` in the words of the scenario format (`session expired`…), or `group full`; `leader` is the client id of the
-    group's leader after it ("" when nobody is left); `client_reason` is what a LeaveGroup said (KIP-800).
+    group's leader after it ("" for an empty group); `client_reason` is what a LeaveGroup said (KIP-800).
     """
 
     group: str
@@ -667,7 +667,7 @@ class MemberStarted(Event, frozen=True, kw_only=True):
 
 
 class MemberStopped(Event, frozen=True, kw_only=True):
-    """A consumer's process ended; whatever it owned is read by nobody.
+    """A consumer's process ended; no consumer reads the partitions that it owned.
 
     `how`: `stop` (close()), `kill`, `crash` (its application died on a record, or ended on an error and closed the
     consumer); `reason`: what made it crash, in words ("" otherwise).
@@ -895,7 +895,7 @@ class KeyOrderBroken(Event, frozen=True, kw_only=True):
 
 
 class ApplicationStalled(Event, frozen=True, kw_only=True):
-    """The application stopped calling poll() (a slow call, a deadlock); `until_us` is -1 when nobody knows."""
+    """The application stopped calling poll() (a slow call, a deadlock); `until_us` is -1 for a stall without an end."""
 
     group: str
     member: str
@@ -953,8 +953,8 @@ class ProducerEpochRefused(Event, frozen=True, kw_only=True):
 class TransactionFenced(Event, frozen=True, kw_only=True):
     """A coordinator raises the epoch of an ongoing transaction (PrepareEpochFence) to abort it; its producer is fenced.
 
-    `epoch` counts from now on, and nobody has it. `reason`: `timeout` (open for longer than transaction.timeout.ms) or
-    `InitProducerId` (a producer with the same transactional id begins).
+    `epoch` counts from now on, and no producer has it. `reason`: `timeout` (open for longer than
+    transaction.timeout.ms) or `InitProducerId` (a producer with the same transactional id begins).
     """
 
     transactional_id: str
@@ -981,7 +981,7 @@ class TransactionOffsetsRefused(Event, frozen=True, kw_only=True):
 class TransactionMarkerRefused(Event, frozen=True, kw_only=True):
     """A partition's leader knows a newer epoch than a marker bears: of the producer, or of its coordinator.
 
-    `error`: INVALID_PRODUCER_EPOCH or TRANSACTION_COORDINATOR_FENCED (whoever sent it coordinates no more).
+    `error`: INVALID_PRODUCER_EPOCH or TRANSACTION_COORDINATOR_FENCED (its sender is not the coordinator any more).
     """
 
     partition: str
@@ -992,14 +992,14 @@ class TransactionMarkerRefused(Event, frozen=True, kw_only=True):
 
 
 class HangingTransactionAborted(Event, frozen=True, kw_only=True):
-    """An administrator ends a producer's open transaction in one partition: an ABORT follows, which nobody decided."""
+    """An administrator ends a producer's open transaction in one partition; an ABORT marker follows."""
 
     partition: str
     producer_id: int
     epoch: int
 
 
-# --- injuries --------------------------------------------------------------------------------------------------
+# --- faults ----------------------------------------------------------------------------------------------------
 
 
 class FaultStarted(Event, frozen=True, kw_only=True):
@@ -1017,7 +1017,7 @@ class FaultStarted(Event, frozen=True, kw_only=True):
 
 
 class FaultEnded(Event, frozen=True, kw_only=True):
-    """An injury is over."""
+    """A fault ended: its time was over, a command ended it, or its process started again."""
 
     fault: int
 

@@ -1,10 +1,10 @@
-"""Chance, in named streams: each actor, link and kind of fault has its own; one more consumer changes nobody's luck."""
+"""Seeded random streams, one per name: one more consumer does not change the draws of other actors or links."""
 
 import random
 
 
 def random_stream(seed: int | str, name: str) -> random.Random:
-    """Make the stream of random numbers called `name` in the flight of `seed`: the same numbers for the same two.
+    """The random stream `name` of a flight with `seed`: equal seeds and names give equal numbers.
 
     A string seeds `random.Random` through SHA-512, not through `hash()`: PYTHONHASHSEED does not matter.
     """

@@ -1,8 +1,8 @@
-"""Reach: how often a flight took a rare branch of a rule, for who asks whether a swarm tries what it claims to try.
+"""Reach: counts how often flights take rare branches of rules, as proof of what a swarm tries.
 
 A probe is one line, `reached("…")`, in a branch of a rule. It counts within `counting()`, else it costs
-a comparison. It draws nothing, tells nothing and writes nothing: a flight with probes is the flight without them. What
-stands in `PROBES` is in the code once (a test asks), and a fleet of 10,000 seeds must hit all but `NOT_ASKED`.
+a comparison. It neither draws, emits nor writes: probes do not change a flight. A test holds that
+each entry of `PROBES` is in the code once; a fleet of 10,000 seeds must hit all but `NOT_ASKED`.
 """
 
 from collections.abc import Iterator

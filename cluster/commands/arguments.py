@@ -1,4 +1,4 @@
-"""Kinds of words in a command: how each is read, written, checked against the names of a cluster, and completed."""
+"""Argument types of the command grammar: how each is read, written, checked against names, and completed."""
 
 import re
 from collections.abc import Callable
@@ -20,11 +20,11 @@ API_NAMES = (*names_sent_by(SentBy.CLIENT), "ConsumerGroupHeartbeat")
 
 
 class WordKind(msgspec.Struct, frozen=True):
-    """One kind of word: its `label` in a usage line, an `example`, and what can be done with it.
+    """One argument type; `label` stands for it in a usage line.
 
-    `read(text)` raises ValueError with a reason; `write(value)` is its inverse; `known(names)` lists the right words,
-    None when any word of the right form will do. `quoted`: the word is written in quotation marks. `target`: the word
-    names a process, group, topic, partition or scope that the command is about.
+    `read(text)` raises ValueError with a reason; `write(value)` is its inverse; `known(names)` lists the valid words;
+    None for a type that any word of the right form satisfies. `quoted`: the word is written in quotation marks.
+    `target`: the word names a process, group, topic, partition or scope that the command is about.
     """
 
     label: str
@@ -55,7 +55,7 @@ def _topics(text: str) -> tuple[str, ...]:
     topics = tuple(_name(topic) for topic in text.split(","))
     for index, topic in enumerate(topics):
         if topic in topics[:index]:
-            raise ValueError(f"{topic} stands there twice")
+            raise ValueError(f"{topic} is listed twice")
     return topics
 
 
@@ -108,7 +108,7 @@ def _producers(names: Names) -> list[str]:
 
 
 def unknown(kind: WordKind, value: object, names: Names) -> tuple[str, str | None] | None:
-    """Why a word that was read names nothing that exists, and the nearest right word; None when it does."""
+    """Why a value names nothing that exists, and the nearest valid word; None for an existing name."""
     if kind.known is None:
         return None
     known = kind.known(names)

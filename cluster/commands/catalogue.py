@@ -14,14 +14,14 @@ from cluster.commands.grammar import Form, MenuRow, RandomFault
 
 
 class Kill(msgspec.Struct, frozen=True, tag="kill"):
-    """End a process without a word to anyone (kill -9); with `for_us` it is started again after that."""
+    """End a process without a clean shutdown (SIGKILL); with `for_us` it starts again after that."""
 
     target: str
     for_us: int | None = None
 
 
 class Crash(msgspec.Struct, frozen=True, tag="crash"):
-    """Lose a broker's host: like kill, and what its disk had not flushed is lost too."""
+    """Lose a broker's host: like kill, and records that its disk had not flushed are lost too."""
 
     broker: str
     for_us: int | None = None
@@ -56,7 +56,7 @@ class Pause(msgspec.Struct, frozen=True, tag="pause"):
 
 
 class Resume(msgspec.Struct, frozen=True, tag="resume"):
-    """Let a frozen process go on; with `for_us` it freezes again after that."""
+    """Resume a frozen process; with `for_us` it freezes again after that."""
 
     target: str
     for_us: int | None = None
@@ -70,7 +70,7 @@ class PauseHeartbeats(msgspec.Struct, frozen=True, tag="pause_heartbeats"):
 
 
 class Stall(msgspec.Struct, frozen=True, tag="stall"):
-    """A member does not call poll(); its heartbeat thread goes on."""
+    """A member does not call poll(); its heartbeat thread continues."""
 
     member: str
     for_us: int | None = None
@@ -87,7 +87,7 @@ class SlowMember(msgspec.Struct, frozen=True, tag="slow_member"):
 class Scale(msgspec.Struct, frozen=True, tag="scale"):
     """Give a group this many members: new numbers are started, the highest numbers stopped cleanly.
 
-    With `for_us` those that it started are stopped after that, and those that it stopped are started.
+    With `for_us` the started members are stopped after that, and the stopped members started.
     """
 
     group: str
@@ -113,14 +113,14 @@ class Cut(msgspec.Struct, frozen=True, tag="cut"):
 
 
 class Heal(msgspec.Struct, frozen=True, tag="heal"):
-    """Mend a link (cut, held or slow) in both directions; without ends, every link."""
+    """End the faults of a link (cut, held or slow) in both directions; without ends, of every link."""
 
     a: str | None = None
     b: str | None = None
 
 
 class Hold(msgspec.Struct, frozen=True, tag="hold"):
-    """Keep what is sent on a link, in order, until it is released."""
+    """Hold the messages of a link, in order, until it is released."""
 
     a: str
     b: str
@@ -128,7 +128,7 @@ class Hold(msgspec.Struct, frozen=True, tag="hold"):
 
 
 class Release(msgspec.Struct, frozen=True, tag="release"):
-    """Deliver what a held link kept, in order."""
+    """Deliver the messages of a held link, in order."""
 
     a: str
     b: str
@@ -153,14 +153,14 @@ class LoseResponses(msgspec.Struct, frozen=True, tag="lose_responses"):
 
 
 class AddPartitions(msgspec.Struct, frozen=True, tag="add_partitions"):
-    """Give a topic this many partitions (only more than it has)."""
+    """Give a topic this many partitions, more than it has."""
 
     topic: str
     to: int
 
 
 class Subscribe(msgspec.Struct, frozen=True, tag="subscribe"):
-    """A member subscribes to exactly these topics; with `for_us`, after that to those it had before."""
+    """A member subscribes to exactly these topics; with `for_us`, after that to the topics from before."""
 
     member: str
     topics: tuple[str, ...]
@@ -177,7 +177,7 @@ class Set(msgspec.Struct, frozen=True, tag="set"):
 
 
 class Seek(msgspec.Struct, frozen=True, tag="seek"):
-    """Whoever owns the partition in the group moves its position to an offset."""
+    """The member that owns the partition moves its position to an offset."""
 
     group: str
     topic: str
@@ -192,7 +192,7 @@ class AbandonTransaction(msgspec.Struct, frozen=True, tag="abandon_transaction")
 
 
 class AbortHangingTransaction(msgspec.Struct, frozen=True, tag="abort_hanging_transaction"):
-    """What `kafka-transactions.sh abort` does: end the transaction that holds back a partition's last stable offset."""
+    """Abort the transaction that holds back a partition's last stable offset, as `kafka-transactions.sh abort` does."""
 
     topic: str
     partition: int
@@ -247,7 +247,7 @@ class DeleteRecords(msgspec.Struct, frozen=True, tag="delete_records"):
 
 
 class Nemesis(msgspec.Struct, frozen=True, tag="nemesis"):
-    """Start or stop the random injurer."""
+    """Start or stop the nemesis, which starts random faults."""
 
     on: bool
     seed: int | None = None
@@ -255,7 +255,7 @@ class Nemesis(msgspec.Struct, frozen=True, tag="nemesis"):
 
 
 class Mark(msgspec.Struct, frozen=True, tag="mark"):
-    """A remark for the recording; it changes nothing."""
+    """Write a remark into the recording; the cluster does not change."""
 
     text: str
 
@@ -302,8 +302,8 @@ COMMANDS: tuple[Form, ...] = (
          random=(RandomFault(11, "cut one way", "cut {direction}", lasts=True, nemesis=True),)),
     Form(Cut, f"cut <a:process> <b:process> {_FOR}", "cut a link both ways", {"one_way": False}, undo="heal {0} {1}",
          label="link cut", random=(RandomFault(10, "cut", "cut {link}", lasts=True, nemesis=True),)),
-    Form(Heal, "heal", "mend every link", {"a": None, "b": None}),
-    Form(Heal, "heal <a:process> <b:process>", "mend a link"),
+    Form(Heal, "heal", "end the faults of every link", {"a": None, "b": None}),
+    Form(Heal, "heal <a:process> <b:process>", "end the faults of a link"),
     Form(Hold, f"hold <a:process> <b:process> {_FOR}", "keep what is sent on a link", undo="release {0} {1}",
          label="link held", random=(RandomFault(13, "hold", "hold {link}", lasts=True, nemesis=True),)),
     Form(Release, "release <a:process> <b:process>", "deliver what a held link kept"),
@@ -344,8 +344,8 @@ COMMANDS: tuple[Form, ...] = (
          menu=(MenuRow("broker", "fill disk of {name}", "the log directory goes offline"),)),
     Form(DeleteRecords, "delete records <partition:partition> before <before:offset>", "move a log's start",
          random=(RandomFault(24, "delete records", "delete records {partition} before {1..60}"),)),
-    Form(Nemesis, f"nemesis on [seed <seed:number>] {_FOR}", "begin random injuries", {"on": True}, undo="nemesis off"),
-    Form(Nemesis, f"nemesis off {_FOR}", "end random injuries", {"on": False}),
+    Form(Nemesis, f"nemesis on [seed <seed:number>] {_FOR}", "start random faults", {"on": True}, undo="nemesis off"),
+    Form(Nemesis, f"nemesis off {_FOR}", "stop random faults", {"on": False}),
     Form(Mark, "mark <text:text>", "leave a remark in the recording"),
 )  # fmt: skip
 """Every command's forms, in the order of the console's palette."""

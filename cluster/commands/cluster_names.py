@@ -1,4 +1,4 @@
-"""What exists in a cluster by name: the words that commands may use, and what a wrong word was probably meant to be."""
+"""The names of a cluster that commands may use."""
 
 import msgspec
 
@@ -31,7 +31,7 @@ class Names(msgspec.Struct, frozen=True):
         return tuple(f"{topic}-{number}" for topic, count in self.topics.items() for number in range(count))
 
     def scopes(self) -> tuple[str, ...]:
-        """What a setting can be written to: the cluster, a broker, topic, group or producer."""
+        """The scopes of settings: the cluster, brokers, topics, groups and producers."""
         return ("cluster", *self.brokers, *self.topics, *self.groups, *self.producers)
 
     def instances_of(self, name: str) -> tuple[str, ...]:

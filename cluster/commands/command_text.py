@@ -13,7 +13,7 @@ from cluster.protocol.names import TopicPartition
 def parse(text: str, names: Names | None = None) -> Command:
     """Read a command; with `names`, also check it against them, so that columns are those of this text.
 
-    Raises CommandError: the reason, the column (from 0) where it is, and the nearest right word.
+    Raises CommandError: the reason, the column (from 0) where it is, and the nearest valid word.
     """
     match = read(COMMANDS, text)
     command = match.form.command(**match.values)
@@ -77,7 +77,7 @@ def _refuse_unbuilt(command: Command) -> None:
 
 
 def complete(text: str, names: Names) -> list[str]:
-    """The words that could stand where the text ends: whole words, to replace the one that is begun (if any).
+    """The words that may follow the text, or complete its last word.
 
     Words of the grammar come first, then names in the scenario's order; commands not built yet are left out.
     """

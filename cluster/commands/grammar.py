@@ -1,9 +1,9 @@
 """The grammar of command text: forms written as patterns, and the one matcher that reads, writes and completes them.
 
 A pattern is the text of a command with slots: `slow <member:member> to <to_us:duration> [for <for_us:duration>]`. A
-slot names a field of the command's struct and the kind of its word (`cluster.commands.arguments`); what stands in `[ ]`
-may be left out and begins with a word of its own. Every form is tried; what fails furthest on is reported, unless some
-form would match with a word spelled slightly otherwise: then that word is.
+slot names a field of the command's struct and the type of its word (`cluster.commands.arguments`); a run in `[ ]` is
+optional and begins with a word of its own. Every form is tried. The failure that is furthest to the right is reported,
+unless a form matches with one misspelled word: then that word is reported.
 """
 
 import re
@@ -20,7 +20,7 @@ _TOKEN = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|(->)|((?:(?!->)[^\s"])+))', re.D
 
 
 class CommandError(ValueError):
-    """A command text that cannot be understood or names what is not there.
+    """A command text that cannot be parsed, or that names what does not exist.
 
     `message`: the reason; `column`: where it is, counted from 0; `suggestion`: the nearest right word, if there is one.
     """
@@ -32,7 +32,7 @@ class CommandError(ValueError):
 
 
 class CommandToken(msgspec.Struct, frozen=True):
-    """One word of a command's text and the column where it begins."""
+    """One word of a command's text and its column, from 0."""
 
     text: str
     column: int
@@ -106,7 +106,7 @@ class Form(msgspec.Struct, frozen=True):
 
     @property
     def usage(self) -> str:
-        """The form as a person reads it: `kill NAME [for DURATION]`."""
+        """The form in a usage line: `kill NAME [for DURATION]`."""
         if self.pattern not in _usages:
             written = " ".join(_shown(part) for part in self.required)
             runs = (f"[{' '.join(_shown(part) for part in run)}]" for run in self.optional)
@@ -115,7 +115,7 @@ class Form(msgspec.Struct, frozen=True):
 
 
 class Match(msgspec.Struct):
-    """How far a form went through some words: what it read, and, if it failed, where, why and what it wanted there."""
+    """The result of matching a form: the values read, and for a failure its place, reason and the expected part."""
 
     form: Form
     values: dict[str, object]

@@ -94,8 +94,9 @@ def broker_number(config: Mapping[str, object], name: str) -> int:
 def resolve(scope: Scope, overrides: Mapping[str, Value]) -> dict[str, Value]:
     """Every key of a scope with its value: the defaults, the overrides, and what Kafka derives from them.
 
-    Derived as Kafka does (ProducerConfig): an idempotence nobody asked for goes off with acks other than all or no
-    retries; a delivery timeout nobody set grows to linger + request timeout. Raises ConfigError for the first mistake.
+    Derived as Kafka does (ProducerConfig): idempotence that is not configured is off with acks other than all or no
+    retries; a delivery timeout that is not configured is at least linger + request timeout. Raises ConfigError for the
+    first mistake.
     """
     values = _merged(scope, {name: coerce(scope, name, value) for name, value in overrides.items()})
     for error in _cross(scope, values, overrides):

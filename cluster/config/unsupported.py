@@ -1,4 +1,4 @@
-"""What Flightdeck knows of but cannot do yet. Whoever builds something deletes its line here.
+"""Commands, keys and values that are known but not supported yet. A change that supports one deletes its line.
 
 Each line is a feature's id and the words that a person reads; scenario files and commands that ask for one are refused
 with those words, never half obeyed. The ids: `command NAME` (a command's tag), and `KEY=VALUE` or `KEY` (a key of

@@ -1,4 +1,4 @@
-"""`set SCOPE KEY VALUE` in a running cluster: what changes at once, what waits for the next start, what cannot be.
+"""`set SCOPE KEY VALUE` in a running cluster: keys that change at once, at the next start, or not at all.
 
 `cluster.spec.overrides` says what a key means in a scope; here is how each is applied. A client's keys that Kafka's
 client reads again and again change at once (a session timeout reaches the coordinator with the next JoinGroup), the
@@ -38,7 +38,7 @@ NOW, AT_NEXT_START = "now", "at the next start"
 
 
 def change(cluster: RunningCluster, scope: str, key: str, text: str) -> Callable[[], None]:
-    """Write a setting over the running cluster, and tell it. Returns what undoes it. Raises CommandRefusedError."""
+    """Apply a setting and emit it; returns the function that reverts it. Raises CommandRefusedError."""
     before = cluster.spec
     reason = why_not(before, scope, key, text)
     if reason is not None:
@@ -72,7 +72,7 @@ def _apply(cluster: RunningCluster, after: ScenarioSpec, scope: str, key: str) -
 
 
 def _thing(spec: ScenarioSpec, scope: str) -> Declared:
-    """What a scope names; the cluster is taken for its first broker."""
+    """The spec that a scope names; for `cluster` the first broker's."""
     things: Sequence[Declared] = (*spec.brokers, *spec.topics, *spec.groups, *spec.producers)
     return next((thing for thing in things if thing.name == scope), spec.brokers[0])
 
@@ -85,7 +85,7 @@ def _in_flight(kind: Scope, key: str) -> bool:
 
 
 def _shown(spec: ScenarioSpec, scope: str, key: str) -> str:
-    """The value of a key or field as a person writes it: what somebody gave it, else what holds without that."""
+    """The value of a key or field as text: the declared value, else the default."""
     if key in FIELDS:
         value: Any = _thing(spec, scope)
         for name in FIELDS[key].place:
@@ -99,7 +99,7 @@ def _shown(spec: ScenarioSpec, scope: str, key: str) -> str:
 
 
 def _config_of(spec: ScenarioSpec, thing: Declared | None) -> Mapping[str, Value]:
-    """Every key of something with the value that holds: its own, the cluster's, or the default; None: the cluster's."""
+    """Every key of a spec with its value: its own, the cluster's, or the default; None: the cluster's keys."""
     match thing:
         case None:
             return resolve("broker", spec.config)
@@ -128,14 +128,14 @@ def _set_brokers(cluster: RunningCluster, after: ScenarioSpec, scope: str, key: 
 
 
 def _group_settings(_: RunningCluster, __: ScenarioSpec, broker: Broker) -> None:
-    """Every coordinator of the broker reads its configuration again; what is timed already stays as it is."""
+    """Every coordinator of the broker reads its configuration again; running timers keep their deadlines."""
     settings = GroupSettings.of(broker.config)
     for hosted in broker.group_coordinators.hosted.values():
         hosted.coordinator.configure(settings)
 
 
 def _topic_min_insync_replicas(cluster: RunningCluster, after: ScenarioSpec, topic: TopicSpec) -> None:
-    """Leaders look again whether the high watermark may move."""
+    """Set the minimum; leaders advance the high watermark if they may now."""
     wanted = min(LogConfig.of(topic.topic_config(after.config)).min_insync_replicas, topic.replication)
     for broker, replica in _replicas_of(cluster, topic):
         replica.min_insync_replicas = wanted
@@ -144,20 +144,20 @@ def _topic_min_insync_replicas(cluster: RunningCluster, after: ScenarioSpec, top
 
 
 def _topic_unclean_elections(cluster: RunningCluster, after: ScenarioSpec, topic: TopicSpec) -> None:
-    """The controller looks at once whether a partition without a leader can have one now."""
+    """Let the controller elect leaders of leaderless partitions at once, if they may be unclean now."""
     enabled = LogConfig.of(topic.topic_config(after.config)).unclean_leader_election_enable
     cluster.control.allow_unclean(topic.name, enabled=enabled)
 
 
 def _topic_retention(cluster: RunningCluster, after: ScenarioSpec, topic: TopicSpec) -> None:
-    """Read by the next check, every `log.retention.check.interval.ms`."""
+    """Set the retention, which the next check applies (`log.retention.check.interval.ms`)."""
     retention = LogConfig.of(topic.topic_config(after.config)).retention
     for _, replica in _replicas_of(cluster, topic):
         replica.retention = retention
 
 
 def _topic_max_message_bytes(cluster: RunningCluster, after: ScenarioSpec, topic: TopicSpec) -> None:
-    """Holds for the next batch that a leader is asked to append."""
+    """Set the limit, which leaders apply to the next Produce request."""
     most = LogConfig.of(topic.topic_config(after.config)).max_message_bytes
     for _, replica in _replicas_of(cluster, topic):
         replica.max_message_bytes = most
@@ -186,7 +186,7 @@ TOPIC_SETTERS: dict[str, TopicSetter] = {
 
 
 def _for_topics(key: str) -> BrokerSetter:
-    """A broker key that topics fall back to: those that do not say themselves change, by their own key."""
+    """The setter of a broker key that topics fall back to: it changes the topics without a value of their own."""
 
     def change_topics(cluster: RunningCluster, after: ScenarioSpec, broker: Broker) -> None:
         del broker
@@ -209,7 +209,7 @@ BROKER_SETTERS: dict[str, BrokerSetter] = {
     "min.insync.replicas": _for_topics("min.insync.replicas"),
     "unclean.leader.election.enable": _for_topics("unclean.leader.election.enable"),
 }
-"""Broker keys that change in flight, and what is to be done for each broker concerned."""
+"""Broker keys that change in flight, and the setter for each broker concerned."""
 
 
 def _set_topic(cluster: RunningCluster, after: ScenarioSpec, topic: Any, key: str) -> tuple[tuple[str, ...], str]:  # noqa: ANN401

@@ -1,4 +1,4 @@
-"""A scenario and a seed become a running cluster.
+"""The simulation: builds a running cluster from a scenario and a seed.
 
     simulation = Simulation(spec, seed, sinks=[…])
 
@@ -60,7 +60,7 @@ CommandSeen = Callable[[Command, str, int, int, int], object]
 
 @contextmanager
 def _few_collections() -> Iterator[None]:
-    """A flight makes no garbage cycles worth a search, but hundreds of thousands of objects that live on.
+    """Collect garbage rarely: a flight makes few garbage cycles and hundreds of thousands of long-lived objects.
 
     With Python's usual thresholds the collector walks all of them again and again: a third of a large flight's time.
     """
@@ -117,26 +117,26 @@ class Simulation:
 
     @property
     def view(self) -> ClusterView:
-        """What the events so far add up to."""
+        """The fold of all events so far."""
         return self._pipeline.view
 
     @property
     def seq(self) -> int:
-        """How many events were told."""
+        """The number of events emitted so far."""
         return self._pipeline.sequence
 
     @property
     def sinks(self) -> list[Sink]:
-        """Who gets events; a sink that is added during a flight gets those that follow."""
+        """The functions that get every event; a sink that is added during a flight gets the events after that."""
         return self._pipeline.sinks
 
     def log_of(self, broker: int, partition: str) -> PartitionLog | None:
-        """The log of a replica, for who judges a flight; None where there is none."""
+        """The log of a replica, for invariants and checkers; None if the broker has no such replica."""
         replica = self.brokers[broker].replicas.get(partition)
         return replica.log if replica is not None else None
 
     def _truncated(self, batch: RecordBatch) -> bool:
-        """Whether a batch that was fetched has been truncated: the log of who took leadership last counts."""
+        """Whether a fetched batch has been truncated; the log of the latest leader decides."""
         name = batch.partition
         known = self.controller.partitions[name]
         if batch.leader_epoch == known.leader_epoch and known.leader >= 0:  # nearly always: its leader leads
@@ -154,7 +154,7 @@ class Simulation:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Simulation"]:
-        """Build the cluster and let it live; afterwards the timeline is closed and every actor cancelled."""
+        """Build the cluster and run it; at the end close the timeline and cancel every actor."""
         async with trio.open_nursery() as nursery:
             self.nursery = nursery
             with _few_collections():
@@ -179,7 +179,7 @@ class Simulation:
             self.on_command(command, "operator", turn, at_us, self.seq)
 
     def give(self, command: Command, source: str) -> None:
-        """Journal a command and carry it out; `source`: `scenario` or `nemesis`, which a rerun brings by itself."""
+        """Journal a command and execute it; `source`: `scenario` or `nemesis`, whose commands a rerun makes itself."""
         if self.on_command is not None:
             self.on_command(command, source, self.timeline.turn, self.timeline.now_us, self.seq)
         self._executor.execute(command)
@@ -187,7 +187,7 @@ class Simulation:
     # --- who is there -----------------------------------------------------------------------------------------------
 
     def process(self, name: str) -> Broker | Consumer | Producer | None:
-        """A process by its name; None for a name that no process has (yet)."""
+        """The process with this name; None if none was declared."""
         if name.startswith("broker-") and name[7:].isdigit():
             return self.brokers.get(int(name[7:]))
         return self.consumers.get(name) or self.producers.get(name)
@@ -205,7 +205,7 @@ class Simulation:
         return [name for name, consumer in self.consumers.items() if consumer.group == group]
 
     def members_up_to(self, group: str, count: int) -> list[str]:
-        """The first `count` members of a group; those that never were are declared."""
+        """The members of a group numbered 1 to `count`; those that do not exist yet are declared."""
         spec = self._groups[group]
         names = [f"{group}-{number}" for number in range(1, count + 1)]
         for name in names:
@@ -381,7 +381,7 @@ class Simulation:
             self._emit_producer(name, output.spec)
 
     def redeclare(self, group: GroupSpec) -> None:
-        """Members that are declared from now on are made by this spec."""
+        """Make members that are declared from now on by this spec."""
         self._groups[group.name] = group
 
     def _declare_producer(self, spec: ProducerSpec) -> None:

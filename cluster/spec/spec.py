@@ -23,7 +23,7 @@ MOST_KEYS = 10_000_000  # distinct ones of a producer
 START_JITTER_US = 100_000
 STARTUP_US = 6_000_000
 LONGEST_FLIGHT_US = 8_784 * 3_600_000_000  # a leap year
-"""What a scenario may ask for: beyond it a flight takes more memory or time than anybody has."""
+"""The limits of a scenario: a larger one takes more memory or time than a machine has."""
 
 KeysKind = Literal["none", "uniform", "zipf", "hot"]
 ArrivalsKind = Literal["steady", "poisson", "profile"]

@@ -3,7 +3,7 @@
 The line goes through one base point (wall seconds, virtual microseconds) and its slope is the speed. Everything the
 operator does to time moves the base: a new speed bends the line where the flight stands, a pause freezes the flight
 there, a step jumps. When the simulation cannot keep up, the base slips: it is moved to where the flight really is, so
-lost time stays lost and is never caught up in a burst. Whether anybody keeps up is what `actual_speed` says.
+lost time stays lost and is never caught up in a burst. `actual_speed` is the speed that was reached.
 
 The Timeline owns the only Pace of a flight and gives it the wall clock; this module reads none of its own.
 """

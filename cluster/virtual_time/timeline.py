@@ -2,20 +2,20 @@
 
 trio asks `deadline_to_sleep_time` when, and only when, every task is blocked. The Timeline answers by taking turns: it
 runs the due actions of its heap, one at a time, until one of them lets a task run; then it answers 0. When the next
-action is not yet due at the chosen speed it answers with the wall seconds to wait. Nobody else measures or moves time.
+action is not yet due at the chosen speed it answers with the wall seconds to wait. No other module moves time.
 
 * Time is an integer number of microseconds. The heap holds (at_us, sequence, action, argument). A sequence is unique:
   the heap compares integers only, in C, and what is due at one instant happens in the order of scheduling. An entry
   without an action is a Timer or a timed Waiter; a cancelled one is skipped, moving neither time nor turn, and
   cancelled entries are removed when they are the majority.
-* A turn is one step: an action, a kill, a command. Between two turns one actor runs, so that trio's habit of shuffling
-  whoever can run has nothing to shuffle. Therefore only the first wake of a turn is delivered in it; any other, and any
-  wake by a running actor, becomes a turn of its own at the same instant.
+* A turn is one step: an action, a kill, a command. trio shuffles the tasks that can run, so between two turns exactly
+  one actor runs. Therefore only the first wake of a turn is delivered in it; every other wake, and a wake by a running
+  actor, becomes a turn of its own at the same instant.
 * Actors are the simulated threads: tasks that `start` started and that block only in `park`, `park_until`, `sleep` or
   at the end of a nursery of their own. Everything else is plain actions.
 * Cancelling a scope is kill -9: each death is a turn, in the order of the actors' numbers, and clean-up does not await.
   A clean stop is a message to the actor. No trio deadline is ever set inside the simulation.
-* Of what could happen, kills come first, then commands, then the heap. A command is known by the turn at which it was
+* Kills are executed first, then commands, then the heap. A command is known by the turn at which it was
   executed, and that is what makes a rerun exact. Commands and controls come on trio's own thread, from outside by
   `token.run_sync_soon(timeline.submit, command)`.
 * Speed, pause and steps are permission: the Timeline asks how far it may go, in time and in turns, before it takes
@@ -62,11 +62,11 @@ Argument = TypeVar("Argument")
 CANCELLED_WORTH_COMPACTING = 64
 TURNS_AT_ONE_INSTANT = 100_000
 TURNS_BETWEEN_LOOKS = 250  # flat out, trio looks at the outside world this often: well within 50 ms
-TURNS_BETWEEN_HOLDS = 50  # … and this often when there is a reader who may fall behind
+TURNS_BETWEEN_HOLDS = 50  # … and this often when a reader may fall behind
 
 
 class _Actor:
-    """A simulated thread: its number is its place among those that die together."""
+    """A simulated thread; actors that die together die in the order of their numbers."""
 
     __slots__ = ("name", "number", "owned", "owned_limit", "task", "timeline", "waiter")
     task: Task  # from its first step on
@@ -100,15 +100,15 @@ def _never() -> bool:
 
 
 class Timeline(trio.abc.Clock):
-    """The clock to give to `trio.run(…, clock=timeline)`; its theory is told at the top of the module.
+    """The clock for `trio.run(…, clock=timeline)`; the theory of operation is at the top of the module.
 
-    `execute(command)` carries out a submitted or recorded command, in a turn of its own. `speed`: virtual seconds per
+    `execute(command)` executes a submitted or recorded command, in a turn of its own. `speed`: virtual seconds per
     wall second. `live`: when nothing is left, wait for commands instead of raising DeadlockError. `wall`: a wall clock.
 
-    `hold()` is asked often; while it is true no action runs (commands and kills do). Whoever makes it false again sends
-    `run_sync_soon` of anything, so that trio asks again. `on_command(turn, at_us, command)` hears of each command just
-    before it is executed. `replay`, (turn, at_us, command) in order, makes an exact rerun; until it is used up,
-    submitted commands wait. `replay_by_time`, (at_us, command) in order: each before the actions of its instant.
+    `hold()` is asked often; while it is true no action runs (commands and kills do). The code that makes it false
+    calls `run_sync_soon` with any function, so that trio asks again. `on_command(turn, at_us, command)` is called just
+    before each command is executed. `replay`, (turn, at_us, command) in order, makes an exact rerun; submitted commands
+    wait until it is used up. `replay_by_time`, (at_us, command) in order: each before the actions of its instant.
     `closed`: the flight is over for good.
     """
 
@@ -148,7 +148,7 @@ class Timeline(trio.abc.Clock):
         self._cancelled: list[tuple[int, _Actor, Callable[[], None]]] = []
         self._busy = True  # except in a turn that has let no task run yet; part of the flight, not to be steered
         self.closed = False
-        self._main: Task | None = None  # who flies, in fly()
+        self._main: Task | None = None  # the task in fly()
         self._end_us = self._horizon_us = math.inf
         self._instant_turn = 0
 
@@ -173,7 +173,7 @@ class Timeline(trio.abc.Clock):
         heappush(self._heap, (at_us if at_us > now_us else now_us, sequence, action, argument))  # noqa: FURB136 - max() costs more
 
     def entry_cancelled(self) -> None:
-        """Count an entry that died early. Timers and Waiters call this, nobody else."""
+        """Count a cancelled entry of the heap. Only Timers and Waiters call this."""
         self._cancelled_entries = cancelled = self._cancelled_entries + 1
         heap = self._heap
         if cancelled >= CANCELLED_WORTH_COMPACTING and 2 * cancelled > len(heap):
@@ -187,11 +187,11 @@ class Timeline(trio.abc.Clock):
         """Do nothing: wall time counts from the first fly() on."""
 
     def current_time(self) -> float:
-        """Virtual seconds, for trio; nothing in the simulation asks."""
+        """Virtual seconds, for trio; the simulation never reads them."""
         return self.now_us / MICROSECONDS
 
     def deadline_to_sleep_time(self, deadline: float) -> float:
-        """Take turns, since everybody is blocked. Returns the wall seconds to wait; 0 when a task may run."""
+        """Take turns, since every task is blocked. Returns the wall seconds to wait; 0 when a task may run."""
         if self._main is None:
             return self._wait_without_flight(deadline)
         self._busy = False
@@ -237,7 +237,7 @@ class Timeline(trio.abc.Clock):
         return self._end_or_wait()
 
     def _attend(self) -> float | None:
-        """See to all that comes before the heap: what to answer trio, or None when it is the heap's turn."""
+        """Execute what comes before the heap; returns the answer to trio, or None to go on with the heap."""
         if self._cancelled:
             self._kill_next()
             return 0.0
@@ -257,7 +257,7 @@ class Timeline(trio.abc.Clock):
         return self._run_recorded()
 
     def _run_recorded(self) -> float | None:
-        """Execute the recorded command that is due, if one is; else let the heap stop short of the next one."""
+        """Execute the recorded command that is due, if any; else stop the heap before the next one."""
         if self.replay:
             turn, at_us, command = self.replay[0]
             if turn < self.turn or (turn == self.turn and not self.now_us <= at_us <= self._next_us()):
@@ -278,7 +278,7 @@ class Timeline(trio.abc.Clock):
         return None
 
     def _end_or_wait(self) -> float:
-        """No action may run at this moment: the flight ends, or time has yet to pass, or nothing can ever happen."""
+        """Handle a moment without a due action: the flight ends, wall time must pass, or there is a deadlock."""
         next_us = min(self._next_us(), self._end_us)
         if next_us == math.inf:
             if self.replay:
@@ -302,7 +302,7 @@ class Timeline(trio.abc.Clock):
     # --- for actors -----------------------------------------------------------------------------------------------
 
     def own(self, timer: Timer) -> Timer:
-        """Let the end of the running actor, however it comes, cancel `timer`; returns it."""
+        """Cancel `timer` when the running actor ends in any way; returns the timer."""
         actor = self._actors[current_task()]
         if len(actor.owned) >= actor.owned_limit:
             actor.owned = [owned for owned in actor.owned if owned.pending]
@@ -321,7 +321,7 @@ class Timeline(trio.abc.Clock):
         record = _Actor(self, number, name or str(getattr(actor, "__qualname__", actor)))
         nursery.start_soon(self._run, record, actor, args, name=record.name)
         self._time(record.waiter, self.now_us)
-        self._busy = True  # the task runs up to its first wait before the next turn; nobody can notice
+        self._busy = True  # the task runs up to its first wait before the next turn; no other task can see a difference
 
     async def _run(self, record: _Actor, actor: Callable[..., Awaitable[object]], args: tuple[object, ...]) -> None:
         record.task = task = current_task()
@@ -339,7 +339,7 @@ class Timeline(trio.abc.Clock):
                 timer.cancel()
 
     def waiter(self, label: object = "") -> Waiter:
-        """Make a wait that is to begin; `label` says what for (its `str` is taken only if somebody must be told)."""
+        """Make the Waiter of a future wait; `label` describes the wait in errors, and is formatted only there."""
         return Waiter(self.deliver, self.entry_cancelled, label)
 
     async def park(self, waiter: Waiter) -> object:
@@ -367,10 +367,10 @@ class Timeline(trio.abc.Clock):
         (actor := self._actors[task]).waiter = waiter
         await wait_task_rescheduled(actor.abort)
 
-    # --- for the one who runs the flight (main) -----------------------------------------------------------------------
+    # --- for the task that runs the flight (main) --------------------------------------------------------------------
 
     async def fly(self, until_us: float = math.inf) -> None:
-        """Let time pass to exactly `until_us`, all of that instant included; costs no turn, and may be called again.
+        """Pass time up to exactly `until_us`, all of that instant included; costs no turn, and may be called again.
 
         Raises what an action, command or actor raised, DeadlockError, LivelockError or RerunDivergedError, ValueError
         if the end is past, RuntimeError when closed. An error, and a cancelled main, closes the Timeline.
@@ -385,7 +385,7 @@ class Timeline(trio.abc.Clock):
         await wait_task_rescheduled(self._abandon)
 
     def close(self) -> None:
-        """End it all: nothing more happens, whoever asks. To be called before the actors are cancelled."""
+        """End the flight for good: no turn is taken any more. Call this before the actors are cancelled."""
         self.closed, self._main = True, None
         while self._cancelled:
             self._kill_next()
@@ -408,7 +408,7 @@ class Timeline(trio.abc.Clock):
         parked = [task for task in self._actors if not task.child_nurseries]
         if parked and not self.closed and not self._live:
             self.close()
-            # Main cannot be told, whatever it waits for; its nursery can.
+            # Main may wait for anything and cannot be woken with an error; its nursery can be cancelled.
             reschedule(parked[0], outcome.Error(RuntimeError("main waits, but not in fly(): nothing will ever happen")))
             return 0.0
         return math.inf if deadline == math.inf else 0.0
@@ -416,7 +416,7 @@ class Timeline(trio.abc.Clock):
     # --- for the outside, on trio's thread ----------------------------------------------------------------------------
 
     def submit(self, command: object) -> bool:
-        """Have `command` executed in a turn of its own as soon as possible; False when the flight is over."""
+        """Schedule `command` for a turn of its own as soon as possible; False when the flight is over."""
         if not self.closed:
             self._submitted.append(command)
             self._limit = 0
@@ -424,11 +424,11 @@ class Timeline(trio.abc.Clock):
 
     @property
     def position_us(self) -> int:
-        """Where the wall clock stands in virtual time: not before the last turn, and not past the next one."""
+        """The virtual time of the wall clock: not before the last turn, and not past the next one."""
         return int(min(self._pace.position_us(self.now_us), max(self.now_us, self._next_us()), self._end_us))
 
     def interrupt(self, error: BaseException) -> None:
-        """End the flight under way: main is raised `error` in fly()."""
+        """End the flight under way: fly() raises `error` in main."""
         if self._main is not None:
             self._finish(outcome.Error(error))
 
@@ -455,28 +455,28 @@ class Timeline(trio.abc.Clock):
         self._steer(self._permitted_turn, self._predicate)
 
     def pause(self) -> None:
-        """Stop time, and whatever `step`, `step_until` or `run_until` was under way. Commands are still executed."""
+        """Stop time, and end a `step`, `step_until` or `run_until` that is under way. Commands are still executed."""
         self._pace.set_paused(True, self.position_us)
         self._steer(0, None)
 
     def resume(self) -> None:
-        """Let time pass again at the chosen speed, from where it was stopped."""
+        """Pass time again at the chosen speed, from the instant at which it was stopped."""
         self._pace.set_paused(False, self.position_us)
         self._steer(0, None)
 
     def step(self) -> None:
-        """Take the next turn without waiting for its time, and stand still after it. Two calls are two turns."""
+        """Take the next turn without waiting for its time, and pause after it. Two calls are two turns."""
         if not self._pace.paused or self._predicate is not None:
             self.pause()
         self._steer(max(self._permitted_turn, self.turn) + 1, None)
 
     def step_until(self, predicate: Callable[[], bool]) -> None:
-        """Take turns as fast as possible until `predicate()` is true after one of them, and stand still there."""
+        """Take turns as fast as possible until `predicate()` is true after one of them, and pause there."""
         self.pause()
         self._steer(math.inf, predicate)
 
     def run_until(self, predicate: Callable[[], bool]) -> None:
-        """Take turns at the chosen speed until `predicate()` is true after one of them, and stand still there."""
+        """Take turns at the chosen speed until `predicate()` is true after one of them, and pause there."""
         self.resume()
         self._steer(0, predicate)
 
@@ -488,7 +488,7 @@ class Timeline(trio.abc.Clock):
         self._limit = 0  # if it is an action that steers, the next one asks for permission
 
     def _watch(self) -> None:
-        """Pause if what is waited for has come to be."""
+        """Pause if the awaited predicate is true now."""
         if self._predicate is not None and self.turn > self._predicate_turn and self._predicate():
             self.pause()
 
@@ -535,7 +535,7 @@ class Timeline(trio.abc.Clock):
         self._execute(command)
 
     def _next_us(self) -> float:
-        """When the next thing is due, as far as is known; infinity when nothing is."""
+        """The earliest known instant of a turn; infinity when nothing is scheduled."""
         next_us = self._first_us()
         if self.replay_by_time:
             next_us = min(next_us, self.replay_by_time[0][0])

@@ -1,9 +1,8 @@
-"""What can be waiting in virtual time: a Timer for its instant, a Waiter for a wake. And how waiting goes wrong.
+"""Waits in virtual time: a Timer waits for its instant, a Waiter for a wake. And the errors of a flight.
 
-Both are entries of the Timeline's heap and may be cancelled before they get to its top: `pending` says so, and what
-ends a pending one early reports it (`entry_cancelled`) to the Timeline, which counts its cancelled entries. Nothing
-holds a task: an actor is resumed by the Timeline only, through a Waiter that works once, so that a late answer, a
-timeout and a kill cannot resume the same wait twice.
+Both are entries of the Timeline's heap and may be cancelled before they reach its top. `pending` is False then, and the
+Timeline counts the cancelled entry (`on_cancel`). Only the Timeline resumes an actor, through a Waiter that works once:
+a late answer, a timeout and a kill cannot resume the same wait twice.
 """
 
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from typing import Any, Final
 
 
 class TimedOut(Enum):
-    """What `park_until` returns when nobody woke the waiter in time."""
+    """What `park_until` returns when the waiter was not woken in time."""
 
     TIMED_OUT = "timed out"
 
@@ -24,15 +23,15 @@ TIMED_OUT: Final = TimedOut.TIMED_OUT
 
 
 class DeadlockError(RuntimeError):
-    """Nothing is scheduled any more and the flight has no end; names each parked actor and what it waits for."""
+    """Nothing is scheduled and the flight has no end; the message names each parked actor and its wait."""
 
 
 class LivelockError(RuntimeError):
-    """More than 100,000 turns at one instant: something schedules itself without a delay."""
+    """More than 100,000 turns at one instant: an action schedules itself without a delay."""
 
 
 class RerunDivergedError(RuntimeError):
-    """An exact rerun did not come to a recorded command's turn and instant in the way the recorded flight did."""
+    """An exact rerun did not reach the turn and instant of a recorded command as the recorded flight did."""
 
 
 class Timer:
@@ -57,7 +56,7 @@ class Timer:
             self._on_cancel()
 
     def fire(self) -> None:
-        """Run the action. The Timeline calls this, nobody else."""
+        """Run the action. Only the Timeline calls this."""
         self.pending = False
         self._action(*self._args)
 
@@ -65,8 +64,8 @@ class Timer:
 class Waiter:
     """One wait of one actor. `wake` works once; after a wake, a timeout or the actor's death it does nothing.
 
-    `label` says what is waited for, to whoever reads that nothing is left to happen. `parked` is the task of the actor
-    that waits or waited; `timed`, whether the wait was given a timeout; `value`, what it ended with.
+    `label` describes the wait in a DeadlockError. `parked` is the task of the actor that waits or waited; `timed`:
+    whether the wait has a timeout; `value`: the result of the wait.
     """
 
     __slots__ = ("_deliver", "_on_cancel", "label", "parked", "pending", "timed", "value")
@@ -78,7 +77,7 @@ class Waiter:
         self.value: object = None
 
     def wake(self, value: object = None) -> bool:
-        """End the wait, now or before it begins, with `value`; says whether this call was the one that did it."""
+        """End the wait, now or before it begins, with `value`; returns whether this call ended it."""
         if not self.pending:
             return False
         self.pending, self.value = False, value
@@ -89,7 +88,7 @@ class Waiter:
         return True
 
     def fire(self) -> None:
-        """Time is up. The Timeline calls this, nobody else."""
+        """End the wait with TIMED_OUT. Only the Timeline calls this."""
         self.pending, self.value = False, TIMED_OUT
         if self.parked is not None:
             self._deliver(self)

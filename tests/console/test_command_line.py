@@ -110,7 +110,7 @@ def test_usage_says_how_a_line_goes_on(text: str, usage: str) -> None:
         ("cut broker-1 -> ", "cut NAME -> NAME"),
         ("cut broker-1 broker-2 ", "cut NAME NAME"),
         ("heal broker-1 ", "heal NAME NAME"),
-        ("heal", "heal   mend every link"),
+        ("heal", "heal   end the faults of every link"),
         ("pause heartbeats of ", "pause heartbeats of MEMBER"),
         ("elect unc", "elect unclean TOPIC-P"),
         ("move coord", "move coordinator of GROUP"),

@@ -272,7 +272,7 @@ def test_no_text_raises_anything_but_a_command_error_within_it(text: str) -> Non
     [
         ("cut broker-1 broker-1", "a process has no link to itself", 13),
         ("slow broker-1 broker-1 to 5ms", "a process has no link to itself", 14),
-        ("subscribe billing-1 to orders,orders", "orders stands there twice", 23),
+        ("subscribe billing-1 to orders,orders", "orders is listed twice", 23),
     ],
 )
 def test_what_is_named_twice_is_refused(text: str, reason: str, column: int) -> None:
