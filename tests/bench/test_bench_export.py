@@ -24,7 +24,7 @@ MILLION = 1_000_000
 ROUNDS = 3
 MOST_GROWTH = 1.25  # of the peak, for five times as many events
 
-# Linux lets a process begin with the `ru_maxrss` of whoever started it, here that of a flight of millions of events.
+# Linux lets a process begin with the `ru_maxrss` of its parent, here of a flight of millions of events.
 PROGRAM = """
 import re, resource, sys, time
 from pathlib import Path

@@ -25,10 +25,10 @@ def test_jumps_in_ten_minutes_of_reference_m(tmp_path: Path) -> None:
     path = tmp_path / "ten.flight"
     result = fly(make_plan(load("reference-m"), until_us=TEN_MINUTES_US), record=path)
     playback = Playback(Recording(path))
-    luck = random.Random(1)
+    draws = random.Random(1)
     wall, busy = [], []
     for _ in range(JUMPS):
-        to_us = luck.randrange(TEN_MINUTES_US)
+        to_us = draws.randrange(TEN_MINUTES_US)
         began, busy_began = time.perf_counter(), time.process_time()
         playback.seek_us(to_us)
         wall.append((time.perf_counter() - began) * 1e3)

@@ -8,7 +8,7 @@ one at a time, until one of them wakes or starts a task. Kept as it was, as the 
 Rules it lives by (each was broken once and measured; see architecture.md section 2):
 * one actor runs between two actions; actors are started by `start`, never by a bare `start_soon`;
 * actors block only in `park` (and `sleep`, built on it) or in waiting for their own nursery's children;
-* nobody holds a task: a `Waiter` is one-shot, and waking it late is harmless;
+* no actor holds a task: a `Waiter` is one-shot, and waking it late is harmless;
 * cancellation means kill: an actor's clean-up does not await; a clean stop is a message to the actor;
 * no trio deadline is ever set inside the simulation.
 """
@@ -196,7 +196,7 @@ class Timeline(trio.abc.Clock):
         await wait_task_rescheduled(lambda _: Abort.SUCCEEDED)
 
     def close(self) -> None:
-        """The flight is over: nothing more happens, whoever asks. Call it before cancelling the actors."""
+        """The flight is over: nothing more happens. Call it before cancelling the actors."""
         self._closed = True
         while self._cancelled:  # kills that were under way
             _, task, raise_cancel = heapq.heappop(self._cancelled)
@@ -212,7 +212,7 @@ class Timeline(trio.abc.Clock):
     # --- inside ------------------------------------------------------------------------------------------------
     def _finish(self, result: outcome.Outcome[None]) -> None:
         if self._main is None:
-            raise RuntimeError("nobody flies") from getattr(result, "error", None)
+            raise RuntimeError("no flight is under way") from getattr(result, "error", None)
         main, self._main, self._end_us = self._main, None, math.inf
         self._closed = isinstance(result, outcome.Error)
         reschedule(main, result)

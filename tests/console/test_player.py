@@ -165,7 +165,7 @@ def test_landmarks_are_gone_through_forwards_and_back() -> None:
         flight.advance(0.02)
         assert flight.now_us == at_us
     one.landmark(1)
-    one.landmark(1)  # two wishes between two frames
+    one.landmark(1)  # two requests between two frames
     flight.advance(0.02)
     assert flight.now_us == forwards[2]
 

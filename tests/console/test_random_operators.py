@@ -22,22 +22,22 @@ UNTIL_US = 90_000_000
 WALL_SECONDS = 60.0
 
 
-def random_command(luck: random.Random) -> str:
+def random_command(draws: random.Random) -> str:
     """A command in its text form; some are impossible when their turn comes, and refused."""
-    member, process = luck.choice(MEMBERS), luck.choice(PROCESSES)
-    return luck.choice([
-        f"kill {process} for {luck.randint(1, 20)}s",
-        f"stall {member} for {luck.randint(1, 30)}s",
-        f"pause {process} for {luck.randint(1, 15)}s",
-        f"pause heartbeats of {member} for {luck.randint(1, 50)}s",
+    member, process = draws.choice(MEMBERS), draws.choice(PROCESSES)
+    return draws.choice([
+        f"kill {process} for {draws.randint(1, 20)}s",
+        f"stall {member} for {draws.randint(1, 30)}s",
+        f"pause {process} for {draws.randint(1, 15)}s",
+        f"pause heartbeats of {member} for {draws.randint(1, 50)}s",
         f"restart {member}",
-        f"scale billing to {luck.randint(1, 6)}",
-        f"cut broker-1 -> {luck.choice(['broker-2', member])} for {luck.randint(1, 12)}s",
-        f"slow {member} to {luck.randint(1, 50)}ms for 10s",
+        f"scale billing to {draws.randint(1, 6)}",
+        f"cut broker-1 -> {draws.choice(['broker-2', member])} for {draws.randint(1, 12)}s",
+        f"slow {member} to {draws.randint(1, 50)}ms for 10s",
     ])  # fmt: skip
 
 
-def operate(bridge: Bridge, luck: random.Random) -> None:
+def operate(bridge: Bridge, draws: random.Random) -> None:
     """Commands and controls at random moments, until the flight has ended."""
     view, refused_commands = ClusterView(), RefusedCommands()
     bridge.start(lambda: None)
@@ -47,26 +47,26 @@ def operate(bridge: Bridge, luck: random.Random) -> None:
         assert time.monotonic() < deadline, bridge.clock
         bridge.drain(view, refused_commands, 0.02)
         bridge.request_clock()
-        action = luck.random()
+        action = draws.random()
         if action < 0.10:
-            bridge.submit(parse(random_command(luck)))
+            bridge.submit(parse(random_command(draws)))
         elif action < 0.15:
-            bridge.set_speed(luck.choice(SPEEDS))
+            bridge.set_speed(draws.choice(SPEEDS))
         elif action < 0.18:
             bridge.pause(True)
             bridge.step(None)
             bridge.pause(False)
-        time.sleep(luck.random() * 0.02)
+        time.sleep(draws.random() * 0.02)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_a_flight_under_a_random_operator_is_rerun_exactly(seed: int, tmp_path: Path) -> None:
-    luck = random.Random(seed)
+    draws = random.Random(seed)
     path = tmp_path / "live.flight"
     bridge = Bridge("first-flight", speed=20.0, until_us=UNTIL_US, record=path)
     try:
-        operate(bridge, luck)
+        operate(bridge, draws)
     finally:
         bridge.stop()
     survey = Recording(path).survey()

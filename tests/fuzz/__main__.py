@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from tests.fuzz.engine import Finding, Outcome, Target, fuzz, luck_of
+from tests.fuzz.engine import Finding, Outcome, Target, draws_of, fuzz
 from tests.fuzz.files import FILES
 from tests.fuzz.texts import TEXTS
 
@@ -131,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     targets = [TARGETS[options.target]] if options.target else list(TARGETS.values())
     if options.only is not None:
-        made = targets[0].make(luck_of(options.seed, targets[0].name, options.only))
+        made = targets[0].make(draws_of(options.seed, targets[0].name, options.only))
         sys.stdout.write(f"{made!r}\n")
         sys.stdout.write(f"{targets[0].feed(made)}\n")
         return 0

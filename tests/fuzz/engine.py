@@ -84,7 +84,7 @@ class Unspoken(AssertionError):  # noqa: N818
     """An input was refused without a message, or with one that is too long to read."""
 
 
-def luck_of(seed: int, target: str, index: int) -> Random:
+def draws_of(seed: int, target: str, index: int) -> Random:
     """The random stream of one input."""
     return Random(f"{seed}:{target}:{index}")
 
@@ -121,9 +121,9 @@ def fuzz(
 def _feed(
     target: Target, seed: int, index: int, budget: Budget, outcome: Outcome, alarm: Callable[[float, float], None]
 ) -> Finding | None:
-    made = target.make(luck_of(seed, target.name, index))
+    made = target.make(draws_of(seed, target.name, index))
     peak, began = _peak_megabytes(), time.process_time()
-    trouble: BaseException | None = None
+    failure: BaseException | None = None
     outcome.inputs += 1
     try:
         alarm(budget.seconds, budget.blocked_seconds)
@@ -135,19 +135,19 @@ def _feed(
         outcome.refused += not accepted
     except target.errors as error:
         outcome.refused += 1
-        trouble = _unspoken(str(error))
+        failure = _unspoken(str(error))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is a finding
-        trouble = error
+        failure = error
     took_ms = (time.process_time() - began) * 1e3
     if took_ms > outcome.slowest_ms:
         outcome.slowest_ms, outcome.slowest_index = took_ms, index
     now = _peak_megabytes()
-    if trouble is None and (now - peak > budget.growth_megabytes or peak < budget.megabytes < now):
+    if failure is None and (now - peak > budget.growth_megabytes or peak < budget.megabytes < now):
         gc.collect()
-        trouble = MemoryError(f"the process grew from {peak:.0f} to {now:.0f} MB")
-    return _finding(target.name, index, made, trouble) if trouble is not None else None
+        failure = MemoryError(f"the process grew from {peak:.0f} to {now:.0f} MB")
+    return _finding(target.name, index, made, failure) if failure is not None else None
 
 
 def _unspoken(message: str) -> BaseException | None:
@@ -159,11 +159,11 @@ def _unspoken(message: str) -> BaseException | None:
     return None
 
 
-def _finding(target: str, index: int, made: object, trouble: BaseException) -> Finding:
-    frames = traceback.extract_tb(trouble.__traceback__)
+def _finding(target: str, index: int, made: object, failure: BaseException) -> Finding:
+    frames = traceback.extract_tb(failure.__traceback__)
     ours = [frame for frame in frames if "site-packages" not in frame.filename and "/lib/python" not in frame.filename]
     where = " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(ours[-3:]))
-    what = type(trouble).__name__ if isinstance(trouble, TooSlow) else f"{type(trouble).__name__}: {trouble}"[:200]
+    what = type(failure).__name__ if isinstance(failure, TooSlow) else f"{type(failure).__name__}: {failure}"[:200]
     shown = repr(made)
     shown = shown if len(shown) <= SHOWN_CHARACTERS else f"{shown[:SHOWN_CHARACTERS]}… ({len(shown)} characters)"
     return Finding(target, index, what, where, shown)

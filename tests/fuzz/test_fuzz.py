@@ -11,7 +11,7 @@ import pytest
 from recordings.bounded_files import RecordingError
 from recordings.scenarios.predicates import Predicate, PredicateError
 from tests.fuzz.__main__ import TARGETS, main, run, table
-from tests.fuzz.engine import Budget, Outcome, Target, fuzz, luck_of
+from tests.fuzz.engine import Budget, Outcome, Target, draws_of, fuzz
 
 FEW = {"scenario": 60, "cel": 200, "command": 200, "setting": 200, "header": 60, "footer": 20, "journal": 30}
 HASTY = Budget(seconds=0.3, blocked_seconds=4.0, megabytes=100_000, growth_megabytes=50)
@@ -28,9 +28,9 @@ def test_a_target_refuses_in_words_whatever_it_is_fed(name: str) -> None:
 @pytest.mark.parametrize("name", TARGETS)
 def test_an_input_is_made_again_from_its_seed_and_number(name: str) -> None:
     target = TARGETS[name]
-    made = [target.make(luck_of(3, name, index)) for index in range(30)]
-    assert made == [target.make(luck_of(3, name, index)) for index in range(30)]
-    assert made != [target.make(luck_of(4, name, index)) for index in range(30)]
+    made = [target.make(draws_of(3, name, index)) for index in range(30)]
+    assert made == [target.make(draws_of(3, name, index)) for index in range(30)]
+    assert made != [target.make(draws_of(4, name, index)) for index in range(30)]
 
 
 def number(random: Random) -> int:
@@ -103,7 +103,7 @@ def test_what_is_planted_is_found(feed_bad: object, what: str) -> None:
         kept.clear()
     (found,) = outcome.findings
     assert found.what.startswith(what)
-    assert number(luck_of(2, "planted", found.index)) == 7
+    assert number(draws_of(2, "planted", found.index)) == 7
     assert 149 <= outcome.accepted + outcome.refused <= 150
 
 

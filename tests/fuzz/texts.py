@@ -161,14 +161,14 @@ def _possible() -> KnownNames:
 
 
 def _feed_scenario(made: tuple[str, float]) -> bool:
-    text, luck = made
-    if luck < 0.02:
+    text, draws = made
+    if draws < 0.02:
         with tempfile.NamedTemporaryFile(suffix=".toml") as file:
-            file.write(text.encode("utf-8", "surrogatepass").replace(b"e", b"\xff" if luck < 0.005 else b"e"))
+            file.write(text.encode("utf-8", "surrogatepass").replace(b"e", b"\xff" if draws < 0.005 else b"e"))
             file.flush()
             load(Path(file.name))
     scenario = parse_scenario(text, "fuzz.toml")
-    if luck > 1 - 1 / FLOWN:
+    if draws > 1 - 1 / FLOWN:
         _fly(scenario)
     return True
 

@@ -129,7 +129,7 @@ def forgets_sequences_when_it_takes_over(patch: Patch) -> None:
 
 
 def takes_batches_of_old_epochs(patch: Patch) -> None:
-    """A zombie's batches are appended, and nobody asks the coordinator about them (KIP-890)."""
+    """A zombie's batches are appended, and no leader asks the coordinator about them (KIP-890)."""
     patch.setattr(TransactionalRequests, "needs_verification", lambda *_: False)
     refusal = ProducerStates._refusal
 

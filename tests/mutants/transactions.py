@@ -64,7 +64,7 @@ def ends_transactions_without_a_new_epoch(patch: Patch) -> None:
 
 
 def gives_a_successor_the_same_epoch(patch: Patch) -> None:
-    """InitProducerId fences nobody."""
+    """InitProducerId fences no producer."""
     initialised: Any = Transaction._initialised
 
     def same(transaction: Transaction, producer_id: int, epoch: int, *others: int) -> TransactionMetadata:

@@ -19,7 +19,7 @@ OTHER_TOPIC_EVERY = 5
 
 
 class InTurn(Random):
-    """Luck that chooses one partition after the other, as Kafka's test does."""
+    """A random stream that chooses one partition after the other, as Kafka's test does."""
 
     def __init__(self, partitions: int) -> None:
         super().__init__(0)

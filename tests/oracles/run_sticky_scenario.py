@@ -53,7 +53,7 @@ def _subscriptions(members: Mapping[str, Any], previous: Assignment) -> dict[str
 
 
 def _settle(assignor: str, counts: dict[str, int], subscriptions: dict[str, Subscription]) -> list[Round]:
-    """Rebalance, in the cooperative case until nobody has to revoke anything."""
+    """Rebalance, in the cooperative case until no member has to revoke anything."""
     rounds: list[Round] = []
     while len(rounds) < MOST_ROUNDS:
         assignment = ASSIGNORS[assignor].assign(counts, subscriptions)
@@ -178,7 +178,7 @@ def _unbalanced(assignment: Assignment) -> bool:
 
 
 def _held_back(counts: Mapping[str, int], rounds: list[Round], number: int) -> dict[str, str]:
-    """The partitions that nobody got in a round, with their owners in the next one."""
+    """The partitions that no member got in a round, with their owners in the next one."""
     given = {partition for held in rounds[number].assignment.values() for partition in held}
     later = rounds[number + 1].assignment if number + 1 < len(rounds) else {}
     return {

@@ -52,7 +52,7 @@ EXPIRING = """
 "transaction.remove.expired.transaction.cleanup.interval.ms" = 1000
 [[topic]]"""
 RARE = (
-    # Ids that nobody uses any more expire: after a commit, after an abort, and before the first transaction.
+    # Ids that no producer uses any more expire: after a commit, after an abort, and before the first transaction.
     RARE_HEAD.replace("[[topic]]", EXPIRING)
     + """
 [[producer]]
@@ -171,7 +171,7 @@ def test_marks_count_what_a_flight_takes_and_nothing_else() -> None:
     assert marks.hits["partition", "leader: created"]
     assert not marks.hits["broker", "ended: crash"]
     seen = dict(marks.hits)
-    fly_library(marks, ["transaction-abort"])  # nobody watches the tables any more
+    fly_library(marks, ["transaction-abort"])  # the tables are not watched any more
     assert (
         marks.hits["transaction", "PrepareAbort → CompleteAbort"] == seen["transaction", "PrepareAbort → CompleteAbort"]
     )

@@ -39,13 +39,13 @@ def fly_beside_the_truth(name: str, seconds: int | None) -> dict[str, Any]:
     spec = load(name).spec
     until_us = spec.until_us if seconds is None else seconds * SECOND_US
     expectations, journal = Expectations(spec), JournalHash()
-    with watching() as witness:
+    with watching() as recorder:
         simulation = Simulation(spec, spec.seed, sinks=[journal, expectations.see])
         instrument = OneActorAtATime(simulation.timeline)
 
         async def main() -> None:
             async with simulation.running():
-                truth = Truth(simulation, witness)
+                truth = Truth(simulation, recorder)
                 for now_us in expectations.checkpoints(until_us):
                     await simulation.timeline.fly(now_us)
                     seen = document(simulation.view, now_us)

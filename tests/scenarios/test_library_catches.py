@@ -91,7 +91,7 @@ def keys_choose_no_partition(patch: Patch) -> None:
     patch.setattr(workload.Keys, "draw", lambda keys: int(keys._rng.random() * 1_000_000))
 
 
-def nobody_falls_out_of_the_isr(patch: Patch) -> None:
+def no_replica_falls_out_of_the_isr(patch: Patch) -> None:
     patch.setattr(Replica, "in_sync", lambda replica, _now_us, _lag_us: replica.isr)
 
 
@@ -114,7 +114,7 @@ def too_few_in_sync_replicas_are_enough(patch: Patch) -> None:
     patch.setattr(Replica, "__init__", begin_content)
 
 
-def a_new_coordinator_knows_nobody(patch: Patch) -> None:
+def a_new_coordinator_knows_no_member(patch: Patch) -> None:
     restore = ClassicGroup.restore
 
     def forget_the_members(group: ClassicGroup) -> None:
@@ -184,7 +184,7 @@ BREAKS: dict[str, Break] = {
     "transaction-abort": Break("a reader wants everything", text=('"read_committed"', '"read_uncommitted"')),
     "transaction-step-by-step": Break("readers wait for no transaction", readers_wait_for_no_transaction),
     "zombie-producer": Break("the successor has an id of its own", text=('id = "pay"', 'id = "pay-old"')),
-    "coordinator-failover": Break("a new coordinator knows nobody", a_new_coordinator_knows_nobody),
+    "coordinator-failover": Break("a new coordinator knows no member", a_new_coordinator_knows_no_member),
     "eager-vs-cooperative": Break("a member gives everything up", a_cooperative_member_gives_everything_up),
     "fetcher-buffer": Break("a fetch asks for what is buffered", fetches_ask_for_what_is_buffered),
     "hot-key": Break("the key is not hot", text=("share = 0.5", "share = 0.01")),
@@ -198,7 +198,7 @@ BREAKS: dict[str, Break] = {
     "order-per-key": Break("a key does not choose its partition", keys_choose_no_partition),
     "order-per-partition": Break("poll() returns the last records first", poll_returns_the_last_records_first),
     "poison-pill": Break("the application survives it", text=("crashes = true", "crashes = false")),
-    "slow-follower": Break("nobody falls out of the in-sync set", nobody_falls_out_of_the_isr),
+    "slow-follower": Break("no replica falls out of the in-sync set", no_replica_falls_out_of_the_isr),
     "broker-down": Break(
         "a dead broker is missed late",
         text=("brokers = 3", 'brokers = 3\nconfig = { "broker.session.timeout.ms" = 18000 }'),
@@ -207,9 +207,9 @@ BREAKS: dict[str, Break] = {
     "first-join": Break("the barrier is open for a second", text=('delay.ms" = 3000', 'delay.ms" = 1000')),
     "range-two-topics": Break("range deals over all topics", one_assignor_deals_like_another("range", "roundrobin")),
     "rolling-restart-dynamic": Break("a restart takes no time", text=("down 10s", "down 0s")),
-    "rolling-restart-static": Break("nobody has an instance id", text=("static = true", "static = false")),
+    "rolling-restart-static": Break("no member has an instance id", text=("static = true", "static = false")),
     "round-robin-uneven": Break("round robin balances", one_assignor_deals_like_another("roundrobin", "sticky")),
-    "static-restart": Break("nobody has an instance id", text=("static = true", "static = false")),
+    "static-restart": Break("no member has an instance id", text=("static = true", "static = false")),
     "static-twins": Break("the twins have names of their own", text=(', "group.instance.id" = "cashier"', "")),
     "sticky-member-leaves": Break("sticky is not", one_assignor_deals_like_another("sticky", "roundrobin")),
     "subscription-change": Break("a changed subscription is not noticed", a_changed_subscription_is_not_noticed),

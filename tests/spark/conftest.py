@@ -1,4 +1,4 @@
-"""One Spark for the whole run, and a few flights in its tables: an eventful one, and random clusters in trouble."""
+"""One Spark for the whole run, and a few flights in its tables: an eventful one, and random clusters with faults."""
 
 import signal
 from collections.abc import Iterator, Mapping

@@ -67,10 +67,10 @@ def test_incidents_are_the_commands_that_did_something(tables: Tables, eventful:
         (line.at_us, line.command, line.source) for line in commands
     ]
     assert [row["next_us"] for row in rows] == [line.at_us for line in commands[1:]] + [90_500_000]
-    mended = {row["text"]: row["cleared_us"] for row in rows}
-    assert mended["kill billing-2"] == 28_000_000
-    assert mended["stall billing-1 for 8s"] == 78_000_000
-    assert mended["scale audit to 4"] is None
+    cleared = {row["text"]: row["cleared_us"] for row in rows}
+    assert cleared["kill billing-2"] == 28_000_000
+    assert cleared["stall billing-1 for 8s"] == 78_000_000
+    assert cleared["scale audit to 4"] is None
 
 
 def test_what_an_incident_did_to_lag(tables: Tables, truths: Truths) -> None:

@@ -12,7 +12,7 @@ from recordings.spark.html_page import CASES, DETAILED_FLIGHTS, page
 from recordings.spark.report_document import FORMAT, Report, documentation
 from recordings.spark.report_model import FlightReport, Heat, Incident, LogLoss
 from recordings.spark.verdict import verdict
-from tests.support.spark.report_samples import CALM, INCIDENT, REBALANCE, SECOND_US, troubled
+from tests.support.spark.report_samples import CALM, INCIDENT, REBALANCE, SECOND_US, with_incidents
 
 replace = msgspec.structs.replace
 DOCUMENTATION = Path(__file__).resolve().parents[2] / "docs" / "report.md"
@@ -47,7 +47,9 @@ class Elements(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.mark.parametrize("flights", [[], [CALM], [troubled()], [troubled(), replace(CALM, run_id="other")]], ids=len)
+@pytest.mark.parametrize(
+    "flights", [[], [CALM], [with_incidents()], [with_incidents(), replace(CALM, run_id="other")]], ids=len
+)
 def test_the_page_is_whole_and_fetches_nothing(flights: list[FlightReport]) -> None:
     text = made(*flights) if flights else page(Report(format=FORMAT, flightdeck="0", spark="4", flights=[]))
     elements = Elements(text)
@@ -60,15 +62,15 @@ def test_the_page_is_whole_and_fetches_nothing(flights: list[FlightReport]) -> N
 
 
 def test_the_verdict_comes_before_any_picture() -> None:
-    text = made(troubled())
+    text = made(with_incidents())
     assert text.index("billing up to 41 s behind") < text.index("<svg")
 
 
 def test_what_comes_from_a_recording_is_never_markup() -> None:
     bad = '<script>alert(1)</script>"><img src=x>'
     incident = replace(INCIDENT, text=bad)
-    group = replace(troubled().groups[0], group=bad)
-    text = made(replace(troubled(), title=bad, lesson=bad, incidents=[incident], groups=[group], warnings=[bad]))
+    group = replace(with_incidents().groups[0], group=bad)
+    text = made(replace(with_incidents(), title=bad, lesson=bad, incidents=[incident], groups=[group], warnings=[bad]))
     assert "<script>alert" not in text
     assert "<img" not in text
     assert not Elements(text).open
@@ -83,7 +85,7 @@ def test_of_many_flights_the_first_are_shown_in_detail() -> None:
 
 def test_of_very_many_rebalances_the_first_have_case_files() -> None:
     rebalances = [replace(REBALANCE, rebalance=number, attendance=[]) for number in range(CASES + 5)]
-    assert made(replace(troubled(), rebalances=rebalances)).count('<details class="case">') == CASES
+    assert made(replace(with_incidents(), rebalances=rebalances)).count('<details class="case">') == CASES
 
 
 def test_the_page_shows_what_a_log_lost() -> None:
@@ -108,7 +110,7 @@ def crowd(count: int, every_us: int) -> FlightReport:
         replace(INCIDENT, at_us=number * every_us, text=f"kill member-{number} of something long")
         for number in range(count)
     ]
-    return replace(troubled(), incidents=incidents)
+    return replace(with_incidents(), incidents=incidents)
 
 
 @pytest.mark.parametrize("every_us", [1, 300_000, 2 * SECOND_US])
@@ -160,7 +162,7 @@ def test_a_case_file_spans_from_the_first_who_stopped_to_the_last_who_was_ready(
 
 def test_a_rebalance_that_never_ended_is_drawn_to_the_end_of_the_flight() -> None:
     open_ended = replace(REBALANCE, ended_us=None, ends="unfinished", closed_us=None, assigned_us=None, attendance=[])
-    picture = charts.timeline(replace(troubled(), rebalances=[open_ended]))
+    picture = charts.timeline(replace(with_incidents(), rebalances=[open_ended]))
     [band] = picture.panels[0].rebalances
     assert band.x + band.width == pytest.approx(charts.LEFT + charts.PLOT)
     assert charts.case_file(open_ended, 60 * SECOND_US).phases == []

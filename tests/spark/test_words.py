@@ -24,7 +24,7 @@ from tests.support.spark.report_samples import (
     PRODUCER,
     REBALANCE,
     SECOND_US,
-    troubled,
+    with_incidents,
 )
 
 replace = msgspec.structs.replace
@@ -83,7 +83,7 @@ def test_a_calm_flight_is_called_calm() -> None:
 
 
 def test_trouble_is_told_with_its_cause_its_cost_and_its_end() -> None:
-    judged = verdict(troubled())
+    judged = verdict(with_incidents())
     assert judged.level == "eventful"
     assert judged.headline == (
         "No acknowledged record is lost; billing up to 41 s behind; billing rebalanced once;"
@@ -213,8 +213,8 @@ def test_what_brokers_suffered_is_told() -> None:
 
 
 def test_a_group_that_never_caught_up_is_not_said_to_have() -> None:
-    group = replace(troubled().groups[0], series=replace(LAG_SERIES, time_lag_us=[0, 5, 41_000_000, 30_000_000]))
-    told = " ".join(verdict(replace(troubled(), groups=[group])).sentences)
+    group = replace(with_incidents().groups[0], series=replace(LAG_SERIES, time_lag_us=[0, 5, 41_000_000, 30_000_000]))
+    told = " ".join(verdict(replace(with_incidents(), groups=[group])).sentences)
     assert "billing did not catch up" in told
     assert "had caught up" not in told
 
@@ -223,54 +223,56 @@ def test_the_repair_is_never_blamed() -> None:
     """A high watermark that moves only when a broker is back shows the lag at the instant of the repair."""
     fault = commanded("kill broker-3", at_us=8 * SECOND_US, cleared_us=31 * SECOND_US)
     repair = commanded("start broker-3", at_us=31 * SECOND_US, repairs=True, fault=False)
-    told = " ".join(verdict(replace(troubled(), incidents=[fault, repair])).sentences)
+    told = " ".join(verdict(replace(with_incidents(), incidents=[fault, repair])).sentences)
     assert "Faults in force meanwhile: “kill broker-3” at 0:08." in told
     assert "start broker-3" not in told
-    only = " ".join(verdict(replace(troubled(), incidents=[repair])).sentences)
+    only = " ".join(verdict(replace(with_incidents(), incidents=[repair])).sentences)
     assert "No fault was in force, and no command explains it." in only
 
 
 def test_a_fault_that_was_over_before_is_not_blamed() -> None:
     over = commanded("stall billing-1 for 1s", at_us=0, cleared_us=SECOND_US)
     older = replace(LAG, time_lag_peak_us=20 * SECOND_US)
-    group = replace(troubled().groups[0], lag=older)
-    told = " ".join(verdict(replace(troubled(), groups=[group], incidents=[over])).sentences)
+    group = replace(with_incidents().groups[0], lag=older)
+    told = " ".join(verdict(replace(with_incidents(), groups=[group], incidents=[over])).sentences)
     assert "stall billing-1" not in told
 
 
 def test_the_fault_that_covers_most_of_the_wait_comes_first() -> None:
     short = commanded("stall billing-3 for 1s", at_us=30 * SECOND_US, cleared_us=31 * SECOND_US)
     long = commanded("kill billing-2", at_us=5 * SECOND_US)
-    told = " ".join(verdict(replace(troubled(), incidents=[long, short])).sentences)
+    told = " ".join(verdict(replace(with_incidents(), incidents=[long, short])).sentences)
     assert "“kill billing-2” at 0:05 and “stall billing-3 for 1s” at 0:30" in told
 
 
 def test_a_change_is_named_when_no_fault_explains_the_lag() -> None:
     change = commanded("scale billing to 4", at_us=3 * SECOND_US, fault=False)
-    told = " ".join(verdict(replace(troubled(), incidents=[change])).sentences)
+    told = " ".join(verdict(replace(with_incidents(), incidents=[change])).sentences)
     assert "No fault was in force; commands then: “scale billing to 4” at 0:03." in told
 
 
 def test_scaling_out_long_after_the_lag_began_is_not_blamed_for_it() -> None:
     late = replace(LAG, time_lag_peak_us=20 * SECOND_US)
-    group = replace(troubled().groups[0], lag=late)
+    group = replace(with_incidents().groups[0], lag=late)
     change = commanded("scale billing to 4", at_us=25 * SECOND_US, fault=False)
-    told = " ".join(verdict(replace(troubled(), groups=[group], incidents=[change])).sentences)
+    told = " ".join(verdict(replace(with_incidents(), groups=[group], incidents=[change])).sentences)
     assert "scale billing" not in told
 
 
 def test_a_rolling_restart_is_under_way_until_its_last_member_is_back() -> None:
     restart = commanded("rolling restart billing every 10s down 5s", at_us=0, fault=False, lasts_us=45 * SECOND_US)
     late = replace(LAG, time_lag_peak_us=20 * SECOND_US)
-    group = replace(troubled().groups[0], lag=late)
-    told = " ".join(verdict(replace(troubled(), groups=[group], incidents=[restart])).sentences)
+    group = replace(with_incidents().groups[0], lag=late)
+    told = " ".join(verdict(replace(with_incidents(), groups=[group], incidents=[restart])).sentences)
     assert "commands then: “rolling restart billing every 10s down 5s” at 0:00." in told
 
 
 def test_another_group_s_fault_is_not_blamed() -> None:
     foreign = commanded("kill audit-1")
     audit = replace(GROUP, group="audit")
-    told = " ".join(verdict(replace(troubled(), groups=[*troubled().groups, audit], incidents=[foreign])).sentences)
+    told = " ".join(
+        verdict(replace(with_incidents(), groups=[*with_incidents().groups, audit], incidents=[foreign])).sentences
+    )
     assert "kill audit-1" not in told
 
 
@@ -286,12 +288,12 @@ def test_partitions_that_wait_for_a_static_member_are_told() -> None:
 
 def test_a_group_that_starts_late_is_said_to() -> None:
     first = replace(REBALANCE, rebalance=1, initial=True, started_us=20 * SECOND_US)
-    told = " ".join(verdict(replace(troubled(), incidents=[], rebalances=[first])).sentences)
+    told = " ".join(verdict(replace(with_incidents(), incidents=[], rebalances=[first])).sentences)
     assert "billing had no members until 0:20; the records were older." in told
 
 
 def test_the_group_that_was_behind_for_longest_is_named_not_the_one_with_the_highest_peak() -> None:
-    peak = replace(troubled().groups[0], group="spiky")
+    peak = replace(with_incidents().groups[0], group="spiky")
     ages = [0, 30 * SECOND_US, 30 * SECOND_US, 30 * SECOND_US]
     steady = replace(
         GROUP,
@@ -299,7 +301,7 @@ def test_the_group_that_was_behind_for_longest_is_named_not_the_one_with_the_hig
         lag=replace(NO_LAG, lag_p95=480, lag_peak=500, lag_end=490, time_lag_peak_us=30 * SECOND_US),
         series=data.LagSeries(seconds_per_point=16, lag=[0, 480, 480, 490], time_lag_us=ages),
     )
-    told = verdict(replace(troubled(), groups=[peak, steady], incidents=[], rebalances=[]))
+    told = verdict(replace(with_incidents(), groups=[peak, steady], incidents=[], rebalances=[]))
     assert "steady up to 30 s behind" in told.headline
     assert "steady did not catch up: 490 records behind when the flight ends." in told.sentences
 
@@ -307,7 +309,7 @@ def test_the_group_that_was_behind_for_longest_is_named_not_the_one_with_the_hig
 def test_lasting_lag_of_another_group_is_told() -> None:
     tail = replace(LAG_SERIES, time_lag_us=[0, 0, 0, 16 * SECOND_US])
     other = replace(GROUP, group="other", lag=replace(NO_LAG, lag_end=702), series=tail)
-    told = verdict(replace(troubled(), groups=[troubled().groups[0], other])).sentences
+    told = verdict(replace(with_incidents(), groups=[with_incidents().groups[0], other])).sentences
     assert "other is 702 records behind when the flight ends." in told
 
 
@@ -334,7 +336,7 @@ def test_damage_storms_and_orphans_are_told() -> None:
 
 def test_no_sentence_uses_a_pronoun_as_subject() -> None:
     """The house's language: an actor and Kafka's noun."""
-    every = [verdict(flight) for flight in (CALM, troubled())]
+    every = [verdict(flight) for flight in (CALM, with_incidents())]
     words = " ".join(sentence for each in every for sentence in (each.headline, *each.sentences)).lower().split()
     assert not {"nobody", "somebody", "who", "whoever", "everybody"} & set(words)
 

@@ -83,12 +83,12 @@ def flown(scenario: ScenarioSpec, *, seed: int = 1, truthful: bool = True) -> Fl
     """Fly it; with `truthful`, the view must equal the truth at every whole second."""
     emitted: list[e.Event] = []
     wrong: list[str] = []
-    with watching() as witness:
+    with watching() as recorder:
         simulation = Simulation(scenario, seed, sinks=[emitted.append])
 
         async def main() -> None:
             async with simulation.running():
-                truth = Truth(simulation, witness)
+                truth = Truth(simulation, recorder)
                 for now_us in range(0, scenario.until_us + 1, SECOND_US):
                     await simulation.timeline.fly(now_us)
                     if truthful and not wrong:

@@ -21,7 +21,7 @@ from tests.support.checks_log import at, committed, copies
 from tests.support.unpacked_logs import batches_of
 
 
-class BrokerJudge:
+class BrokerCheck:
     """The notes of one flight; `wrong` says what did not hold."""
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class BrokerJudge:
         self.true_high_watermark[name] = max(self.true_high_watermark[name], offset)
 
     def drops(self, replica: Replica, offset: int, reason: str) -> None:
-        """R9: nobody truncates what was committed; a crash may lose it from one disk."""
+        """R9: no replica truncates what was committed; a crash may lose it from one disk."""
         true = self.true_high_watermark[replica.partition]
         if reason == "crash":
             if offset < true:
@@ -114,7 +114,7 @@ class BrokerJudge:
             leader = control.control.controller.partitions[replica.partition].leader
             held = control.replica_on(leader, replica.partition).log if leader >= 0 else replica.log
             gone = [batch for batch in replica.log.beyond(offset) if batch.next_offset <= true]
-            if any(at(held, batch.base_offset) == batch for batch in gone):  # else nobody ever committed them
+            if any(at(held, batch.base_offset) == batch for batch in gone):  # else they were never committed
                 where = f"R9 {replica.partition}: broker-{replica.host.id} truncates to {offset}"
                 self._say(f"{where}, {true} were committed")
 
@@ -162,9 +162,9 @@ def _strong_isr(name: str, leader: Replica, in_sync: list[Replica]) -> Iterator[
 
 
 @contextmanager
-def judging() -> Iterator[BrokerJudge]:
+def judging() -> Iterator[BrokerCheck]:
     """Judge whatever flies inside."""
-    judge = BrokerJudge()
+    judge = BrokerCheck()
 
     def wrapped(owner: type, name: str, before: Callable[..., Any] | None, after: Callable[..., Any] | None) -> None:
         original = getattr(owner, name)

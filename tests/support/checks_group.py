@@ -6,7 +6,7 @@ that a second one is fenced, G8, are facts of their own (`tests/cluster/clients/
 
 from cluster import events as e
 from cluster.simulation import Simulation
-from tests.support.independent_recorder import Witness
+from tests.support.independent_recorder import IndependentRecorder
 
 
 def held_by_two(simulation: Simulation) -> list[str]:
@@ -36,18 +36,18 @@ def held_by_two(simulation: Simulation) -> list[str]:
     return found
 
 
-def committed_beyond(simulation: Simulation, witness: Witness) -> list[str]:
+def committed_beyond(simulation: Simulation, recorder: IndependentRecorder) -> list[str]:
     """G7: what a group has committed is there."""
     found = []
     for name, group in simulation.view.groups.items():
         for partition, reader in group.readers.items():
-            end = witness.leaders[partition].log.log_end
+            end = recorder.leaders[partition].log.log_end
             if reader.committed > end:
                 found.append(f"{name} has committed {reader.committed} of {end} in {partition}")
     return found
 
 
-class GroupJudge:
+class GroupCheck:
     """G1 to G3 whenever something is told that could break them; a sink.
 
     A coordinator that loads a group may take a generation back that was never written.

@@ -14,7 +14,7 @@ from cluster.simulation import Simulation
 from cluster.spec import GroupSpec
 from cluster.storage.partition_log import PartitionLog
 from tests.support.expected_transactions import log_facts
-from tests.support.independent_recorder import BatchKey, Witness, identity_of
+from tests.support.independent_recorder import BatchKey, IndependentRecorder, identity_of
 from tests.support.lost_records import Vanished
 from tests.support.unpacked_logs import added_since, batches_of, begin_of
 
@@ -28,7 +28,7 @@ def copies(simulation: Simulation) -> dict[str, list[Replica]]:
     return found
 
 
-class LogJudge:
+class LogCheck:
     """R8: replicas hold the same records below their high watermarks; remembers how far it has looked."""
 
     def __init__(self, simulation: Simulation) -> None:
@@ -84,19 +84,19 @@ def watermark_errors(simulation: Simulation) -> list[str]:
     ]
 
 
-class RecordsJudge:
+class RecordsCheck:
     """Every acknowledged record is on some replica, and no idempotent producer's record is in a log twice."""
 
-    def __init__(self, simulation: Simulation, witness: Witness) -> None:
-        self._witness = witness
+    def __init__(self, simulation: Simulation, recorder: IndependentRecorder) -> None:
+        self._recorder = recorder
         self._vanished = {name: Vanished(replicas) for name, replicas in copies(simulation).items()}
         self._seen: dict[str, tuple[list[RecordBatch], set[BatchKey]]] = {}
 
     def vanished(self) -> list[str]:
         """Acknowledged records that are gone."""
-        witness = self._witness
+        recorder = self._recorder
         gone = {
-            name: sum(one.gone(witness.acked_batches.get(name, {}), witness.judged).values())
+            name: sum(one.gone(recorder.acked_batches.get(name, {}), recorder.judged).values())
             for name, one in self._vanished.items()
         }
         return [f"{name}: {records} acknowledged records are gone" for name, records in gone.items() if records]
@@ -104,7 +104,7 @@ class RecordsJudge:
     def doubled(self) -> list[str]:
         """Records that are in their partition's log twice."""
         found = []
-        for name, replica in self._witness.leaders.items():
+        for name, replica in self._recorder.leaders.items():
             seen, keys = self._seen.setdefault(name, ([], set()))
             added = added_since(replica.log, seen)
             if added is None or len(seen) + len(added) != len(replica.log.batches):  # cut at one of its ends
@@ -140,7 +140,7 @@ def doubly_owned(simulation: Simulation) -> list[str]:
     return found
 
 
-def not_converged(simulation: Simulation, witness: Witness) -> list[str]:
+def not_converged(simulation: Simulation, recorder: IndependentRecorder) -> list[str]:
     """A healed cluster is whole again: everybody in, everything in sync, groups Stable, nothing left to send."""
     brokers = simulation.controller.brokers.values()
     found = [f"broker-{registration.broker} is fenced" for registration in brokers if registration.fenced]
@@ -149,10 +149,10 @@ def not_converged(simulation: Simulation, witness: Witness) -> list[str]:
             found.append(f"{name}: leader {metadata.leader}, isr {metadata.isr} of {metadata.replicas}")
     for name, replicas in copies(simulation).items():
         ends = [replica.log.log_end for replica in replicas]
-        if len(set(ends)) > 1 or witness.leaders[name].high_watermark != ends[0]:
-            found.append(f"{name}: log ends {ends}, high watermark {witness.leaders[name].high_watermark}")
+        if len(set(ends)) > 1 or recorder.leaders[name].high_watermark != ends[0]:
+            found.append(f"{name}: log ends {ends}, high watermark {recorder.leaders[name].high_watermark}")
     for group in simulation.spec.groups:
-        found += Reading(simulation, witness, group).unfinished()
+        found += Reading(simulation, recorder, group).unfinished()
     writing = {consumer.name for consumer in simulation.consumers.values() if not consumer.in_poll}  # what they read
     for producer in simulation.producers.values():
         if producer.alive and producer.accumulator.queues and producer.name not in writing:
@@ -161,22 +161,22 @@ def not_converged(simulation: Simulation, witness: Witness) -> list[str]:
 
 
 class Reading:
-    """One group in a healed cluster to which nobody sends any more: how far has it got?
+    """One group in a healed cluster to which no producer sends any more: how far has it got?
 
-    `at_work` are living members that have not called poll() again: slow records or a stall hold them up, and nobody
+    `at_work` are living members that have not called poll() again: slow records or a stall hold them up, and no check
     may hurry them. What they hold is not judged, the rest is.
     """
 
-    def __init__(self, simulation: Simulation, witness: Witness, spec: GroupSpec) -> None:
-        self._simulation, self._witness, self._spec = simulation, witness, spec
+    def __init__(self, simulation: Simulation, recorder: IndependentRecorder, spec: GroupSpec) -> None:
+        self._simulation, self._recorder, self._spec = simulation, recorder, spec
         living = [consumer for consumer in simulation.consumers.values() if consumer.group == spec.name]
         self._living = {consumer.name: consumer for consumer in living if consumer.alive}
         self._at_work = {name for name, consumer in self._living.items() if not consumer.in_poll}
         partition = simulation.view.groups[spec.name].coordinator_partition
-        self._known = witness.coordinators.group(partition, spec.name)
+        self._known = recorder.coordinators.group(partition, spec.name)
 
     def unfinished(self) -> list[str]:
-        """Who is not in, which partitions are not read to their ends, which acknowledged records nobody finished."""
+        """Members that are not in, partitions that are not read to their ends, acknowledged records not finished."""
         if not self._living:
             return []
         name, known = self._spec.name, self._known
@@ -197,7 +197,7 @@ class Reading:
         return found or [words for partition in self._partitions() for words in self._unread(partition)]
 
     def _partitions(self) -> list[str]:
-        """Partitions of the group that nobody at work holds, in his own mind or his coordinator's."""
+        """Partitions that no member at work holds, by its own account or its coordinator's."""
         held = {name for client in self._at_work for name in self._living[client].owned}
         if self._known is not None:
             held |= {
@@ -211,7 +211,7 @@ class Reading:
         owners = [consumer for consumer in self._living.values() if name in consumer.owned]
         if len(owners) != 1:
             return [f"{name} has the owners {[owner.name for owner in owners]} in {self._spec.name}"]
-        leader = self._witness.leaders[name]
+        leader = self._recorder.leaders[name]
         end, position = leader.high_watermark, owners[0].fetcher.positions.get(name)
         aborted: set[tuple[str, int]] = set()
         facts = log_facts(batches_of(leader.log), leader.high_watermark, leader.log.log_start)
@@ -230,14 +230,14 @@ class Reading:
             batch for batch in batches_of(leader.log) if committed is not None and committed < batch.next_offset <= end
         ]
         failed = owners[0].membership.commits.error is not ErrorCode.NONE
-        given_up = failed and self._spec.application.commit == "async"  # nobody repeats commitAsync
+        given_up = failed and self._spec.application.commit == "async"  # a consumer never repeats commitAsync
         missing = any(facts.is_for(batch, read_committed=read_committed) for batch in left) and not given_up
         if missing or (left and by_itself):
             found.append(f"{self._spec.name} has committed {committed} of {end} in {name}")
         if owners[0].config.auto_offset_reset != "earliest" or self._spec.application.commit == "before-processing":
             return found  # records may be skipped
-        finished = self._witness.completions[self._spec.name].finished
-        batches = [self._witness.sent_batches[key] for key in self._witness.acked_batches[name]]
+        finished = self._recorder.completions[self._spec.name].finished
+        batches = [self._recorder.sent_batches[key] for key in self._recorder.acked_batches[name]]
         missed = sum(
             identity_of(batch, batch.base_offset + place) not in finished
             for batch in batches

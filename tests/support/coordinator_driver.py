@@ -177,7 +177,7 @@ class Shadow:
             case e.JoinBarrierCompleted():
                 group.state = "CompletingRebalance" if event.members else "Empty"
                 group.generation, group.protocol, group.leader = event.generation, event.protocol, event.leader
-                assert group.members == event.members, "the barrier names members that nobody told of"
+                assert group.members == event.members, "the barrier names members of which no event was emitted"
                 group.sessions.update(event.session_deadlines_us)
                 group.joined.clear()
             case e.SyncReceived():

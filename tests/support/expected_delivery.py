@@ -1,7 +1,7 @@
 """The truth about delivery: the fate of each record of a group's topics, one by one, from logs, clients and notes."""
 
 from cluster.broker.replica import Replica
-from tests.support.independent_recorder import BatchKey, Identity, Witness
+from tests.support.independent_recorder import BatchKey, Identity, IndependentRecorder
 from tests.support.lost_records import Vanished
 
 Counts = dict[str, int]
@@ -13,8 +13,8 @@ FATES = (
 class Fates:
     """One group's records of one partition: what is delivered need not be looked at again."""
 
-    def __init__(self, group: str, name: str, witness: Witness, copies: list[Replica]) -> None:
-        self._group, self._name, self._witness = group, name, witness
+    def __init__(self, group: str, name: str, recorder: IndependentRecorder, copies: list[Replica]) -> None:
+        self._group, self._name, self._recorder = group, name, recorder
         self._vanished = Vanished(copies)
         self._seen = 0
         self._waiting: set[Identity] = set()
@@ -22,37 +22,37 @@ class Fates:
 
     def _look(self, *, read_committed: bool) -> set[BatchKey]:
         """Sort what was acknowledged by now; returns the batches that no log holds."""
-        witness, name = self._witness, self._name
-        acked = witness.acked_batches[name]
+        recorder, name = self._recorder, self._name
+        acked = recorder.acked_batches[name]
         for producer, partition, first in list(acked)[self._seen :]:
             self._waiting |= {
                 (producer, partition, first + number) for number in range(acked[producer, partition, first])
             }
         self._seen = len(acked)
-        completions = witness.completions[self._group]
+        completions = recorder.completions[self._group]
         self._delivered |= self._waiting & completions.written[name]
-        left_out = completions.copies | (witness.passages.aborted[name] if read_committed else set())
+        left_out = completions.copies | (recorder.passages.aborted[name] if read_committed else set())
         self._delivered -= left_out
         self._waiting -= self._delivered | left_out
-        return set(self._vanished.gone(acked, witness.judged))
+        return set(self._vanished.gone(acked, recorder.judged))
 
     def count(self, committed: int, *, read_committed: bool) -> Counts:
         """The counts as of now; `committed` is the group's commit, -1 for none."""
-        witness, name = self._witness, self._name
+        recorder, name = self._recorder, self._name
         gone = {
             (producer, partition, first + number)
             for producer, partition, first in self._look(read_committed=read_committed)
-            for number in range(witness.acked_batches[name][producer, partition, first])
+            for number in range(recorder.acked_batches[name][producer, partition, first])
         }
-        log, notes, key = witness.leaders[name].log, witness.passages, (self._group, name)
-        progress = witness.progress.get(key)
+        log, notes, key = recorder.leaders[name].log, recorder.passages, (self._group, name)
+        progress = recorder.progress.get(key)
         passed, before = set(notes.passed[key]), set[Identity]()
         if progress is not None and progress.start <= log.log_end:
             before = notes.before_start[key] | set(notes.records(log, progress.log_end, progress.start))
             passed |= set(notes.records(log, max(progress.start, log.log_start), committed))
         lost = self._waiting & (gone | (passed - before))
         skipped = (self._waiting - lost) & (before | set(notes.records(log, 0, log.log_start)))
-        finished = set(witness.completions[self._group].written[name]) - witness.completions[self._group].copies
+        finished = set(recorder.completions[self._group].written[name]) - recorder.completions[self._group].copies
         if read_committed:
             finished -= notes.aborted[name]
         return {

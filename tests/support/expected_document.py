@@ -1,8 +1,8 @@
 """The second path: the view document written from the cluster's own objects, without any event, view or fold.
 
-`truth(simulation, witness)` walks brokers, logs, coordinators and clients; what no object remembers (who finished which
-record, which acknowledgement arrived) it asks the witness, who stood beside them. It must equal `document(view, now)`.
-While a leader or coordinator is dead, the last that took over counts.
+`Truth(simulation, recorder)` walks brokers, logs, coordinators and clients; what no object remembers (which member
+finished which record, which acknowledgement arrived) it asks the independent recorder. It must
+equal `document(view, now)`. While a leader or coordinator is dead, the last that took over counts.
 """
 
 from bisect import bisect_right
@@ -23,7 +23,7 @@ from cluster.spec import GroupSpec
 from tests.support.expected_delivery import FATES, Fates
 from tests.support.expected_transactions import LogFacts, log_facts, transactions
 from tests.support.group_recorder import GroupAsOf
-from tests.support.independent_recorder import Witness
+from tests.support.independent_recorder import IndependentRecorder
 from tests.support.unpacked_logs import batches_of
 
 Document = dict[str, Any]
@@ -38,13 +38,13 @@ def order(name: str) -> tuple[str, int]:
 class Truth:
     """The walker of one flight: what it has checked once it need not check again."""
 
-    def __init__(self, simulation: Simulation, witness: Witness) -> None:
-        self.simulation, self.witness = simulation, witness
+    def __init__(self, simulation: Simulation, recorder: IndependentRecorder) -> None:
+        self.simulation, self.recorder = simulation, recorder
         self._fates: dict[tuple[str, str], Fates] = {}
         self._log_facts: dict[str, tuple[object, object, LogFacts | None]] = {}
         self._committed: dict[str, int] = {}
-        witness.leaders.first = self._first_leader
-        witness.passages.committed = self._committed_by
+        recorder.leaders.first = self._first_leader
+        recorder.passages.committed = self._committed_by
 
     @property
     def _groups(self) -> dict[str, GroupSpec]:
@@ -68,7 +68,7 @@ class Truth:
         return f"{OFFSETS_TOPIC}-{coordinator_partition(group, count)}"
 
     def _group(self, name: str) -> GroupAsOf | None:
-        return self.witness.coordinators.group(self._coordinator_partition(name), name)
+        return self.recorder.coordinators.group(self._coordinator_partition(name), name)
 
     def _committed_by(self, group: str, name: str) -> int:
         known = self._group(group)
@@ -78,7 +78,7 @@ class Truth:
         topics = dict.fromkeys(group.topics)
         for member in group.instances():
             topics |= dict.fromkeys(group.topics_of(member))
-        return list(topics | self.witness.subscribed[group.name])
+        return list(topics | self.recorder.subscribed[group.name])
 
     def _config(self, group: GroupSpec) -> dict[str, Any]:
         return dict(resolve("consumer", group.config))
@@ -87,19 +87,19 @@ class Truth:
         known = self._group(group.name)
         if known is not None and name in known.offsets:
             return known.offsets[name]
-        leader = self.witness.leaders[name]
+        leader = self.recorder.leaders[name]
         latest = self._config(group)["auto.offset.reset"] == "latest"
         return leader.high_watermark if latest else leader.log.log_start
 
     def _readable(self, group: GroupSpec, name: str) -> tuple[int, int]:
         """Up to where and from where on the group still finds records it has not committed."""
-        leader = self.witness.leaders[name]
+        leader = self.recorder.leaders[name]
         return leader.high_watermark, max(self._read_up_to(group, name), leader.log.log_start)
 
     def records(self, name: str, first: int, end: int) -> Iterable[tuple[RecordBatch, int]]:
         """(batch, offset) of the records first … end - 1 that the log of the last leader has, or has deleted."""
-        log = self.witness.leaders[name].log
-        gone = self.witness.before(log)
+        log = self.recorder.leaders[name].log
+        gone = self.recorder.before(log)
         batches = [*gone, *batches_of(log)]
         place = max(0, bisect_right(batches, first, key=lambda batch: batch.base_offset) - 1)
         for batch in batches[place:]:
@@ -128,9 +128,9 @@ class Truth:
 
     def facts_of(self, name: str) -> LogFacts | None:
         """What transactions made of a partition's records; None where there are none."""
-        leader = self.witness.leaders[name]
+        leader = self.recorder.leaders[name]
         log = leader.log
-        deleted = self.witness.before(log)
+        deleted = self.recorder.before(log)
         key = len(deleted), len(log.batches), log.batches[-1] if log.batches else None, leader.high_watermark
         known = self._log_facts.get(name)
         if known is None or known[0] != key or known[1] is not log:
@@ -142,12 +142,12 @@ class Truth:
         return known[2]
 
     def _transactions(self) -> Document:
-        leaders = self.witness.leaders
+        leaders = self.recorder.leaders
         names = [name for name in leaders if name.startswith(TRANSACTIONS_TOPIC)]
         for name in names:  # a new leader's high watermark lags behind what was committed already
             self._committed[name] = max(self._committed.get(name, 0), leaders[name].high_watermark)
         logs = [(batches_of(leaders[name].log), self._committed[name]) for name in names]
-        found: Document = transactions(logs, self.witness.fenced, self._now_us())
+        found: Document = transactions(logs, self.recorder.fenced, self._now_us())
         return found
 
     def _faults(self) -> list[Document]:
@@ -164,7 +164,7 @@ class Truth:
     def _group_entry(self, group: GroupSpec) -> Document:
         known = self._group(group.name)
         partition = self._coordinator_partition(group.name)
-        last, gone = self.witness.coordinators.last.get(group.name), self.witness.coordinators.gone
+        last, gone = self.recorder.coordinators.last.get(group.name), self.recorder.coordinators.gone
         assignment: defaultdict[str, list[str]] = defaultdict(list)
         for client, partitions, _ in known.members.values() if known else ():
             assignment[client] += partitions
@@ -176,12 +176,12 @@ class Truth:
             "coordinator": self.simulation.controller.partitions[partition].leader,
             "leader": known.leader if known else "",
             "members": len(known.members) if known else 0,
-            "rebalances": max(0, self.witness.coordinators.barriers[group.name] - 1),
+            "rebalances": max(0, self.recorder.coordinators.barriers[group.name] - 1),
             "lag": self._lag(group),
             "time_lag_ms": self._time_lag_us(group) // 1000,
             "committed": known.offsets if known else {},
             "assignment": {client: sorted(partitions, key=order) for client, partitions in assignment.items()},
-            "stopped_partition_ms": self.witness.ownership[group.name].stopped_us(self._now_us()) // 1000,
+            "stopped_partition_ms": self.recorder.ownership[group.name].stopped_us(self._now_us()) // 1000,
             "last_rebalance": {
                 "cause": last.cause if last else "",
                 "trigger": last.trigger if last else "",
@@ -193,7 +193,7 @@ class Truth:
         }
 
     def _lag(self, group: GroupSpec) -> int:
-        leaders = self.witness.leaders
+        leaders = self.recorder.leaders
         names = self._partitions_of(self._topics(group))
         return sum(max(0, leaders[name].high_watermark - self._read_up_to(group, name)) for name in names)
 
@@ -206,7 +206,7 @@ class Truth:
         return oldest
 
     def _member(self, consumer: Consumer) -> Document:
-        witness, now_us = self.witness, self._now_us()
+        recorder, now_us = self.recorder, self._now_us()
         known = self._group(consumer.group)
         mine = known.members.get(consumer.member_id) if known else None
         deadline_us = mine[2] if mine else -1
@@ -217,7 +217,7 @@ class Truth:
             positions = consumer.fetcher.positions | {name: each.offset for name, each in awaiting.items()}
             for name, position in positions.items():
                 stable = consumer.config.read_committed
-                end = self._last_stable_offset(name) if stable else witness.leaders[name].high_watermark
+                end = self._last_stable_offset(name) if stable else recorder.leaders[name].high_watermark
                 lag += max(0, end - position)
         return {
             "group": consumer.group,
@@ -226,21 +226,21 @@ class Truth:
             "member_id": consumer.member_id,
             "instance_id": consumer.instance_id or "",
             "owned": sorted(consumer.owned, key=order),
-            "heartbeat_age_ms": (now_us - witness.heartbeat_us.get(consumer.name, now_us)) // 1000,
+            "heartbeat_age_ms": (now_us - recorder.heartbeat_us.get(consumer.name, now_us)) // 1000,
             "session_left_ms": max(0, (deadline_us - now_us) // 1000)
             if deadline_us >= 0
             else consumer.session_timeout_us // 1000,
-            "poll_age_ms": (now_us - poll_us) // 1000 if consumer.name in witness.launched else 0,
+            "poll_age_ms": (now_us - poll_us) // 1000 if consumer.name in recorder.launched else 0,
             "lag": lag,
-            "processed": witness.processed[consumer.name],
-            "fenced": witness.given_up[consumer.name],
+            "processed": recorder.processed[consumer.name],
+            "fenced": recorder.given_up[consumer.name],
             "alive": consumer.alive,
         }
 
     def _topic(self, topic: str) -> Document:
         names = self._partitions_of([topic])
         metadata = [self.simulation.controller.partitions[name] for name in names]
-        logs = [self.witness.leaders[name].log for name in names]
+        logs = [self.recorder.leaders[name].log for name in names]
         return {
             "partitions": len(names),
             "leaderless": sum(one.leader < 0 for one in metadata),
@@ -250,7 +250,7 @@ class Truth:
         }
 
     def _partition(self, name: str) -> Document:
-        metadata, leader = self.simulation.controller.partitions[name], self.witness.leaders[name]
+        metadata, leader = self.simulation.controller.partitions[name], self.recorder.leaders[name]
         return {
             "leader": metadata.leader,
             "isr": sorted(metadata.isr),
@@ -264,7 +264,7 @@ class Truth:
 
     def _last_stable_offset(self, name: str) -> int:
         facts = self.facts_of(name)
-        return self.witness.leaders[name].high_watermark if facts is None else facts.last_stable_offset
+        return self.recorder.leaders[name].high_watermark if facts is None else facts.last_stable_offset
 
     def _brokers(self) -> Document:
         partitions = self.simulation.controller.partitions
@@ -281,7 +281,7 @@ class Truth:
         }
 
     def _producer(self, producer: Producer) -> Document:
-        counters = self.witness.counters[producer.name]
+        counters = self.recorder.counters[producer.name]
         return {
             "state": producer.state,
             "sent": counters.sent,
@@ -300,14 +300,14 @@ class Truth:
     def _cluster_counts(self, topics: Iterable[str]) -> Document:
         names = self._partitions_of(topics)
         return {
-            "produced": sum(self.witness.produced[name] for name in names),
-            "acked": sum(self.witness.acked[name] for name in names),
-            "appended": sum(self.witness.leaders[name].log.appended_records for name in names),
+            "produced": sum(self.recorder.produced[name] for name in names),
+            "acked": sum(self.recorder.acked[name] for name in names),
+            "appended": sum(self.recorder.leaders[name].log.appended_records for name in names),
             "aborted": sum(facts.aborted_records for name in names if (facts := self.facts_of(name)) is not None),
         }
 
     def _reader_counts(self, group: GroupSpec) -> Document:
-        completions = self.witness.completions[group.name]
+        completions = self.recorder.completions[group.name]
         return {
             **self._fates_of(group),
             "duplicated": completions.duplicated,
@@ -323,7 +323,7 @@ class Truth:
             if key not in self._fates:
                 brokers = self.simulation.brokers.values()
                 copies = [broker.replicas[name] for broker in brokers if name in broker.replicas]
-                self._fates[key] = Fates(group.name, name, self.witness, copies)
+                self._fates[key] = Fates(group.name, name, self.recorder, copies)
             found.update(self._fates[key].count(self._committed_by(*key), read_committed=committed_only))
         return found
 

@@ -1,10 +1,12 @@
 """Flights of tests do not walk the suite: its thousands of objects are frozen once, when all tests are collected.
 
 A flight collects garbage before it begins, and in the end unfreezes whatever was frozen. In a process of tests either
-walks everything that pytest keeps: longer than most flights of tests take.
+walks everything that pytest keeps: longer than most flights of tests take. What survives later (fixtures, caches) is
+frozen as soon as it costs time. `gc.get_freeze_count()` would walk everything too, for each test.
 """
 
 import gc
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,19 +14,25 @@ import pytest
 
 from cluster.simulation import simulation
 
-MORE = 10_000
-"""So many objects frozen in a test are a console's doing, which froze what earlier tests left behind."""
-_frozen = 0
-
+SLOW_S = 0.02
+"""A collection that takes longer walks what has survived since: it is time to freeze again."""
 
 few_collections_of_a_flight = simulation._few_collections
+_freeze, _unfreeze = gc.freeze, gc.unfreeze
+
+
+class Suite:
+    """What this process of tests has frozen; `stale` when a test changed that, or much has survived since."""
+
+    stale = False
 
 
 @contextmanager
 def few_collections() -> Iterator[None]:
     """In the place of `simulation._few_collections`: the same thresholds, and what is frozen stays frozen."""
-    before = gc.get_threshold()
+    before, began = gc.get_threshold(), time.thread_time()
     gc.collect()
+    Suite.stale = Suite.stale or time.thread_time() - began > SLOW_S
     gc.set_threshold(simulation.COLLECT_AFTER_ALLOCATIONS, 50, 100)
     try:
         yield
@@ -32,23 +40,35 @@ def few_collections() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def freeze() -> None:
+def freeze_suite() -> None:
     """Freeze everything that is not garbage."""
-    global _frozen  # noqa: PLW0603 - of the process
-    gc.unfreeze()
+    _unfreeze()
     gc.collect()
-    gc.freeze()
-    _frozen = gc.get_freeze_count()
+    _freeze()
+    Suite.stale = False
+
+
+def freeze() -> None:
+    """In the place of `gc.freeze`: a console freezes also what earlier tests left behind."""
+    Suite.stale = True
+    _freeze()
+
+
+def unfreeze() -> None:
+    """In the place of `gc.unfreeze`."""
+    Suite.stale = True
+    _unfreeze()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """All tests are known, and stay."""
     simulation._few_collections = few_collections
-    freeze()
+    gc.freeze, gc.unfreeze = freeze, unfreeze
+    freeze_suite()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """What a test froze is frozen no longer, and what it unfroze is frozen again."""
-    if not _frozen // 2 < gc.get_freeze_count() <= _frozen + MORE:
-        freeze()
+    if Suite.stale:
+        freeze_suite()

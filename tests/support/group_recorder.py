@@ -1,4 +1,4 @@
-"""A witness's notes of groups: the last coordinator of each, its rebalances, and who held which partition when."""
+"""The independent recorder's notes of groups: the last coordinator, rebalances, and the owners of each partition."""
 
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
@@ -8,11 +8,11 @@ from cluster.coordinators.group.group import ClassicGroup
 from cluster.coordinators.group.states import GroupState
 
 if TYPE_CHECKING:
-    from tests.support.independent_recorder import Witness
+    from tests.support.independent_recorder import IndependentRecorder
 
 
 class Ownership:
-    """Which consumers of one group hold each partition, and for how long nobody did after the first."""
+    """Which consumers of one group hold each partition, and for how long none did after the first."""
 
     def __init__(self) -> None:
         self.holders: defaultdict[str, list[str]] = defaultdict(list)
@@ -62,8 +62,8 @@ class GroupAsOf:
 class CoordinatorNotes:
     """The last coordinator that loaded each partition of `__consumer_offsets`, and what became of its groups."""
 
-    def __init__(self, witness: "Witness") -> None:
-        self._witness = witness
+    def __init__(self, recorder: "IndependentRecorder") -> None:
+        self._recorder = recorder
         self._current: dict[str, GroupCoordinator] = {}
         self._kept: dict[
             str, dict[str, GroupAsOf]
@@ -74,7 +74,7 @@ class CoordinatorNotes:
         self.last: dict[str, LastRebalance] = {}
         self.barriers: Counter[str] = Counter()  # how many were completed
         self._all: defaultdict[str, dict[int, LastRebalance]] = defaultdict(dict)  # by generation
-        self._assigned: defaultdict[str, dict[str, str]] = defaultdict(dict)  # partition → whom it was assigned to last
+        self._assigned: defaultdict[str, dict[str, str]] = defaultdict(dict)  # partition → its last assignee
         self._given: dict[tuple[str, str], int] = {}  # (group, member) → the generation whose share it has
         self._fresh: dict[
             tuple[str, str], int
@@ -118,7 +118,7 @@ class CoordinatorNotes:
             self._open.setdefault(group.group_id, LastRebalance(cause, trigger, now_us)).waited_for = ""
 
     def closing(self, group: ClassicGroup, waited_for: str) -> None:
-        """The barrier is about to close: whom did it wait for? The first that is missing, else the last to come."""
+        """The barrier is about to close: it waited for the first that is missing, else for the last to come."""
         absent = [
             member.client_id for member_id, member in group.members.items() if member_id not in group.parked_joins
         ]

@@ -1,8 +1,8 @@
 """What a flight's ground truth needs and no object of the cluster remembers: who did what, by record identity.
 
-A Witness stands beside the product: while `watching()`, it wraps the doors through which records, answers and
-leaderships pass, and takes notes of its own. It sees no event, no view and no fold. A record's identity is (producer,
-partition, serial), whatever its offset.
+An `IndependentRecorder` stands beside the product: while `watching()`, it wraps the functions through which records,
+answers and leaderships pass, and takes notes of its own. It sees no event, no view and no fold. A record's identity
+is (producer, partition, serial), whatever its offset.
 """
 
 from bisect import bisect_left
@@ -129,7 +129,7 @@ class Leaders(dict[str, Replica]):
         return self.first(name)
 
 
-class Witness:
+class IndependentRecorder:
     """The notes of one flight."""
 
     def __init__(self) -> None:
@@ -139,7 +139,9 @@ class Witness:
         self.produced: defaultdict[str, int] = defaultdict(int)  # by partition
         self.acked: defaultdict[str, int] = defaultdict(int)
         self.acked_batches: defaultdict[str, dict[BatchKey, int]] = defaultdict(dict)
-        self.acked_at: dict[BatchKey, int] = {}  # the offset that the answer named: other copies are nobody's promise
+        self.acked_at: dict[
+            BatchKey, int
+        ] = {}  # the offset that the answer named: no producer was promised other copies
         self.judged: set[BatchKey] = set()  # appended once, or refused for good
         self._deleted: defaultdict[int, list[RecordBatch]] = defaultdict(list)  # by log: what was in segments that went
         self.archive: defaultdict[str, list[RecordBatch]] = defaultdict(list)  # by partition: what is below its start
@@ -229,7 +231,7 @@ class Witness:
     # --- brokers ------------------------------------------------------------------------------------------------------
 
     def decided(self, batches: Iterable[RecordBatch]) -> None:
-        """A broker appended these, or nobody ever will."""
+        """A broker appended these, or no broker ever will."""
         self.judged |= {(batch.producer, batch.partition, batch.first_serial) for batch in batches}
 
     def _took_over(self, replica: Replica) -> None:
@@ -333,107 +335,107 @@ def _wrapped(
 
 
 @contextmanager
-def watching() -> Iterator[Witness]:
+def watching() -> Iterator[IndependentRecorder]:
     """Take notes of whatever flies inside."""
-    witness = Witness()
+    recorder = IndependentRecorder()
     with pytest.MonkeyPatch.context() as patch:
-        _watch_producers(patch, witness)
-        _watch_fences(patch, witness)
-        _watch_clients(patch, witness)
-        _watch_positions(patch, witness)
-        _watch_ownership(patch, witness)
-        _watch_joins(patch, witness)
-        _watch_brokers(patch, witness)
-        _watch_logs(patch, witness)
-        _watch_rebalances(patch, witness.coordinators)
-        yield witness
+        _watch_producers(patch, recorder)
+        _watch_fences(patch, recorder)
+        _watch_clients(patch, recorder)
+        _watch_positions(patch, recorder)
+        _watch_ownership(patch, recorder)
+        _watch_joins(patch, recorder)
+        _watch_brokers(patch, recorder)
+        _watch_logs(patch, recorder)
+        _watch_rebalances(patch, recorder.coordinators)
+        yield recorder
 
 
-def _watch_producers(patch: pytest.MonkeyPatch, witness: Witness) -> None:
+def _watch_producers(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> None:
     def made(_: None, producer: Producer, *__: object) -> None:
-        witness.knows_accumulator(producer.name, producer.accumulator)
+        recorder.knows_accumulator(producer.name, producer.accumulator)
 
     _wrapped(patch, Producer, "__init__", after=made)
-    _wrapped(patch, Accumulator, "add", before=witness._sent)
-    _wrapped(patch, Accumulator, "split", after=witness._split)
-    _wrapped(patch, Accumulator, "release", before=witness._memory_given_back)
+    _wrapped(patch, Accumulator, "add", before=recorder._sent)
+    _wrapped(patch, Accumulator, "split", after=recorder._split)
+    _wrapped(patch, Accumulator, "release", before=recorder._memory_given_back)
 
     def gave_up(producer: Producer, *_: object) -> None:
-        witness.counters[producer.name].failed += 1
+        recorder.counters[producer.name].failed += 1
 
     _wrapped(patch, Producer, "send_refused", before=gave_up)
 
 
-def _watch_fences(patch: pytest.MonkeyPatch, witness: Witness) -> None:
+def _watch_fences(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> None:
     def replies(call: InFlightRequest, response: Any) -> None:  # noqa: ANN401 - any response
         transactional_id = getattr(call.request, "transactional_id", None)
         if transactional_id is None or getattr(call.request, "from_broker", False):
             return
         if isinstance(call.request, ProduceRequest):
             refused = [one.error for one in response.results if one.error is ErrorCode.INVALID_PRODUCER_EPOCH]
-            witness.fenced[transactional_id] += len(refused)
+            recorder.fenced[transactional_id] += len(refused)
         else:
             errors = (getattr(response, "errors", None) or {0: response.error}).values()
             old_epoch = ErrorCode.PRODUCER_FENCED in errors or ErrorCode.INVALID_PRODUCER_EPOCH in errors
-            witness.fenced[transactional_id] += old_epoch
+            recorder.fenced[transactional_id] += old_epoch
 
     _wrapped(patch, InFlightRequest, "reply", before=replies)
 
 
-def _watch_clients(patch: pytest.MonkeyPatch, witness: Witness) -> None:
+def _watch_clients(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> None:
     def leaves(connection: Connection, request: object, *_: object, **__: object) -> None:
         if isinstance(request, ProduceRequest):
-            witness._request_leaves(connection.owner.name, request)
+            recorder._request_leaves(connection.owner.name, request)
 
     def arrives(connection: Connection, call: InFlightRequest) -> None:
         if connection.owner.running and not call.completed and isinstance(call.request, ProduceRequest):
-            witness._response_arrives(call)
+            recorder._response_arrives(call)
 
     def launches(consumer: Consumer, *_: object) -> None:
-        witness.launched.add(consumer.name)
+        recorder.launched.add(consumer.name)
 
     def gives_up(membership: ConsumerCoordinator, *_: object) -> None:
         consumer = membership._consumer
         if not membership._fenced:  # told twice, it gives up once
-            witness.given_up[consumer.name] += 1
-            witness.ownership[consumer.group].changed(consumer.name, consumer.owned, (), consumer.timeline.now_us)
+            recorder.given_up[consumer.name] += 1
+            recorder.ownership[consumer.group].changed(consumer.name, consumer.owned, (), consumer.timeline.now_us)
 
     def collected(slices: list[Any], fetcher: Fetcher, _: int) -> None:
         assert isinstance(fetcher._reader, Consumer)
-        witness._read(fetcher._reader, slices)
+        recorder._read(fetcher._reader, slices)
 
     def finished(_: Application, consumer: Consumer, slices: list[Any], records: int) -> None:
-        witness._finished(consumer, slices, records)
+        recorder._finished(consumer, slices, records)
 
     _wrapped(patch, Connection, "send", before=leaves)
     _wrapped(patch, Connection, "arrive", before=arrives)
 
     _wrapped(patch, Consumer, "launch", before=launches)
-    _wrapped(patch, Consumer, "subscribe", before=witness._subscribes)
+    _wrapped(patch, Consumer, "subscribe", before=recorder._subscribes)
     _wrapped(patch, ConsumerCoordinator, "_fence", before=gives_up)
     _wrapped(patch, Fetcher, "collect", after=collected)
-    _wrapped(patch, Consumer, "position_skipped", before=witness._moved_on)
+    _wrapped(patch, Consumer, "position_skipped", before=recorder._moved_on)
     _wrapped(patch, Application, "_finished", before=finished)
 
 
-def _watch_positions(patch: pytest.MonkeyPatch, witness: Witness) -> None:
+def _watch_positions(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> None:
     def positions(validation: PositionValidation, found: dict[str, int], _: object) -> None:
         assert isinstance(validation._consumer, Consumer)
-        witness._positioned(validation._consumer, found)
+        recorder._positioned(validation._consumer, found)
 
     def truncated(validation: PositionValidation, name: str, _: object, __: int, end: int) -> None:
         consumer = validation._consumer
         assert isinstance(consumer, Consumer)
         if end >= 0 and consumer.config.auto_offset_reset != "none":
-            known = witness.progress[consumer.group, name]
-            witness.progress[consumer.group, name] = known._replace(highest=end)
-            witness._positioned(consumer, {name: end})
+            known = recorder.progress[consumer.group, name]
+            recorder.progress[consumer.group, name] = known._replace(highest=end)
+            recorder._positioned(consumer, {name: end})
 
     _wrapped(patch, PositionValidation, "begin", before=positions)
     _wrapped(patch, PositionValidation, "_truncated", before=truncated)
 
 
-def _watch_ownership(patch: pytest.MonkeyPatch, witness: Witness) -> None:
+def _watch_ownership(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> None:
     def owned(consumer: ConsumerHost) -> tuple[str, ...]:
         partitions: tuple[str, ...] = consumer.__dict__["owned"]
         return partitions
@@ -444,12 +446,12 @@ def _watch_ownership(patch: pytest.MonkeyPatch, witness: Witness) -> None:
         if membership is not None and membership._fenced:  # fenced: it has them until close(), and reads none
             before = ()
         consumer.__dict__["owned"] = partitions
-        witness.ownership[consumer.group].changed(consumer.name, before, partitions, consumer.timeline.now_us)
+        recorder.ownership[consumer.group].changed(consumer.name, before, partitions, consumer.timeline.now_us)
 
     patch.setattr(ConsumerHost, "owned", property(owned, own), raising=False)
 
 
-def _watch_joins(patch: pytest.MonkeyPatch, witness: Witness) -> None:
+def _watch_joins(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> None:
     owned_before: dict[str, tuple[str, ...]] = {}
 
     def share_comes(joining: Rejoin, _: tuple[str, ...]) -> None:
@@ -459,33 +461,33 @@ def _watch_joins(patch: pytest.MonkeyPatch, witness: Witness) -> None:
         consumer = joining._consumer
         if consumer.owned == assigned:  # else its topics are not what it wants any more
             added = [name for name in assigned if name not in owned_before[consumer.name]]
-            notes, now_us = witness.coordinators, consumer.timeline.now_us
+            notes, now_us = recorder.coordinators, consumer.timeline.now_us
             notes.share_taken(consumer.group, consumer.name, consumer.generation, added, now_us)
 
     _wrapped(patch, Rejoin, "_complete", before=share_comes, after=share_taken)
 
 
-def _watch_brokers(patch: pytest.MonkeyPatch, witness: Witness) -> None:
-    notes = witness.coordinators
+def _watch_brokers(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> None:
+    notes = recorder.coordinators
 
     def led(_: None, replica: Replica, __: object) -> None:
-        witness._took_over(replica)
+        recorder._took_over(replica)
 
     def loaded(_: None, __: GroupCoordinatorService, hosted: HostedCoordinator[GroupCoordinator]) -> None:
-        if not hosted.coordinator.loading and hosted.epoch >= witness.elected.get(hosted.replica.partition, 0):
+        if not hosted.coordinator.loading and hosted.epoch >= recorder.elected.get(hosted.replica.partition, 0):
             notes.loaded(hosted.replica.partition, hosted.coordinator)
 
     def elects(_: Controller, partition: str, metadata: PartitionMetadata, __: str) -> None:
         notes.deposed(partition)
-        witness.elected[partition] = metadata.leader_epoch
+        recorder.elected[partition] = metadata.leader_epoch
 
     def handles(coordination: GroupCoordinatorService, call: InFlightRequest) -> None:
         request = call.request
         if isinstance(request, HeartbeatRequest):
             partition = coordination.partition_of(request.group)
             hosted = coordination.hosted.get(partition)
-            if hosted is not None and hosted.epoch == witness.elected.get(partition):
-                witness._heartbeat_answered(call.client, call.connection.timeline.now_us)
+            if hosted is not None and hosted.epoch == recorder.elected.get(partition):
+                recorder._heartbeat_answered(call.client, call.connection.timeline.now_us)
 
     _wrapped(patch, Replica, "_lead", after=led)
     _wrapped(patch, GroupCoordinatorService, "_load", after=loaded)
@@ -493,27 +495,27 @@ def _watch_brokers(patch: pytest.MonkeyPatch, witness: Witness) -> None:
     _wrapped(patch, GroupCoordinatorService, "handle", before=handles)
 
 
-def _watch_logs(patch: pytest.MonkeyPatch, witness: Witness) -> None:
+def _watch_logs(patch: pytest.MonkeyPatch, recorder: IndependentRecorder) -> None:
     def refused(_: BrokerRequests, batches: list[RecordBatch]) -> None:
-        witness.decided(batches)
+        recorder.decided(batches)
 
     def appended(placed: RecordBatch, replica: Replica, *_: object) -> None:
-        witness.decided([placed])
-        if placed.marker and witness.leaders.get(replica.partition) is replica:
-            witness.passages.marked(replica.log, placed)
+        recorder.decided([placed])
+        if placed.marker and recorder.leaders.get(replica.partition) is replica:
+            recorder.passages.marked(replica.log, placed)
 
     def truncates(log: PartitionLog, offset: int, *_: object) -> None:
-        replica = witness.leaders.get(log.partition)
+        replica = recorder.leaders.get(log.partition)
         if replica is not None and replica.log is log:
-            witness._parts(log, offset)
+            recorder._parts(log, offset)
 
     def drops(log: PartitionLog, offset: int) -> None:
-        deleted = witness._deleted[id(log)]
+        deleted = recorder._deleted[id(log)]
         deleted += [batch for batch in batches_of(log) if batch.next_offset <= offset]
 
     _wrapped(patch, PartitionLog, "drop_before", before=drops)
     _wrapped(patch, PartitionLog, "truncate_to", before=truncates)
-    _wrapped(patch, PartitionLog, "advance_start", before=witness._starts_at)
+    _wrapped(patch, PartitionLog, "advance_start", before=recorder._starts_at)
     _wrapped(patch, Replica, "append", after=appended)
     _wrapped(patch, BrokerRequests, "never_appended", before=refused)
 

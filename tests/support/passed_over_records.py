@@ -1,4 +1,4 @@
-"""A witness's notes of what a group left behind: before its first position, and below its commits when it went.
+"""The records that a group left behind: before its first position, and below its commits when they went.
 
 Records are named by who wrote them: (producer, partition, serial), whatever their offset.
 """
@@ -14,7 +14,7 @@ from cluster.storage.partition_log import PartitionLog
 from tests.support.unpacked_logs import batches_of
 
 if TYPE_CHECKING:
-    from tests.support.independent_recorder import Identity, Witness
+    from tests.support.independent_recorder import Identity, IndependentRecorder
 
 _next_offset = attrgetter("next_offset")
 
@@ -32,8 +32,8 @@ class Passages:
     `aborted`: by partition, the records of transactions that an ABORT marker ended in its leader's log.
     """
 
-    def __init__(self, witness: "Witness") -> None:
-        self._witness = witness
+    def __init__(self, recorder: "IndependentRecorder") -> None:
+        self._recorder = recorder
         self.committed: Callable[[str, str], int] = lambda _group, _partition: -1
         self.before_start: defaultdict[tuple[str, str], set[Identity]] = defaultdict(set)
         self.passed: defaultdict[tuple[str, str], set[Identity]] = defaultdict(set)
@@ -43,7 +43,7 @@ class Passages:
         """The records at these offsets, deleted ones included."""
         if first >= end:
             return
-        batches = [*self._witness.before(log), *batches_of(log)]
+        batches = [*self._recorder.before(log), *batches_of(log)]
         for place in range(bisect_right(batches, first, key=_next_offset), len(batches)):
             if batches[place].base_offset >= end:
                 return
@@ -51,11 +51,11 @@ class Passages:
 
     def begins(self, group: str, name: str, offset: int) -> None:
         """A group has its first position in a partition."""
-        self.before_start[group, name] = set(self.records(self._witness.leaders[name].log, 0, offset))
+        self.before_start[group, name] = set(self.records(self._recorder.leaders[name].log, 0, offset))
 
     def goes(self, log: PartitionLog, first: int, end: int) -> None:
         """These offsets of the log that counts are about to be deleted or truncated."""
-        for (group, name), progress in self._witness.progress.items():
+        for (group, name), progress in self._recorder.progress.items():
             if name == log.partition:
                 committed = self.committed(group, name)
                 self.passed[group, name].update(self.records(log, max(first, progress.start), min(end, committed)))
@@ -64,7 +64,7 @@ class Passages:
         """A marker was appended to the log that counts."""
         if marker.marker != ABORT:
             return
-        for batch in reversed((*self._witness.before(log), *batches_of(log))):
+        for batch in reversed((*self._recorder.before(log), *batches_of(log))):
             if batch is marker or not batch.transactional or batch.producer_id != marker.producer_id:
                 continue
             if batch.marker:

@@ -17,7 +17,7 @@ from cluster.spec import (
     StepSpec,
     TopicSpec,
 )
-from tests.support.random_flights import TROUBLE_BEGINS_S, TROUBLE_ENDS_S, careless, random_spec
+from tests.support.random_flights import FAULTS_BEGIN_S, FAULTS_END_S, careless, random_spec
 
 MOST_RECORDS = 150  # of a partition that its first records are deleted of
 
@@ -57,7 +57,7 @@ def fateful(seed: int) -> ScenarioSpec:
     )
     extra = []
     for _ in range(random.randint(3, 9)):
-        at_us = random.randint(TROUBLE_BEGINS_S * 1000, TROUBLE_ENDS_S * 1000) * 1000
+        at_us = random.randint(FAULTS_BEGIN_S * 1000, FAULTS_END_S * 1000) * 1000
         command = parse(random.choice(kinds)())
         extra.append(StepSpec(at_us, command, text_of(command)))
     steps = sorted((*spec.steps, *extra), key=lambda step: step.at_us)

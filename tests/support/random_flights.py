@@ -1,4 +1,4 @@
-"""Small random flights: a topology, a load and a list of injuries from a seed, and the flight that judges them."""
+"""Small random flights: a topology, a load and a list of faults from a seed, and the flight that checks them."""
 
 from collections.abc import Callable, Iterable
 from random import Random
@@ -26,20 +26,20 @@ from cluster.spec import (
 )
 from cluster.view import document
 from recordings.journal.writer import JournalHash
-from tests.support.checks_group import GroupJudge, committed_beyond, held_by_two
+from tests.support.checks_group import GroupCheck, committed_beyond, held_by_two
 from tests.support.checks_log import (
-    LogJudge,
-    RecordsJudge,
+    LogCheck,
+    RecordsCheck,
     doubly_owned,
     not_converged,
     watermark_errors,
 )
 from tests.support.expected_document import Truth, differences
-from tests.support.independent_recorder import Witness, watching
+from tests.support.independent_recorder import IndependentRecorder, watching
 from tests.support.scheduler_instruments import OneActorAtATime
 
 SECOND_US = 1_000_000
-TROUBLE_BEGINS_S, TROUBLE_ENDS_S, END_S = 12, 50, 140
+FAULTS_BEGIN_S, FAULTS_END_S, END_S = 12, 50, 140
 PRODUCERS_STOP_S = (60, 110)  # again, because `stop … for` starts one that long after it closed, whenever that was
 APIS = (
     "Produce",
@@ -72,7 +72,7 @@ class Landed(msgspec.Struct):
 
 
 def random_spec(seed: int) -> ScenarioSpec:
-    """A small cluster with a load, troubled for 38 seconds, then healed and left alone for 90."""
+    """A small cluster with a load, with faults for 38 seconds, then healed and left alone for 90."""
     random = Random(f"flight/{seed}")
     brokers = random.choice((1, 2, 3, 3, 3, 4, 5))
     topics = tuple(_topic(random, number, brokers) for number in range(random.randint(1, 3)))
@@ -133,7 +133,7 @@ def _with_transactions(random: Random, spec: ScenarioSpec) -> ScenarioSpec:
         else producer
         for number, producer in enumerate(spec.producers)
     ]
-    alike = len({producer.keys.kind == "none" for producer in producers}) == 1  # the witness numbers whole batches
+    alike = len({producer.keys.kind == "none" for producer in producers}) == 1  # the recorder numbers whole batches
     groups = []
     for group in spec.groups:
         config, application = dict(group.config), group.application
@@ -254,22 +254,22 @@ def _steps(random: Random, spec: ScenarioSpec) -> list[StepSpec]:
         lambda: f"lose next {random.randint(1, 4)} responses of {random.choice(APIS)} from {random.choice(brokers)}",
     ]
     texts = [
-        (random.randint(TROUBLE_BEGINS_S * 1000, TROUBLE_ENDS_S * 1000), random.choice(kinds)())
+        (random.randint(FAULTS_BEGIN_S * 1000, FAULTS_END_S * 1000), random.choice(kinds)())
         for _ in range(random.randint(2, 12))
     ]
     own = [name for producer in spec.producers if producer.transactions for name in producer.instances()]
     for name in own:
-        at_ms = random.randint(TROUBLE_BEGINS_S * 1000, TROUBLE_ENDS_S * 1000)
+        at_ms = random.randint(FAULTS_BEGIN_S * 1000, FAULTS_END_S * 1000)
         if random.random() < 0.3:
             texts += [(at_ms, f"abandon transaction of {name}")]
         elif random.random() < 0.5:
             texts += [(at_ms, f"lose next 2 responses of {random.choice(TXN_APIS)} from {random.choice(brokers)}")]
     slow = [text.partition(" to ")[0] for _, text in texts if text.startswith("slow disk") and " for " not in text]
-    texts += [(TROUBLE_ENDS_S * 1000 + 500, f"{disk} to 0ms") for disk in dict.fromkeys(slow)]
-    texts += [(TROUBLE_ENDS_S * 1000 + 500, "heal")]
+    texts += [(FAULTS_END_S * 1000 + 500, f"{disk} to 0ms") for disk in dict.fromkeys(slow)]
+    texts += [(FAULTS_END_S * 1000 + 500, "heal")]
     for name in (*brokers, *members, *producers):
-        texts += [(TROUBLE_ENDS_S * 1000 + 600, f"resume {name}"), (TROUBLE_ENDS_S * 1000 + 700, f"start {name}")]
-    texts += [(TROUBLE_ENDS_S * 1000 + 600, f"resume {group.name}-{n}") for group in spec.groups for n in range(1, 6)]
+        texts += [(FAULTS_END_S * 1000 + 600, f"resume {name}"), (FAULTS_END_S * 1000 + 700, f"start {name}")]
+    texts += [(FAULTS_END_S * 1000 + 600, f"resume {group.name}-{n}") for group in spec.groups for n in range(1, 6)]
     texts += [(at_s * 1000, f"stop {name}") for at_s in PRODUCERS_STOP_S for name in producers]
     return [_step(at_ms * 1000, text) for at_ms, text in sorted(texts, key=lambda step: step[0])]
 
@@ -283,17 +283,17 @@ def fly(spec: ScenarioSpec, seed: int, *, judged: bool = True, patient: bool = F
     """Fly to the spec's end; when `judged`, everything that must hold is asked at each whole second."""
     journal = JournalHash()
     wrong: list[tuple[float, str]] = []
-    with watching() as witness:
-        groups = GroupJudge()
+    with watching() as recorder:
+        groups = GroupCheck()
         simulation = Simulation(spec, seed, sinks=[journal, groups])
         groups.simulation = simulation
         instrument = OneActorAtATime(simulation.timeline)
 
         async def main() -> None:
             async with simulation.running():
-                truth = Truth(simulation, witness)
-                logs = LogJudge(simulation)
-                records = None if may_lose(spec) else RecordsJudge(simulation, witness)
+                truth = Truth(simulation, recorder)
+                logs = LogCheck(simulation)
+                records = None if may_lose(spec) else RecordsCheck(simulation, recorder)
                 for now_us in range(0, spec.until_us + 1, SECOND_US):
                     await simulation.timeline.fly(now_us)
                     if judged:
@@ -305,7 +305,7 @@ def fly(spec: ScenarioSpec, seed: int, *, judged: bool = True, patient: bool = F
                 journal.flush()
                 if judged and (patient or not wrong):
                     at_us = simulation.timeline.now_us
-                    whole = await never_whole(simulation, witness)
+                    whole = await never_whole(simulation, recorder)
                     wrong.extend((at_us / SECOND_US, words) for words in whole if records or not _legal_loss(words))
 
         trio.run(main, clock=simulation.timeline, instruments=[instrument])
@@ -328,12 +328,12 @@ def at_each_second(
 ) -> list[str]:
     """What `look` finds wrong at the whole seconds of a flight; with `stop` it ends where something is."""
     found: list[str] = []
-    with watching() as witness:
+    with watching() as recorder:
         simulation = Simulation(spec, seed)
 
         async def main() -> None:
             async with simulation.running():
-                truth = Truth(simulation, witness)
+                truth = Truth(simulation, recorder)
                 for now_us in range(0, spec.until_us + 1, SECOND_US):
                     await simulation.timeline.fly(now_us)
                     found.extend(f"{now_us // SECOND_US} s: {words}" for words in look(simulation, truth, now_us))
@@ -349,18 +349,18 @@ def _legal_loss(words: str) -> bool:
     return "missed" in words or "has committed" in words
 
 
-async def never_whole(simulation: Simulation, witness: Witness) -> list[str]:
+async def never_whole(simulation: Simulation, recorder: IndependentRecorder) -> list[str]:
     """What keeps the cluster from being whole, however often one looks within the next second."""
-    found = not_converged(simulation, witness)
+    found = not_converged(simulation, recorder)
     for _ in range(SETTLING_STEPS):
         if not found:
             break
         await simulation.timeline.fly(simulation.timeline.now_us + SETTLING_US)
-        found = not_converged(simulation, witness)
+        found = not_converged(simulation, recorder)
     return found
 
 
-def _judge(simulation: Simulation, truth: Truth, logs: LogJudge, records: RecordsJudge | None) -> list[str]:
+def _judge(simulation: Simulation, truth: Truth, logs: LogCheck, records: RecordsCheck | None) -> list[str]:
     return [
         *differences(document(simulation.view, simulation.timeline.now_us), truth.document()),
         *logs.disagreements(),
@@ -369,5 +369,5 @@ def _judge(simulation: Simulation, truth: Truth, logs: LogJudge, records: Record
         *(records.doubled() if records is not None else ()),
         *doubly_owned(simulation),
         *held_by_two(simulation),
-        *committed_beyond(simulation, truth.witness),
+        *committed_beyond(simulation, truth.recorder),
     ]

@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 class OneActorAtATime(trio.abc.Instrument):
     """Notes each time a second actor could run before all had to wait again: trio might have run either first.
 
-    An actor is any task below main, whoever started it. Not counted: the first step of an actor that the Timeline
+    An actor is any task below main. Not counted: the first step of an actor that the Timeline
     started (it only parks), the parent whose last child has just ended, an actor that yields to itself (trio's
     checkpoint at the end of a nursery without children: it alone can run), and what happens once the flight is over.
     """

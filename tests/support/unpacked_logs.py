@@ -12,7 +12,7 @@ from cluster.protocol.record_batch import RecordBatch
 from cluster.storage.packed_batches import Chunk
 from cluster.storage.partition_log import PartitionLog
 
-CHUNKS = 512
+CHUNKS = 128
 
 
 def batches_of(log: PartitionLog) -> list[RecordBatch]:

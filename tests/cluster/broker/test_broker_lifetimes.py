@@ -209,7 +209,7 @@ def test_a_broker_that_is_starting_hosts_no_controller() -> None:
 
 
 def stops_at_once(patch: pytest.MonkeyPatch) -> None:
-    """The controller lets a broker go before anybody has heard who leads."""
+    """The controller lets a broker go before any broker has heard of the new leaders."""
     patch.setattr(Controller, "leads", lambda *_: False)
 
 

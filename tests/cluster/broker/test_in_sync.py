@@ -22,7 +22,7 @@ def test_a_follower_that_lacks_something_leaves_the_isr_between_one_lag_and_one_
 
 
 def test_a_follower_that_has_all_there_is_stays_however_long_it_is_silent() -> None:
-    """Kafka's `isCaughtUp`: the log ends are equal; nobody knows that it could not follow."""
+    """Kafka's `isCaughtUp`: the log ends are equal; the leader does not know that it could not follow."""
     flight = flown(cluster((4, "stop p-1"), *AWAY, until_s=39, brokers={"replica.lag.time.max.ms": 10_000}))
     assert not flight.all(e.IsrChanged, partition="orders-0")
 
@@ -42,7 +42,7 @@ def test_a_follower_comes_back_once_it_has_everything_below_the_high_watermark()
 
 
 def test_the_high_watermark_waits_for_a_follower_that_is_about_to_join() -> None:
-    """broker-3 follows again, over a slow link: two fetches prove that it keeps up; nobody may run away from it."""
+    """broker-3 follows again, over a slow link: two fetches prove that it keeps up, if the log end stands still."""
     held_back: list[int] = []
     with_those = Replica._with_joining_followers
 

@@ -119,7 +119,7 @@ def test_a_controller_that_is_cut_off_is_followed_by_one_that_reaches_most_and_i
     [
         [(10, "isolate broker-1 for 1500ms")],  # shorter than voters wait
         [(10, "cut broker-1 broker-2")],  # it still has two of three
-        [(5, "kill broker-3"), (10, "cut broker-1 broker-2")],  # nobody has more than half of two
+        [(5, "kill broker-3"), (10, "cut broker-1 broker-2")],  # no broker has more than half of two
         [(10, "isolate broker-1"), (10, "isolate broker-2"), (10, "isolate broker-3")],
     ],
 )
@@ -186,7 +186,7 @@ def test_a_crashed_follower_fetches_again_what_it_lost() -> None:
 def test_a_crashed_follower_of_an_idle_partition_fetches_again_what_it_lost() -> None:
     steps = [(8, "stop p-1"), (10, "crash broker-2 for 5s"), (40, "start p-1")]
     flight = flown(cluster(*steps, until_s=50))
-    assert partition(flight)["leader_epoch"] == 0  # nobody else led meanwhile: the leader knows its follower of old
+    assert partition(flight)["leader_epoch"] == 0  # no other broker led meanwhile: the leader knows its follower of old
     assert flight.all(e.LogTruncated, broker=2, reason="crash", partition="orders-0")[0].offset == 0
     (back, *_) = flight.all(e.IsrChanged, 12 * SECOND_US, partition="orders-0", isr=(1, 2, 3))
     assert back.at_us < 40 * SECOND_US

@@ -62,7 +62,7 @@ class Coordinating:
         self.sent.append((request, answered))
 
     def emit(self, _: object) -> None:
-        """Nobody listens."""
+        """No one of the producers listens."""
 
     @staticmethod
     def newest_leader_epoch(_: str) -> int:

@@ -28,7 +28,7 @@ def batch(sequence: int = 0, partition: str = "orders-0") -> RecordBatch:
 
 
 class FakeConnection:
-    """A connection that nobody looks at."""
+    """A connection that no test looks at."""
 
     def __init__(self) -> None:
         self.broken = self.skipped = False

@@ -59,7 +59,7 @@ def test_what_the_log_that_leads_again_had_committed_may_be_read() -> None:
 
 
 def test_what_is_aborted_in_the_log_that_leads_is_noticed_after_an_unclean_election() -> None:
-    """Whoever began to read under this leader cannot have it from another one; a hanging copy is no excuse."""
+    """A consumer that began to read under this leader cannot have it from another one; a hanging copy is no excuse."""
     events = [copied(event) for event in (*UNCLEAN, FOUND, processed(9, 10))]
     world_of(b1=ABORTED, b2=HANGING, b3=HANGING).breaks("T3", *events)
 

@@ -81,8 +81,8 @@ class Scene:
     async def until(self, at_ms: int) -> None:
         await self.timeline.fly(at_ms * MS)
 
-    def injure(self, injury: type[LinkFault]) -> None:
-        self.network.inject("injury", injury(EVERYWHERE))
+    def inject(self, fault: type[LinkFault]) -> None:
+        self.network.inject("fault", fault(EVERYWHERE))
 
 
 def test_a_connection_is_made_before_it_carries_anything() -> None:
@@ -121,7 +121,7 @@ def test_the_host_of_a_dead_process_refuses_at_once_and_what_waited_fails() -> N
         assert scene.answers == [(None, 2)]
         assert scene.client.heard == [("disconnected", 2)]
         assert connection.broken
-        scene.ask(connection)  # nothing to send it on, until somebody connects again
+        scene.ask(connection)  # nothing to send it on, until the process connects again
         assert len(scene.answers) == 1
         await scene.until(101)
         assert scene.answers[1:] == [(None, 100)]
@@ -132,7 +132,7 @@ def test_the_host_of_a_dead_process_refuses_at_once_and_what_waited_fails() -> N
 def test_a_host_that_does_not_answer_costs_the_setup_timeout() -> None:
     async def play(timeline: Timeline) -> None:
         scene = Scene(timeline)
-        scene.injure(LinkCut)
+        scene.inject(LinkCut)
         scene.connect()
         await scene.until(100)
         assert scene.client.heard == [("disconnected", SETUP_US // MS)]
@@ -190,12 +190,12 @@ def test_a_parked_fetch_is_timed_only_while_something_hides_its_broker() -> None
         scene.broker.silent = True
         scene.ask(connection, fetch=True)
         await scene.until(1_000)
-        scene.injure(LinkCut)
+        scene.inject(LinkCut)
         await scene.until(1_050)
-        scene.network.clear("injury")  # a short cut: nothing was lost, it is a long poll again
+        scene.network.clear("fault")  # a short cut: nothing was lost, it is a long poll again
         await scene.until(2_000)
         assert not scene.answers
-        scene.injure(LinkCut)
+        scene.inject(LinkCut)
         await scene.until(3_000)
         assert scene.answers == [(None, 2_000 + TIMEOUT_US // MS)]
 
@@ -207,7 +207,7 @@ def test_a_fetch_sent_over_a_cut_link_is_timed_from_then_on() -> None:
         scene = Scene(timeline)
         connection = scene.connect()
         await scene.until(10)
-        scene.injure(LinkCut)
+        scene.inject(LinkCut)
         await scene.until(30)
         scene.ask(connection, fetch=True)
         await scene.until(1_000)
@@ -219,15 +219,15 @@ def test_a_fetch_sent_over_a_cut_link_is_timed_from_then_on() -> None:
 def test_what_a_connection_had_not_got_onto_the_wire_ends_with_it() -> None:
     async def play(timeline: Timeline) -> None:
         scene = Scene(timeline)
-        for injury, arrives in ((LinkCut, 0), (LinkHold, 1)):
+        for fault, arrives in ((LinkCut, 0), (LinkHold, 1)):
             connection = scene.connect()
             await scene.until(timeline.now_us // MS + 10)
             scene.broker.calls.clear()
-            scene.injure(injury)
+            scene.inject(fault)
             scene.ask(connection)
             await scene.until(timeline.now_us // MS + 200)
             assert connection.broken
-            scene.network.clear("injury")
+            scene.network.clear("fault")
             await scene.until(timeline.now_us // MS + 10)
             assert len(scene.broker.calls) == arrives
         assert len(scene.broker.lost) == 1  # the one behind the cut

@@ -1,4 +1,4 @@
-"""Links keep the order and lose nothing, and each injury of a link is undone by itself."""
+"""Links keep the order and lose nothing, and each fault of a link is cleared by itself."""
 
 from cluster.network import Link, LinkCut, LinkDelay, LinkFault, LinkHold, LinkSelector, Network
 from cluster.spec import LinkSpec, NetworkSpec
@@ -78,15 +78,15 @@ def test_injuries_of_one_link_are_undone_one_by_one() -> None:
         wire = Wire(timeline)
         told: list[bool] = []
         wire.link.watchers[lambda: told.append(wire.link.cut_since_us is not None)] = None
-        injuries: dict[str, LinkFault] = {
+        faults: dict[str, LinkFault] = {
             "slow": LinkDelay(HERE, 50 * MS),
             "cut": LinkCut(HERE),
             "held": LinkHold(HERE),
             "slower": LinkDelay(HERE, 90 * MS),
         }
-        for name, injury in injuries.items():
+        for name, fault in faults.items():
             await timeline.fly(timeline.now_us + MS)
-            wire.network.inject(name, injury)
+            wire.network.inject(name, fault)
         wire.say("kept")
         states = []
         for name in ("cut", "slower", "held", "slow"):

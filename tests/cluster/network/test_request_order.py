@@ -146,7 +146,7 @@ def test_close_gives_up_after_its_timeout_and_the_leave_is_read_all_the_same() -
 
 
 def test_heartbeats_wait_behind_a_commit_that_waits_for_replicas() -> None:
-    """The commit itself renews the session: nobody is removed, and the client hears of its coordinator in time."""
+    """The commit itself renews the session: no member is removed, and the client hears of its coordinator in time."""
     flight = flown(below_the_isr())
     beats = [beat.at_us for beat in flight.all(e.HeartbeatAnswered)]
     longest_us, since_us = max((after - before, before) for before, after in pairwise(beats))

@@ -24,7 +24,7 @@ from cluster.storage.partition_log import PartitionLog
 from cluster.view import document
 from tests.support.broker_flights import SECOND_US, cluster
 from tests.support.checks_broker import judging
-from tests.support.checks_log import LogJudge
+from tests.support.checks_log import LogCheck
 from tests.support.expected_document import Truth, differences
 from tests.support.independent_recorder import watching
 from tests.support.random_flights import careless, may_lose, never_whole
@@ -36,12 +36,12 @@ PRODUCER_STOPS_S, HEALED_S, END_S = 75, 60, 130
 def judged(scenario: ScenarioSpec, *, seed: int = 1, converges: bool = False) -> list[str]:
     """What does not hold in a flight, at every step and every second; the first second that finds something ends it."""
     found: list[str] = []
-    with watching() as witness, judging() as judge:
+    with watching() as recorder, judging() as judge:
         simulation = Simulation(scenario, seed, sinks=[])
 
         async def main() -> None:
             async with simulation.running():
-                truth, logs = Truth(simulation, witness), LogJudge(simulation)
+                truth, logs = Truth(simulation, recorder), LogCheck(simulation)
                 for now_us in range(0, scenario.until_us + 1, SECOND_US):
                     await simulation.timeline.fly(now_us)
                     seen = document(simulation.view, simulation.timeline.now_us)
@@ -52,9 +52,9 @@ def judged(scenario: ScenarioSpec, *, seed: int = 1, converges: bool = False) ->
                     if found:
                         found.insert(0, f"at {now_us // SECOND_US} s")
                         return
-                if converges:  # what was lost or deleted legally nobody will read
-                    lossless = not judge.lossy and not witness.archive and not may_lose(scenario)
-                    whole = await never_whole(simulation, witness)
+                if converges:  # no member will read what was lost or deleted legally
+                    lossless = not judge.lossy and not recorder.archive and not may_lose(scenario)
+                    whole = await never_whole(simulation, recorder)
                     found.extend(words for words in whole if lossless or "missed" not in words)
 
         trio.run(main, clock=simulation.timeline)
@@ -65,41 +65,41 @@ def judged(scenario: ScenarioSpec, *, seed: int = 1, converges: bool = False) ->
 
 
 def random_brokers(seed: int) -> ScenarioSpec:
-    """Fifty seconds of injuries to brokers, elections, crashes and more, then everything is mended."""
-    luck = Random(f"brokers/{seed}")
-    topic: dict[str, Value] = {"min.insync.replicas": luck.choice((1, 2))}
-    if luck.random() < 0.5:
+    """Fifty seconds of faults of brokers, elections, crashes and more, then everything is cleared."""
+    draws = Random(f"brokers/{seed}")
+    topic: dict[str, Value] = {"min.insync.replicas": draws.choice((1, 2))}
+    if draws.random() < 0.5:
         topic["flush.messages"] = 1
-    if luck.random() < 0.3:
+    if draws.random() < 0.3:
         topic["unclean.leader.election.enable"] = True
-    if luck.random() < 0.3:
+    if draws.random() < 0.3:
         topic |= {"retention.ms": 10_000, "segment.bytes": 20_000}
     brokers: dict[str, Value] = {
-        "replica.lag.time.max.ms": luck.choice((5_000, 30_000)),
+        "replica.lag.time.max.ms": draws.choice((5_000, 30_000)),
         "log.retention.check.interval.ms": 5_000,
-        "controlled.shutdown.enable": luck.random() < 0.8,
+        "controlled.shutdown.enable": draws.random() < 0.8,
     }
     names = [f"broker-{number}" for number in (1, 2, 3)]
 
     def lasting(text: str) -> str:
-        return f"{text} for {luck.choice((300, 2_000, 9_500, 15_000))}ms" if luck.random() < 0.7 else text
+        return f"{text} for {draws.choice((300, 2_000, 9_500, 15_000))}ms" if draws.random() < 0.7 else text
 
     kinds: list[Callable[[], str]] = [
-        lambda: lasting(f"crash {luck.choice(names)}"),
-        lambda: lasting(f"kill {luck.choice(names)}"),
-        lambda: lasting(f"pause {luck.choice(names)}"),
-        lambda: lasting("cut {} {}".format(*luck.sample(names, 2))),
-        lambda: lasting("cut {} -> {}".format(*luck.sample(names, 2))),
-        lambda: f"restart {luck.choice(names)}",
-        lambda: f"start {luck.choice(names)}",
-        lambda: f"elect preferred orders-{luck.randrange(2)}",
-        lambda: f"elect unclean orders-{luck.randrange(2)}",
+        lambda: lasting(f"crash {draws.choice(names)}"),
+        lambda: lasting(f"kill {draws.choice(names)}"),
+        lambda: lasting(f"pause {draws.choice(names)}"),
+        lambda: lasting("cut {} {}".format(*draws.sample(names, 2))),
+        lambda: lasting("cut {} -> {}".format(*draws.sample(names, 2))),
+        lambda: f"restart {draws.choice(names)}",
+        lambda: f"start {draws.choice(names)}",
+        lambda: f"elect preferred orders-{draws.randrange(2)}",
+        lambda: f"elect unclean orders-{draws.randrange(2)}",
         lambda: "fail over controller",
         lambda: "move coordinator of g",
-        lambda: f"delete records orders-{luck.randrange(2)} before {luck.randrange(500)}",
-        lambda: f"add partitions orders to {luck.randint(3, 5)}",
+        lambda: f"delete records orders-{draws.randrange(2)} before {draws.randrange(500)}",
+        lambda: f"add partitions orders to {draws.randint(3, 5)}",
     ]
-    steps = [(luck.randint(8_000, 55_000) / 1000, luck.choice(kinds)()) for _ in range(luck.randint(3, 12))]
+    steps = [(draws.randint(8_000, 55_000) / 1000, draws.choice(kinds)()) for _ in range(draws.randint(3, 12))]
     steps += [(HEALED_S - 1, "heal")]
     steps += [
         (HEALED_S + place / 10, f"{word} {name}") for place, word in ((0, "resume"), (5, "start")) for name in names
@@ -112,7 +112,7 @@ def random_brokers(seed: int) -> ScenarioSpec:
         topic=topic,
         brokers=brokers,
         producer={
-            "batch.size": luck.choice((500, 16_384)),
+            "batch.size": draws.choice((500, 16_384)),
             "delivery.timeout.ms": 20_000,
             "metadata.max.age.ms": 10_000,
         },

@@ -34,7 +34,7 @@ from cluster.spec import (
 from cluster.view import document
 from tests.support.expected_document import Truth, differences
 from tests.support.expected_transactions import log_facts
-from tests.support.independent_recorder import Identity, Witness, identity_of, watching
+from tests.support.independent_recorder import Identity, IndependentRecorder, identity_of, watching
 from tests.support.random_flights import never_whole
 from tests.support.scenario_builders import THREE_BROKERS
 from tests.support.slow_cases import mostly_slow
@@ -49,31 +49,31 @@ QUICK = 4
 class Counted(msgspec.Struct, frozen=True):
     """What a flight made of its input: how many records were acknowledged, arrived again, never arrived.
 
-    `injuries`: commands that were carried out; `aborted`: transactions; `wrong`: what did not hold at the end.
+    `faults`: commands that were carried out; `aborted`: transactions; `wrong`: what did not hold at the end.
     """
 
     acknowledged: int
     duplicates: int
     losses: int
-    injuries: int
+    faults: int
     aborted: int
     wrong: list[str]
 
 
 def crashing(seed: int, commit: CommitPolicy) -> ScenarioSpec:
     """200 records in ten seconds; `g` moves them to `invoices` and dies on the way, `audit` reads what is committed."""
-    luck = Random(f"crashes/{seed}")
-    members = luck.randint(1, 3)
+    draws = Random(f"crashes/{seed}")
+    members = draws.randint(1, 3)
     config: dict[str, Value] = {
         "auto.offset.reset": "earliest",
         "session.timeout.ms": 6_000,
         "heartbeat.interval.ms": 1_000,
         "max.poll.interval.ms": 20_000,  # who waits for a coordinator whose host is gone, waits five seconds longer
-        "max.poll.records": luck.choice((3, 10, 500)),
+        "max.poll.records": draws.choice((3, 10, 500)),
         "request.timeout.ms": 5_000,
     }
     audit: dict[str, Value] = {"auto.offset.reset": "earliest", "isolation.level": "read_committed"}
-    application = ApplicationSpec(per_record_us=luck.choice((2, 20, 50)) * MS, commit=commit, writes="invoices")
+    application = ApplicationSpec(per_record_us=draws.choice((2, 20, 50)) * MS, commit=commit, writes="invoices")
     return ScenarioSpec(
         title=f"random crashes {seed}",
         until_us=END_S * SECOND_US,
@@ -81,12 +81,12 @@ def crashing(seed: int, commit: CommitPolicy) -> ScenarioSpec:
         config={
             "offsets.topic.num.partitions": 1,
             "transaction.state.log.num.partitions": 1,
-            "transaction.version": luck.choice((1, 2)),
+            "transaction.version": draws.choice((1, 2)),
             "group.initial.rebalance.delay.ms": 0,
         },
-        network=NetworkSpec(latency_us=luck.choice((300, MS, 5 * MS)), jitter=0.2),
+        network=NetworkSpec(latency_us=draws.choice((300, MS, 5 * MS)), jitter=0.2),
         topics=tuple(
-            TopicSpec(name, partitions=luck.randint(1, 3), config={"min.insync.replicas": 2})
+            TopicSpec(name, partitions=draws.randint(1, 3), config={"min.insync.replicas": 2})
             for name in ("orders", "invoices")
         ),
         producers=(ProducerSpec("p", ("orders",), rate_per_second=20.0, limit=RECORDS, keys=KeysSpec("uniform")),),
@@ -94,40 +94,40 @@ def crashing(seed: int, commit: CommitPolicy) -> ScenarioSpec:
             GroupSpec("g", ("orders",), members=members, config=config, application=application),
             GroupSpec("audit", ("invoices",), config=audit),
         ),
-        steps=tuple(_crashes(luck, members)),
+        steps=tuple(_crashes(draws, members)),
     )
 
 
-def _crashes(luck: Random, members: int) -> list[StepSpec]:
+def _crashes(draws: Random, members: int) -> list[StepSpec]:
     """Members, brokers' processes and their hosts, coordinators and the controller: one after the other, all return.
 
     One host at a time: what two lose together may have been acknowledged.
     """
     texts: list[tuple[int, str]] = []
-    for _ in range(luck.randint(2, 6)):
-        down_ms = luck.choice((300, 2_000, 8_000))
-        word = luck.choice(("kill", "kill", "restart"))
-        texts.append((_when(luck), f"{word} g-{luck.randint(1, members)} for {down_ms}ms"))
-    at_ms = _when(luck)
+    for _ in range(draws.randint(2, 6)):
+        down_ms = draws.choice((300, 2_000, 8_000))
+        word = draws.choice(("kill", "kill", "restart"))
+        texts.append((_when(draws), f"{word} g-{draws.randint(1, members)} for {down_ms}ms"))
+    at_ms = _when(draws)
     while at_ms < LAST_CRASH_MS:
-        what = luck.choice(("kill broker-{}", "kill broker-{}", "crash broker-{}"))
-        texts.append((at_ms, f"{what.format(luck.randint(1, 3))} for {luck.choice((1_000, 9_500))}ms"))
-        at_ms += luck.choice((12_000, 20_000))
+        what = draws.choice(("kill broker-{}", "kill broker-{}", "crash broker-{}"))
+        texts.append((at_ms, f"{what.format(draws.randint(1, 3))} for {draws.choice((1_000, 9_500))}ms"))
+        at_ms += draws.choice((12_000, 20_000))
     moves = ("move coordinator of g", "fail over controller")
-    texts += [(_when(luck), text) for text in moves if luck.random() < 0.3]
+    texts += [(_when(draws), text) for text in moves if draws.random() < 0.3]
     made = [(at, parse(text)) for at, text in sorted(texts)]
     return [StepSpec(at * MS, command, text_of(command)) for at, command in made]
 
 
-def _when(luck: Random) -> int:
-    return luck.randint(FIRST_CRASH_MS, LAST_CRASH_MS)
+def _when(draws: Random) -> int:
+    return draws.randint(FIRST_CRASH_MS, LAST_CRASH_MS)
 
 
 @cache
 def counted(seed: int, commit: CommitPolicy) -> Counted:
     """Fly it, and count what is in the output's logs when everything has healed."""
     scenario = crashing(seed, commit)
-    with watching() as witness:
+    with watching() as recorder:
         refused: list[e.Event] = []
         simulation = Simulation(
             scenario, seed, sinks=[lambda event: refused.append(event) if isinstance(event, e.CommandRefused) else None]
@@ -138,17 +138,17 @@ def counted(seed: int, commit: CommitPolicy) -> Counted:
             async with simulation.running():
                 await simulation.timeline.fly(scenario.until_us)
                 seen = document(simulation.view, simulation.timeline.now_us)
-                wrong.extend(differences(seen, Truth(simulation, witness).document()))
-                wrong.extend(await never_whole(simulation, witness))
+                wrong.extend(differences(seen, Truth(simulation, recorder).document()))
+                wrong.extend(await never_whole(simulation, recorder))
 
         trio.run(main, clock=simulation.timeline)
-    arrived = _arrived(witness)
+    arrived = _arrived(recorder)
     sent = {
         (batch.producer, batch.partition, batch.first_serial + place)
-        for name, keys in witness.acked_batches.items()
+        for name, keys in recorder.acked_batches.items()
         if name.startswith("orders-")
         for key in keys
-        for batch in (witness.sent_batches[key],)
+        for batch in (recorder.sent_batches[key],)
         for place in range(batch.count)
     }
     again, missing = sum(arrived.values()) - len(arrived), len(sent - arrived.keys())
@@ -163,10 +163,10 @@ def counted(seed: int, commit: CommitPolicy) -> Counted:
     return Counted(len(sent), again, missing, len(scenario.steps) - len(refused), aborted, wrong)
 
 
-def _arrived(witness: Witness) -> Counter[Identity]:
+def _arrived(recorder: IndependentRecorder) -> Counter[Identity]:
     """How often the record made of each input is in the output, as readers of committed data get it."""
     found: Counter[Identity] = Counter()
-    for name, leader in witness.leaders.items():
+    for name, leader in recorder.leaders.items():
         if name.startswith("invoices-"):
             log = leader.log
             facts = log_facts(log.batches, leader.high_watermark, log.log_start)
@@ -180,7 +180,7 @@ def _arrived(witness: Witness) -> Counter[Identity]:
 def test_with_transactions_each_record_arrives_once_whoever_crashes(seed: int) -> None:
     flight = counted(seed, "transaction")
     assert (flight.acknowledged, flight.duplicates, flight.losses, flight.wrong) == (RECORDS, 0, 0, [])
-    assert flight.injuries > 0
+    assert flight.faults > 0
 
 
 @pytest.mark.parametrize("seed", mostly_slow(range(QUICK), quick=(0, 2)))
@@ -204,7 +204,7 @@ def test_the_campaign_counts_no_duplicate_with_transactions_and_tells_how_many_w
     for commit, flights in found.items():
         duplicates = sorted(flight.duplicates for flight in flights)
         print(  # noqa: T201 - the count that was asked for
-            f"\n{commit}: {len(flights)} flights, {sum(one.injuries for one in flights):,} injuries, "
+            f"\n{commit}: {len(flights)} flights, {sum(one.faults for one in flights):,} faults, "
             f"{sum(one.aborted for one in flights)} aborted transactions, "
             f"{sum(one.acknowledged for one in flights):,} records in, {sum(one.losses for one in flights)} lost, "
             f"{sum(duplicates):,} duplicated (in {sum(one > 0 for one in duplicates)} flights, "

@@ -53,10 +53,10 @@ def test_a_producer_sends_nothing_to_a_dead_broker_and_counts_only_what_it_sends
     assert (counters["failed"], counters["acked"]) == (0, counters["sent"])
 
 
-@pytest.mark.parametrize("trouble", ["kill broker-1", "cut p-1 broker-1", "pause broker-1"])
-def test_batches_expire_in_the_accumulator_while_their_leader_cannot_be_reached(trouble: str) -> None:
+@pytest.mark.parametrize("fault", ["kill broker-1", "cut p-1 broker-1", "pause broker-1"])
+def test_batches_expire_in_the_accumulator_while_their_leader_cannot_be_reached(fault: str) -> None:
     impatient: dict[str, Value] = {"request.timeout.ms": 1_000, "delivery.timeout.ms": 1_500}
-    scenario = keyed((10, trouble), until_s=40, config=impatient)
+    scenario = keyed((10, fault), until_s=40, config=impatient)
     (topic,) = scenario.topics
     flight = flown(replace(scenario, topics=(replace(topic, replication=1),), brokers=scenario.brokers[:1]))
     expired = flight.all(e.BatchFailed, error="TimeoutException")

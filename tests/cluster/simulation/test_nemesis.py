@@ -1,4 +1,4 @@
-"""The nemesis: the same injuries from the same seed, nobody else's undone, and nothing of its own left at its end."""
+"""The nemesis: the same faults from the same seed, an operator's stay, and none of its own is left at its end."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def reign(text: str, *steps: tuple[float, str], until_s: float = 150) -> Flown:
 
 
 def strikes(flight: Flown) -> list[tuple[int, str]]:
-    """What was injured, and when; the reigns themselves left out."""
+    """Which faults were started, and when; the reigns themselves left out."""
     emitted = flight.all(e.FaultStarted)
     return [(fault.at_us, fault.text) for fault in emitted if not fault.text.startswith("nemesis")]
 

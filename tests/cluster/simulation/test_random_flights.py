@@ -1,4 +1,4 @@
-"""Random small clusters under random injuries: what must hold in every flight, and that a seed is a flight."""
+"""Random small clusters under random faults: what must hold in every flight, and that a seed is a flight."""
 
 from collections.abc import Iterable
 

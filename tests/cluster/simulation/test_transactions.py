@@ -102,9 +102,9 @@ def test_an_application_meets_an_old_epoch_when_it_commits() -> None:
 @pytest.mark.parametrize("version", [1, 2])
 def test_transactions_survive_the_death_of_any_broker(version: int, broker: int) -> None:
     steps = ((4.7, f"kill broker-{broker} for 20s"),)
-    trouble = transactional(*steps, version=version, abort=0.2, until_s=120, count=2)
-    assert not lies(trouble)
-    flight = fly(trouble, 1)
+    scenario = transactional(*steps, version=version, abort=0.2, until_s=120, count=2)
+    assert not lies(scenario)
+    flight = fly(scenario, 1)
     flight.check()
     transactions = flight.document["transactions"].values()
     delivered = flight.document["delivery"]["by_group"]["committed"]["delivered"]
@@ -249,11 +249,11 @@ def test_a_marker_is_forgotten_a_minute_after_all_replicas_had_it() -> None:
     assert not known.ended
 
 
-@pytest.mark.parametrize("trouble", ["a replica lags", "a replica lost its end"])
-def test_a_marker_that_a_replica_may_lack_is_not_forgotten(trouble: str) -> None:
+@pytest.mark.parametrize("state", ["a replica lags", "a replica lost its end"])
+def test_a_marker_that_a_replica_may_lack_is_not_forgotten(state: str) -> None:
     known = ended_twice()
-    known.high_watermark_at(6, SETTLED_US, all_in_sync=trouble != "a replica lags")
-    if trouble == "a replica lost its end":
+    known.high_watermark_at(6, SETTLED_US, all_in_sync=state != "a replica lags")
+    if state == "a replica lost its end":
         known.endangered(SETTLED_US + 1)
     known.high_watermark_at(7, 2 * SETTLED_US, all_in_sync=True)
     known.high_watermark_at(8, 2 * SETTLED_US + 1, all_in_sync=True)

@@ -76,7 +76,7 @@ def test_a_changed_subscription_is_the_causes_word_and_the_clients_reason() -> N
 
 
 def test_a_static_members_return_is_no_rebalances_doing() -> None:
-    """It reads on from its last commit, and nobody rebalanced: neither time nor records count for the last one."""
+    """It reads on from its last commit without a rebalance: neither time nor records count for the last one."""
     static = group_of((20.4, "kill g-1"), (23, "start g-1"), assignors=EAGER, static=True)
     flight = flown(static)
     group = story(flight)
@@ -89,7 +89,7 @@ def test_a_static_members_return_is_no_rebalances_doing() -> None:
 
 
 def test_what_an_eager_rebalance_reads_again_is_counted_once() -> None:
-    """g-1 dies with records that it had not committed: whoever gets its partitions reads them again."""
+    """g-1 dies with records that it had not committed: the member that gets its partitions reads them again."""
     flight = flown(group_of((20.9, "kill g-1"), assignors=EAGER, until_s=60))
     last = story(flight).rebalances[-1]
     assert (last.cause, last.trigger, last.moved) == ("session expired", "g-1", 3)

@@ -1,4 +1,4 @@
-"""Actors: one at a time, started, woken and killed in an order that nobody's luck decides."""
+"""Actors: one at a time, started, woken and killed in an order that no random choice decides."""
 
 from collections.abc import Callable
 

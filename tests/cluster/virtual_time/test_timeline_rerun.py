@@ -347,25 +347,25 @@ class World:
         self.timeline.start(nursery, self.member, number)
 
     async def member(self, number: int) -> None:
-        luck = random_stream(self.seed, f"member-{number}")
+        draws = random_stream(self.seed, f"member-{number}")
         try:
             with self.scopes[number]:
                 async with trio.open_nursery() as nursery:
                     self.timeline.start(nursery, self.heartbeat, number)
-                    for _ in range(luck.randint(5, 60)):
-                        await self.poll(number, luck)
+                    for _ in range(draws.randint(5, 60)):
+                        await self.poll(number, draws)
                     nursery.cancel_scope.cancel()
         finally:
             del self.scopes[number]
             self.emit("gone", number, self.mailboxes.pop(number, None) is None)
 
-    async def poll(self, number: int, luck: random.Random) -> None:
+    async def poll(self, number: int, draws: random.Random) -> None:
         timeline = self.timeline
         self.mailboxes[number] = waiter = timeline.waiter()
         timeline.post(timeline.now_us + self.link.randint(500, 12_000), self.answer, (number, waiter))
         got = await timeline.park_until(waiter, timeline.now_us + 9_000)
         self.emit("polled", number, "nothing" if got is TIMED_OUT else got)
-        await timeline.sleep(luck.randint(0, 3_000))
+        await timeline.sleep(draws.randint(0, 3_000))
 
     def answer(self, request: tuple[int, Waiter]) -> None:
         number, waiter = request
@@ -404,21 +404,21 @@ def fly_live(seed: int) -> World:
     backlog = [0]
 
     def operate(token: trio.lowlevel.TrioToken) -> None:
-        luck = random.Random(seed)
+        draws = random.Random(seed)
         steering: list[Callable[[], object]] = [
             *[lambda speed=speed: timeline.set_speed(speed) for speed in (3, 10, 30)],
             *[timeline.pause, timeline.step, timeline.step, timeline.resume, timeline.resume],
             lambda: timeline.step_until(lambda: len(world.emitted) % 7 == 0),
             lambda: timeline.run_until(lambda: len(world.emitted) % 5 == 0),
-            lambda: backlog.__setitem__(0, luck.randint(0, 3)),
+            lambda: backlog.__setitem__(0, draws.randint(0, 3)),
         ]
         while not over.is_set():
-            time.sleep(luck.uniform(0, 0.002))
-            command: tuple[object, ...] = luck.choice(
-                [("kill", luck.randrange(9)), ("start", luck.randrange(9)), ("shout",), ("look",)]
+            time.sleep(draws.uniform(0, 0.002))
+            command: tuple[object, ...] = draws.choice(
+                [("kill", draws.randrange(9)), ("start", draws.randrange(9)), ("shout",), ("look",)]
             )
             try:
-                token.run_sync_soon(luck.choice(steering))
+                token.run_sync_soon(draws.choice(steering))
                 token.run_sync_soon(timeline.submit, command)
                 token.run_sync_soon(timeline.resume)
             except trio.RunFinishedError:

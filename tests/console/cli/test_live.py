@@ -49,7 +49,7 @@ def test_first_flight_is_flown_live_and_left(processes: list[Process]) -> None:
     process.until("● Stable")
     process.press("\r")
     process.until("4 members own 12 of 12 partitions")
-    process.until("5 members own 12 of 12 partitions")  # nobody scales the group in the next minutes
+    process.until("5 members own 12 of 12 partitions")  # no step scales the group in the next minutes
     process.press(":speed 1\r")  # in which the group misses it for ten seconds, however busy the machine is
     process.until("×1 ")
     process.press(":kill billing-4\r")

@@ -1,4 +1,4 @@
-"""Somebody at the console: places, panels, menus, the command line, sizes, themes, leaving."""
+"""An operator at the console: places, panels, menus, the command line, sizes, themes, leaving."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Somebody at the console with a recording: keys, the strip under the mouse, menus, the library."""
+"""An operator at the console with a recording: keys, the strip under the mouse, menus, the library."""
 
 import shutil
 from pathlib import Path

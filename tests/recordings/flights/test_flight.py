@@ -47,7 +47,7 @@ def test_one_seed_is_one_flight_recorded_or_not_logged_or_not(plan: Plan, tmp_pa
 
 
 def test_an_event_does_not_change_after_it_was_told(plan: Plan) -> None:
-    """Lines are encoded a batch at a time, which is only right if nobody writes into an event's dictionaries."""
+    """Lines are encoded a batch at a time, which is only right if no code writes into an event's dictionaries."""
     lines: list[bytes] = []
     encoder = msgspec.json.Encoder()
     late: list[bytes] = []

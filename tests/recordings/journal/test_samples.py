@@ -19,7 +19,7 @@ MOST_BYTES = 2_000_000
 
 @pytest.fixture
 def sample(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A copy: whoever plays may leave keyframes in it."""
+    """A copy: a player may leave keyframes in it."""
     path = tmp_path / f"{request.param}.flight"
     shutil.copytree(SAMPLES / path.name, path, ignore=shutil.ignore_patterns(KEYFRAMES))
     return path

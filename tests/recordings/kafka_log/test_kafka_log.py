@@ -19,7 +19,7 @@ SILENT = {
     "broker_paused", "broker_resumed", "member_paused", "member_resumed", "member_stopped",  # SIGSTOP, SIGKILL
     "batch_opened", "produce_sent", "batch_acknowledged",
     "producer_epoch_refused",  # an error in an answer
-    "records_lost", "records_survived", "truncated_records_processed",  # nobody at Kafka's can know
+    "records_lost", "records_survived", "truncated_records_processed",  # no process of Kafka can know
     "records_appended", "high_watermark_advanced",  # only noted, for lines that come later
     "positions_moved_on", "positions_given_up", "transaction_offsets_refused", "transaction_marker_refused",
     "poll_returned", "poll_started", "records_processed", "record_skipped", "setting_changed", "key_order_broken",

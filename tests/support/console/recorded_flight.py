@@ -47,7 +47,7 @@ def _kept() -> TemporaryDirectory[str]:
 
 
 def recording() -> Path:
-    """Where the recording is. Nobody writes into it but makers of keyframes."""
+    """Where the recording is. Only makers of keyframes write into it."""
     return Path(_kept().name) / "recorded.flight"
 
 

@@ -66,7 +66,7 @@ def _short_us(name: str) -> int:
 
 
 def swarm() -> list[Sortie]:
-    """Random clusters in trouble, in turns with transactions, unclean elections, added partitions."""
+    """Random clusters with faults, in turns with transactions, unclean elections, added partitions."""
     sorties = []
     for seed in range(FIRST_SEED, FIRST_SEED + SWARM_SEEDS):
         wanted = {"transactions": seed % 2, "unclean": seed % 3 == 0, "add partitions": seed % 5 == 0}

@@ -1,6 +1,6 @@
 """What a verdict says of lost records, read as a stranger reads it, and whether that is so.
 
-It knows the sentences by their words alone, and the facts from whoever is asked.
+It knows the sentences by their words alone, and the facts from its arguments.
 """
 
 import re
@@ -23,7 +23,7 @@ CLAIMS = {
     rf"^(?P<whose>\S+) lost {ACKNOWLEDGED} that it never processed\.$": ("lost", "group"),
     rf", (?P<whose>\S+) lost {NUMBER} of them": ("lost", "group"),
 }
-"""A sentence's pattern → the fact that it states, and of whom; None: of the whole flight."""
+"""A sentence's pattern → the fact that it states, and its subject; None: of the whole flight."""
 MOST_WORDS = 20
 
 

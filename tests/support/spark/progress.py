@@ -15,7 +15,7 @@ from recordings.flights.runner import journal_command
 from recordings.journal.format import Settings
 from recordings.journal.writer import Recorder, new_header
 from tests.support.expected_document import INTERNAL, Truth
-from tests.support.independent_recorder import Witness, watching
+from tests.support.independent_recorder import IndependentRecorder, watching
 from tests.support.lost_records import Vanished
 from tests.support.random_flights import random_spec
 from tests.support.spark.fleet import Sortie
@@ -66,37 +66,37 @@ def watch(
     result = Watched(path, header.run_id)
     with pytest.MonkeyPatch.context() as patch:
         if breaks is not None:
-            breaks(patch)  # before the witness comes: what is broken is what it stands beside
-        with watching() as witness:
+            breaks(patch)  # before the recorder comes: what is broken is what it stands beside
+        with watching() as independent:
             simulation = Simulation(spec, seed, sinks=[recorder])
             simulation.on_command = lambda *note: journal_command(recorder, note)
 
             async def main() -> None:
                 async with simulation.running():
-                    truth = Truth(simulation, witness)  # it remembers what it saw each second
+                    truth = Truth(simulation, independent)  # it remembers what it saw each second
                     for now_us in range(0, end_us + 1, SECOND_US):
                         await simulation.timeline.fly(now_us)
                         result.told = truth.document()
                         for name, group in result.told["groups"].items():
                             result.lag[name, now_us // SECOND_US] = group["lag"], group["time_lag_ms"]
-                    result.gone = _gone(simulation, witness)
+                    result.gone = _gone(simulation, independent)
 
             trio.run(main, clock=simulation.timeline)
     recorder.close(turns=simulation.timeline.turn, virtual_us=end_us)
     return result
 
 
-def _gone(simulation: Simulation, witness: Witness) -> dict[str, int]:
+def _gone(simulation: Simulation, recorder: IndependentRecorder) -> dict[str, int]:
     """Walk every replica's log for every batch that was acknowledged, whether a group reads its topic or not."""
     losses: Counter[str] = Counter()
     for topic, partitions in simulation.topics.items():
         for name in (f"{topic}-{number}" for number in range(partitions) if topic not in INTERNAL):
             copies = [broker.replicas[name] for broker in simulation.brokers.values() if name in broker.replicas]
-            gone = Vanished(copies).gone(witness.acked_batches[name], witness.judged)
+            gone = Vanished(copies).gone(recorder.acked_batches[name], recorder.judged)
             lost = {
                 (producer, name, first + place)
                 for (producer, _, first), records in gone.items()
                 for place in range(records)
             }
-            losses[topic] += len(lost - witness.passages.aborted[name])
+            losses[topic] += len(lost - recorder.passages.aborted[name])
     return {topic: records for topic, records in losses.items() if records}

@@ -1,6 +1,6 @@
 """A short flight written by hand, of things that seldom happen and must be counted right all the same.
 
-A batch is acknowledged, read by nobody, and lost; another is lost and yet reaches a follower; a leader that was deposed
+A batch is acknowledged, never read, and lost; another is lost and yet reaches a follower; a leader that was deposed
 goes on talking; a coordinator resigns after its successor is at work; an assignment arrives when the next rebalance has
 begun; two members hold a partition.
 """

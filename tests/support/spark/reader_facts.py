@@ -1,4 +1,4 @@
-"""What each of five readers says of a flight, as facts that can be compared: what, of whom, when.
+"""What each of five readers says of a flight, as facts that can be compared: what, of which name, when.
 
 The simulator's own objects, the fold with its view document, `summary`, Spark's report, and SQL of its own (DuckDB,
 `sql/*.sql`) over the exported tables.

@@ -1,4 +1,4 @@
-"""`flightdeck report` as somebody runs it: in a process of its own, on a machine without Java but pip's."""
+"""`flightdeck report` as a user runs it: in a process of its own, on a machine without Java but pip's."""
 
 import subprocess
 from collections.abc import Sequence

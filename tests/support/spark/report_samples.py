@@ -152,7 +152,7 @@ CALM = Flight(
 )
 
 
-def troubled() -> Flight:
+def with_incidents() -> Flight:
     """A member died, its group fell behind, rebalanced and read 13 records again."""
     group = msgspec.structs.replace(
         GROUP,

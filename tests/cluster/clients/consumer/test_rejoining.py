@@ -27,7 +27,7 @@ def test_an_answer_to_somebody_who_is_no_more_does_not_count(error: ErrorCode) -
 
 
 def test_giving_the_coordinator_up_ends_what_is_under_way_there() -> None:
-    """A late answer of the old coordinator finds nobody who waits for it."""
+    """A late answer of the old coordinator finds no call that waits for it."""
     flight = flown(spec(until_s=10, members=1))
     member = flight.simulation.consumers["g-1"]
     ended: list[object] = []

@@ -111,7 +111,7 @@ def test_a_simulator_that_does_not_tell_of_them_is_caught(monkeypatch: pytest.Mo
 # --- the logs alone ---------------------------------------------------------------------------------------------------
 
 THIRD = log_of_tens(3).beyond(20)[0]
-"""Offsets 20 … 29 of a log of tens: somebody fetched them."""
+"""Offsets 20 … 29 of a log of tens: a consumer fetched them."""
 
 
 def cut(end: int) -> PartitionLog:

@@ -1,4 +1,4 @@
-"""Static membership in the client: who comes back is whom the group knew; who comes twice is fenced (KIP-345)."""
+"""Static membership in the client: a member that restarts keeps its place; a second one is fenced (KIP-345)."""
 
 import pytest
 

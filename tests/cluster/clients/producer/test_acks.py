@@ -8,7 +8,7 @@ from cluster.config import ConfigError, Value, resolve
 from tests.support.broker_flights import MS, SECOND_US, cluster, flown, log_of
 from tests.support.completed_flight import Flown
 
-ALONE = [(10.5, "cut broker-1 broker-2"), (10.5, "cut broker-1 broker-3")]  # broker-1 leads on, but nobody follows
+ALONE = [(10.5, "cut broker-1 broker-2"), (10.5, "cut broker-1 broker-3")]  # broker-1 leads on, but no replica follows
 
 
 @pytest.mark.parametrize(("acks", "latency_ms"), [("0", 0), ("1", 2), ("all", 4)])

@@ -1,4 +1,4 @@
-"""Compression as a size, batches that are too large for their topic, records that are too large for anybody."""
+"""Compression as a size, batches that are too large for their topic, records that are too large for any request."""
 
 from itertools import pairwise
 

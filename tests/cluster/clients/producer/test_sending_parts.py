@@ -64,7 +64,7 @@ def test_a_key_goes_where_kafka_sends_it() -> None:
         assert keyed.partition(key) == keyed.partition(key) == names[place]
 
 
-class Luck(Random):
+class FirstChoice(Random):
     """Draws 0, ½, 0, ½ …"""
 
     _next = 0.5
@@ -75,7 +75,7 @@ class Luck(Random):
 
 
 def test_the_sticky_partitioner_moves_at_a_new_batch_once_batch_size_was_sent() -> None:
-    sticky = StickyPartitioner(1_000, Luck(), lambda: ("t-0", "t-1"))
+    sticky = StickyPartitioner(1_000, FirstChoice(), lambda: ("t-0", "t-1"))
     assert sticky.for_new_batch() == "t-0"
     sticky.produced(999)
     assert sticky.for_new_batch() == "t-0"
@@ -86,7 +86,7 @@ def test_the_sticky_partitioner_moves_at_a_new_batch_once_batch_size_was_sent() 
 
 
 def test_the_sticky_partitioner_moves_at_twice_batch_size_in_any_case() -> None:
-    sticky = StickyPartitioner(1_000, Luck(), lambda: ("t-0", "t-1"))
+    sticky = StickyPartitioner(1_000, FirstChoice(), lambda: ("t-0", "t-1"))
     sticky.produced(1_999)
     assert (sticky.current, sticky.room()) == ("t-0", 1)
     sticky.produced(1)

@@ -200,9 +200,9 @@ WALKS = 40
 def test_a_coordinator_that_breaks_the_rule_is_caught(
     name: str, broken: Callable[..., object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    luck = Random(1)
+    draws = Random(1)
     walks: list[Steps] = [
-        [(luck.choice(ACTIONS), luck.randrange(3), luck.randrange(2)) for _ in range(30)] for _ in range(WALKS)
+        [(draws.choice(ACTIONS), draws.randrange(3), draws.randrange(2)) for _ in range(30)] for _ in range(WALKS)
     ]
     for walk in walks:
         fly(walk)

@@ -260,7 +260,7 @@ def test_a_second_join_of_a_parked_member_takes_the_place_of_the_first(desk: Des
     stable(desk, a, b)
     first, second = a.join(), a.join()
     b.join()
-    assert first.pending  # nobody will answer it: as in Kafka, its connection is given up by the client
+    assert first.pending  # it gets no answer: as in Kafka, the client gives the connection up
     assert getattr(second.response, "generation", None) == 2
 
 

@@ -304,10 +304,10 @@ def test_whatever_legal_clients_do(statics: int, actions: list[tuple[str, int, i
 def test_long_walks_reach_every_event() -> None:
     emitted = set()
     for seed in range(60):
-        luck = Random(seed)
+        draws = Random(seed)
         actions = [
-            (luck.choice(ACTIONS), luck.randrange(CLIENTS), luck.choice(AMOUNTS))
-            for _ in range(luck.randrange(20, 250))
+            (draws.choice(ACTIONS), draws.randrange(CLIENTS), draws.choice(AMOUNTS))
+            for _ in range(draws.randrange(20, 250))
         ]
         emitted |= {type(event) for event in fly(seed % (CLIENTS + 1), actions).desk.events}
     assert emitted >= {

@@ -1,4 +1,4 @@
-"""Every cause of a rebalance: what makes a coordinator say it, whom it names, and the reason as Kafka's log has it."""
+"""Every cause of a rebalance: when a coordinator gives it, which member it names, and the reason in Kafka's log."""
 
 from __future__ import annotations
 

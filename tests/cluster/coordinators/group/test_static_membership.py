@@ -243,7 +243,7 @@ def test_a_replacement_that_is_being_stored_counts_as_joined(desk: Desk) -> None
     desk.commits = False
     new = restarted(b)
     assert new.ask() is None
-    call = a.ask()  # the leader joins again, and nobody is missing
+    call = a.ask()  # the leader joins again, and no member is missing
     assert call is not None
     assert (call.error, call.generation, group_of(desk).state.value) == (ErrorCode.NONE, 2, "CompletingRebalance")
     assert (new.joined.error, new.joined.generation) == (ErrorCode.NONE, 2)

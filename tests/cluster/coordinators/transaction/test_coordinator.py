@@ -302,7 +302,7 @@ def test_timeouts_out_of_bounds_are_refused() -> None:
         assert answer.error is ErrorCode.INVALID_TRANSACTION_TIMEOUT
 
 
-ACTIONS = ("init", "add", "commit", "abort", "mark", "deadline", "fail over", "fail append", "mend append")
+ACTIONS = ("init", "add", "commit", "abort", "mark", "deadline", "fail over", "fail append", "clear append")
 
 
 @settings(max_examples=300, deadline=None)

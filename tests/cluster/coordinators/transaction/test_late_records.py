@@ -17,7 +17,7 @@ NONE, CONCURRENT = ErrorCode.NONE, ErrorCode.CONCURRENT_TRANSACTIONS
 
 
 def _timed_out(desk: Desk, act: Callable[[Desk], object]) -> Decision:
-    """Do something whose records stand in the log, and of whose fate nobody knows for thirty seconds."""
+    """Do something whose records stand in the log, and whose fate the coordinator does not know for thirty seconds."""
     desk.held = []
     act(desk)
     (decision,), desk.held = desk.held, None
