@@ -17,6 +17,9 @@ from cluster.simulation import simulation
 SLOW_S = 0.02
 """A collection that takes longer walks what has survived since: it is time to freeze again."""
 
+FREEZES = 20
+"""So many consoles may freeze what earlier tests left behind, until that is looked at again."""
+
 few_collections_of_a_flight = simulation._few_collections
 _freeze, _unfreeze = gc.freeze, gc.unfreeze
 
@@ -25,6 +28,7 @@ class Suite:
     """What this process of tests has frozen; `stale` when a test changed that, or much has survived since."""
 
     stale = False
+    freezes = 0
 
 
 @contextmanager
@@ -45,12 +49,13 @@ def freeze_suite() -> None:
     _unfreeze()
     gc.collect()
     _freeze()
-    Suite.stale = False
+    Suite.stale, Suite.freezes = False, 0
 
 
 def freeze() -> None:
     """In the place of `gc.freeze`: a console freezes also what earlier tests left behind."""
-    Suite.stale = True
+    Suite.freezes += 1
+    Suite.stale = Suite.stale or Suite.freezes >= FREEZES
     _freeze()
 
 
