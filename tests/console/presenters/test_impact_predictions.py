@@ -25,6 +25,7 @@ from cluster.spec import (
 )
 from cluster.view import ClusterView
 from console.presenters.impact import Impact, impact_of
+from tests.support.slow_cases import mostly_slow
 
 SECOND_US = 1_000_000
 NOW_US, LATER_US = 45 * SECOND_US, 62 * SECOND_US
@@ -149,7 +150,7 @@ def judge(seed: int, text: str) -> None:
         assert -CLOSE_US - heartbeat_us <= late_us <= CLOSE_US, (member, late_us)
 
 
-@pytest.mark.parametrize("text", COMMANDS)
+@pytest.mark.parametrize("text", mostly_slow(COMMANDS, quick=COMMANDS[::3]))
 @pytest.mark.parametrize("seed", [6])
 def test_what_is_foretold_is_what_happens(seed: int, text: str) -> None:
     judge(seed, text)

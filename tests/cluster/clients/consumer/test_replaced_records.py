@@ -19,6 +19,7 @@ from tests.support.checks_delivery import delivery_errors
 from tests.support.completed_flight import Flown, flown
 from tests.support.partition_logs import log_of_tens
 from tests.support.random_delivery_flights import fateful
+from tests.support.slow_cases import mostly_slow
 from tests.support.truncation_scenarios import CRASH_S, buffered, deposed
 
 SECOND_US = 1_000_000
@@ -88,7 +89,7 @@ def test_what_was_deleted_on_purpose_was_not_truncated() -> None:
     assert flight.all(e.TruncatedRecordsProcessed) == []
 
 
-@pytest.mark.parametrize("seed", [51, 78, 176, 348])
+@pytest.mark.parametrize("seed", mostly_slow([51, 78, 176, 348], quick=[51, 348]))
 def test_the_law_holds_where_readers_worked_on_truncated_records(seed: int) -> None:
     assert delivery_errors(fateful(seed), seed) == []
 

@@ -15,6 +15,7 @@ from cluster.protocol.record_batch import LAST_SEQUENCE, Origin
 from cluster.spec import TransactionsSpec
 from tests.support.broker_flights import SECOND_US, cluster, flown, log_of
 from tests.support.completed_flight import Flown
+from tests.support.slow_cases import mostly_slow
 
 HEADER, RECORD = 61, 1_032
 
@@ -173,7 +174,7 @@ def test_a_batch_that_is_too_large_goes_in_pieces(codec: str, config: dict[str, 
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip"])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", mostly_slow([1, 2], quick=[1]))
 def test_pieces_survive_lost_answers_and_leaders_that_die(seed: int, codec: str) -> None:
     """Idempotence holds for pieces as for any batch: each record once, in the order of sending."""
     producer: dict[str, Value] = {"linger.ms": 50, "compression.type": codec}
