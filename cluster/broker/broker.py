@@ -164,7 +164,7 @@ class Broker(BrokerHost[Replica]):
     def activate(self, epoch: int, live: LiveBrokers, image: Metadata) -> None:
         """Take part in a new cluster at t = 0: registered, with all metadata and its leaderships."""
         self.epoch, self.stopped_us = epoch, -1
-        self.metadata.load(live, image)
+        self.metadata.open(live, image)
         for replica in self.replicas.values():
             replica.apply(image[replica.partition])
         self._start_periodic_work()
@@ -198,7 +198,7 @@ class Broker(BrokerHost[Replica]):
         self.lifecycle.on_process_ended()
         self.stopped_us = self.died_us = self.now_us
         self.timeouts.clear()
-        connections = self.sockets.on_process_ended(self._deferred, self.disk.on_process_ended(self.sockets.serve))
+        connections = self.sockets.died(self._deferred, self.disk.on_process_ended(self.sockets.serve))
         self._deferred.clear()
         self.group_coordinators.on_shutdown()
         self.transaction_coordinators.on_shutdown()

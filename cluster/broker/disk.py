@@ -55,7 +55,7 @@ class Write(NamedTuple):
 
 
 class Disk:
-    """One broker's disk. `impaired`: slow, full, or with a queue left; `failed` is called when a write fails."""
+    """One broker's disk. `bad`: slow, full, or with a queue left; `failed` is called when a write fails."""
 
     def __init__(self, timeline: Timeline, failed: Callable[[], object]) -> None:
         self._timeline, self._failed = timeline, failed
@@ -63,7 +63,7 @@ class Disk:
         self._free_us = 0
         self._queue: deque[Write] = deque()
         self._schedule = 0  # writes that were posted under an earlier schedule are void
-        self.impaired = self.full = False
+        self.bad = self.full = False
 
     def slow_down(self, append_us: int) -> None:
         """Let each append take this long from now on, queued ones too; 0: no time."""
@@ -72,15 +72,15 @@ class Disk:
         self._free_us = self._timeline.now_us
         for write in self._queue:
             self._post(write)
-        self._update_impaired()
+        self._update_bad()
 
     def fill(self, *, full: bool) -> None:
         """Set whether the disk has no room for another append."""
         self.full = full
-        self._update_impaired()
+        self._update_bad()
 
-    def _update_impaired(self) -> None:
-        self.impaired = self.full or self._append_us > 0 or bool(self._queue)
+    def _update_bad(self) -> None:
+        self.bad = self.full or self._append_us > 0 or bool(self._queue)
 
     def append(self, appends: int, action: Action, argument: object) -> None:
         """Run an action after so many appends, behind the queued writes; a full disk fails instead."""
@@ -102,7 +102,7 @@ class Disk:
             return
         self._queue.popleft()
         if not self._queue:
-            self._update_impaired()
+            self._update_bad()
         write.action(write.argument)
 
     def on_process_ended(self, action: Action) -> list[Any]:
@@ -111,5 +111,5 @@ class Disk:
         waiting = [write.argument for write in self._queue if write.action == action]
         self._queue.clear()
         self._free_us = 0
-        self._update_impaired()
+        self._update_bad()
         return waiting

@@ -24,7 +24,7 @@ class MetadataCache:
         """The newest metadata version received."""
         return self._live_version
 
-    def load(self, live: LiveBrokers, image: Metadata) -> None:
+    def open(self, live: LiveBrokers, image: Metadata) -> None:
         """Take the complete metadata of a new cluster, at t = 0."""
         self.live, self.image = live, image
 

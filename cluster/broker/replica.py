@@ -107,7 +107,7 @@ class Replica:
         self.high_watermark_us = host.now_us
         self.is_leader, self.alter_pending, self.source = True, False, None
         self.session.number += 1
-        self.log.load_producers()
+        self.log.recall_producers()
         self.expire_producers()
         self.log.transactions.high_watermark_at(self.high_watermark)
         self.log.epochs.assign(metadata.leader_epoch, self.log.log_end)
@@ -219,7 +219,7 @@ class Replica:
         if offset <= self.high_watermark or len(self.metadata.isr) < self.min_insync_replicas:
             return
         if self._out_of_sync:
-            offset = self._with_joining_followers(offset)
+            offset = self._with_those_about_to_join(offset)
             if offset <= self.high_watermark:
                 return
         self.high_watermark = offset
@@ -235,7 +235,7 @@ class Replica:
         if self.fetches:
             host.high_watermark_advanced(self)
 
-    def _with_joining_followers(self, offset: int) -> int:
+    def _with_those_about_to_join(self, offset: int) -> int:
         """Source: `Partition.maybeIncrementLeaderHW` (`shouldWaitForReplicaToJoinIsr`)."""
         host = self.host
         recently_us = host.now_us - host.lag_us
@@ -442,7 +442,7 @@ class Replica:
         host = self.host
         if not host.running:
             host.defer(self.replicated, response)
-        elif host.disk.impaired:
+        elif host.disk.bad:
             host.disk.append(len(response[1]), self._written, response)
         else:
             self._append_fetched(response)

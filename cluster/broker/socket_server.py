@@ -102,7 +102,7 @@ class SocketServer:
             if connection.serving is None:
                 if connection.in_order:
                     connection.serving = call
-                if host.disk.impaired:
+                if host.disk.bad:
                     self._handle(call)
                 else:
                     self._handlers[call.request.__class__](call)
@@ -141,7 +141,7 @@ class SocketServer:
 
     def _handle(self, call: InFlightRequest) -> None:
         disk = self._host.disk
-        if disk.impaired and (appends := appends_of(call.request)):
+        if disk.bad and (appends := appends_of(call.request)):
             if disk.full:  # the process halts before it answers
                 self.never_received(call)
             disk.append(appends, self.serve, call)
@@ -157,7 +157,7 @@ class SocketServer:
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
-    def on_process_ended(
+    def died(
         self, deferred: Iterable[tuple[Callable[[Any], object], Any]], waiting: Iterable[InFlightRequest]
     ) -> list[Connection]:
         """The process ended: its deferred, disk-bound (`waiting`) and unread requests are lost.

@@ -156,7 +156,7 @@ class Controller:
         """
         registration = self.brokers[broker]
         registration.shutting_down, registration.shutdown_version = True, version
-        return self._remove_from_isrs(broker, CONTROLLED_SHUTDOWN)
+        return self._leave_all(broker, CONTROLLED_SHUTDOWN)
 
     def leads(self, broker: int) -> bool:
         """Whether the broker leads a partition."""
@@ -179,17 +179,17 @@ class Controller:
     def _fence(self, registration: Registration, fenced_for: str, reason: str) -> list[str]:
         registration.fenced = True
         self._emit(BrokerFenced(broker=registration.broker, reason=fenced_for))
-        return self._remove_from_isrs(registration.broker, reason)
+        return self._leave_all(registration.broker, reason)
 
-    def _remove_from_isrs(self, broker: int, reason: str) -> list[str]:
+    def _leave_all(self, broker: int, reason: str) -> list[str]:
         changed = []
         for name, metadata in self.partitions.items():
             if broker in metadata.isr or metadata.leader == broker:
                 changed.append(name)
-                self._remove_from_isr(name, metadata, broker, reason)
+                self._leave(name, metadata, broker, reason)
         return changed
 
-    def _remove_from_isr(self, name: str, metadata: PartitionMetadata, broker: int, reason: str) -> None:
+    def _leave(self, name: str, metadata: PartitionMetadata, broker: int, reason: str) -> None:
         isr = isr_without(metadata.isr, broker)
         if metadata.leader == broker:
             self._elect(name, metadata, isr, reason)
@@ -219,7 +219,7 @@ class Controller:
         if election.leader in (NO_LEADER, metadata.leader):
             error = "PREFERRED_LEADER_NOT_AVAILABLE" if preferred else "ELIGIBLE_LEADERS_NOT_AVAILABLE"
             raise NotElected(f"{error}: no such replica of {partition} is there")
-        self._change_leader(
+        self._lead_by(
             partition, metadata, election.leader, tuple(election.isr), "preferred" if preferred else "unclean"
         )
 
@@ -239,13 +239,11 @@ class Controller:
         metadata = self.partitions[partition]
         for broker in metadata.replicas:
             if broker != metadata.leader and broker in metadata.isr and self._eligible(broker):
-                self._change_leader(partition, metadata, broker, metadata.isr, "moved")
+                self._lead_by(partition, metadata, broker, metadata.isr, "moved")
                 return
         raise NotElected(f"{partition} has no other in-sync replica")
 
-    def _change_leader(
-        self, name: str, metadata: PartitionMetadata, leader: int, isr: tuple[int, ...], reason: str
-    ) -> None:
+    def _lead_by(self, name: str, metadata: PartitionMetadata, leader: int, isr: tuple[int, ...], reason: str) -> None:
         self._elected(name, metadata.changed(leader, metadata.leader_epoch + 1, isr), reason)
 
     def balance(self, percentage: int) -> list[str]:
@@ -264,7 +262,7 @@ class Controller:
             for name in away:
                 metadata = self.partitions[name]
                 if broker in metadata.isr:
-                    self._change_leader(name, metadata, broker, metadata.isr, "preferred")
+                    self._lead_by(name, metadata, broker, metadata.isr, "preferred")
                     changed.append(name)
         return changed
 

@@ -51,7 +51,7 @@ class BatchList(Sequence[RecordBatch]):
         self.bases.pop()
         return self.tail.pop()
 
-    def drop_before(self, offset: int) -> Iterator[RecordBatch]:
+    def shed(self, offset: int) -> Iterator[RecordBatch]:
         """Drop the batches that end at or before an offset; yields each one after it was dropped."""
         while self._chunks and self._chunks[0].oldest.next_offset <= offset:
             chunk = self._chunks.pop(0)

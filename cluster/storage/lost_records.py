@@ -25,7 +25,7 @@ def records_lost_everywhere(dropped: Iterable[RecordBatch], logs: Sequence[Parti
     gone = [
         batch
         for batch in dropped
-        if batch.producer and not any(log.holds_at_offset(batch) or log.has_deleted(batch) for log in logs)
+        if batch.producer and not any(log.has_at_its_place(batch) or log.has_deleted(batch) for log in logs)
     ]
     if not gone:
         return
@@ -47,12 +47,12 @@ def records_lost_everywhere(dropped: Iterable[RecordBatch], logs: Sequence[Parti
 
 def truncated(batch: RecordBatch, log: PartitionLog, logs: Iterable[PartitionLog]) -> bool:
     """Whether a fetched batch is missing in the leader's `log`, and was not deleted by retention in any of `logs`."""
-    if log.holds_at_offset(batch):
+    if log.has_at_its_place(batch):
         return False
     start = batch.base_offset
     if start >= log.log_start:
         return True
-    return not any(one.has_deleted(batch) or (start < one.log_start and one.holds_at_offset(batch)) for one in logs)
+    return not any(one.has_deleted(batch) or (start < one.log_start and one.has_at_its_place(batch)) for one in logs)
 
 
 def _continues(run: LostRange, batch: RecordBatch) -> bool:

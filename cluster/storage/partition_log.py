@@ -27,7 +27,7 @@ class PartitionLog:
     """The log of one replica; `log_end` is the offset of the next record.
 
     `appended_records` counts the records that were appended and not truncated again. `producers` and `transactions`
-    are up to date while the replica leads (`load_producers`). Records below `flushed` are on disk.
+    are up to date while the replica leads (`recall_producers`). Records below `flushed` are on disk.
     `deleted` (ground truth): the serial numbers of each producer's records that retention deleted here.
     """
 
@@ -73,13 +73,13 @@ class PartitionLog:
             self._epoch = batch.leader_epoch
             self.epochs.assign(batch.leader_epoch, batch.base_offset)
 
-    def load_producers(self) -> None:
+    def recall_producers(self) -> None:
         """Read the producers up to the log's end: the replica leads from now on, in an epoch that has no entry yet."""
         self._epoch = -1
         self._memory.read_on(self.batches, self.log_end)
 
     def append_as_leader(self, batch: RecordBatch) -> None:
-        """Append a batch and update its producer; `load_producers` was called when this replica became leader."""
+        """Append a batch and update its producer; `recall_producers` was called when this replica became leader."""
         self.append(batch)
         if batch.producer_id != NO_PRODUCER_ID:
             self._memory.remember(batch)
@@ -145,8 +145,8 @@ class PartitionLog:
         oldest = self.batches.oldest
         if oldest is not None and oldest.next_offset <= offset:
             self._memory.read_on(self.batches, self.log_end)
-            for batch in self.batches.drop_before(offset):
-                self._memory.on_deleted(batch)
+            for batch in self.batches.shed(offset):
+                self._memory.shed(batch)
                 self.bytes -= batch.bytes
                 serials = self.deleted.setdefault(batch.producer, IntervalSet())
                 serials.add(batch.first_serial, batch.first_serial + batch.count)
@@ -171,7 +171,7 @@ class PartitionLog:
         """The batches that a truncation to `offset` would drop, in order."""
         return [batch for batch in self.batches.since(offset) if batch.next_offset > offset]
 
-    def holds_at_offset(self, batch: RecordBatch) -> bool:
+    def has_at_its_place(self, batch: RecordBatch) -> bool:
         """Whether this log holds the same records at the batch's offset."""
         here = next(self.batches.since(batch.base_offset), None)
         return here is not None and (here.base_offset, here.producer, here.first_serial) == (

@@ -45,7 +45,7 @@ class ProducerMemory:
                     self.remember(batch)
             self.read_to = log_end
 
-    def on_deleted(self, batch: RecordBatch) -> None:
+    def shed(self, batch: RecordBatch) -> None:
         """A batch was deleted from the log's beginning: its producer stays known."""
         if batch.next_offset > self._rolled_to:
             if batch.producer_id != NO_PRODUCER_ID:
@@ -100,7 +100,7 @@ class ProducerMemory:
                 self._snapshots[ahead.pop(0)] = self._rolled.snapshot()
             if not ahead:
                 return
-            self.on_deleted(batch)
+            self.shed(batch)
 
 
 def _after(batches: BatchList, offset: int) -> Iterator[RecordBatch]:

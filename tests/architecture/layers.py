@@ -83,6 +83,23 @@ RULES = (
     Rule(("cluster",), PARTS, "what every part may read knows none of them", but=(*PARTS, *WIRING)),
 )
 
+TOP_LEVEL: Mapping[str, str] = {
+    "cluster": """
+        events event_pipeline random_streams reach
+        protocol virtual_time config commands spec network storage assignors coordinators controller broker clients
+        view invariants simulation
+    """,
+    "recordings": """
+        bounded_files doctor make_samples version
+        scenarios journal flights swarm cel kafka_log tables spark library
+    """,
+    "console": """
+        actions app app_interface bridge command_line control_commands flight flight_clock live_flight player
+        refused_commands run_until script_runner shutdown terminal_output themes time_input visible
+        cli presenters screens widgets
+    """,
+}
+
 ONLY_IN: Mapping[str, tuple[str, ...]] = {
     "trio": (
         *("cluster.virtual_time.timeline", "cluster.clients", "cluster.simulation"),
@@ -117,6 +134,23 @@ def check_libraries(project: Project) -> Iterator[Breach]:
                 yield Breach(module.path, imported.line, f"imports {library}, which only {homes} may")
             if module.within(*SANS_IO) and library in NOT_IN_RULES:
                 yield Breach(module.path, imported.line, f"imports {library}: rules have no luck and no logger")
+
+
+def check_private_textual(project: Project) -> Iterator[Breach]:
+    """What Textual keeps to itself (`textual._…`) is used in one file, the one to look at when Textual is renewed."""
+    for module in project.modules:
+        for imported in module.imports:
+            if imported.name.startswith("textual._") and not module.within("console.terminal_output"):
+                yield Breach(module.path, imported.line, f"imports {imported.name}: console.terminal_output may")
+
+
+def check_top_level(project: Project) -> Iterator[Breach]:
+    """What lies at the top of the three packages is a list: a new subject is a decision."""
+    for module in project.modules:
+        top, _, rest = module.path.partition("/")
+        name = rest.partition("/")[0].removesuffix(".py")
+        if name not in {"__init__", *TOP_LEVEL[top].split()}:
+            yield Breach(module.path, 1, f"{name} is not on the list of what lies in {top}/")
 
 
 def check_start(project: Project) -> Iterator[Breach]:

@@ -21,11 +21,11 @@ def check_printing(project: Project) -> Iterator[Breach]:
             continue
         for node in ast.walk(module.tree):
             if isinstance(node, ast.Name) and node.id == "print":
-                yield module.breach(node, "print: use console.printing")
+                yield module.breach(node, "print: use console.cli.streams")
             elif isinstance(node, ast.Attribute) and node.attr in {"write", "writelines"} and _is_stream(node.value):
-                yield module.breach(node, f"{node.attr}: use console.printing")
+                yield module.breach(node, f"{node.attr}: use console.cli.streams")
             elif isinstance(node, ast.Attribute) and node.attr == "write" and _named(node.value) == "os":
-                yield module.breach(node, "os.write: use console.printing")
+                yield module.breach(node, "os.write: use console.cli.streams")
             elif isinstance(node, ast.Call) and _named(node.func) == "Strip" and not module.within(*DRAWING):
                 yield module.breach(node, "Strip: draw with console.widgets.canvas")
 

@@ -11,7 +11,25 @@ FILE_LINES = 400
 ONE_CLASS_LINES = 600  # of a file that holds one class: sawn in two it would have halves that use each other's privates
 FUNCTION_LINES = 50
 
+SMALL_LINES = 40  # a module below this has two importers, or a reason: else it is a piece of the one that imports it
+PACKAGE_MODULES = 20
+
 LOOSE_MODULES: Mapping[str, int] = {"cluster": 4, "recordings": 4, "console": 18}
+
+# Packages of more than twenty modules: how many each may have. The numbers only ever fall.
+LARGE_PACKAGES: Mapping[str, int] = {
+    "console/presenters": 27,  # one presenter for each panel
+}
+SMALL_MODULES: Mapping[str, str] = {
+    "cluster/config/cluster_config.py": "one role a file, as client_config",
+    "cluster/assignors/round_robin.py": "one assignor a file, as the others",
+    "console/cli/__main__.py": "what `python -m console.cli` runs",
+    "console/cli/info.py": "one kind of command a file: these fly nothing",
+    "console/cli/planned.py": "read without the commands that it announces",
+    "console/cli/start.py": "the entry point: answers signals before the rest is imported",
+    "console/widgets/scrubber.py": "one widget a file",
+    "recordings/make_samples.py": "run by hand: `python -m recordings.make_samples`",
+}
 
 # What may be longer, and why. An entry that is no longer needed is a breach too.
 LONGER_FILES: Mapping[str, str] = {
@@ -44,11 +62,37 @@ def check_loose_modules(project: Project, most: Mapping[str, int] = LOOSE_MODULE
             yield Breach(loose[-1].path, 1, f"is one of {len(loose)} loose modules of {top}/, which may have {allowed}")
 
 
-def _judge(breach: Breach, name: str, is_long: bool, listed: Mapping[str, str]) -> Iterator[Breach]:
-    if is_long and not listed.get(name):
+def check_packages(project: Project, larger: Mapping[str, int] = LARGE_PACKAGES) -> Iterator[Breach]:
+    """A package has at most twenty modules: a reader sees them at one look."""
+    modules: dict[str, list[str]] = {}
+    for module in project.modules:
+        package, _, name = module.path.rpartition("/")
+        if name != "__init__.py":
+            modules.setdefault(package, []).append(module.path)
+    for package, paths in modules.items():
+        allowed = larger.get(package, PACKAGE_MODULES)
+        if len(paths) > allowed:
+            yield Breach(paths[-1], 1, f"is one of {len(paths)} modules of {package}/, which may have {allowed}")
+
+
+def check_small_modules(project: Project, listed: Mapping[str, str] = SMALL_MODULES) -> Iterator[Breach]:
+    """A module below 40 lines has two importers or a listed reason."""
+    importers: dict[str, set[str]] = {}
+    for module in project.modules:
+        for imported in module.imports:
+            importers.setdefault(project.resolve(imported), set()).add(module.name)
+    for module in project.modules:
+        lines, by = len(module.text.splitlines()), len(importers.get(module.name, ()))
+        if not module.is_package:
+            breach = Breach(module.path, 1, f"{lines} lines with {by} importers: a part of its importer, or a reason")
+            yield from _judge(breach, module.path, lines < SMALL_LINES and by < 2, listed)
+
+
+def _judge(breach: Breach, name: str, is_breach: bool, listed: Mapping[str, str]) -> Iterator[Breach]:
+    if is_breach and not listed.get(name):
         yield breach
-    elif name in listed and not is_long:  # an entry for a file that is not there yet waits
-        yield Breach(breach.path, breach.line, f"{name} is listed as longer, and no longer is")
+    elif name in listed and not is_breach:  # an entry for a file that is not there yet waits
+        yield Breach(breach.path, breach.line, f"{name} is listed as an exception, and no longer is one")
 
 
 def _holds_one_class(module: Module) -> bool:

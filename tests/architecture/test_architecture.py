@@ -12,7 +12,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.architecture import determinism, layers, printing, sets, sizes
+from tests.architecture import classes, data, determinism, layers, printing, sets, sizes, states, vocabulary
 from tests.architecture.source import Breach, Project
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,6 +24,8 @@ CHECKERS: tuple[Checker, ...] = (
     layers.check_start,
     layers.check_absolute,
     layers.check_circles,
+    layers.check_private_textual,
+    layers.check_top_level,
     determinism.check_waiting,
     determinism.check_clock,
     determinism.check_luck,
@@ -32,7 +34,16 @@ CHECKERS: tuple[Checker, ...] = (
     sets.check_sets,
     sizes.check_sizes,
     sizes.check_loose_modules,
+    sizes.check_packages,
+    sizes.check_small_modules,
     printing.check_printing,
+    classes.check_unique_names,
+    classes.check_bases,
+    classes.check_protocols,
+    data.check_prose,
+    data.check_handlers,
+    states.check_states,
+    vocabulary.check_vocabulary,
 )
 
 
@@ -190,6 +201,67 @@ BREACHES: tuple[tuple[Checker, str, str], ...] = (
                 yield name
         """,
     ),
+    (layers.check_private_textual, "console/app.py", "def f():\n    from textual._compositor import ChopsUpdate  # !"),
+    (layers.check_top_level, "cluster/helpers.py", "# !"),
+    (layers.check_top_level, "recordings/misc/format.py", "# !"),
+    (sizes.check_small_modules, "console/bridge.py", "# !\nx = 1\n"),
+    (classes.check_bases, "cluster/view.py", "class Half:  # !\n    x = 1\nclass Whole(Half): ...\nWhole()"),
+    (
+        classes.check_bases,
+        "cluster/view.py",
+        "class Half:  # !\n    x = 1\nclass Whole(Half): ...\ndef f(a: Half): isinstance(a, Half)\nAny = List[Half]",
+    ),
+    (
+        classes.check_protocols,
+        "cluster/broker/broker.py",
+        """
+        class Host(Protocol):  # !
+            x: int
+            def f(self): ...
+
+        class Broker:
+            def __init__(self):
+                self.x = 1
+            def f(self): ...
+
+        class Nearly:
+            x: int
+        """,
+    ),
+    (data.check_prose, "console/presenters/impact.py", "def f(fault):\n    return fault.text.split()[0]  # !"),
+    (data.check_prose, "console/presenters/impact.py", "def f(fault, name):\n    return name in fault.text  # !"),
+    (data.check_prose, "recordings/spark/lag.py", "def f(event):\n    return parse(event.text)  # !"),
+    (data.check_prose, "cluster/invariants/logs.py", "x = [f for f in y if f.fault.text.startswith('cut')]  # !"),
+    (
+        data.check_handlers,
+        "cluster/view/fold.py",
+        "import cluster.view.fold_groups as groups\ndef f(kind):\n    return getattr(groups, kind)  # !",
+    ),
+    (data.check_handlers, "cluster/view/fold.py", "import x\nfor module in [x]:\n    getattr(module, kind)  # !"),
+    (data.check_handlers, "console/app.py", "def f(self, kind):\n    getattr(self, f'on_{kind}')()  # !"),
+    (states.check_states, "cluster/broker/broker.py", "def f(self):\n    self.state = 'Running'  # !"),
+    (states.check_states, "cluster/broker/broker.py", "def f(member):\n    member._phase: Phase = Phase.IDLE  # !"),
+    (states.check_states, "cluster/protocol/states.py", "class BrokerState(StrEnum):  # !\n    OFF = 'Off'"),
+    (
+        states.check_states,
+        "cluster/protocol/states.py",
+        """
+        class BrokerState(StrEnum):
+            OFF = 'Off'
+
+        class DiskState(StrEnum):  # !
+            OFF = 'Off'
+
+        TABLE = by_next_state('broker', BrokerState.OFF, {BrokerState.OFF: ()})
+        """,
+    ),
+    (vocabulary.check_vocabulary, "cluster/hangar.py", "# !"),
+    (vocabulary.check_vocabulary, "cluster/view.py", "def mend_links(): ...  # !"),
+    (vocabulary.check_vocabulary, "cluster/view.py", "class LinkInjury: ...  # !"),
+    (vocabulary.check_vocabulary, "cluster/view.py", "def f(tell):  # !\n    pass"),
+    (vocabulary.check_vocabulary, "cluster/view.py", "x = 'the link is mended'  # !"),
+    (vocabulary.check_vocabulary, "cluster/view.py", "x = f'{1} is what nobody reads'  # !"),
+    (vocabulary.check_vocabulary, "cluster/view.py", "x = 1\n# whoever reads this  # !"),
     (sizes.check_sizes, "console/app.py", "# !\n" + "x = 1\n" * 400),
     (sizes.check_sizes, "console/app.py", "class A:\n    def f():  # !\n" + "        x = 1\n" * 50),
 )
@@ -210,10 +282,10 @@ HARMLESS: tuple[tuple[str, str], ...] = (
         "import trio\nfrom cluster.simulation import Simulation\nfrom cluster import events",
     ),
     ("recordings/spark/session.py", "import pyspark\nfrom recordings.spark import tables"),
-    ("console/cli/main.py", "def report():\n    from recordings.spark import report"),
+    ("console/cli/play.py", "def report():\n    from recordings.spark import report"),
     (
         "cluster/broker/broker.py",
-        "from cluster.coordinators.group.group import Group\nfrom cluster.timeline import Timeline",
+        "from cluster.coordinators.group.group import Group\nfrom cluster.virtual_time.timeline import Timeline",
     ),
     (
         "cluster/clients/consumer/consumer.py",
@@ -247,13 +319,41 @@ HARMLESS: tuple[tuple[str, str], ...] = (
     ("cluster/view.py", "class A:\n    x: set[int]\n    def f(self, y):\n        x = [y]\n        return list(x)"),
     ("cluster/view.py", "def f(a: set[int]): return len(a)\ndef g(a: list[int]): return list(a)"),
     ("cluster/view.py", "def f():\n" + "    x = 1\n" * 49),
+    ("cluster/view.py", "def f(decks, deckle, tellurium): return 'flightdeck tells what amended facts say'"),
+    ("cluster/view.py", "class Base: ...\nclass One(Base): ...\nBase()"),
+    ("cluster/view.py", "class Base: ...\nclass One(Base): ...\nkind = One if x else Base"),
+    ("cluster/view.py", "class Base: ...\nclass One(Base): ...\nclass Two(Base): ..."),
+    ("cluster/view.py", "class Call(Protocol):\n    def __call__(self): ..."),
+    ("cluster/view.py", "def f(fault): return fault.text, fault.kind.split('-'), fault.targets"),
+    ("cluster/commands/grammar.py", "def f(fault): return fault.text.split()"),
+    ("cluster/view.py", "def f(x, name): return getattr(x, 'name', None), getattr(x, name)"),
+    (
+        "cluster/protocol/states.py",
+        """
+        class BrokerState(StrEnum):
+            OFF = 'Off'
+
+        _S, _E = BrokerState, BrokerEvent
+        TABLE = StateTable('broker', _S.OFF, {_S.OFF: {_E.START: _S.OFF}})
+
+        class Broker:
+            def __init__(self):
+                self.state = BrokerState.OFF
+
+            def start(self):
+                self.state = TABLE.next_state(self.state, _E.START)
+        """,
+    ),
+    ("cluster/view/fold.py", "def f(member): member.state = 'Left'"),
+    ("console/terminal_output.py", "from textual._compositor import ChopsUpdate"),
 )
 
 
 @pytest.mark.parametrize(("path", "text"), HARMLESS)
 def test_what_only_looks_like_a_breach_is_allowed(path: str, text: str, tmp_path: Path) -> None:
     project = _project(tmp_path, {path: text})
-    assert [str(breach) for check in CHECKERS for breach in check(project)] == []
+    checkers = [check for check in CHECKERS if check is not sizes.check_small_modules]  # every snippet is small
+    assert [str(breach) for check in checkers for breach in check(project)] == []
 
 
 def test_a_circle_is_found_even_inside_functions(tmp_path: Path) -> None:
@@ -290,6 +390,41 @@ def test_one_loose_module_too_many_is_found_and_packages_do_not_count(tmp_path: 
     assert breach.reason == "is one of 3 loose modules of cluster/, which may have 2"
 
 
+def test_a_package_of_too_many_modules_is_found(tmp_path: Path) -> None:
+    texts = {f"cluster/spec/{name}.py": "" for name in ("__init__", "a", "b", "c")}
+    project = _project(tmp_path, texts)
+    assert list(sizes.check_packages(project, {"cluster/spec": 3})) == []
+    (breach,) = sizes.check_packages(project, {"cluster/spec": 2})
+    assert (breach.path, breach.reason) == (
+        "cluster/spec/c.py",
+        "is one of 3 modules of cluster/spec/, which may have 2",
+    )
+
+
+def test_a_class_name_that_occurs_twice_is_found(tmp_path: Path) -> None:
+    texts = {"cluster/view/a.py": "class A: ...\nclass B: ...", "console/app.py": "def f():\n    class A: ..."}
+    (breach,) = classes.check_unique_names(_project(tmp_path, texts))
+    assert str(breach) == "console/app.py:2: A is also a class of cluster/view/a.py"
+
+
+def test_a_listed_private_word_is_allowed_in_its_file_only(tmp_path: Path) -> None:
+    texts = {f"console/{name}.py": "x = 'hangar'" for name in ("app", "bridge")} | {"console/player.py": "x = 1"}
+    listed = {f"console/{name}.py": ("hangar", "an alias") for name in ("app", "player")}
+    found = {str(breach) for breach in vocabulary.check_vocabulary(_project(tmp_path, texts), listed)}
+    assert found == {
+        "console/bridge.py:1: the private word 'hangar': say library",
+        "console/player.py:1: 'hangar' is listed as a contract, and does not occur",
+    }
+
+
+def test_one_protocol_too_many_is_found(tmp_path: Path) -> None:
+    two = "class A(Protocol):\n    x: int\nclass B(Protocol):\n    x: int\nclass C:\n    x = 1\nclass D:\n    x = 2"
+    project = _project(tmp_path, {"cluster/view/a.py": two})
+    assert list(classes.check_protocols(project, most=2)) == []
+    (breach,) = classes.check_protocols(project, most=1)
+    assert breach.reason == "B is one of 2 Protocols; 1 may be"
+
+
 def test_a_file_that_holds_one_class_may_be_longer(tmp_path: Path) -> None:
     of_one = "class Only:\n" + "    x = 1\n" * 500
     texts = {
@@ -303,7 +438,8 @@ def test_a_file_that_holds_one_class_may_be_longer(tmp_path: Path) -> None:
 
 def test_every_checker_has_a_breach_to_find() -> None:
     tried = {check.__name__ for check, _, _ in BREACHES}
-    tried |= {layers.check_circles.__name__, sizes.check_loose_modules.__name__}
+    tried |= {layers.check_circles.__name__, sizes.check_loose_modules.__name__, sizes.check_packages.__name__}
+    tried |= {classes.check_unique_names.__name__}
     assert tried == {check.__name__ for check in CHECKERS}
 
 

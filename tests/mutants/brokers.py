@@ -125,7 +125,7 @@ def forgets_sequences_when_it_takes_over(patch: Patch) -> None:
     def knows_nothing(log: PartitionLog) -> None:
         log._epoch, log._memory.read_to = -1, log.log_end
 
-    patch.setattr(PartitionLog, "load_producers", knows_nothing)
+    patch.setattr(PartitionLog, "recall_producers", knows_nothing)
 
 
 def takes_batches_of_old_epochs(patch: Patch) -> None:

@@ -98,7 +98,7 @@ def _high_watermark(bench: Bench, op: dict[str, Any]) -> None:
 
 def _truncate(bench: Bench, op: dict[str, Any]) -> None:
     bench.log.truncate_to(op.get("offset", op.get("log_end", 0)))
-    bench.log.load_producers()
+    bench.log.recall_producers()
     bench.high_watermark = min(bench.high_watermark, bench.log.log_end)
     bench.log.transactions.high_watermark_at(bench.high_watermark)
 

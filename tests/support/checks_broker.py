@@ -156,7 +156,7 @@ def _strong_isr(name: str, leader: Replica, in_sync: list[Replica]) -> Iterator[
     wanted = committed(leader, first)[-50:]
     for replica in in_sync:
         for batch in wanted:
-            if not replica.log.holds_at_offset(batch) and batch.base_offset >= first:
+            if not replica.log.has_at_its_place(batch) and batch.base_offset >= first:
                 yield f"R7 {name}: broker-{replica.host.id} lacks the committed batch at {batch.base_offset}"
                 break
 

@@ -44,7 +44,7 @@ def test_a_follower_comes_back_once_it_has_everything_below_the_high_watermark()
 def test_the_high_watermark_waits_for_a_follower_that_is_about_to_join() -> None:
     """broker-3 follows again, over a slow link: two fetches prove that it keeps up, if the log end stands still."""
     held_back: list[int] = []
-    with_those = Replica._with_joining_followers
+    with_those = Replica._with_those_about_to_join
 
     def notes(replica: Replica, offset: int) -> int:
         answer = with_those(replica, offset)
@@ -54,7 +54,7 @@ def test_the_high_watermark_waits_for_a_follower_that_is_about_to_join() -> None
 
     steps = [*AWAY[:2], (31.0, "heal"), (31.0, "slow broker-3 broker-1 to 300ms")]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Replica, "_with_joining_followers", notes)
+        patch.setattr(Replica, "_with_those_about_to_join", notes)
         flight = flown(cluster(*steps, until_s=60, rate=200, brokers={"replica.lag.time.max.ms": 10_000}))
     back = flight.all(e.IsrChanged, partition="orders-0", isr=(1, 2, 3))[0]
     assert held_back

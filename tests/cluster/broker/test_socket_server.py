@@ -55,7 +55,7 @@ class Host:
 
     def die(self) -> None:
         self.running = self.frozen = False
-        self.sockets.reset(self.sockets.on_process_ended(self.backlog, ()), host_is_up=True)
+        self.sockets.reset(self.sockets.died(self.backlog, ()), host_is_up=True)
 
 
 class Scene:

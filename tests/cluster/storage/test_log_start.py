@@ -62,7 +62,7 @@ def test_what_lies_below_the_start_goes_with_its_segment() -> None:
 
 def test_a_log_that_lost_its_beginning_still_knows_its_producers() -> None:
     log = log_of_tens(5)
-    log.load_producers()
+    log.recall_producers()
     log.drop_before(40)
     assert (log.log_start, log.log_end, len(log.batches)) == (40, 50, 1)
     assert log.beyond(40)[0].base_offset == 40

@@ -44,7 +44,7 @@ def test_a_log_is_cut_at_a_batch_and_forgets_the_epochs_and_producers_behind_it(
     assert log.epochs.latest_epoch == 1
     assert log.truncate_to(4) == 7
     assert (log.log_end, log.bytes, log.epochs.latest_epoch) == (3, 300, 0)
-    log.load_producers()
+    log.recall_producers()
     assert log.producers.check(batch(3)) == (ErrorCode.NONE, -1)
     assert log.producers.check(batch(5)) == (OUT_OF_ORDER, -1)
     assert log.truncate_to(3) == 0

@@ -112,7 +112,7 @@ def test_a_list_of_batches_is_cut_at_either_end(found: list[RecordBatch], cuts: 
         if what == "shed" and found:
             gone, found = found[:count], found[count:]
             popped.clear()
-            assert list(known.drop_before(gone[-1].next_offset)) == gone
+            assert list(known.shed(gone[-1].next_offset)) == gone
         if what == "append" and popped:
             found.append(popped[-1])
             known.append(popped.pop())

@@ -53,7 +53,7 @@ def follower(*producer_ids: int) -> PartitionLog:
 
 def again(log: PartitionLog, sequence: int, producer_id: int = 7) -> tuple[ErrorCode, int]:
     """What this log says to a batch, if it leads now."""
-    log.load_producers()
+    log.recall_producers()
     return log.producers.check(batch(-1, sequence, producer_id))
 
 
@@ -96,7 +96,7 @@ def test_what_a_cut_left_is_a_snapshot_of_its_own() -> None:
 @pytest.mark.parametrize(("stops", "remembered"), [("cleanly", [9]), ("killed", [5, 6, 7, 8, 9])])
 def test_a_clean_stop_writes_a_snapshot_with_one_batch_of_each(stops: str, remembered: list[int]) -> None:
     log = follower(*[7] * 10)
-    log.load_producers()
+    log.recall_producers()
     log.producers.verification_started(7, 0, 10)
     if stops == "cleanly":
         log.stopped_cleanly()
@@ -126,7 +126,7 @@ def test_a_killed_broker_reads_what_it_still_has() -> None:
 
 def test_after_a_crash_the_cut_is_found_when_the_process_starts() -> None:
     log = follower(*[7] * 10)
-    log.load_producers()
+    log.recall_producers()
     log.truncate_to(8, None)
     log.started([0])
     assert [one.base_offset for one in log.producers.entries[7].batches] == [3, 4, 5, 6, 7]
@@ -135,7 +135,7 @@ def test_after_a_crash_the_cut_is_found_when_the_process_starts() -> None:
 
 def test_a_log_that_starts_over_knows_nobody() -> None:
     log = follower(*[7] * 10)
-    log.load_producers()
+    log.recall_producers()
     log.start_over(50)
     log.append(batch(50, 3, 1))
     assert again(log, 41) == NEW
@@ -148,11 +148,11 @@ def test_an_open_transaction_and_the_epoch_outlive_the_deletion_of_their_records
         opened = batch(log.log_end, sequence, 7, epoch=3)
         log.append(replace(opened, transactional=True))
     log.drop_before(4)
-    log.load_producers()
+    log.recall_producers()
     assert log.transactions.open == {7: 0}
     assert log.transactions.last_stable_offset(4, log.log_start) == 4
     log.append(batch(4, 0, 1))
-    log.load_producers()
+    log.recall_producers()
     assert log.transactions.last_stable_offset(5, log.log_start) == 4
     assert log.producers.check(batch(-1, 4, epoch=2))[0] is ErrorCode.INVALID_PRODUCER_EPOCH
 
@@ -163,7 +163,7 @@ def test_a_cut_keeps_the_index_of_aborted_transactions_that_is_read_again() -> N
     log.append(replace(opened, transactional=True))
     log.append(batch(3, -1, marker=ABORT))
     log.append(batch(4, 1, 1))
-    log.load_producers()
+    log.recall_producers()
     index = list(log.transactions.aborted)
     assert [entry[:3] for entry in index] == [(7, 2, 3)]
     log.truncate_to(4)
