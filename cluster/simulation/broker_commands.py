@@ -72,7 +72,7 @@ class BrokerCommands:
         leader = control.brokers.get(control.controller.partitions[name].leader)
         replica = leader.replicas[name] if leader is not None and leader.running else None
         if replica is None or not replica.is_leader:
-            raise CommandRefusedError(f"LEADER_NOT_AVAILABLE: nobody leads {name}")
+            raise CommandRefusedError(f"LEADER_NOT_AVAILABLE: {name} has no leader")
         if command.before > replica.high_watermark:
             raise CommandRefusedError(f"OFFSET_OUT_OF_RANGE: the high watermark of {name} is {replica.high_watermark}")
         replica.advance_log_start(command.before, "delete records")

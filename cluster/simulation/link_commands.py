@@ -108,8 +108,8 @@ class LinkCommands:
     def _lose(self, command: c.LoseResponses) -> None:
         api = API_BY_NAME.get(command.api)
         if api is None:
-            raise CommandRefusedError(f"nobody sends {command.api} yet")
-        key = ("lose", command.broker, command.client or "anybody", command.api)
+            raise CommandRefusedError(f"{command.api} requests are not simulated yet")
+        key = ("lose", command.broker, command.client or "any client", command.api)
         selectors = (LinkSelector(command.broker, command.client),)
         fault = LostResponses(selectors, api.request, command.count, lambda: self._revert(key))
         self._start_fault(key, command, None, fault)
@@ -128,4 +128,4 @@ class LinkCommands:
         if command.a is not None and command.b is not None:  # an isolation covers this link as well
             healed = self._network.clear_between(command.a, command.b) or healed
         if not healed:
-            raise CommandRefusedError("no such link is injured")
+            raise CommandRefusedError("no fault is in force on this link")

@@ -37,7 +37,7 @@ class TransactionCommands:
         control = self._cluster.control
         leader = self._cluster.process(f"broker-{control.controller.partitions[name].leader}")
         if not isinstance(leader, Broker) or not leader.running or not leader.replicas[name].is_leader:
-            raise CommandRefusedError(f"LEADER_NOT_AVAILABLE: nobody leads {name}")
+            raise CommandRefusedError(f"LEADER_NOT_AVAILABLE: {name} has no leader")
         refused: list[ErrorCode] = []
         try:
             leader.transactional_requests.abort_hanging(name, lambda _, error: refused.append(error))
