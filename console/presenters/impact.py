@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from cluster.commands import CommandError, Names, parse, text_of
 from cluster.commands import catalogue as c
+from cluster.protocol.rebalance_causes import RebalanceCause
 from cluster.view.state import ClusterView
 from console.presenters import impact_cluster, impact_processes
 from console.presenters.formatting import duration
@@ -70,7 +71,7 @@ def _of_partitions(impact: Impact) -> Iterator[tuple[str, str]]:
     if moves:
         after = f" after {duration(impact.after_us)}" if impact.after_us else ""
         led = len(impact.led)
-        share = f"all {led} led partitions" if moves == led else f"{moves} of {led} led partitions"
+        share = f"{f'all {led}' if moves == led else f'{moves} of the {led}'} partitions that it leads"
         what = share if led > 1 else next(name for name, leader in impact.leaders.items() if leader != NO_BROKER)
         if not led and moves > 1:
             what = f"{moves} partitions"
@@ -92,9 +93,10 @@ def _of_members(impact: Impact) -> Iterator[tuple[str, str]]:
     for member, leaving in list(impact.members.items())[:NAMES_SHOWN]:
         when = f"after {duration(leaving.after_us)}" if leaving.after_us else "at once"
         held = f", holding {listed(leaving.holds)}" if leaving.holds else ""
-        yield WARN, f"{member} leaves {when} ({leaving.reason}){held}"
+        verb = "is removed" if leaving.reason == RebalanceCause.SESSION_EXPIRED else "leaves"
+        yield WARN, f"{member} {verb} {when} ({leaving.reason}){held}"
     if len(impact.members) > NAMES_SHOWN:
-        yield WARN, f"and {len(impact.members) - NAMES_SHOWN} more members leave"
+        yield WARN, f"and {len(impact.members) - NAMES_SHOWN} more members"
     if impact.rebalances:
         yield WARN, f"{listed(impact.rebalances)} rebalance{'s' if len(impact.rebalances) == 1 else ''}"
     if impact.emptied:

@@ -127,7 +127,7 @@ def pause(model: ImpactModel, command: c.Pause) -> None:
             model.silent_failure()
         else:
             led = sum(one.leader == broker for one in model.view.partitions.values())
-            model.note(f"shorter than broker.session.timeout.ms: its {led} led partitions serve no requests")
+            model.note(f"shorter than broker.session.timeout.ms: the {led} partitions that it leads serve no requests")
     elif member is not None:
         heartbeats_stop(model, member, command.for_us)
     else:

@@ -85,7 +85,7 @@ def test_a_controlled_shutdown_moves_leaderships_at_once() -> None:
     assert not any(isinstance(event, BrokerFenced) for event in emitted)
 
 
-def test_a_stopping_broker_is_complete_shutdown_when_every_other_live_one_has_heard_who_leads() -> None:
+def test_a_stopping_broker_may_end_when_every_other_live_broker_knows_the_new_leaders() -> None:
     controller, emitted = cluster()
     controller.shut_down(1, 7)
     for broker, version, may_stop in ((1, 9, False), (2, 7, False), (3, 6, False), (3, 7, True)):

@@ -22,17 +22,17 @@ from tests.support.console.stopped_clock import NAMES
 SENTENCES: dict[str, tuple[str, ...]] = {
     "kill broker-1": (
         "17 partitions fall below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2 and 14 more",
-        "all 12 led partitions: new leader after 9.0 s, broker-2",
+        "all 12 partitions that it leads: new leader after 9.0 s, broker-2",
         "controller → broker-2",
         "1 group loses its coordinator: billing",
     ),
     "kill broker-2": (
         "17 partitions fall below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2 and 14 more",
-        "all 7 led partitions: new leader after 9.0 s, broker-1",
+        "all 7 partitions that it leads: new leader after 9.0 s, broker-1",
     ),
     "crash broker-1": (
         "17 partitions fall below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2 and 14 more",
-        "all 12 led partitions: new leader after 9.0 s, broker-2",
+        "all 12 partitions that it leads: new leader after 9.0 s, broker-2",
         "controller → broker-2",
         "1 group loses its coordinator: billing",
         "no connection breaks: members notice by timeouts, and may lose their sessions",
@@ -40,14 +40,14 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     ),
     "stop broker-1": (
         "17 partitions fall below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2 and 14 more",
-        "all 12 led partitions: new leader, broker-2",
+        "all 12 partitions that it leads: new leader, broker-2",
         "controller → broker-2",
         "1 group loses its coordinator: billing",
     ),
     "stop broker-3": ("nothing: broker-3 is not running: start it first",),
     "restart broker-1": (
         "17 partitions fall below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2 and 14 more",
-        "all 12 led partitions: new leader, broker-2",
+        "all 12 partitions that it leads: new leader, broker-2",
         "controller → broker-2",
         "1 group loses its coordinator: billing",
     ),
@@ -58,14 +58,14 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     "start broker-1": ("nothing: broker-1 is running already",),
     "pause broker-1": (
         "17 partitions fall below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2 and 14 more",
-        "all 12 led partitions: new leader after 9.0 s, broker-2",
+        "all 12 partitions that it leads: new leader after 9.0 s, broker-2",
         "controller → broker-2",
         "1 group loses its coordinator: billing",
         "no connection breaks: members notice by timeouts, and may lose their sessions",
     ),
     "pause broker-1 for 2s": (
         "controller → broker-2",
-        "shorter than broker.session.timeout.ms: its 12 led partitions serve no requests",
+        "shorter than broker.session.timeout.ms: the 12 partitions that it leads serve no requests",
     ),
     "isolate broker-1": (
         "21 partitions fall below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2 and 18 more",
@@ -77,7 +77,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     "isolate broker-3 for 1s": ("broker-3 is down: the isolation applies when the broker returns",),
     "fill disk of broker-2": (
         "17 partitions fall below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2 and 14 more",
-        "all 7 led partitions: new leader after 9.0 s, broker-1",
+        "all 7 partitions that it leads: new leader after 9.0 s, broker-1",
         "the broker halts at the first append for which its disk has no room",
     ),
     "slow disk of broker-1 to 50ms": (
@@ -85,7 +85,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
         "acks=all waits for broker-1 in 9 more",
     ),
     "kill billing-1": (
-        "billing-1 leaves after 44 s (session expired), holding orders-0, orders-1, orders-2 and 3 more",
+        "billing-1 is removed after 44 s (session expired), holding orders-0, orders-1, orders-2 and 3 more",
         "billing rebalances",
     ),
     "kill billing-2": ("nothing: billing-2 is not running: start it first",),
@@ -100,12 +100,12 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     ),
     "pause billing-1 for 5s": ("shorter than its session (45000 ms): billing-1 stays in its group",),
     "pause billing-1": (
-        "billing-1 leaves after 44 s (session expired), holding orders-0, orders-1, orders-2 and 3 more",
+        "billing-1 is removed after 44 s (session expired), holding orders-0, orders-1, orders-2 and 3 more",
         "billing rebalances",
     ),
     "resume billing-1": ("nothing: billing-1 is not paused",),
     "pause heartbeats of billing-1": (
-        "billing-1 leaves after 44 s (session expired), holding orders-0, orders-1, orders-2 and 3 more",
+        "billing-1 is removed after 44 s (session expired), holding orders-0, orders-1, orders-2 and 3 more",
         "billing rebalances",
         "a commit within the session keeps the member: it renews the session, too",
     ),
@@ -142,7 +142,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     "pause checkout-1 for 2m": ("checkout-1 sends nothing to orders (100 records a second till now)",),
     "stop checkout-1": ("checkout-1 sends nothing to orders (100 records a second till now)",),
     "cut billing-1 broker-1": (
-        "billing-1 leaves after 44 s (session expired), holding orders-0, orders-1, orders-2 and 3 more",
+        "billing-1 is removed after 44 s (session expired), holding orders-0, orders-1, orders-2 and 3 more",
         "billing rebalances",
         "billing-1 reads nothing from the 4 partitions that broker-1 leads",
     ),
@@ -153,7 +153,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     "cut broker-1 broker-3": ("broker-3 is already unavailable",),
     "cut broker-1 broker-2": (
         "17 partitions fall below min.insync.replicas → no acks=all: orders-0, orders-1, orders-2 and 14 more",
-        "all 7 led partitions: new leader after 9.0 s, broker-1",
+        "all 7 partitions that it leads: new leader after 9.0 s, broker-1",
         "broker-2 runs but is fenced: the controller receives no heartbeat from it",
     ),
     "hold checkout-1 broker-1": ("checkout-1 cannot reach the leader of 8 of its partitions",),
