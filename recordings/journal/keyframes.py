@@ -19,7 +19,10 @@ import msgspec
 import zstandard
 
 from cluster import events, view
-from cluster.storage import offset_ranges
+from cluster.commands import catalogue, command_kinds
+from cluster.config import units
+from cluster.protocol import rebalance_causes, record_batch
+from cluster.storage import offset_ranges, transaction_index
 from cluster.view import ClusterView
 from recordings.bounded_files import RecordingError, decoded, read_ours
 from recordings.journal import upgrade
@@ -189,7 +192,14 @@ def _unpacked(packed: bytes) -> bytes:
 def fingerprint() -> str:
     """The fingerprint of this fold: a hash of its code."""
     digest = hashlib.sha256()
-    files = [Path(str(module.__file__)) for module in (events, offset_ranges, upgrade)]
-    for file in [*files, *sorted(Path(str(view.__file__)).parent.glob("*.py"))]:
+    for file in fold_files():
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def fold_files() -> list[Path]:
+    """The files of the fold: cluster/view, the modules that it imports, and those that make old events new."""
+    imported = (events, offset_ranges, rebalance_causes, record_batch, transaction_index, units)
+    upgrading = (catalogue, command_kinds, upgrade)
+    files = [Path(str(module.__file__)) for module in (*imported, *upgrading)]
+    return [*files, *sorted(Path(str(view.__file__)).parent.glob("*.py"))]

@@ -1,11 +1,15 @@
 """Wherever a playback goes, and however it gets there, it shows what playing up to there shows."""
 
+import ast
+import importlib
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cluster import view
 from cluster.events import Event, FaultStarted, RebalanceStarted
 from cluster.view import ClusterView, document, fold
 from recordings.flights.runner import Plan, fly
@@ -170,6 +174,18 @@ def test_without_keyframes_they_are_made_by_the_first_reader(flight: Path, event
     for at_us in (150_000_000, 100_000_000, 200_000_000):
         again.seek_us(at_us)
         assert again.view == played(events, at_us=at_us)
+
+
+def test_the_fingerprint_covers_every_module_that_the_fold_imports() -> None:
+    files = set(keyframes.fold_files())
+    for file in Path(str(view.__file__)).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("cluster."):
+                module = importlib.import_module(str(node.module))
+                for alias in node.names:
+                    home = str(getattr(getattr(module, alias.name), "__module__", ""))
+                    home = home if home.startswith("cluster.") else module.__name__  # a constant's
+                    assert Path(str(sys.modules[home].__file__)) in files, f"{file.name} imports {home}"
 
 
 def test_keyframes_of_another_fold_or_damaged_ones_are_not_used(
