@@ -99,7 +99,7 @@ LOST_RESPONSE_EFFECTS: dict[str, str] = {
     "Fetch": "the consumer fetches the same records again",
     "OffsetCommit": "the coordinator stores the offsets, but the member receives no confirmation",
     "Heartbeat": "the coordinator renews the session, but the member receives no confirmation",
-    "JoinGroup": "the coordinator keeps a member id that never reached the client, which joins again",
+    "JoinGroup": "the coordinator counts the member as joined; without a response the member joins again",
     "SyncGroup": "the member receives no assignment and joins again",
     "EndTxn": "the transaction ends, but the producer receives no confirmation and asks again",
     "InitProducerId": "the coordinator raises the epoch, but the producer does not receive it and asks again",

@@ -225,9 +225,9 @@ class ProducerReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outage(msgspec.Struct, frozen=True, kw_only=True):
-    """A stretch in which a broker does not serve, from its end until the controller unfences it.
+    """A stretch in which a broker is frozen, or down: from its process's end until the controller unfences it.
 
-    `how`: stop, kill, crash, disk, or pause (it is frozen).
+    `how`: stop, kill, crash, disk, or pause (frozen).
     """
 
     broker: int

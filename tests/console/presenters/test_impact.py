@@ -159,7 +159,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     "hold checkout-1 broker-1": ("checkout-1 cannot reach the leader of 8 of its partitions",),
     "slow broker-1 broker-3 to 200ms": ("each round trip on the link takes at least 400 ms",),
     "lose next 1 responses of JoinGroup from broker-1": (
-        "the connection breaks: the coordinator keeps a member id that never reached the client, which joins again",
+        "the connection breaks: the coordinator counts the member as joined; without a response the member joins again",
     ),
     "elect preferred orders-1": ("nothing: ELECTION_NOT_NEEDED: orders-1 is led by broker-2",),
     "elect preferred __consumer_offsets-0": ("nothing: ELECTION_NOT_NEEDED: __consumer_offsets-0 is led by broker-3",),
