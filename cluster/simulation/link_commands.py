@@ -128,4 +128,4 @@ class LinkCommands:
         if command.a is not None and command.b is not None:  # an isolation covers this link as well
             healed = self._network.clear_between(command.a, command.b) or healed
         if not healed:
-            raise CommandRefusedError("no fault is in force on this link")
+            raise CommandRefusedError("no such link fault is in force")

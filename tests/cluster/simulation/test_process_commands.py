@@ -148,7 +148,7 @@ def test_scale_starts_new_members_and_stops_the_highest() -> None:
         (((10.0, "kill g-1"), (11.0, "kill g-1")), "g-1 is not running: start it first"),
         (((10.0, "resume g-1"),), "g-1 is not paused"),
         (((10.0, "pause g-1"), (11.0, "pause g-1")), "g-1 is paused already"),
-        (((10.0, "heal"),), "no fault is in force on this link"),
+        (((10.0, "heal"),), "no such link fault is in force"),
         (((10.0, "kill g-9"),), "no broker, member or producer is named g-9 (did you mean g-1?)"),
     ],
 )
