@@ -8,12 +8,13 @@ import pytest
 from pyarrow import parquet
 
 from cluster.commands import kind_of, parse, targets_of
-from cluster.events import FaultStarted
+from cluster.events import CommandRefused, FaultStarted
 from cluster.view import document
 from recordings.flights.rerun import rerun
 from recordings.journal.format import FOOTER, FORMAT, JournaledCommand
 from recordings.journal.playback import Playback
 from recordings.journal.reader import DamagedError, Recording
+from recordings.journal.upgrade import upgraded_events, upgraded_lines
 from recordings.tables.export import export
 from recordings.tables.summary import summarize
 from tests.support.older_format import as_format_1
@@ -158,3 +159,22 @@ def test_a_command_line_keeps_what_it_says(faults: Path) -> None:
         command="kill billing-2 for 2s", source="scenario", turn=885, at_us=4_000_000, after_seq=359,
         kind="kill", targets=("billing-2",),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("LEADER_NOT_AVAILABLE: nobody leads orders-0", "LEADER_NOT_AVAILABLE: orders-0 has no leader"),
+        ("nobody sends DescribeGroups yet", "DescribeGroups requests are not simulated yet"),
+        ("no such link is injured", "no fault is in force on this link"),
+        ("broker-1 is not paused", "broker-1 is not paused"),
+    ],
+)
+def test_a_reason_of_a_refused_command_is_in_todays_words(before: str, now: str) -> None:
+    refused = CommandRefused(text="heal a b", reason=before)
+    (event,) = upgraded_events([refused], 1)
+    assert isinstance(event, CommandRefused)
+    assert event.reason == now
+    assert upgraded_events([refused], FORMAT) == [refused]
+    line = msgspec.json.encode(refused) + b"\n"
+    assert b"".join(upgraded_lines(iter([line]), 1)) == msgspec.json.encode(event) + b"\n"
