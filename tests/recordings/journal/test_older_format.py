@@ -166,7 +166,7 @@ def test_a_command_line_keeps_what_it_says(faults: Path) -> None:
     [
         ("LEADER_NOT_AVAILABLE: nobody leads orders-0", "LEADER_NOT_AVAILABLE: orders-0 has no leader"),
         ("nobody sends DescribeGroups yet", "DescribeGroups requests are not simulated yet"),
-        ("no such link is injured", "no fault is in force on this link"),
+        ("no such link is injured", "no such link fault is in force"),
         ("broker-1 is not paused", "broker-1 is not paused"),
     ],
 )
