@@ -194,7 +194,7 @@ def test_a_spark_that_goes_away_is_named(rare: Path, tmp_path: Path, monkeypatch
     def gone(*_: object) -> NoReturn:
         raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
 
-    monkeypatch.setattr(reporting, "ask", gone)
+    monkeypatch.setattr(reporting, "run_queries", gone)
     export([rare], tmp_path / "tables")
     with pytest.raises(
         ReportError, match=r"^Spark stopped while it worked on yarn \(Connection refused\); nothing was"
