@@ -1,6 +1,6 @@
 """One seed, one flight: what `cluster/` must not touch.
 
-Time is the Timeline's, luck is `rng(name)`'s, waiting is `park`'s. A trio primitive wakes tasks in an order that trio
+Time is the Timeline's, draws are `rng(name)`'s, waiting is `park`'s. A trio primitive wakes tasks in an order that trio
 shuffles on purpose, a wall clock differs on every machine, and a hash or an address differs in every process.
 """
 
@@ -16,7 +16,7 @@ TRIO_FOR_ALL = ("trio.Nursery", "trio.open_nursery", "trio.CancelScope", "trio.C
 TRIO_FOR_THE_TIMELINE = ("trio.abc.Clock", "trio.lowlevel")
 
 WALL_CLOCKS = ("datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today")
-LUCK = ("os.urandom", "os.getrandom", "uuid.uuid1", "uuid.uuid4", "uuid.getnode", "secrets")
+RANDOMNESS = ("os.urandom", "os.getrandom", "uuid.uuid1", "uuid.uuid4", "uuid.getnode", "secrets")
 OUTSIDE = (
     "asyncio",
     "io",
@@ -65,16 +65,18 @@ def check_clock(project: Project) -> Iterator[Breach]:
                 yield module.breach(node, f"{name}: time in the cluster is now_us")
 
 
-def check_luck(project: Project) -> Iterator[Breach]:
+def check_randomness(project: Project) -> Iterator[Breach]:
     """All randomness comes from a seeded stream with a name."""
     for module in project.inside("cluster"):
         for node, name in used_names(module):
-            own_luck = within(name, "random") and _imports(module, "random") and name not in {"random", "random.Random"}
-            if own_luck or within(name, *LUCK):
-                yield module.breach(node, f"{name}: luck comes from rng(name)")
+            own_stream = (
+                within(name, "random") and _imports(module, "random") and name not in {"random", "random.Random"}
+            )
+            if own_stream or within(name, *RANDOMNESS):
+                yield module.breach(node, f"{name}: draws come from rng(name)")
         for node in ast.walk(module.tree):
             if isinstance(node, ast.Call) and dotted(node.func).endswith("Random") and not node.args:
-                yield module.breach(node, "Random() without a seed: luck comes from rng(name)")
+                yield module.breach(node, "Random() without a seed: draws come from rng(name)")
 
 
 def check_outside(project: Project) -> Iterator[Breach]:

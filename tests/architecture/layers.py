@@ -133,7 +133,9 @@ def check_libraries(project: Project) -> Iterator[Breach]:
                 homes = ", ".join(ONLY_IN[library])
                 yield Breach(module.path, imported.line, f"imports {library}, which only {homes} may")
             if module.within(*SANS_IO) and library in NOT_IN_RULES:
-                yield Breach(module.path, imported.line, f"imports {library}: rules have no luck and no logger")
+                yield Breach(
+                    module.path, imported.line, f"imports {library}: rules have no random stream and no logger"
+                )
 
 
 def check_private_textual(project: Project) -> Iterator[Breach]:

@@ -6,6 +6,7 @@ on snippets that look like a breach and are none.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -28,7 +29,7 @@ CHECKERS: tuple[Checker, ...] = (
     layers.check_top_level,
     determinism.check_waiting,
     determinism.check_clock,
-    determinism.check_luck,
+    determinism.check_randomness,
     determinism.check_outside,
     determinism.check_logger,
     sets.check_sets,
@@ -136,13 +137,13 @@ BREACHES: tuple[tuple[Checker, str, str], ...] = (
     (determinism.check_clock, "cluster/virtual_time/timeline.py", "import time\nnow = time.time()  # !"),
     (determinism.check_clock, "cluster/view.py", "import datetime\nnow = datetime.datetime.now()  # !"),
     (determinism.check_clock, "cluster/view.py", "from datetime import datetime\nnow = datetime.now  # !"),
-    (determinism.check_luck, "cluster/network/network.py", "import random\nx = random.random()  # !"),
-    (determinism.check_luck, "cluster/network/network.py", "from random import shuffle\nshuffle([])  # !"),
-    (determinism.check_luck, "cluster/network/network.py", "import random\nx = random.Random()  # !"),
-    (determinism.check_luck, "cluster/network/network.py", "import random\nx = random.SystemRandom(1)  # !"),
-    (determinism.check_luck, "cluster/network/network.py", "import os\nx = os.urandom(4)  # !"),
-    (determinism.check_luck, "cluster/network/network.py", "from uuid import uuid4\nx = uuid4()  # !"),
-    (determinism.check_luck, "cluster/network/network.py", "import secrets\nx = secrets.token_hex()  # !"),
+    (determinism.check_randomness, "cluster/network/network.py", "import random\nx = random.random()  # !"),
+    (determinism.check_randomness, "cluster/network/network.py", "from random import shuffle\nshuffle([])  # !"),
+    (determinism.check_randomness, "cluster/network/network.py", "import random\nx = random.Random()  # !"),
+    (determinism.check_randomness, "cluster/network/network.py", "import random\nx = random.SystemRandom(1)  # !"),
+    (determinism.check_randomness, "cluster/network/network.py", "import os\nx = os.urandom(4)  # !"),
+    (determinism.check_randomness, "cluster/network/network.py", "from uuid import uuid4\nx = uuid4()  # !"),
+    (determinism.check_randomness, "cluster/network/network.py", "import secrets\nx = secrets.token_hex()  # !"),
     (determinism.check_outside, "cluster/spec/spec.py", "from pathlib import Path  # !"),
     (determinism.check_outside, "cluster/spec/spec.py", "text = open('x').read()  # !"),
     (determinism.check_outside, "cluster/spec/spec.py", "x = hash('orders') % 12  # !"),
@@ -230,6 +231,7 @@ BREACHES: tuple[tuple[Checker, str, str], ...] = (
     ),
     (data.check_prose, "console/presenters/impact.py", "def f(fault):\n    return fault.text.split()[0]  # !"),
     (data.check_prose, "console/presenters/impact.py", "def f(fault, name):\n    return name in fault.text  # !"),
+    (data.check_prose, "recordings/spark/lag.py", "def f(row):\n    return parse(row['text'])  # !"),
     (data.check_prose, "recordings/spark/lag.py", "def f(event):\n    return parse(event.text)  # !"),
     (data.check_prose, "cluster/invariants/logs.py", "x = [f for f in y if f.fault.text.startswith('cut')]  # !"),
     (
@@ -380,6 +382,21 @@ def test_a_listed_exception_needs_a_reason_and_a_need(tmp_path: Path) -> None:
     listed = {"cluster/long.py": "a catalogue", "cluster/short.py": "was a catalogue", "cluster/gone.py": "not yet"}
     assert [breach.path for breach in sizes.check_sizes(project, files=listed)] == ["cluster/short.py"]
     assert [breach.path for breach in sizes.check_sizes(project, files={"cluster/long.py": ""})] == ["cluster/long.py"]
+
+
+def test_every_listed_exception_names_what_is_there(project: Project) -> None:
+    paths = {module.path for module in project.modules}
+    packages = {path.rpartition("/")[0] for path in paths}
+    names = {
+        node.name for module in project.modules for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)
+    }
+    assert {*sizes.LONGER_FILES, *sizes.SMALL_MODULES, *vocabulary.ALLOWED} <= paths
+    assert set(sizes.LARGE_PACKAGES) <= packages
+    assert {*classes.SINGLE_BASES, *classes.SINGLE_PROTOCOLS} <= names
+    listed = {*data.BORDERS, *states.REPEATERS, *printing.BORDER, *printing.DRAWING}
+    listed |= {name.rpartition(".")[0] for name in data.BY_NAME}
+    listed |= {f"{top}.{name}" for top, words in layers.TOP_LEVEL.items() for name in words.split()}
+    assert listed <= project.names | {"recordings.library"}
 
 
 def test_one_loose_module_too_many_is_found_and_packages_do_not_count(tmp_path: Path) -> None:

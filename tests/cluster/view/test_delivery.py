@@ -93,7 +93,7 @@ def test_what_a_deposed_leader_appends_stands_where_it_leads_again() -> None:
 
 
 def test_a_follower_keeps_what_its_leader_lost_also_when_that_leads_again() -> None:
-    """delivery_flights seed 119: broker-4 came back empty and led; an unclean election gave it to broker-1."""
+    """Seed 119: broker-4 came back empty and led; an unclean election gave it to broker-1."""
     again = (taken(4, 0, 0), appended(0, 20, 0, 0), crashed(4, 0, 20), taken(4, 2, 0), appended(0, 9, 2, 100))
     assert folded(*again) == [(0, 9, "p-1", 100)]
     assert folded(*again, taken(1, 3, 20)) == [(0, 20, "p-1", 0)]
