@@ -21,9 +21,9 @@ _DECODER = msgspec.json.Decoder(FaultStarted | CommandRefused)
 _ENCODER = msgspec.json.Encoder()
 
 _REASONS = (
-    (re.compile(r"LEADER_NOT_AVAILABLE: \w+ leads (.+)"), r"LEADER_NOT_AVAILABLE: \1 has no leader"),
-    (re.compile(r"\w+ sends (\w+) yet"), r"\1 requests are not simulated yet"),
-    (re.compile(r"no such link is \w+"), "no such link fault is in force"),
+    (re.compile(r"LEADER_NOT_AVAILABLE: nobody leads (.+)"), r"LEADER_NOT_AVAILABLE: \1 has no leader"),
+    (re.compile(r"nobody sends (\w+) yet"), r"\1 requests are not simulated yet"),
+    (re.compile(r"no such link is injured"), "no such link fault is in force"),
 )
 """The reasons of refused commands in format 1, and in today's words."""
 

@@ -17,7 +17,10 @@ from recordings.journal.reader import DamagedError, Recording
 from recordings.journal.upgrade import upgraded_events, upgraded_lines
 from recordings.tables.export import export
 from recordings.tables.summary import summarize
+from tests.support.broker_flights import refusals
+from tests.support.completed_flight import flown
 from tests.support.older_format import as_format_1
+from tests.support.scenario_builders import spec
 
 OLD = Path(__file__).with_name("format_1")
 NAMES = ("every-fault", "first-flight")
@@ -161,15 +164,20 @@ def test_a_command_line_keeps_what_it_says(faults: Path) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("before", "now"),
-    [
-        ("LEADER_NOT_AVAILABLE: nobody leads orders-0", "LEADER_NOT_AVAILABLE: orders-0 has no leader"),
-        ("nobody sends DescribeGroups yet", "DescribeGroups requests are not simulated yet"),
-        ("no such link is injured", "no such link fault is in force"),
-        ("broker-1 is not paused", "broker-1 is not paused"),
-    ],
+REWORDED = (
+    ("LEADER_NOT_AVAILABLE: nobody leads orders-0", "LEADER_NOT_AVAILABLE: orders-0 has no leader"),
+    ("nobody sends ConsumerGroupHeartbeat yet", "ConsumerGroupHeartbeat requests are not simulated yet"),
+    ("no such link is injured", "no such link fault is in force"),
 )
+
+
+def test_the_simulation_refuses_in_the_words_that_format_1_is_read_in() -> None:
+    lose = "lose next 1 responses of ConsumerGroupHeartbeat from broker-1"
+    steps = [(5.0, "kill broker-1"), (5.5, "delete records orders-0 before 1"), (6.0, lose), (7.0, "heal")]
+    assert refusals(flown(spec(*steps, until_s=8))) == [now for _, now in REWORDED]
+
+
+@pytest.mark.parametrize(("before", "now"), [*REWORDED, ("broker-1 is not paused", "broker-1 is not paused")])
 def test_a_reason_of_a_refused_command_is_in_todays_words(before: str, now: str) -> None:
     refused = CommandRefused(text="heal a b", reason=before)
     (event,) = upgraded_events([refused], 1)
