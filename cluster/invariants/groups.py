@@ -135,16 +135,13 @@ class GroupInvariants:
 
     def partitions_assigned(self, event: e.PartitionsAssigned) -> None:
         """G2: another holder is no current member, or a static member that missed a rebalance."""
-        group = self._view.groups[event.group]
-        taker = self._view.members[event.member]
-        if not _current(group, taker):
+        group, members = self._view.groups[event.group], self._view.members
+        if not group.other_holders or not _current(group, members[event.member]):
             return
-        for other in self._view.members.values():
-            if other is taker or other.group != event.group or not other.owned or not _current(group, other):
-                continue
-            for name in event.partitions:
-                if name in other.owned:
-                    found = f"{name} is held by {other.member} and {event.member}"
+        for name in event.partitions:
+            for holder in group.other_holders.get(name, ()):
+                if _current(group, members[holder]):
+                    found = f"{name} is held by {holder} and {event.member}"
                     broken("G2", event, f"{event.group}: {found}, both members in generation {group.generation}")
 
     def positions_reset(self, event: e.PositionsReset) -> None:

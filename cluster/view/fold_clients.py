@@ -141,7 +141,7 @@ def partitions_assigned(view: ClusterView, event: e.PartitionsAssigned) -> None:
     group = view.groups[event.group]
     for name in event.partitions:
         member.owned[name] = event.at_us
-        group.owners[name] = event.member
+        _take(group, name, event.member)
         since = group.unowned_since_us.pop(name, None)
         if since is not None:
             group.stopped_partition_us += event.at_us - since
@@ -171,24 +171,33 @@ def _release(view: ClusterView, member: MemberView, at_us: int, partitions: tupl
 
 
 def _let_go(view: ClusterView, member: MemberView, at_us: int, partitions: tuple[str, ...]) -> None:
-    """Give partitions that a member no longer reads to another holder, if there is one."""
+    """Give partitions that a member no longer reads to their latest other holder, if there is one."""
     group = view.groups[member.group]
     for name in partitions:
+        others = group.other_holders.pop(name, [])
         if group.owners.get(name) != member.member:
-            continue
-        holders = (
-            other
-            for other in view.members.values()
-            if other.group == group.group and name in other.owned and other.state != "Fenced" and other is not member
-        )
-        holder = next(holders, None)
-        if holder is not None:
-            group.owners[name] = holder.member
+            others = [other for other in others if other != member.member]
+        elif others:
+            group.owners[name] = others.pop()
         else:
             del group.owners[name]
             group.unowned_since_us[name] = at_us
             if group.open_rebalance is not None:
                 group.open_rebalance.unowned_since_us[name] = at_us
+        if others:
+            group.other_holders[name] = others
+
+
+def _take(group: GroupView, name: str, member: str) -> None:
+    """Make a member the owner of a partition. The owner before may not know it yet, and still holds it."""
+    owner = group.owners.get(name, member)
+    group.owners[name] = member
+    if owner == member:
+        return
+    others = group.other_holders.setdefault(name, [])
+    if member in others:
+        others.remove(member)
+    others.append(owner)
 
 
 def _reader(group: GroupView, name: str) -> ReaderView:

@@ -286,10 +286,11 @@ class GroupView(msgspec.Struct, gc=False):
     broker whose coordinator last loaded the group, or began to rebalance it. `barriers_completed` continues to count
     when the group is deleted and created again.
 
-    By the clients' events: `owners` maps partition → the member that holds it now, `unowned_since_us` the partitions
-    that had an owner and have none. `previous_owners`: partition → its last assigned member. `last_given`: member → the
-    generation of its last partitions. `given_in`: partition → the generation that assigned it, until its owner has a
-    position.
+    By the clients' events: `owners` maps partition → the member that it was assigned to last and that reads it now,
+    `other_holders` → earlier owners that still read it, the latest one last: removed members that do not know it yet.
+    `unowned_since_us` has the partitions that had an owner and have none. `previous_owners`: partition → its last
+    assigned member. `last_given`: member → the generation of its last partitions. `given_in`: partition → the
+    generation that assigned it, until its owner has a position.
     """
 
     group: str
@@ -312,6 +313,7 @@ class GroupView(msgspec.Struct, gc=False):
     rebalances: list[RebalanceView] = []
     barriers_completed: int = 0
     owners: dict[str, str] = {}
+    other_holders: dict[str, list[str]] = {}
     unowned_since_us: dict[str, int] = {}
     stopped_partition_us: int = 0
     delivered: int = 0

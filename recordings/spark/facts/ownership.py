@@ -1,8 +1,8 @@
 """The owner of each partition on the clients' side, and the stretches without an owner.
 
 A consumer holds a partition from onPartitionsAssigned until it revokes or loses it, stops, is killed or is fenced. Its
-owner is the member that was assigned it last. When the owner gives it up while a removed member still holds it, that
-member owns it again.
+owner is the member that was assigned it last. When the owner gives it up while removed members still hold it, the
+latest of them owns it again.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -31,18 +31,11 @@ def owner_changes(tables: Tables) -> DataFrame:
 
 def _owner_changes(tables: Tables) -> DataFrame:
     ordered = sf.sort_array(sf.collect_list(sf.struct("seq", "at_us", "member", "assigned")))
-    declared = tables["member_declared"].groupBy("run_id", "group", "member").agg(sf.min("seq").alias("seq"))
-    members = declared.groupBy("run_id", "group").agg(
-        sf.transform(sf.sort_array(sf.collect_list(sf.struct("seq", "member"))), lambda row: row["member"]).alias(
-            "members"
-        )
-    )
     folded = sf.aggregate("facts", sf.from_json(sf.lit(NO_OWNER_YET), HOLDING), _next_holding)
     return (
         _holding_facts(tables)
         .groupBy(*PARTITION)
         .agg(ordered.alias("facts"))
-        .join(sf.broadcast(members), ["run_id", "group"])
         .select(*PARTITION, sf.explode(folded["changes"]))
         .select(*PARTITION, "col.*")
     )
@@ -61,10 +54,10 @@ def _holding_facts(tables: Tables) -> DataFrame:
 
 
 def _next_holding(so_far: Column, now: Column) -> Column:
-    """The fold of one partition: its holders (a removed member may still be one), and its owner among them."""
+    """The fold of one partition: its holders by assignment (a removed member may be one), and its owner among them."""
     holders = sf.array_remove(so_far["holders"], now["member"])
-    others = sf.filter("members", lambda member: sf.array_contains(holders, member))
-    heir = sf.when(so_far["owner"] == now["member"], sf.coalesce(sf.get(others, sf.lit(0)), sf.lit("")))
+    latest = sf.get(holders, sf.size(holders) - 1)
+    heir = sf.when(so_far["owner"] == now["member"], sf.coalesce(latest, sf.lit("")))
     owner = sf.when(now["assigned"], now["member"]).otherwise(sf.coalesce(heir, so_far["owner"]))
     change = sf.struct(
         now["seq"].alias("seq"),
