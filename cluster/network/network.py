@@ -11,7 +11,7 @@ a *held* link the message has left its sender, and is delivered even if the send
 waits for it is decided by the connection.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from cluster.random_streams import random_stream
@@ -88,7 +88,7 @@ class HeldMessage(NamedTuple):
 class Link:
     """One direction between two nodes. `cut_since_us`: since when the link is blocked, None while it is not.
 
-    `watchers` are called when that changes.
+    `watchers` are called when that changes. `number`: how many links were made before.
     """
 
     __slots__ = (
@@ -104,6 +104,7 @@ class Link:
         "cut_since_us",
         "latency_us",
         "normal_us",
+        "number",
         "source",
         "target",
         "watchers",
@@ -113,6 +114,7 @@ class Link:
         self._timeline, self._jitter = timeline, jitter
         self.source, self.target = source, target
         self._random = random_stream(seed, f"link/{source}/{target}").random
+        self.number = 0
         self._last_us = 0
         self._held: list[HeldMessage] = []
         self._faults: dict[str, LinkFault] = {}
@@ -206,6 +208,8 @@ class Network:
     def __init__(self, timeline: Timeline, spec: NetworkSpec, seed: int) -> None:
         self._timeline, self._spec, self.seed = timeline, spec, seed
         self._links: dict[tuple[str, str], Link] = {}
+        self._links_from: dict[str, list[Link]] = {}
+        self._links_to: dict[str, list[Link]] = {}
         self._faults: dict[str, tuple[LinkFault, int]] = {}
         self.watchers: dict[Watcher, None] = {}  # called when a fault is injected or cleared
         self._latencies = {frozenset(link.between): link.latency_us for link in spec.links}
@@ -223,26 +227,48 @@ class Network:
             if source == target:
                 latency_us = 0
             link = Link(self._timeline, source, target, latency_us, self._spec.jitter, self.seed)
+            link.number = len(self._links)
             self._links[source, target] = link
+            self._links_from.setdefault(source, []).append(link)
+            self._links_to.setdefault(target, []).append(link)
             for name, (fault, since_us) in self._faults.items():
                 if fault.covers(source, target):
                     link.inject(name, fault, since_us)
         return link
+
+    def _selected(self, selector: LinkSelector) -> Iterable[Link]:
+        """The links that a selector matches."""
+        source, target = selector
+        if source is not None and target is not None:
+            found: Iterable[Link | None] = (self._links.get((source, target)),)
+        elif source is not None:
+            found = self._links_from.get(source, ())
+        elif target is not None:
+            found = self._links_to.get(target, ())
+        else:
+            found = self._links.values()
+        return (link for link in found if link is not None and selector.covers(link.source, link.target))
+
+    def _covered(self, fault: LinkFault) -> list[Link]:
+        """The links that a fault acts on, in the order in which they were made."""
+        found = {link.number: link for selector in fault.selectors for link in self._selected(selector)}
+        return [found[number] for number in sorted(found)]
 
     def inject(self, name: str, fault: LinkFault) -> None:
         """Apply a link fault under `name`; it replaces a fault of the same name."""
         self.clear(name)
         now_us = self._timeline.now_us
         self._faults[name] = fault, now_us
-        for (source, target), link in self._links.items():
-            if fault.covers(source, target):
-                link.inject(name, fault, now_us)
+        for link in self._covered(fault):
+            link.inject(name, fault, now_us)
         self._changed()
 
     def clear(self, name: str) -> None:
         """Remove the fault `name` from every link."""
-        if self._faults.pop(name, None) is not None:
-            for link in self._links.values():
+        known = self._faults.pop(name, None)
+        if known is not None:
+            fault, _ = known
+            for link in self._covered(fault):
                 link.clear(name)
             self._changed()
 
@@ -259,6 +285,5 @@ class Network:
 
     def process_died(self, name: str) -> None:
         """Drop the messages in the sockets of a process that has ended, except those on the wire."""
-        for (source, _), link in self._links.items():
-            if source == name:
-                link.drop_unsent(lambda message: message is not FROM_HOST)
+        for link in self._links_from.get(name, ()):
+            link.drop_unsent(lambda message: message is not FROM_HOST)

@@ -3,6 +3,7 @@
 from cluster.network import Link, LinkCut, LinkDelay, LinkFault, LinkHold, LinkSelector, Network
 from cluster.spec import LinkSpec, NetworkSpec
 from cluster.virtual_time import Timeline
+from tests.support.counted_work import instructions
 from tests.support.network_scene import MS, run_scene
 
 HERE = (LinkSelector("a", "b"),)
@@ -125,5 +126,44 @@ def test_links_have_the_latencies_of_the_scenario_until_they_are_slowed() -> Non
         assert [network.link(*one).latency_us // MS for one in ends] == [50, 50, 1, 0]
         network.clear("slow")
         assert network.link("far", "a").latency_us == 20 * MS
+
+    run_scene(scene)
+
+
+def test_a_fault_of_one_process_is_no_work_for_the_links_of_others() -> None:
+    async def scene(timeline: Timeline) -> None:
+        network = Wire(timeline).network
+        selectors = LinkSelector("a", None), LinkSelector(None, "a"), LinkSelector("b", "a")
+
+        def fault() -> None:
+            network.inject("cut", LinkCut(selectors))
+            network.clear("cut")
+            network.process_died("a")
+
+        fault()
+        alone = instructions(fault)
+        for number in range(200):
+            network.link(f"client-{number}", "b")
+            network.link("b", f"client-{number}")
+        assert instructions(fault) == alone
+
+    run_scene(scene)
+
+
+def test_what_links_held_goes_on_in_the_order_in_which_they_were_made() -> None:
+    async def scene(timeline: Timeline) -> None:
+        network = Network(timeline, NetworkSpec(MS, 0.0), 1)
+        ends = [("c", "a"), ("a", "b"), ("b", "a"), ("a", "c"), ("d", "e")]
+        links = [network.link(*one) for one in ends]
+        network.inject("isolated", LinkCut((LinkSelector("a", None), LinkSelector(None, "a"))))
+        network.inject("all", LinkHold((LinkSelector(None, None),)))
+        assert [link.cut_since_us for link in links] == [0] * 5
+        arrived: list[tuple[str, str]] = []
+        for link, one in zip(links, ends, strict=True):
+            link.send(arrived.append, one)
+        network.clear("all")
+        network.clear("isolated")
+        await timeline.fly(9 * MS)
+        assert arrived == [("d", "e"), *ends[:4]]
 
     run_scene(scene)
