@@ -26,6 +26,7 @@ import msgspec
 from cyclopts import App, Parameter
 
 from console.cli.arguments import Invariants, Json, Record, Salvage, Strict
+from console.cli.bench import bench
 from console.cli.errors import BAD_INPUT, HELD, NOT_HELD, UsageError, explain, print_error, report_violation, warn
 from console.cli.impact import impact
 from console.cli.info import doctor, scenarios, show
@@ -315,11 +316,14 @@ def check(
 
 HELP = frozenset({"--help", "-h", "--version"})
 
-BUILT = ("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact", "doctor")
+BUILT = (
+    *("run", "play", "rerun", "summary", "export", "scenarios", "show", "report", "check", "impact"),
+    *("bench", "doctor"),
+)
 COMMANDS = (*BUILT, *PLANNED)
 
 
-for _command in (impact, doctor, scenarios, show):
+for _command in (impact, bench, doctor, scenarios, show):
     app.command(_command)
 app.command(impact, name="blast", show=False)  # the name of earlier releases
 add_planned_commands(app)

@@ -6,39 +6,25 @@ the minima and of the medians. On a busy machine single flights scatter by 5 %: 
 """
 
 import argparse
-import os
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).parents[2]
-
-
-def flight_s(checkout: Path, scenario: str, until: str) -> float:
-    """User CPU seconds of one flight by a checkout's code, journal and invariants on. Raises CalledProcessError."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    subprocess.run(
-        [sys.executable, "-m", "console.cli", "run", scenario, "--until", until],
-        cwd=checkout,
-        env={**os.environ, "PYTHONPATH": str(checkout)},
-        stdout=subprocess.DEVNULL,
-        check=True,
-    )
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+from console.bench.measurement import measure_flight
+from recordings.version import ROOT
 
 
 def compared(other: Path, scenario: str, until: str, rounds: int) -> str:
     """One line of figures; both have flown once before, so that their bytecode is compiled."""
-    seconds: dict[Path, list[float]] = {other: [], HERE: []}
+    seconds: dict[Path, list[float]] = {other: [], ROOT: []}
     for number in range(rounds + 1):
-        for checkout in (other, HERE) if number % 2 else (HERE, other):
-            used_s = flight_s(checkout, scenario, until)
+        for checkout in (other, ROOT) if number % 2 else (ROOT, other):
+            used_s = measure_flight(scenario, until, record=False, checkout=checkout).user_s
             if number:
                 seconds[checkout].append(used_s)
-    ratios = [figure(seconds[HERE]) / figure(seconds[other]) for figure in (_faster_half, min, statistics.median)]
+    ratios = [figure(seconds[ROOT]) / figure(seconds[other]) for figure in (_faster_half, min, statistics.median)]
     texts = [f"{statistics.median(values):.2f} s" for values in seconds.values()]
     return (
         f"{scenario} {until}: {texts[0]} there, {texts[1]} here (medians of {rounds}); faster half x {ratios[0]:.3f},"
@@ -60,11 +46,11 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         other = Path(folder) / "other"
-        subprocess.run(["git", "worktree", "add", "--detach", "--quiet", other, asked.commit], cwd=HERE, check=True)
+        subprocess.run(["git", "worktree", "add", "--detach", "--quiet", other, asked.commit], cwd=ROOT, check=True)
         try:
             sys.stdout.write(compared(other, asked.scenario, asked.until, asked.rounds) + "\n")
         finally:
-            subprocess.run(["git", "worktree", "remove", "--force", other], cwd=HERE, check=True)
+            subprocess.run(["git", "worktree", "remove", "--force", other], cwd=ROOT, check=True)
 
 
 if __name__ == "__main__":

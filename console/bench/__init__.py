@@ -1,0 +1,1 @@
+"""Measuring: how fast this machine flies, beside a calibration that does not depend on Flightdeck."""
