@@ -30,7 +30,7 @@ from recordings.journal.format import KEYFRAMES, Position
 
 INDEX = "index.jsonl"
 LEAST_EVENTS = 20_000
-SHARE = 100  # at least this share of the flight lies between two keyframes
+SHARE = 400  # at least this share of the flight lies between two keyframes
 
 INDEX_BYTES = 1 << 20
 MOST_BYTES = 64 << 20  # compressed, and again decompressed: a keyframe of a cluster of 2,000 partitions has 2 MB

@@ -21,7 +21,7 @@ from recordings.journal.format import segment_name
 
 SEGMENT_BYTES = 16 << 20
 FRAME_BYTES = 4 << 20
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 18  # a seek decodes at most so much more than it folds
 COMPRESSED_FROM_BYTES = 1 << 20  # smaller segments stay text: compression gains nothing, and grep works
 LEVEL = 3
 
@@ -194,7 +194,7 @@ def _frame_table(file: BinaryIO, path: Path) -> list[tuple[int, int]]:
 
 
 def line_chunks(path: Path, skip: int = 0) -> Iterator[bytes]:
-    """Whole lines of a segment, about a MiB at a time, from offset `skip` of its text on.
+    """Whole lines of a segment, about 256 KiB at a time, from offset `skip` of its text on.
 
     Only the last chunk can lack its newline: then the file ends in the middle of a line. Raises RecordingError when a
     compressed segment cannot be decompressed, when a line is longer than any event, or when the file is not a regular
