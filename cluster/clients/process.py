@@ -4,7 +4,7 @@ The threads are actors in one nursery. A kill cancels their scope: nothing is cl
 (SIGSTOP, a long GC) delays everything that arrives, and the next step of every thread.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -22,6 +22,9 @@ from cluster.virtual_time.waiting import NEVER_US
 
 MS = 1_000
 HIGHEST_NODE = 2_147_483_647  # Integer.MAX_VALUE
+
+Wait = Callable[[], Awaitable[object]]
+"""What a thread must wait for before it goes on: it calls this, and awaits the result."""
 
 
 def coordinator_node(broker: int) -> int:
@@ -93,23 +96,24 @@ class Process:
         """Wait until the waiter is woken; returns the value it is woken with."""
         value = await self.timeline.park(waiter)
         if not self.running:
-            await self._frozen()
+            await self.thawed()
         return value
 
     async def park_until(self, waiter: Waiter, at_us: int) -> object | TimedOut:
         """Wait until the waiter is woken, or until an instant."""
         value = await self.timeline.park_until(waiter, at_us)
         if not self.running:
-            await self._frozen()
+            await self.thawed()
         return value
 
     async def sleep(self, duration_us: int) -> None:
         """Wait for a duration."""
         await self.timeline.sleep(duration_us)
         if not self.running:
-            await self._frozen()
+            await self.thawed()
 
-    async def _frozen(self) -> None:
+    async def thawed(self) -> None:
+        """Wait until the process is no longer frozen."""
         while not self.running:
             waiter = self.timeline.waiter("its process to thaw")
             self._thaw.append(waiter)

@@ -3,6 +3,7 @@
 from cluster.virtual_time.pacing import Pace
 from cluster.virtual_time.timeline import (
     TIMED_OUT,
+    Continuation,
     DeadlockError,
     LivelockError,
     RerunDivergedError,
@@ -14,6 +15,7 @@ from cluster.virtual_time.timeline import (
 
 __all__ = [
     "TIMED_OUT",
+    "Continuation",
     "DeadlockError",
     "LivelockError",
     "Pace",

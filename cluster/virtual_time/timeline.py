@@ -12,7 +12,8 @@ action is not yet due at the chosen speed it answers with the wall seconds to wa
   one actor runs. Therefore only the first wake of a turn is delivered in it; every other wake, and a wake by a running
   actor, becomes a turn of its own at the same instant.
 * Actors are the simulated threads: tasks that `start` started and that block only in `park`, `park_until`, `sleep` or
-  at the end of a nursery of their own. Everything else is plain actions.
+  at the end of a nursery of their own. Everything else is plain actions. An actor whose hot loop needs no task parks in
+  a Continuation: its function runs in the task's place, at the end of the turn whose wake would have resumed the task.
 * Cancelling a scope is kill -9: each death is a turn, in the order of the actors' numbers, and clean-up does not await.
   A clean stop is a message to the actor. No trio deadline is ever set inside the simulation.
 * Kills are executed first, then commands, then the heap. A command is known by the turn at which it was
@@ -38,6 +39,7 @@ from trio.lowlevel import Abort, Task, current_task, reschedule, wait_task_resch
 from cluster.virtual_time.pacing import MICROSECONDS, Pace
 from cluster.virtual_time.waiting import (
     TIMED_OUT,
+    Continuation,
     DeadlockError,
     LivelockError,
     RerunDivergedError,
@@ -48,6 +50,7 @@ from cluster.virtual_time.waiting import (
 
 __all__ = [
     "TIMED_OUT",
+    "Continuation",
     "DeadlockError",
     "LivelockError",
     "RerunDivergedError",
@@ -85,7 +88,7 @@ class _Actor:
         waiter.pending, waiter.parked = False, None
         if timeline.closed:
             return Abort.SUCCEEDED
-        timeline._busy = True
+        timeline._busy, timeline._limit = True, 0
         heappush(timeline._cancelled, (self.number, self, raise_cancel))
         return Abort.FAILED
 
@@ -113,10 +116,10 @@ class Timeline(trio.abc.Clock):
     """
 
     __slots__ = (
-        *("_actors", "_busy", "_cancelled", "_cancelled_entries", "_end_us", "_execute", "_heap", "_horizon_us"),
-        *("_instant_turn", "_limit", "_live", "_main", "_numbers", "_pace", "_permitted_turn", "_predicate"),
-        *("_predicate_turn", "_sequence", "_steered", "_submitted", "closed", "hold", "now_us", "on_command"),
-        *("replay", "replay_by_time", "turn"),
+        *("_actors", "_busy", "_cancelled", "_cancelled_entries", "_continued", "_end_us", "_execute", "_heap"),
+        *("_horizon_us", "_instant_turn", "_limit", "_live", "_main", "_numbers", "_pace", "_permitted_turn"),
+        *("_predicate", "_predicate_turn", "_sequence", "_steered", "_submitted", "closed", "hold", "now_us"),
+        *("on_command", "replay", "replay_by_time", "turn"),
     )
 
     def __init__(
@@ -147,6 +150,7 @@ class Timeline(trio.abc.Clock):
         self._submitted: deque[object] = deque()
         self._cancelled: list[tuple[int, _Actor, Callable[[], None]]] = []
         self._busy = True  # except in a turn that has let no task run yet; part of the flight, not to be steered
+        self._continued: Continuation | None = None  # whose function this turn runs at its end
         self.closed = False
         self._main: Task | None = None  # the task in fly()
         self._end_us = self._horizon_us = math.inf
@@ -232,7 +236,7 @@ class Timeline(trio.abc.Clock):
                 argument.fire()
             else:
                 action(argument)
-            if self._busy or turn >= self._limit:
+            if (self._busy and self._task_runs()) or turn >= self._limit:
                 return 0.0
         return self._end_or_wait()
 
@@ -322,6 +326,7 @@ class Timeline(trio.abc.Clock):
         nursery.start_soon(self._run, record, actor, args, name=record.name)
         self._time(record.waiter, self.now_us)
         self._busy = True  # the task runs up to its first wait before the next turn; no other task can see a difference
+        self._limit = 0
 
     async def _run(self, record: _Actor, actor: Callable[..., Awaitable[object]], args: tuple[object, ...]) -> None:
         record.task = task = current_task()
@@ -342,8 +347,17 @@ class Timeline(trio.abc.Clock):
         """Make the Waiter of a future wait; `label` describes the wait in errors, and is formatted only there."""
         return Waiter(self.deliver, self.entry_cancelled, label)
 
-    async def park(self, waiter: Waiter) -> object:
-        """Wait until the waiter is woken; returns what it was woken with. Raises RuntimeError if parked in before."""
+    def continuation(self, function: Callable[[], object], label: object = "") -> Continuation:
+        """Make the Continuation of an actor; it waits for nothing yet."""
+        return Continuation(self.deliver, self.entry_cancelled, function, label)
+
+    def wait_until(self, continuation: Continuation, at_us: int) -> None:
+        """Let the next wait of a Continuation end at `at_us`, unless something ends it before."""
+        continuation.pending = True
+        self._time(continuation, at_us)
+
+    async def park(self, waiter: Waiter) -> Any:  # noqa: ANN401 - any value
+        """Wait until the waiter is woken; returns the value. Raises RuntimeError if it was parked in before."""
         if waiter.parked is not None:
             raise RuntimeError(f"a waiter works once, and this one has ({waiter.label})")
         waiter.parked = task = current_task()
@@ -516,9 +530,26 @@ class Timeline(trio.abc.Clock):
             self._resume(waiter)
 
     def _resume(self, waiter: Waiter) -> None:
-        if waiter.parked is not None:  # not killed since
-            self._busy = True
+        if waiter.parked is None:  # killed since
+            return
+        self._busy = True
+        if isinstance(waiter, Continuation):
+            self._continued = waiter
+        else:
             reschedule(waiter.parked)
+
+    def _task_runs(self) -> bool:
+        """Whether trio runs a task after this turn: one that the turn woke, unless its Continuation does the work."""
+        continuation, self._continued = self._continued, None
+        if continuation is None or continuation.parked is None:
+            return True
+        value = continuation.function()
+        if value is None:
+            self._busy = False
+            return False
+        task, continuation.parked, continuation.value = continuation.parked, None, value
+        reschedule(task)
+        return True
 
     # --- inside -------------------------------------------------------------------------------------------------------
 
@@ -533,6 +564,8 @@ class Timeline(trio.abc.Clock):
         self.on_command(self.turn, at_us, command)
         self.turn += 1
         self._execute(command)
+        if self._busy:
+            self._task_runs()
 
     def _next_us(self) -> float:
         """The earliest known instant of a turn; infinity when nothing is scheduled."""

@@ -2,7 +2,8 @@
 
 Both are entries of the Timeline's heap and may be cancelled before they reach its top. `pending` is False then, and the
 Timeline counts the cancelled entry (`on_cancel`). Only the Timeline resumes an actor, through a Waiter that works once:
-a late answer, a timeout and a kill cannot resume the same wait twice.
+a late answer, a timeout and a kill cannot resume the same wait twice. A Continuation is the wait of an actor whose hot
+loop needs no task: it is armed anew for each wait, and its function runs where the task would have run.
 """
 
 from collections.abc import Callable
@@ -92,3 +93,28 @@ class Waiter:
         self.pending, self.value = False, TIMED_OUT
         if self.parked is not None:
             self._deliver(self)
+
+
+class Continuation(Waiter):
+    """The repeated wait of one actor, whose task stays parked in it while `function` does the actor's part.
+
+    Each wake calls `function()` in the turn, and at the moment, in which it would have resumed the task. `function`
+    arms the next wait (`wait`, or `Timeline.wait_until`) and returns None. Else it returns what the task does next, in
+    this turn.
+    """
+
+    __slots__ = ("function",)
+
+    def __init__(
+        self,
+        deliver: Callable[[Waiter], None],
+        on_cancel: Callable[[], None],
+        function: Callable[[], object],
+        label: object = "",
+    ) -> None:
+        super().__init__(deliver, on_cancel, label)
+        self.function = function
+
+    def wait(self) -> None:
+        """Wait until the next wake."""
+        self.pending, self.timed = True, False

@@ -9,7 +9,8 @@ application that commits before processing does not process records whose commit
 that commits in transactions makes one transaction for each poll(), with its outputs and offsets.
 """
 
-from collections.abc import Coroutine, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from random import Random
 
 import msgspec
@@ -19,9 +20,10 @@ from cluster.clients.consumer.consumer_host import ConsumerHost
 from cluster.clients.consumer.output_producer import OutputProducer
 from cluster.clients.consumer.transactional_output import TransactionalOutputProducer
 from cluster.clients.delivery_ledger import DeliveryLedger
+from cluster.clients.process import Wait
 from cluster.clients.producer.transaction_manager import TransactionError
 from cluster.protocol.record_batch import Slice
-from cluster.spec import ApplicationSpec
+from cluster.spec import ApplicationSpec, PoisonSpec
 
 CHUNK_US = 1_000_000
 WRITING_CHUNK_US = 10_000  # outputs are sent soon after their inputs are processed
@@ -37,6 +39,7 @@ class Application:
         self._work: list[Slice] = []
         self._since_us = 0
         self._cost_us = 0.0
+        self._committed_first = False
 
     def reset_speed(self) -> None:
         """Process records at the scenario's speed again."""
@@ -48,24 +51,34 @@ class Application:
             self.per_record_us = per_record_us
         self.spec = msgspec.structs.replace(self.spec, per_record_us=per_record_us)
 
-    async def work(self, consumer: ConsumerHost, slices: list[Slice]) -> None:
-        """Process the records of one poll(), and commit as the scenario says."""
-        if isinstance(self.output_producer, TransactionalOutputProducer):
-            await self._in_transaction(consumer, self.output_producer, slices)
+    def work(self, consumer: ConsumerHost, slices: list[Slice]) -> Iterator[int | Wait]:
+        """Process the records of one poll(), and commit as the scenario says.
+
+        Yields how long the next records take in us, or what the thread waits for; it is resumed when that is over.
+        """
+        writer, commit = self.output_producer, self.spec.commit
+        if isinstance(writer, TransactionalOutputProducer):
+            yield from self._in_transaction(consumer, writer, slices)
             return
-        commit = self.spec.commit
-        if commit == "before-processing" and not await consumer.commit_sync():
-            consumer.seek_back({piece.batch.partition: piece.first_offset for piece in reversed(slices)})
-            return
-        await self._process(consumer, slices)
-        if not consumer.alive or (
-            self.output_producer is not None and not await self._written(consumer, self.output_producer)
-        ):
-            return
+        if commit == "before-processing":
+            yield partial(self._commit_first, consumer)
+            if not self._committed_first:
+                consumer.seek_back({piece.batch.partition: piece.first_offset for piece in reversed(slices)})
+                return
+        yield from self._process(consumer, slices)
+        if writer is not None:
+            if commit in ("after-each-poll", "async"):
+                yield partial(writer.flush, consumer)
+            if writer.failure is not None:
+                consumer.fail(writer.failure)
+                return
         if commit == "after-each-poll":
-            await consumer.commit_sync()
+            yield consumer.commit_sync
         elif commit == "async":
             consumer.commit_async()
+
+    async def _commit_first(self, consumer: ConsumerHost) -> None:
+        self._committed_first = await consumer.commit_sync()
 
     async def begin(self, consumer: ConsumerHost) -> None:
         """Before the first poll(): initTransactions, which fences earlier producers with this transactional id."""
@@ -75,27 +88,44 @@ class Application:
             except TransactionError as refused:
                 self._fatal(consumer, self.output_producer, refused)
 
-    async def _in_transaction(
+    def _in_transaction(
         self, consumer: ConsumerHost, writer: TransactionalOutputProducer, slices: list[Slice]
-    ) -> None:
+    ) -> Iterator[int | Wait]:
         """Process the records of one poll() in a transaction; after an abort return to the committed positions."""
         back = dict(consumer.fetcher.positions)
         back |= {piece.batch.partition: piece.first_offset for piece in reversed(slices)}
         try:
             writer.transactions.begin()
-            await self._process(consumer, slices)
-            if consumer.alive:
-                await writer.commit(consumer, consumer.group_metadata, dict(consumer.fetcher.positions))
+            yield from self._process(consumer, slices)
         except TransactionError as refused:
-            if refused.fatal:
-                self._fatal(consumer, writer, refused)
-                return
-            try:
-                await writer.abort(consumer)
-            except TransactionError as fatal:
-                self._fatal(consumer, writer, fatal)
-                return
-            consumer.reset_to_committed(back, refused.error.name)
+            yield partial(self._abort, consumer, writer, refused, back)
+        else:
+            yield partial(self._commit_transaction, consumer, writer, back)
+
+    async def _commit_transaction(
+        self, consumer: ConsumerHost, writer: TransactionalOutputProducer, back: dict[str, int]
+    ) -> None:
+        try:
+            await writer.commit(consumer, consumer.group_metadata, dict(consumer.fetcher.positions))
+        except TransactionError as refused:
+            await self._abort(consumer, writer, refused, back)
+
+    async def _abort(
+        self,
+        consumer: ConsumerHost,
+        writer: TransactionalOutputProducer,
+        refused: TransactionError,
+        back: dict[str, int],
+    ) -> None:
+        if refused.fatal:
+            self._fatal(consumer, writer, refused)
+            return
+        try:
+            await writer.abort(consumer)
+        except TransactionError as fatal:
+            self._fatal(consumer, writer, fatal)
+            return
+        consumer.reset_to_committed(back, refused.error.name)
 
     @staticmethod
     def _fatal(consumer: ConsumerHost, writer: TransactionalOutputProducer, refused: TransactionError) -> None:
@@ -104,58 +134,45 @@ class Application:
         writer.fenced(refused.error.name)
         consumer.fail(writer.failure)
 
-    def _process(self, consumer: ConsumerHost, slices: list[Slice]) -> Coroutine[object, object, None]:
+    def _process(self, consumer: ConsumerHost, slices: list[Slice]) -> Iterator[int | Wait]:
         cost_us = float(self.per_record_us)
         if self.spec.jitter:
             cost_us *= 1 + self.spec.jitter * (2 * self._random.random() - 1)
         if self.spec.poison is None:
             return self._process_slices(consumer, slices, cost_us)
-        return self._process_with_poison(consumer, slices, cost_us, self.spec.poison.key)
+        return self._process_with_poison(consumer, slices, cost_us, self.spec.poison)
 
-    async def _process_with_poison(self, consumer: ConsumerHost, slices: list[Slice], cost_us: float, key: str) -> None:
-        for healthy, poison in _split_at_poison(slices, key):
-            await self._process_slices(consumer, healthy, cost_us)
+    def _process_with_poison(
+        self, consumer: ConsumerHost, slices: list[Slice], cost_us: float, spec: PoisonSpec
+    ) -> Iterator[int | Wait]:
+        """Process the records up to each poison record, and crash at it, or skip it."""
+        for healthy, poison in _split_at_poison(slices, spec.key):
+            yield from self._process_slices(consumer, healthy, cost_us)
             if poison is not None:
-                self._poisoned(consumer, poison)
-            if not consumer.alive:
-                return
+                batch, offset = poison.batch, poison.first_offset
+                reason = f"poison record: key {spec.key} in {batch.partition} at offset {offset}"
+                if spec.crashes:
+                    yield partial(_crash, consumer, reason)
+                consumer.emit(
+                    e.RecordSkipped(
+                        group=consumer.group,
+                        member=consumer.name,
+                        partition=batch.partition,
+                        offset=offset,
+                        reason=reason,
+                    )
+                )
 
-    async def _process_slices(self, consumer: ConsumerHost, slices: list[Slice], cost_us: float) -> None:
+    def _process_slices(self, consumer: ConsumerHost, slices: list[Slice], cost_us: float) -> Iterator[int | Wait]:
         for chunk, records in _chunks(slices, cost_us, CHUNK_US if self.output_producer is None else WRITING_CHUNK_US):
             self._work, self._cost_us, self._since_us = chunk, cost_us, consumer.timeline.now_us
             duration_us = round(cost_us * records)
             if duration_us:
-                await consumer.sleep(duration_us)
+                yield duration_us
             self._work = []
             if self.spec.writes is not None and self.output_producer is not None:
-                await self.output_producer.write(consumer, chunk)
+                yield from self.output_producer.write(consumer, chunk)
             self._finished(consumer, chunk, records)
-
-    async def _written(self, consumer: ConsumerHost, writer: OutputProducer) -> bool:
-        """Wait until outputs are acknowledged, before a commit; returns false, and ends it, if one failed."""
-        if self.spec.commit in ("after-each-poll", "async"):
-            await writer.flush(consumer)
-        if writer.failure is not None:
-            consumer.fail(writer.failure)
-        return writer.failure is None
-
-    def _poisoned(self, consumer: ConsumerHost, poison: Slice) -> None:
-        """Crash at a poison record, or skip it."""
-        spec, batch, offset = self.spec.poison, poison.batch, poison.first_offset
-        assert spec is not None
-        where = f"key {spec.key} in {batch.partition} at offset {offset}"
-        if spec.crashes:
-            consumer.crash(f"poison record: {where}")
-            return
-        consumer.emit(
-            e.RecordSkipped(
-                group=consumer.group,
-                member=consumer.name,
-                partition=batch.partition,
-                offset=offset,
-                reason=f"poison record: {where}",
-            )
-        )
 
     def interrupt(self, consumer: ConsumerHost) -> None:
         """Count the records that are finished when the process is killed now."""
@@ -196,6 +213,11 @@ class Application:
                     repeated=repeated,
                 )
             )
+
+
+async def _crash(consumer: ConsumerHost, reason: str) -> None:
+    """End the process in its own thread, which then never goes on with the work."""
+    consumer.crash(reason)
 
 
 def _emit_truncated(consumer: ConsumerHost, piece: Slice) -> None:

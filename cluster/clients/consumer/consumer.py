@@ -2,13 +2,13 @@
 
 The poll loop does what an application does: poll(), process the records, poll() again. The group protocol runs inside
 poll() (`ConsumerCoordinator`), mostly without waiting: a cooperative member reads on while it rejoins. The heartbeat
-thread only keeps the session alive and requests rejoins.
+thread only keeps the session alive and requests rejoins. The loop's task runs only where it waits for more than records
+or the end of work on them; `_poll` does the rest in the task's place.
 An idle stretch of polls is one wait here; its effects equal those of polls that return no records.
 Source: `org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer`, `ConsumerCoordinator`.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import trio
 
@@ -18,14 +18,16 @@ from cluster.clients.consumer.consumer_coordinator import ConsumerCoordinator
 from cluster.clients.consumer.consumer_host import MS, ConsumerHost, MemberIdentity
 from cluster.clients.consumer.heartbeat_thread import HeartbeatThread
 from cluster.clients.consumer.metadata_refresh import MetadataRefresh
-from cluster.clients.process import ClientEnvironment
+from cluster.clients.process import ClientEnvironment, Wait
 from cluster.config import in_flight_keys
 from cluster.protocol import reasons
 from cluster.protocol.client_states import MemberState
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import LeaveGroupRequest, LeavingMember
+from cluster.protocol.record_batch import Slice
 from cluster.random_streams import random_stream
 from cluster.spec import GroupSpec
+from cluster.virtual_time import Continuation
 
 FOREVER = -1
 
@@ -35,6 +37,8 @@ class Consumer(ConsumerHost):
 
     `declared`: the group's spec as `set` commands left it; `spec`: the one in force. `on_crashed` runs after a crash.
     """
+
+    _polling: Continuation  # of this process's poll loop
 
     def __init__(
         self,
@@ -53,6 +57,7 @@ class Consumer(ConsumerHost):
         self._failure: str | None = None
         self._stalled_until_us: int | None = None
         self._seeks: dict[str, int] = {}
+        self._work: Iterator[int | Wait] | None = None  # on the records of the last poll()
         self.on_crashed: Callable[[], object] | None = None
         self._start_jitter = random_stream(environment.seed, f"start/{name}").random
 
@@ -74,6 +79,7 @@ class Consumer(ConsumerHost):
         self.heartbeats.reset()
         self._closing, self._failure, self._stalled_until_us = False, None, None
         self._seeks = {}
+        self._polling, self._work = self.timeline.continuation(self._poll, "records"), None
         self.change_state(MemberState.JOINING)
         self.emit(e.MemberStarted(group=self.group, member=self.name))
         self.timeline.start(nursery, self._run, name=self.name)
@@ -181,33 +187,48 @@ class Consumer(ConsumerHost):
     # --- the poll loop ------------------------------------------------------------------------------------------------
 
     async def _poll_loop(self) -> None:
-        timeline, fetcher, application = self.timeline, self.fetcher, self.application
         if self.start_delay_us:
             await self.sleep(self.start_delay_us)
-        await application.begin(self)
+        await self.application.begin(self)
+        while self.alive:
+            wait = self._poll()
+            if wait is None:
+                wait = await self.timeline.park(self._polling)
+            await wait()
+
+    def _poll(self) -> Wait | None:
+        """Poll, and process the records, until something must be waited for.
+
+        Returns what the thread waits for. Returns None when it waits for records, or for the end of work on some.
+        """
+        if not self.running:
+            return self.thawed
+        self._waiter = None
         while True:
+            if self._work is not None:
+                step = next(self._work, None)
+                if step is None:
+                    self._work = None
+                    self._poll_called()
+                elif isinstance(step, int):
+                    self.timeline.wait_until(self._polling, self.timeline.now_us + step)
+                    return None
+                else:
+                    return step
             if self.needs_attention:
-                if not await self._do_pending_work():
-                    return
-                continue
-            if self.auto_commit and timeline.now_us >= self.next_auto_commit_us:
+                return self._do_pending_work
+            if self.auto_commit and self.timeline.now_us >= self.next_auto_commit_us:
                 self._auto_commit()
-            slices: list[Any] = []
+            slices: list[Slice] = []
             if not self.records_withheld:
-                slices = fetcher.collect(self.max_poll_records)
-                fetcher.send()
-            if slices:
-                self._poll_returned(slices)
-                await application.work(self, slices)
-                if not self.alive:
-                    return
-                self._poll_called()
-                continue
-            self._waiter = waiter = timeline.waiter("records")
-            await timeline.park(waiter)
-            if not self.running:
-                await self._frozen()
-            self._waiter = None
+                slices = self.fetcher.collect(self.max_poll_records)
+                self.fetcher.send()
+            if not slices:
+                self._polling.wait()
+                self._waiter = self._polling
+                return None
+            self._poll_returned(slices)
+            self._work = self.application.work(self, slices)
 
     def _auto_commit(self) -> None:
         """Send the auto commit of a poll(); without a coordinator it is sent when one is found."""
@@ -219,7 +240,7 @@ class Consumer(ConsumerHost):
         if error.retriable:
             self.auto_commit_in(self.retry_backoff_us)
 
-    def _poll_returned(self, slices: list[Any]) -> None:
+    def _poll_returned(self, slices: list[Slice]) -> None:
         positions: dict[str, int] = {}
         records, now_at = 0, self.fetcher.positions
         for batch, first, end in slices:
@@ -238,13 +259,12 @@ class Consumer(ConsumerHost):
         self.in_poll = True
         self.emit(e.PollStarted(group=self.group, member=self.name))
 
-    async def _do_pending_work(self) -> bool:
-        """Do one thing that poll() does besides returning records; returns false once the process has ended."""
+    async def _do_pending_work(self) -> None:
+        """Do one thing that poll() does besides returning records."""
         if self._stalled_until_us is not None:
             await self._run_stall()
         elif self._closing or self._failure is not None:
             await self._close()
-            return False
         elif self._seeks:
             self.seek_back(self._seeks)
             self._seeks = {}
@@ -256,7 +276,6 @@ class Consumer(ConsumerHost):
             await self.membership.work()
         else:
             self.needs_attention = False
-        return self.alive
 
     async def _close(self) -> None:
         """close(): flush the output, commit, onPartitionsRevoked, LeaveGroup; then the process ends."""

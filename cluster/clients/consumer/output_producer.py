@@ -6,10 +6,11 @@ recognizes a second copy. The configuration is Kafka's default for producers. se
 Source: `KafkaProducer.send`, `flush`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from cluster.clients.delivery_ledger import origins_of
-from cluster.clients.process import ClientEnvironment, Process
+from cluster.clients.process import ClientEnvironment, Process, Wait
 from cluster.clients.producer.producer import Producer
 from cluster.protocol.record_batch import Slice
 from cluster.spec import ProducerSpec
@@ -47,16 +48,19 @@ class OutputProducer(Producer):
         if self._application is not None:
             self._application.wake()
 
+    def _wait_for(self, member: Process, why: str) -> Wait:
+        return partial(self._wait, member, why)
+
     async def _wait(self, member: Process, why: str) -> None:
         self._application = waiter = self.timeline.waiter(why)
         await member.park(waiter)
         self._application = None
 
-    async def write(self, member: Process, slices: Sequence[Slice]) -> None:
-        """send() one output record for each of these input records, in their order."""
+    def write(self, member: Process, slices: Sequence[Slice]) -> Iterator[Wait]:
+        """send() one output record for each of these input records, in their order; yields each wait."""
         assert self._topic is not None
         while not self.feed.begun:
-            await self._wait(member, "the metadata of its outputs")
+            yield self._wait_for(member, "the metadata of its outputs")
         for batch, first, end in slices:
             at = first
             while at < end:
@@ -64,7 +68,7 @@ class OutputProducer(Producer):
                 run = origins_of(batch, at, end if key is None else at + 1)[0]
                 taken = self.feed.put(self._topic, key, run)
                 if not taken:
-                    await self._wait(member, "buffer.memory for its outputs")
+                    yield self._wait_for(member, "buffer.memory for its outputs")
                 at += taken
 
     async def flush(self, member: Process) -> None:
@@ -72,5 +76,5 @@ class OutputProducer(Producer):
         while not self.sender.idle:
             self.accumulator.flushing = True
             self.sender.wake()
-            await self._wait(member, "its outputs to be acknowledged")
+            await self._wait_for(member, "its outputs to be acknowledged")()
         self.accumulator.flushing = False

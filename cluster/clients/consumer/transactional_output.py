@@ -8,10 +8,10 @@ partitions to the transaction; the producer has one request to the coordinator i
 Source: `KafkaProducer`'s class documentation, `TransactionManager`, `ExactlyOnceMessageProcessor` of Kafka's examples.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from cluster.clients.consumer.output_producer import OutputProducer
-from cluster.clients.process import ClientEnvironment, Process
+from cluster.clients.process import ClientEnvironment, Process, Wait
 from cluster.clients.producer.transaction_manager import TransactionError, TransactionManager
 from cluster.clients.producer.transaction_offsets import ConsumerGroupMetadata, TransactionOffsets
 from cluster.protocol.client_states import ProducerTransactionState
@@ -84,10 +84,10 @@ class TransactionalOutputProducer(OutputProducer):
         self.transactions.batch_failed(error)
         self._wake()
 
-    async def _wait(self, member: Process, why: str) -> None:
+    def _wait_for(self, member: Process, why: str) -> Wait:
         """Wait like any output producer. Raises TransactionError once the transaction has failed."""
         self._check()
-        await super()._wait(member, why)
+        return super()._wait_for(member, why)
 
     def _check(self) -> None:
         refused, self._refused = self._refused, None
@@ -97,16 +97,16 @@ class TransactionalOutputProducer(OutputProducer):
         if self.transactions.state is _S.ABORTABLE_ERROR:
             raise TransactionError(ErrorCode.TRANSACTION_ABORTABLE)
 
-    async def write(self, member: Process, slices: Sequence[Slice]) -> None:
+    def write(self, member: Process, slices: Sequence[Slice]) -> Iterator[Wait]:
         """send() one output record for each of these input records. Raises TransactionError once it has failed."""
         self._check()
-        await super().write(member, slices)
+        return super().write(member, slices)
 
     async def commit(self, member: Process, metadata: ConsumerGroupMetadata, offsets: dict[str, int]) -> None:
         """sendOffsetsToTransaction, commitTransaction. Raises TransactionError."""
         transactions = self.transactions
         while self._adding:
-            await self._wait(member, "a partition to be added to its transaction")
+            await self._wait_for(member, "a partition to be added to its transaction")()
         self._check()
         self._committing = True
         try:
@@ -132,6 +132,6 @@ class TransactionalOutputProducer(OutputProducer):
         self.accumulator.flushing = False
         self.sender.abandon("TransactionAbortedException", also_sent=False)
         while self._adding or not self.sender.idle:
-            await self._wait(member, "its outputs to be settled")
+            await self._wait_for(member, "its outputs to be settled")()
         self._check()  # AddPartitionsToTxn may have failed fatally meanwhile: then there is nothing to abort
         await self.transactions.end(commit=False)
