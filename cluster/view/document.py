@@ -48,12 +48,15 @@ def group_lag(view: ClusterView, group: GroupView) -> int:
     """Σ (high watermark - committed offset), as kafka-consumer-groups shows it."""
     lag = 0
     partitions, readers = view.partitions, group.readers
-    for name in group_partitions(view, group):
-        reader = readers.get(name)
-        committed = reader.committed if reader is not None else NEVER
-        if committed == NEVER:
-            committed = reading_start(view, group, name)
-        lag += max(0, partitions[name].high_watermark - committed)
+    for topic in group.topics:  # without a call for each partition: screens show it in every frame
+        for name in view.partitions_by_topic.get(topic, ()):
+            reader = readers.get(name)
+            committed = reader.committed if reader is not None else NEVER
+            if committed == NEVER:
+                committed = reading_start(view, group, name)
+            unread = partitions[name].high_watermark - committed
+            if unread > 0:
+                lag += unread
     return lag
 
 

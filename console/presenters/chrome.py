@@ -56,8 +56,9 @@ def header(view: ClusterView, at: FlightClock, title: str, width: int, recording
     left: Line = ()
     middle: Line = ()
     right: Line = ()
+    lag = _lag(view)  # of every partition: once for all widths
     for left, detail in ((whole, 3), (whole, 2), (brief, 2), (bare, 2), (bare, 1), ((), 1), ((), 0)):
-        middle, right = time_words(at, short=not detail), health(view, detail, recording=recording)
+        middle, right = time_words(at, short=not detail), _health(view, detail, lag, recording=recording)
         if length(left) + length(middle) + length(right) + 5 <= width:
             break
     spare = max(0, width - length(left) - length(middle) - length(right) - 1)
@@ -93,10 +94,14 @@ def _reached_speed(at: FlightClock, *, short: bool) -> Span:
 
 def health(view: ClusterView, detail: int, *, recording: bool = False) -> Line:
     """Brokers, groups, lag and faults; less detail means fewer words, 0 omits lag."""
+    return _health(view, detail, _lag(view), recording=recording)
+
+
+def _health(view: ClusterView, detail: int, lag: Line, *, recording: bool) -> Line:
     parts = [line(("● REC", ERROR))] if recording else []
     if view.brokers:
         parts += [_brokers(view, detail), _groups(view, detail)]
-        parts += [_lag(view), _faults(view, detail)] if detail else [_faults(view, detail)]
+        parts += [lag, _faults(view, detail)] if detail else [_faults(view, detail)]
     return joined((part for part in parts if part), GAP if detail >= 3 else ("  ", PLAIN))
 
 

@@ -1,5 +1,8 @@
 """Grids of partitions with their owners and lag; a lag has the same height on every screen."""
 
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+
 from cluster.view.document import read_up_to
 from cluster.view.state import ClusterView, GroupView, PartitionView
 from console.presenters.awaited_members import members_of
@@ -28,22 +31,17 @@ HEALTH = 24
 RATE = 8
 STEPS = (1, 10, 50, 200, 1_000, 5_000, 20_000)  # the lag at which a cell is one level higher
 _TONES = (FAINT, MUTED, MUTED, ACCENT, ACCENT, WARN, WARN, WARN)
+_CELLS = tuple(zip(LEVELS, _TONES, strict=True))
 
 
 def lag_level(lag: int) -> int:
     """0 (no lag) … 7 (20,000 records or more), independent of other cells."""
-    level = 0
-    for step in STEPS:
-        if lag < step:
-            break
-        level += 1
-    return level
+    return bisect_right(STEPS, lag)
 
 
 def lag_cell(lag: int) -> Span:
     """One cell of lag."""
-    level = lag_level(lag)
-    return LEVELS[level], _TONES[level]
+    return _CELLS[lag_level(lag)]
 
 
 def lag_legend() -> Line:
@@ -58,7 +56,7 @@ def lag_of(view: ClusterView, group: GroupView, partition: PartitionView) -> int
 
 
 class Grid(Listing):
-    """Topics down, partitions across, as many lines as a topic needs; a subclass draws one cell."""
+    """Topics down, partitions across, as many lines as a topic needs; a subclass draws the cells."""
 
     def __init__(self, view: ClusterView, topics: list[str], width: int, suffix: int = 0) -> None:
         super().__init__(width)
@@ -97,11 +95,11 @@ class Grid(Listing):
         first = int(number or 0)
         names = self.view.partitions_by_topic.get(topic, [])[first : first + self.across]
         label = (middle(topic, self.label - 1), PLAIN) if not number else (f"{number:>{self.label - 1}}", FAINT)
-        cells = merged(span for name in names for span in self.draw(name))
+        cells = merged(self.cells(names))
         return (fit(line("  ", *fit((label,), self.label), *cells, *self.suffix(topic, first)), self.width),)
 
-    def draw(self, name: str) -> tuple[Span, ...]:
-        """The spans of one partition, `self.cell` wide altogether."""
+    def cells(self, names: Sequence[str]) -> Iterable[Span]:
+        """The spans of successive partitions of a topic, each `self.cell` wide altogether."""
         raise NotImplementedError
 
     def suffix(self, topic: str, first: int) -> Line:
@@ -131,13 +129,14 @@ class OwnershipListing(Grid):
         signs = line(("↻", MOVING), (" moving  ", MUTED), ("‖", WARN), (" unowned  ", MUTED))
         return (*signs, ("lag ", MUTED), *lag_legend()) if self.width >= 72 else signs
 
-    def draw(self, name: str) -> tuple[Span, ...]:
+    def cells(self, names: Sequence[str]) -> Iterable[Span]:
         """Owner and lag; in the narrowest form the owner only."""
-        owner = self.sign(name)
-        if self.cell == 1:
-            return (owner,)
-        height = lag_cell(lag_of(self.view, self.group, self.view.partitions[name]))
-        return (owner, height, (" ", PLAIN)) if self.cell == 3 else (owner, height)
+        for name in names:
+            yield self.sign(name)
+            if self.cell > 1:
+                yield lag_cell(lag_of(self.view, self.group, self.view.partitions[name]))
+            if self.cell == 3:
+                yield " ", PLAIN
 
     def sign(self, name: str) -> Span:
         """The owner's letter, or the sign of a partition without an owner."""
@@ -169,6 +168,7 @@ class TopicsListing(Grid):
         super().__init__(view, user + internal, width, suffix=HEALTH + RATE)
         if not view.brokers:
             self.vacant = BUILDING
+        self.up = up_brokers(view)
         self.readers = {
             topic: [view.groups[group] for group in view.topic_readers.get(topic, ())] for topic in self.topics
         }
@@ -182,17 +182,23 @@ class TopicsListing(Grid):
         signs = line(("✖", ERROR), (" no live leader  ", MUTED), ("▽", WARN), (" below min ISR  ", MUTED))
         return (*signs, ("lag ", MUTED), *lag_legend()) if self.width >= 72 else signs
 
-    def draw(self, name: str) -> tuple[Span, ...]:
+    def cells(self, names: Sequence[str]) -> Iterable[Span]:
         """Lag, or the sign of a partition without a live leader or below min.insync.replicas."""
-        partition = self.view.partitions[name]
-        if not is_led(self.view, partition):
-            shown: Span = ("✖", ERROR)
-        elif len(partition.isr) < min(self.view.topics[partition.topic].min_insync_replicas, len(partition.replicas)):
-            shown = ("▽", WARN)
-        else:
-            readers = self.readers.get(partition.topic, [])
-            shown = lag_cell(max((lag_of(self.view, group, partition) for group in readers), default=0))
-        return (shown, (" ", PLAIN)) if self.cell == 2 else (shown,)
+        view, up = self.view, self.up
+        for name in names:
+            partition = view.partitions[name]
+            in_sync = len(partition.isr)
+            if partition.leader not in up:
+                yield "✖", ERROR
+            elif in_sync < len(partition.replicas) and in_sync < view.topics[partition.topic].min_insync_replicas:
+                yield "▽", WARN
+            else:
+                lag = 0
+                for group in self.readers[partition.topic]:
+                    lag = max(lag, partition.high_watermark - read_up_to(view, group, name))
+                yield lag_cell(lag)
+            if self.cell == 2:
+                yield " ", PLAIN
 
     def suffix(self, topic: str, first: int) -> Line:
         """The appended rate of the topic and the health of its partitions."""
@@ -204,7 +210,7 @@ class TopicsListing(Grid):
         return (
             (" " * gap, PLAIN),
             (f"{appended_rate(self.view, topic):<{RATE}}", PLAIN),
-            *topic_health(self.view, topic),
+            *topic_health(self.view, topic, self.up),
         )
 
 
@@ -214,19 +220,18 @@ def appended_rate(view: ClusterView, topic: str) -> str:
     return rate(max(0, values[-1] - values[0])) if len(values) > 1 else ""
 
 
-def is_led(view: ClusterView, partition: PartitionView) -> bool:
-    """Whether the process of a partition's leader serves; the controller may notice its end later."""
-    broker = view.brokers.get(partition.leader)
-    return broker is not None and broker.up
+def up_brokers(view: ClusterView) -> set[int]:
+    """The brokers whose processes serve; the controller may notice an end later."""
+    return {broker.broker for broker in view.brokers.values() if broker.up}
 
 
-def topic_health(view: ClusterView, topic: str) -> Line:
+def topic_health(view: ClusterView, topic: str, up: set[int]) -> Line:
     """`● 12 led`, `✖ 1 without a leader`, `▲ 6 under-replicated`."""
     partitions = [view.partitions[name] for name in view.partitions_by_topic.get(topic, ())]
     leaderless = sum(1 for partition in partitions if partition.leader < 0)
     if leaderless:
         return line((f"✖ {leaderless} without a leader", ERROR))
-    silent = sum(1 for partition in partitions if not is_led(view, partition))
+    silent = sum(1 for partition in partitions if partition.leader not in up)
     if silent:
         return line((f"✖ {silent} led by a dead broker", ERROR))
     under = sum(1 for partition in partitions if len(partition.isr) < len(partition.replicas))

@@ -237,7 +237,7 @@ def only_the_first_awaited_member_is_shown(patch: Patch) -> None:
 
 def topics_are_always_in_sync(patch: Patch) -> None:
     """The health of every topic is good."""
-    patch.setattr(partition_grids, "topic_health", lambda view, topic: line("● all in sync"))
+    patch.setattr(partition_grids, "topic_health", lambda view, topic, up: line("● all in sync"))
 
 
 def dead_brokers_are_up(patch: Patch) -> None:
