@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from operator import or_
+from operator import attrgetter, eq, le, or_
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,6 +44,8 @@ EVENT_DECODER = msgspec.json.Decoder(reduce(or_, EVENT_KINDS.values()))
 COMMAND_DECODER = msgspec.json.Decoder(JournaledCommand)
 HEADER_DECODER = msgspec.json.Decoder(Header)
 FOOTER_DECODER = msgspec.json.Decoder(Footer)
+
+_SEQ, _AT_US = attrgetter("seq"), attrgetter("at_us")
 
 MISFITS = (LookupError, ValueError, ArithmeticError, TypeError, AttributeError, AssertionError)
 """The errors of the fold at an event that does not fit those before it: an unknown name, a number out of range."""
@@ -241,17 +243,17 @@ class _Reading:
             events = upgraded_events(EVENT_DECODER.decode_lines(lines), self.recording.header.format)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, RecordingError):
             return self._one_by_one(lines)
-        seq, at_us = self.seq, self.at_us
-        for event in events:
-            seq += 1
-            if event.seq != seq or event.at_us < at_us:
-                return self._one_by_one(lines)
-            at_us = event.at_us
-        if at_us > LATEST_US:
+        if not self._follow(events):
             return self._one_by_one(lines)
         self._account(lines, events)
         self.line += len(events)
         return events, None
+
+    def _follow(self, events: Sequence[Event]) -> bool:
+        """Whether these events follow the last one: by their numbers without a gap, and not back in time."""
+        numbers = range(self.seq + 1, self.seq + 1 + len(events))
+        instants = [self.at_us, *map(_AT_US, events)]
+        return all(map(eq, map(_SEQ, events), numbers)) and all(map(le, instants, [*instants[1:], LATEST_US]))
 
     def _one_by_one(self, lines: bytes) -> tuple[Sequence[Entry], DamagedError | None]:
         entries: list[Entry] = []

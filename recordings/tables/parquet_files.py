@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from recordings.bounded_files import RecordingError
-from recordings.tables.schema import ColumnType, Table
+from recordings.tables.schema import Column, ColumnType, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BATCH_ROWS = 8_192
+BATCH_ROWS = 512  # few enough to become columns while a processor's cache still holds them
 GROUP_ROWS = 500_000
 PENDING_BYTES = 64 << 20
 COMPRESSION = "zstd"
+UNIQUE = ("seq", "at_us", "at")  # columns whose values hardly repeat: a dictionary would double their size
 SCHEMA_FILE = "schema.parquet"
 
 
@@ -139,18 +140,23 @@ class _TableFile:
     """One table's file: batches are collected until they fill a row group."""
 
     def __init__(self, table: Table, run_id: str, target: Target) -> None:
-        from pyarrow import parquet  # noqa: PLC0415 - see the module
+        import pyarrow as pa  # noqa: PLC0415 - see the module
+        from pyarrow import parquet  # noqa: PLC0415
 
         self.table, self.run_id = table, run_id
         self.path = target.path(table.name, f".{run_id}.parquet.part")  # Spark and pyarrow pass dotted names over
         self.schema = table.arrow()
         self._fields = [column for column in table.columns if column.field]
         self._getters = [attrgetter(column.field) for column in self._fields]
-        self._stored = [self.schema.get_field_index(column.name) for column in self._fields]
+        self._stored = pa.schema([self.schema.field(column.name) for column in self._fields])
         self._pending: list[pa.RecordBatch] = []
         self.pending_rows = self.pending_bytes = 0
         self._writer: parquet.ParquetWriter | None = parquet.ParquetWriter(
-            self.path, self.schema, filesystem=target.filesystem, compression=COMPRESSION
+            self.path,
+            self.schema,
+            filesystem=target.filesystem,
+            compression=COMPRESSION,
+            use_dictionary=[path for column in table.columns for path in _repeating(column)],
         )
 
     def add(self, rows: Sequence[msgspec.Struct]) -> int:
@@ -160,7 +166,7 @@ class _TableFile:
         arrays = [
             _array(column.type, list(map(get, rows))) for column, get in zip(self._fields, self._getters, strict=True)
         ]
-        batch = pa.RecordBatch.from_arrays(arrays, schema=pa.schema([self.schema.field(i) for i in self._stored]))
+        batch = pa.RecordBatch.from_arrays(arrays, schema=self._stored)
         self._pending.append(batch)
         self.pending_rows += batch.num_rows
         self.pending_bytes += batch.nbytes
@@ -197,6 +203,11 @@ class _TableFile:
                 writer.close()
             except (OSError, ValueError):  # a full disk: the error that ended the export is already raised
                 return
+
+
+def _repeating(column: Column) -> Iterable[str]:
+    """The Parquet columns of a column, if a dictionary makes them smaller."""
+    return () if column.name in UNIQUE else column.type.parquet_columns(column.name)
 
 
 def _array(column: ColumnType, values: Sequence[Any]) -> "pa.Array":

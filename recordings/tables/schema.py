@@ -91,6 +91,16 @@ class ColumnType(NamedTuple):
         }
         return scalars[self.name]
 
+    def parquet_columns(self, name: str) -> Iterator[str]:
+        """The columns of a Parquet file that hold a column of this type, by their paths."""
+        if self.of is None:
+            yield name
+        elif self.name == "map":
+            yield f"{name}.key_value.key"
+            yield from self.of.parquet_columns(f"{name}.key_value.value")
+        else:
+            yield from self.of.parquet_columns(f"{name}.list.element")
+
 
 JSON_NAMES = {"string": "string", "bigint": "integer", "double": "number", "boolean": "boolean"}
 ARROW_NAMES = {
