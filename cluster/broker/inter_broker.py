@@ -13,7 +13,6 @@ from cluster.broker.host import BrokerHost
 from cluster.config import ConnectionConfig, resolve
 from cluster.network import NEVER_FROZEN, Connection, ConnectionAttempts, InFlightRequest
 from cluster.protocol.api import Request
-from cluster.random_streams import random_stream
 from cluster.virtual_time import Timer
 
 REQUEST_TIMEOUT_US = 30_000_000  # request.timeout.ms of a broker
@@ -29,7 +28,7 @@ class InterBrokerConnections:
         self.name, self.frozen_us = host.name, NEVER_FROZEN  # requests among brokers are not parked
         self._connections: dict[int, Connection] = {}
         self._attempts: dict[int, ConnectionAttempts] = {}
-        self._random = random_stream(host.network.seed, f"connections/{host.name}").random
+        self._random = host.network.random_of(host.name)
         self._watched: list[Connection] = []
         self._timer: Timer | None = None
 

@@ -16,7 +16,6 @@ from cluster.events import Event
 from cluster.network import NEVER_FROZEN, Connection, ConnectionAttempts, Endpoint, InFlightRequest, Network
 from cluster.protocol.api import Request
 from cluster.protocol.messages import MetadataRequest, MetadataResponse, PartitionMetadata
-from cluster.random_streams import random_stream
 from cluster.virtual_time import TIMED_OUT, TimedOut, Timeline, Timer, Waiter
 from cluster.virtual_time.waiting import NEVER_US
 
@@ -67,7 +66,7 @@ class Process:
         self.scope: trio.CancelScope | None = None
         self._connections: dict[int, Connection] = {}
         self._attempts: dict[int, ConnectionAttempts] = {}
-        self._jitter = random_stream(environment.seed, f"reconnect/{name}").random
+        self.random = environment.network.random_of(name)
         self.read_timeouts(config)
         self._watched: dict[Connection, None] = {}
         self._timeouts: Timer | None = None  # one for all connections: many timers would slow every turn
@@ -213,7 +212,7 @@ class Process:
     def _connect(self, node: int, broken: Connection | None) -> Connection:
         attempts = self._attempts.get(node)
         if attempts is None:
-            attempts = self._attempts[node] = ConnectionAttempts(self._connection_config, self._jitter)
+            attempts = self._attempts[node] = ConnectionAttempts(self._connection_config, self.random)
         if broken is not None and self.timeline.now_us < attempts.not_before_us:
             return broken
         environment = self.environment

@@ -1,7 +1,9 @@
 """The simulated network: every request and response passes a link of this one object, which also has the link faults.
 
 Theory of operation. A link is one direction between two named nodes (`broker-1`, `billing-2`). It delivers in order,
-after a latency with jitter from its own random stream. A fault has a name. It acts on every link that its selectors
+after a latency with jitter. A client's links in both directions draw from one random stream, the client's own; a link
+between two brokers draws from the stream of the one that sends. So one more client changes the draws of no other link.
+A fault has a name. It acts on every link that its selectors
 match, also on links that are made later. A link may have several faults. Each is cleared by its name; the others stay:
 a link is blocked while any fault blocks it, and has the latency of the last fault that sets one.
 
@@ -11,7 +13,7 @@ a *held* link the message has left its sender, and is delivered even if the send
 waits for it is decided by the connection.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
 
 from cluster.random_streams import random_stream
@@ -110,10 +112,18 @@ class Link:
         "watchers",
     )
 
-    def __init__(self, timeline: Timeline, source: str, target: str, latency_us: int, jitter: float, seed: int) -> None:
+    def __init__(
+        self,
+        timeline: Timeline,
+        source: str,
+        target: str,
+        latency_us: int,
+        jitter: float,
+        random: Callable[[], float],
+    ) -> None:
         self._timeline, self._jitter = timeline, jitter
         self.source, self.target = source, target
-        self._random = random_stream(seed, f"link/{source}/{target}").random
+        self._random = random
         self.number = 0
         self._last_us = 0
         self._held: list[HeldMessage] = []
@@ -203,13 +213,19 @@ class Link:
 
 
 class Network:
-    """Every link of the cluster, made when it is first used, and every link fault."""
+    """Every link of the cluster, made when it is first used, and every link fault.
 
-    def __init__(self, timeline: Timeline, spec: NetworkSpec, seed: int) -> None:
-        self._timeline, self._spec, self.seed = timeline, spec, seed
+    `brokers`: the names of the brokers; every other process is a client.
+    """
+
+    def __init__(
+        self, timeline: Timeline, spec: NetworkSpec, seed: int, brokers: Collection[str] = frozenset()
+    ) -> None:
+        self._timeline, self._spec, self._seed, self._brokers = timeline, spec, seed, brokers
         self._links: dict[tuple[str, str], Link] = {}
         self._links_from: dict[str, list[Link]] = {}
         self._links_to: dict[str, list[Link]] = {}
+        self._random: dict[str, Callable[[], float]] = {}
         self._faults: dict[str, tuple[LinkFault, int]] = {}
         self.watchers: dict[Watcher, None] = {}  # called when a fault is injected or cleared
         self._latencies = {frozenset(link.between): link.latency_us for link in spec.links}
@@ -219,6 +235,20 @@ class Network:
         """Whether any link fault is active."""
         return bool(self._faults)
 
+    def random_of(self, process: str) -> Callable[[], float]:
+        """Draw from [0, 1) for a process: the latencies of its links, its backoffs, its start.
+
+        One stream for each process: a Mersenne Twister takes 2.5 kB, and a large cluster has thousands of links.
+        """
+        random = self._random.get(process)
+        if random is None:
+            random = self._random[process] = random_stream(self._seed, f"process/{process}").random
+        return random
+
+    def _draws_for(self, source: str, target: str) -> str:
+        """The process whose stream a link draws from: its client, or the broker that sends to another broker."""
+        return target if source in self._brokers and target not in self._brokers else source
+
     def link(self, source: str, target: str) -> Link:
         """The direction from `source` to `target`."""
         link = self._links.get((source, target))
@@ -226,7 +256,8 @@ class Network:
             latency_us = self._latencies.get(frozenset((source, target)), self._spec.latency_us)
             if source == target:
                 latency_us = 0
-            link = Link(self._timeline, source, target, latency_us, self._spec.jitter, self.seed)
+            random = self.random_of(self._draws_for(source, target))
+            link = Link(self._timeline, source, target, latency_us, self._spec.jitter, random)
             link.number = len(self._links)
             self._links[source, target] = link
             self._links_from.setdefault(source, []).append(link)

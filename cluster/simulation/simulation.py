@@ -94,7 +94,8 @@ class Simulation:
         self._pipeline = Pipeline(self.timeline, list(sinks))
         self.emit: Callable[[e.Event], None] = self._pipeline.logger().emit
         self.on_command: CommandSeen | None = None
-        self.network = Network(self.timeline, spec.network, seed)
+        names = frozenset(f"broker-{broker.id}" for broker in spec.brokers)
+        self.network = Network(self.timeline, spec.network, seed, names)
         self._config = ClusterConfig.of(resolve("broker", spec.config))
         session_us = spec.broker_session_us
         self.controller = Controller([broker.id for broker in spec.brokers], session_us, self.emit)
@@ -364,8 +365,7 @@ class Simulation:
 
     def _declare_member(self, group: GroupSpec, name: str) -> None:
         self._clients += 1
-        stream = random_stream(self.seed, f"application/{name}")
-        application = Application(group.application, stream, self._truths[group.name])
+        application = Application(group.application, self.network.random_of(name), self._truths[group.name])
         consumer = Consumer(self._client_environment(), group, name, self._clients, application)
         consumer.on_crashed = partial(self._executor.crashed, name)
         self.consumers[name] = consumer

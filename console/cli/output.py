@@ -62,7 +62,9 @@ def of_rerun(result: "RerunResult", record: Path | None, *, strict: bool = False
 def _comparison(result: "RerunResult") -> list[str]:
     if result.matches:
         return [f"✔ the same flight: {result.compared_events:,} events are equal, byte by byte"]
-    mark = "✖ another flight" if result.exact else "what if: another flight"
+    mark = "✖ another flight"
+    if not result.exact:
+        mark = f"{'other random draws' if result.other_draws else 'what if'}: another flight"
     lines = [f"{mark} after {result.compared_events:,} equal events"]
     difference = result.first_divergence
     if difference is not None:

@@ -3,7 +3,7 @@
 Without a change every command is executed at its turn, and the events must equal the recorded ones byte for byte. A
 recording that is not complete (a crash, Ctrl-C) is rerun up to its last whole event. With a `--set` the rerun is a
 what-if: turns lose their meaning, commands are executed at their instants, and a difference is the answer, not an
-error.
+error. So it is with a recording whose version drew from other random streams (`SAME_DRAWS`): the rerun says so.
 """
 
 import math
@@ -17,7 +17,7 @@ from cluster.commands import Command, CommandError, parse
 from recordings.bounded_files import RecordingError
 from recordings.flights.runner import FlightResult, Plan, Replay, Setting, fly, make_plan
 from recordings.journal.comparison import Comparison, Divergence
-from recordings.journal.format import JournaledCommand
+from recordings.journal.format import FORMAT, SAME_DRAWS, JournaledCommand
 from recordings.journal.reader import Recording
 from recordings.journal.upgrade import upgraded_lines
 from recordings.scenarios.custom_code import Leave
@@ -27,11 +27,12 @@ from recordings.scenarios.loader import parse_scenario
 class RerunResult(msgspec.Struct, frozen=True, kw_only=True):
     """The new flight and its comparison: `matches` if no event differed as far as both flights go.
 
-    `exact` is False for a what-if, whose events are expected to differ.
+    `exact` is False for a what-if, and with `other_draws`: their events are expected to differ.
     """
 
     flight: FlightResult
     exact: bool
+    other_draws: bool
     matches: bool
     compared_events: int
     first_divergence: Divergence | None
@@ -74,7 +75,13 @@ def rerun(
         until_us = 0
     leave = None if leave is None else msgspec.structs.replace(leave, never=path)
     plan = _plan(recording, settings, until_us, leave)
-    exact = not settings
+    other_draws = recording.header.format < SAME_DRAWS
+    if other_draws:
+        recording.warn(
+            f"{path} was flown by a version with other random draws (format {recording.header.format}, now {FORMAT}):"
+            " its scenario and commands are flown anew, and events are expected to differ"
+        )
+    exact = not settings and not other_draws
     cut_off = not survey.totals.complete and until_us is None and exact
     replay = _replay(survey.commands, by_turn=exact, stop_at_seq=survey.totals.events if cut_off else None)
     comparison = Comparison(upgraded_lines(recording.event_lines(), recording.header.format))
@@ -86,6 +93,7 @@ def rerun(
     return RerunResult(
         flight=flight,
         exact=exact,
+        other_draws=other_draws,
         matches=comparison.divergence is None and flight.diverged is None,
         compared_events=comparison.compared,
         first_divergence=comparison.divergence,

@@ -1,4 +1,4 @@
-"""The files of a recording: their names, the header, the footer, the lines (recordings format 2).
+"""The files of a recording: their names, the header, the footer, the lines (recordings format 3).
 
 header.json               what was flown: scenario, settings, versions
 segment-000001.jsonl      events and commands in order, one JSON object a line; `.part` while it grows,
@@ -8,6 +8,7 @@ footer.json               totals and the journal's hash; absent after a crash
 
 Format 2 added `fault_kind` and `targets` to `fault_started`, and `kind` and `targets` to the line of a command.
 Format 1 is read as well (`recordings/journal/upgrade.py`).
+Format 3 changed no line: its flights draw from other random streams, one for each client instead of one for each link.
 """
 
 import re
@@ -16,7 +17,9 @@ from typing import Annotated
 
 import msgspec
 
-FORMAT = 2
+FORMAT = 3
+SAME_DRAWS = 3
+"""The first format whose flights draw what they draw now. A rerun of an older one is another flight."""
 
 HEADER = "header.json"
 FOOTER = "footer.json"

@@ -43,7 +43,7 @@ def run(vector: dict[str, Any], document: dict[str, Any]) -> None:
     elif "draws" in vector:
         random = Random(1)
         available = _available(vector)
-        drawn = [StickyPartitioner(1, random, lambda: available).current for _ in range(vector["draws"])]
+        drawn = [StickyPartitioner(1, random.random, lambda: available).current for _ in range(vector["draws"])]
         _counts(vector, drawn)
     else:
         raise Skip("the vector's kind is not known")
@@ -109,7 +109,7 @@ def _sentence(expect: str, counts: Counter[int], vector: dict[str, Any]) -> None
 def _sticky(vector: dict[str, Any]) -> None:
     """The appends stay on one partition, each in a batch of its own; then a new batch opens on another."""
     names = _names(vector)
-    partitioner = StickyPartitioner(vector["sticky_batch_bytes"], InTurn(len(names)), lambda: names)
+    partitioner = StickyPartitioner(vector["sticky_batch_bytes"], InTurn(len(names)).random, lambda: names)
     first = partitioner.current
     for size in vector["appends_bytes"]:
         assert partitioner.for_new_batch() == first

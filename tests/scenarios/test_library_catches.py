@@ -88,7 +88,7 @@ def poll_returns_the_last_records_first(patch: Patch) -> None:
 
 
 def keys_choose_no_partition(patch: Patch) -> None:
-    patch.setattr(workload.Keys, "draw", lambda keys: int(keys._rng.random() * 1_000_000))
+    patch.setattr(workload.Keys, "draw", lambda keys: int(keys._random() * 1_000_000))
 
 
 def no_replica_falls_out_of_the_isr(patch: Patch) -> None:

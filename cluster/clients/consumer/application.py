@@ -9,9 +9,8 @@ application that commits before processing does not process records whose commit
 that commits in transactions makes one transaction for each poll(), with its outputs and offsets.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from random import Random
 
 import msgspec
 
@@ -32,7 +31,7 @@ WRITING_CHUNK_US = 10_000  # outputs are sent soon after their inputs are proces
 class Application:
     """The application of one member. `random` draws the processing time of a run of records, if it varies."""
 
-    def __init__(self, spec: ApplicationSpec, random: Random, ledger: DeliveryLedger) -> None:
+    def __init__(self, spec: ApplicationSpec, random: Callable[[], float], ledger: DeliveryLedger) -> None:
         self.spec, self._random, self._ledger = spec, random, ledger
         self.per_record_us = spec.per_record_us
         self.output_producer: OutputProducer | None = None
@@ -137,7 +136,7 @@ class Application:
     def _process(self, consumer: ConsumerHost, slices: list[Slice]) -> Iterator[int | Wait]:
         cost_us = float(self.per_record_us)
         if self.spec.jitter:
-            cost_us *= 1 + self.spec.jitter * (2 * self._random.random() - 1)
+            cost_us *= 1 + self.spec.jitter * (2 * self._random() - 1)
         if self.spec.poison is None:
             return self._process_slices(consumer, slices, cost_us)
         return self._process_with_poison(consumer, slices, cost_us, self.spec.poison)

@@ -25,7 +25,6 @@ from cluster.protocol.client_states import MemberState
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import LeaveGroupRequest, LeavingMember
 from cluster.protocol.record_batch import Slice
-from cluster.random_streams import random_stream
 from cluster.spec import GroupSpec
 from cluster.virtual_time import Continuation
 
@@ -59,7 +58,6 @@ class Consumer(ConsumerHost):
         self._seeks: dict[str, int] = {}
         self._work: Iterator[int | Wait] | None = None  # on the records of the last poll()
         self.on_crashed: Callable[[], object] | None = None
-        self._start_jitter = random_stream(environment.seed, f"start/{name}").random
 
     # --- the process --------------------------------------------------------------------------------------------------
 
@@ -70,7 +68,7 @@ class Consumer(ConsumerHost):
         `retry.backoff.ms`. So each process gets its own start delay, which keeps ties between members from always being
         decided the same way.
         """
-        self.start_delay_us = int(self._start_jitter() * self.environment.start_jitter_us)
+        self.start_delay_us = int(self.random() * self.environment.start_jitter_us)
         if self.declared is not self.spec:
             self._reload_spec()
         self.begin()

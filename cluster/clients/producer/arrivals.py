@@ -6,7 +6,7 @@ batch of a hundred records costs a few turns instead of a hundred.
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 from random import Random
 from typing import Protocol
@@ -35,14 +35,18 @@ class Arrivals(Protocol):
         """The same arrivals at another rate from now on. Raises ValueError for a profile, which has its own rates."""
 
 
-def arrivals(spec: ProducerSpec, rng: Random) -> Arrivals:
-    """Make the arrivals of a scenario: evenly spaced, a Poisson process, or a profile of rates."""
+def arrivals(spec: ProducerSpec, stream: Callable[[], Random]) -> Arrivals:
+    """Make the arrivals of a scenario: evenly spaced, a Poisson process, or a profile of rates.
+
+    `stream` makes the random stream of a process that draws; a stream takes 2.5 kB. A what-if keeps the arrivals.
+    """
     limit = spec.limit if spec.limit is not None else NEVER_US
     if spec.arrivals.kind == "profile":
         return ListedArrivals(_profile(spec.arrivals.profile, spec.start_us), limit)
     if spec.rate_per_second <= 0:
         return ListedArrivals(iter(()), limit)
     if spec.arrivals.kind == "poisson":
+        rng = stream()
         return ListedArrivals(_poisson(spec.rate_per_second, spec.start_us, rng), limit, rng)
     return SteadyArrivals(spec.rate_per_second, spec.start_us, limit)
 
@@ -153,17 +157,19 @@ def _profile(steps: tuple[tuple[int, float], ...], start_us: int) -> Iterator[in
 class Keys:
     """Draws key numbers, 0 … distinct - 1; the key's bytes are its number in decimal digits."""
 
-    def __init__(self, spec: KeysSpec, rng: Random) -> None:
-        self._rng, self._distinct, self._kind, self._share = rng, spec.distinct, spec.kind, spec.share
+    def __init__(self, spec: KeysSpec, stream: Callable[[], Random]) -> None:
+        self._distinct, self._kind, self._share = spec.distinct, spec.kind, spec.share
+        if spec.kind != "none":
+            self._random = stream().random
         self._cumulative: list[float] = []
         if spec.kind == "zipf":
             self._cumulative = list(accumulate(1 / (rank**spec.exponent) for rank in range(1, spec.distinct + 1)))
 
     def draw(self) -> int:
         """Draw the key of the next record."""
-        rng = self._rng
+        random = self._random
         if self._kind == "zipf":
-            return bisect_left(self._cumulative, rng.random() * self._cumulative[-1])
-        if self._kind == "hot" and rng.random() < self._share:
+            return bisect_left(self._cumulative, random() * self._cumulative[-1])
+        if self._kind == "hot" and random() < self._share:
             return 0
-        return int(rng.random() * self._distinct)
+        return int(random() * self._distinct)

@@ -9,7 +9,6 @@ Source: `BuiltInPartitioner` (KIP-480, KIP-794), `RoundRobinPartitioner`.
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from random import Random
 
 from cluster.protocol.names import murmur2
 
@@ -84,7 +83,7 @@ class StickyPartitioner:
     def __init__(
         self,
         sticky_bytes: int,
-        random: Random,
+        random: Callable[[], float],
         available: Callable[[], Sequence[str]],
         load: Callable[[], PartitionLoad | None] = lambda: None,
     ) -> None:
@@ -95,9 +94,9 @@ class StickyPartitioner:
     def _draw(self) -> str:
         load = self._load()
         if load is not None:
-            return load.draw(self._random.random())
+            return load.draw(self._random())
         available = self._available()
-        return available[int(self._random.random() * len(available))]
+        return available[int(self._random() * len(available))]
 
     def for_new_batch(self) -> str:
         """The partition of the next batch. The partitioner may move here, for it leaves no half-filled batch behind."""

@@ -37,9 +37,8 @@ class RecordFeed:
     ) -> None:
         self._host, self._topics, self._accumulator = host, spec.topics, accumulator
         self._keyed_records = spec.keys.kind != "none"
-        self._random = random_stream(seed, f"producer/{host.name}")
-        self._arrivals = arrivals(spec, random_stream(seed, f"arrivals/{host.name}"))
-        self._keys = Keys(spec.keys, random_stream(seed, f"keys/{host.name}"))
+        self._arrivals = arrivals(spec, partial(random_stream, seed, f"arrivals/{host.name}"))
+        self._keys = Keys(spec.keys, partial(random_stream, seed, f"keys/{host.name}"))
         self._keyed: dict[str, KeyedPartitioner] = {}
         self._sticky: dict[str, StickyPartitioner] = {}
         self._round_robin: dict[str, RoundRobinPartitioner] = {}
@@ -134,7 +133,7 @@ class RecordFeed:
             if topic not in self._sticky:
                 size = self._accumulator.batch_size
                 available, load = partial(self._available_partitions, topic), partial(self._load, topic)
-                self._sticky[topic] = StickyPartitioner(size, self._random, available, load)
+                self._sticky[topic] = StickyPartitioner(size, self._host.random, available, load)
                 self._round_robin[topic] = RoundRobinPartitioner((), available)
 
     def _available_partitions(self, topic: str) -> tuple[str, ...]:

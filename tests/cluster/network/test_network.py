@@ -1,5 +1,7 @@
 """Links keep the order and lose nothing, and each fault of a link is cleared by itself."""
 
+import pytest
+
 from cluster.network import Link, LinkCut, LinkDelay, LinkFault, LinkHold, LinkSelector, Network
 from cluster.spec import LinkSpec, NetworkSpec
 from cluster.virtual_time import Timeline
@@ -35,6 +37,45 @@ def test_a_link_delivers_in_order_whatever_its_jitter() -> None:
         assert [word for word, _ in wire.arrived] == [str(number) for number in range(50)]
 
     run_scene(scene)
+
+
+def latencies_us(ends: tuple[str, str], others: tuple[tuple[str, str], ...]) -> list[int]:
+    """The latencies of ten messages from one end to the other, while other links are used too."""
+    took_us: list[int] = []
+
+    async def scene(timeline: Timeline) -> None:
+        network = Network(timeline, NetworkSpec(MS, 0.5), 1, ("broker-1", "broker-2"))
+
+        def send(at_us: int) -> None:
+            for other in others:
+                network.link(*other).send(id, None)
+            network.link(*ends).send(lambda _: took_us.append(timeline.now_us - at_us), None)
+
+        for number in range(10):
+            timeline.call_at(number * 10 * MS, send, number * 10 * MS)
+        await timeline.fly(200 * MS)
+
+    run_scene(scene)
+    return took_us
+
+
+@pytest.mark.parametrize(("ends", "other"), [
+    (("a", "broker-1"), ("b", "broker-1")),
+    (("broker-1", "a"), ("b", "broker-1")),
+    (("broker-1", "a"), ("broker-1", "b")),
+    (("broker-1", "broker-2"), ("b", "broker-1")),
+    (("broker-1", "broker-2"), ("broker-1", "b")),
+    (("broker-1", "broker-2"), ("broker-2", "b")),
+    (("broker-1", "broker-2"), ("broker-2", "broker-1")),
+])  # fmt: skip
+def test_one_more_client_changes_the_draws_of_no_other_link(ends: tuple[str, str], other: tuple[str, str]) -> None:
+    assert latencies_us(ends, (other,)) == latencies_us(ends, ())
+    assert len(set(latencies_us(ends, ()))) == 10
+
+
+def test_the_links_of_one_client_draw_from_one_stream() -> None:
+    for ends, other in [(("a", "broker-1"), ("broker-2", "a")), (("broker-1", "a"), ("a", "broker-1"))]:
+        assert latencies_us(ends, (other,)) != latencies_us(ends, ())
 
 
 def test_what_is_sent_over_a_cut_link_goes_on_when_it_is_mended() -> None:

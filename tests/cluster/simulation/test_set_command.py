@@ -257,7 +257,7 @@ def configured(scenario: ScenarioSpec, scope: str, config: dict[str, object]) ->
 def test_whoever_holds_the_partition_reads_on_from_there() -> None:
     consumer: dict[str, Value] = {"max.poll.records": 5}
     step = (10, "seek g orders-0 to 3")
-    flight = flown(spec(step, until_s=20, members=2, consumer=consumer, commit="after-each-poll"))
+    flight = flown(spec(step, until_s=20, members=2, rate=40.0, consumer=consumer, commit="after-each-poll"))
     (reset,) = flight.all(e.PositionsReset, 9 * SECOND_US)
     assert (reset.reason, reset.positions) == ("seek", {"orders-0": 3})
     after = next(poll for poll in flight.all(e.PollReturned, 10 * SECOND_US) if "orders-0" in poll.positions)

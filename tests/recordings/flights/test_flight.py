@@ -132,7 +132,7 @@ def test_a_disk_that_fills_up_ends_the_flight_and_keeps_what_there_is(
     original = SegmentWriter._put
 
     def put(segments: SegmentWriter, lines: bytes) -> None:
-        if segments.offset > 400_000:  # the recording's own file stays open: only its writes fail
+        if segments.offset > 300_000:  # the recording's own file stays open: only its writes fail
             with Path("/dev/full").open("wb", buffering=0) as full:
                 full.write(lines)
         original(segments, lines)

@@ -154,6 +154,7 @@ def test_what_is_kept_for_ever_is_found(tight: pytest.MonkeyPatch, tmp_path: Pat
     assert twenty > MOST * ten
 
 
+@pytest.mark.usefixtures("tight")
 def test_without_retention_a_batch_costs_little(tmp_path: Path) -> None:
     flown = Flown(FOR_EVER, tmp_path / "flight", (10, 20))
     ten, twenty = flown.weights

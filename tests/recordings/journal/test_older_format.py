@@ -1,4 +1,7 @@
-"""Recordings of format 1 are played, rerun, summarised, exported and reported as if format 2 had written them."""
+"""Recordings of older formats are played, summarised, exported and reported as if this version had written them.
+
+A rerun says that their version drew other random numbers.
+"""
 
 import shutil
 from pathlib import Path
@@ -10,6 +13,7 @@ from pyarrow import parquet
 from cluster.commands import kind_of, parse, targets_of
 from cluster.events import CommandRefused, FaultStarted
 from cluster.view import document
+from console.cli.output import of_rerun
 from recordings.flights.rerun import rerun
 from recordings.journal.format import FOOTER, FORMAT, JournaledCommand
 from recordings.journal.playback import Playback
@@ -23,6 +27,7 @@ from tests.support.older_format import as_format_1
 from tests.support.scenario_builders import spec
 
 OLD = Path(__file__).with_name("format_1")
+OTHER_DRAWS = Path(__file__).with_name("format_2") / "a-member-dies.flight"
 NAMES = ("every-fault", "first-flight")
 SEGMENT = "segment-000001.jsonl"
 
@@ -79,6 +84,18 @@ def test_kinds_and_targets_of_some(faults: Path) -> None:
     assert len({event.fault_kind for event in found.values()}) >= 17
 
 
+def test_a_rerun_of_other_draws_is_another_flight_and_no_fault(tmp_path: Path) -> None:
+    result = rerun(OTHER_DRAWS, record=tmp_path / "now.flight")
+    assert (result.matches, result.exact, result.held) == (False, False, True)
+    (warning,) = result.warnings
+    assert "flown by a version with other random draws (format 2, now 3)" in warning
+    assert "other random draws: another flight after" in of_rerun(result, None)
+    (killed,) = Recording(tmp_path / "now.flight").survey().commands
+    assert (killed.command, killed.at_us) == ("kill billing-2", 4_000_000)
+    again = rerun(tmp_path / "now.flight")
+    assert (again.matches, again.exact, again.warnings) == (True, True, [])
+
+
 def test_it_is_played(old: Path) -> None:
     playback = Playback(Recording(old))
     playback.seek_us(15_500_000)
@@ -92,6 +109,7 @@ def test_it_is_played(old: Path) -> None:
 def test_it_is_rerun_as_equal_and_the_new_recording_holds_the_same(old: Path, tmp_path: Path) -> None:
     result = rerun(old, record=tmp_path / "again.flight")
     assert result.matches, "flights are others now: see tests.support.older_format.py"
+    assert not result.exact
     assert result.compared_events == Recording(old).survey().totals.events
     again = Recording(tmp_path / "again.flight")
     assert again.header.format == FORMAT
@@ -112,7 +130,7 @@ def test_a_fault_whose_command_cannot_be_read_is_damage(faults: Path) -> None:
     with pytest.raises(DamagedError, match="the command of fault 15 cannot be read"):
         list(Recording(faults).entries())
     salvaged = Recording(faults, salvage=True)
-    assert max(entry.seq for entry in salvaged.events()) == 677
+    assert max(entry.seq for entry in salvaged.events()) == 676
 
 
 def test_a_command_that_cannot_be_read_has_no_kind(faults: Path) -> None:

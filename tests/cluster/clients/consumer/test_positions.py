@@ -115,10 +115,10 @@ def test_with_latest_what_was_not_deleted_is_lost_too_once_a_commit_has_passed_i
         *DELETED, until_s=30, consumer=dict(EARLIEST), rate=40.0, commit="after-each-poll", initial_delay_ms=0
     )
     flight = flown(made)
-    (reset,) = flight.all(e.PositionsReset, 9 * SECOND_US)
-    (position,) = reset.positions.values()
-    assert position > 100
-    assert flight.document["delivery"]["lost"] == position - 100
+    skipped = [at - 100 for reset in flight.all(e.PositionsReset, 9 * SECOND_US) for at in reset.positions.values()]
+    assert skipped
+    assert min(skipped) > 0
+    assert flight.document["delivery"]["lost"] == sum(skipped)
     assert flown(earliest).document["delivery"]["lost"] == 0
     assert lies(made) == []
 

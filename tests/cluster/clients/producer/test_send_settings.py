@@ -83,12 +83,8 @@ def test_adaptive_partitioning_prefers_partitions_whose_batches_go() -> None:
 
 
 def test_a_draw_follows_the_load_only_while_there_is_one() -> None:
-    class FirstChoice:
-        def random(self) -> float:
-            return 0.0
-
     loads: list[object] = [None]
-    sticky = StickyPartitioner(10, FirstChoice(), lambda: ("a", "b"), lambda: loads[0])  # type: ignore[arg-type, return-value]
+    sticky = StickyPartitioner(10, lambda: 0.0, lambda: ("a", "b"), lambda: loads[0])  # type: ignore[arg-type, return-value]
     assert sticky.current == "a"
 
     class Heavy:

@@ -40,7 +40,7 @@ def test_steady_arrivals_are_the_listed_ones(
 
 def test_a_profile_sends_at_each_steps_rate() -> None:
     profile = ArrivalsSpec("profile", ((0, 2.0), (SECOND_US, 0.0), (2 * SECOND_US, 4.0)))
-    coming = arrivals(ProducerSpec("p", ("t",), arrivals=profile, limit=6), Random(1))
+    coming = arrivals(ProducerSpec("p", ("t",), arrivals=profile, limit=6), lambda: Random(1))
     assert [coming.at(place) for place in range(7)] == [
         0,
         500_000,
@@ -53,7 +53,7 @@ def test_a_profile_sends_at_each_steps_rate() -> None:
 
 
 def test_no_rate_is_no_record() -> None:
-    assert arrivals(ProducerSpec("p", ("t",), rate_per_second=0.0), Random(1)).at(0) == NEVER_US
+    assert arrivals(ProducerSpec("p", ("t",), rate_per_second=0.0), lambda: Random(1)).at(0) == NEVER_US
 
 
 def test_a_key_goes_where_kafka_sends_it() -> None:
@@ -75,7 +75,7 @@ class FirstChoice(Random):
 
 
 def test_the_sticky_partitioner_moves_at_a_new_batch_once_batch_size_was_sent() -> None:
-    sticky = StickyPartitioner(1_000, FirstChoice(), lambda: ("t-0", "t-1"))
+    sticky = StickyPartitioner(1_000, FirstChoice().random, lambda: ("t-0", "t-1"))
     assert sticky.for_new_batch() == "t-0"
     sticky.produced(999)
     assert sticky.for_new_batch() == "t-0"
@@ -86,7 +86,7 @@ def test_the_sticky_partitioner_moves_at_a_new_batch_once_batch_size_was_sent() 
 
 
 def test_the_sticky_partitioner_moves_at_twice_batch_size_in_any_case() -> None:
-    sticky = StickyPartitioner(1_000, FirstChoice(), lambda: ("t-0", "t-1"))
+    sticky = StickyPartitioner(1_000, FirstChoice().random, lambda: ("t-0", "t-1"))
     sticky.produced(1_999)
     assert (sticky.current, sticky.room()) == ("t-0", 1)
     sticky.produced(1)
