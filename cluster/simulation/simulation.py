@@ -12,11 +12,10 @@ Commands go in (`timeline.submit`, the scenario's steps), events come out (`sink
 At t = 0 everything is up: brokers registered, every partition led, internal topics there.
 """
 
-import gc
 import math
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 
 import trio
@@ -43,6 +42,7 @@ from cluster.network import Endpoint, Network
 from cluster.protocol.names import coordinator_partition
 from cluster.protocol.record_batch import RecordBatch
 from cluster.random_streams import random_stream
+from cluster.simulation import garbage_collection
 from cluster.simulation.active_faults import CommandRefusedError
 from cluster.simulation.command_executor import CommandExecutor
 from cluster.spec import Buggify, GroupSpec, ProducerSpec, ScenarioSpec, TopicSpec
@@ -52,28 +52,8 @@ from cluster.storage.partition_log import PartitionLog, make_log
 from cluster.view import ClusterView
 from cluster.virtual_time import Timeline
 
-COLLECT_AFTER_ALLOCATIONS = 1_000_000
-
 CommandSeen = Callable[[Command, str, int, int, int], object]
 """(command, source, turn, at_us, seq of the last event before it)."""
-
-
-@contextmanager
-def _few_collections() -> Iterator[None]:
-    """Collect garbage rarely: a flight makes few garbage cycles and hundreds of thousands of long-lived objects.
-
-    With Python's usual thresholds the collector walks all of them again and again: a third of a large flight's time.
-    """
-    before = gc.get_threshold()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(COLLECT_AFTER_ALLOCATIONS, 50, 100)
-    try:
-        yield
-    finally:
-        gc.freeze()  # and with `unfreeze` into the oldest generation: else the next allocation walks a whole flight
-        gc.set_threshold(*before)
-        gc.unfreeze()
 
 
 class Simulation:
@@ -158,7 +138,7 @@ class Simulation:
         """Build the cluster and run it; at the end close the timeline and cancel every actor."""
         async with trio.open_nursery() as nursery:
             self.nursery = nursery
-            with _few_collections():
+            with garbage_collection.few_collections():
                 try:
                     self._build()
                     yield self

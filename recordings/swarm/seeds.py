@@ -8,13 +8,14 @@ import multiprocessing
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from multiprocessing.pool import IMapIterator
 from typing import Any
 
 import msgspec
 
 from cluster.reach import counting
+from cluster.simulation import garbage_collection
 from cluster.spec import ScenarioSpec
 from recordings.flights import interruption
 from recordings.flights.runner import FlightError, FlightResult, Plan, fly
@@ -81,14 +82,24 @@ def fly_seed(order: Order) -> Seen:
 def flown(orders: Iterable[Order], jobs: int) -> Iterator[Iterator[Seen]]:
     """Fly the seeds and yield their findings in order. Ctrl-C reaches this process, which ends the others."""
     if jobs == 1:
-        yield map(fly_seed, orders)
+        with garbage_collection.few_collections():
+            yield map(fly_seed, orders)
         return
-    pool = multiprocessing.get_context("spawn").Pool(jobs, signal.signal, (signal.SIGINT, signal.SIG_IGN))
+    pool = multiprocessing.get_context("spawn").Pool(jobs, _begin_process)
     try:
         yield _until_interrupted(pool.imap(fly_seed, orders))
     finally:
         pool.terminate()
         pool.join()
+
+
+_process = ExitStack()
+"""What holds until the end of a process that flies seeds for another one."""
+
+
+def _begin_process() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _process.enter_context(garbage_collection.few_collections())
 
 
 def _until_interrupted(flights: "IMapIterator[Seen]") -> Iterator[Seen]:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from cluster.simulation import simulation
+from cluster.simulation import garbage_collection
 
 SLOW_S = 0.02
 """A collection that takes longer walks what has survived since: it is time to freeze again."""
@@ -20,7 +20,7 @@ SLOW_S = 0.02
 FREEZES = 20
 """So many consoles may freeze what earlier tests left behind, until that is looked at again."""
 
-few_collections_of_a_flight = simulation._few_collections
+few_collections_of_a_flight = garbage_collection.few_collections
 _freeze, _unfreeze = gc.freeze, gc.unfreeze
 
 
@@ -33,11 +33,11 @@ class Suite:
 
 @contextmanager
 def few_collections() -> Iterator[None]:
-    """In the place of `simulation._few_collections`: the same thresholds, and what is frozen stays frozen."""
+    """In the place of `garbage_collection.few_collections`: the same thresholds, and what is frozen stays frozen."""
     before, began = gc.get_threshold(), time.thread_time()
     gc.collect()
     Suite.stale = Suite.stale or time.thread_time() - began > SLOW_S
-    gc.set_threshold(simulation.COLLECT_AFTER_ALLOCATIONS, 50, 100)
+    gc.set_threshold(garbage_collection.COLLECT_AFTER_ALLOCATIONS, 50, 100)
     try:
         yield
     finally:
@@ -67,7 +67,7 @@ def unfreeze() -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """All tests are known, and stay."""
-    simulation._few_collections = few_collections
+    garbage_collection.few_collections = few_collections
     gc.freeze, gc.unfreeze = freeze, unfreeze
     freeze_suite()
 
