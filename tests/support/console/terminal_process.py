@@ -11,7 +11,7 @@ import struct
 import sys
 import termios
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -29,7 +29,10 @@ sys.exit(app.return_code or 0)
 
 
 class Process:
-    """The console on a pseudo-terminal of 120×40, or of `size`; (0, 0) is what no size was ever given to."""
+    """The console on a pseudo-terminal of 120×40, or of `size`; (0, 0) is what no size was ever given to.
+
+    `command`: what is started instead of a console of this scenario.
+    """
 
     def __init__(
         self,
@@ -39,6 +42,8 @@ class Process:
         size: tuple[int, int] = (120, 40),
         environment: Mapping[str, str] = MappingProxyType({}),
         until_us: int | None = None,
+        *,
+        command: Sequence[str] = (),
     ) -> None:
         self.began = time.monotonic()
         self.output = b""
@@ -52,7 +57,8 @@ class Process:
             program = PROGRAM.format(scenario=scenario, speed=speed, until_us=until_us, record=recorded)
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
             kept = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
-            os.execve(sys.executable, [sys.executable, "-c", program], {**kept, **told})
+            words = list(command) or [sys.executable, "-c", program]
+            os.execve(words[0], words, {**kept, **told})
         self.status: int | None = None
 
     def resize(self, width: int, height: int) -> None:
