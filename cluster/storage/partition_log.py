@@ -128,7 +128,7 @@ class PartitionLog:
         self._epoch = -1
         if self.log_end != before:
             self.flushed = min(self.flushed, self.log_end)
-            self._dirty_ends = deque((min(end, offset) for end in self._dirty_ends), maxlen=_CHECKS_UNTIL_WRITTEN)
+            self._dirty_ends = deque([min(end, offset) for end in self._dirty_ends], maxlen=_CHECKS_UNTIL_WRITTEN)
             if segment_starts is not None:
                 self._memory.reload(self.batches, self.log_start, self.log_end, segment_starts)
         return before - self.log_end
