@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from cluster import events as e
 from cluster.clients.key_order import KeyOrder, Stream
 from cluster.protocol.names import topic_of
-from cluster.protocol.record_batch import RecordBatch, Slice, origins_between
+from cluster.protocol.record_batch import RecordBatch, origins_between
 from cluster.storage.offset_ranges import IntervalSet
 
 
@@ -34,13 +34,12 @@ class DeliveryLedger:
         self._last: dict[tuple[str, str, str, int], int] = {}
         self._broken: dict[tuple[str, int], None] = {}
 
-    def finished(self, piece: Slice, end: int) -> Iterable[tuple[int, int]]:
-        """Note the records of a slice up to offset `end` as processed; returns runs (how many, how many repeated).
+    def finished(self, batch: RecordBatch, first_offset: int, next_offset: int) -> Iterable[tuple[int, int]]:
+        """Note records of a batch as processed; returns runs (how many, how many repeated).
 
         Of output records all or none of a run are repeated, so that copies are known one by one.
         """
-        batch = piece.batch
-        first, stop = piece.first_offset - batch.base_offset, end - batch.base_offset
+        first, stop = first_offset - batch.base_offset, next_offset - batch.base_offset
         if batch.origins:
             return self._split_outputs(batch, first, stop)
         stream, count = (batch.producer, batch.partition), stop - first  # records without origins: one run

@@ -337,8 +337,9 @@ class Timeline(trio.abc.Clock):
 
     def wait_until(self, continuation: Continuation, at_us: int) -> None:
         """Let the next wait of a Continuation end at `at_us`, unless something ends it before."""
-        continuation.pending = True
-        self._time(continuation, at_us)
+        continuation.pending = continuation.timed = True  # `_time`, without its call
+        self._sequence = sequence = self._sequence + 1
+        heappush(self._heap, (max(at_us, self.now_us), sequence, None, continuation))
 
     async def park(self, waiter: Waiter) -> Any:  # noqa: ANN401 - any value
         """Wait until the waiter is woken; returns the value. Raises RuntimeError if it was parked in before."""

@@ -55,10 +55,17 @@ class Application:
 
         Yields how long the next records take in us, or what the thread waits for; it is resumed when that is over.
         """
-        writer, commit = self.output_producer, self.spec.commit
+        writer = self.output_producer
         if isinstance(writer, TransactionalOutputProducer):
-            yield from self._in_transaction(consumer, writer, slices)
-            return
+            return self._in_transaction(consumer, writer, slices)
+        if writer is None and self.spec.commit in ("auto", "never"):
+            return self._process(consumer, slices)
+        return self._process_and_commit(consumer, writer, slices)
+
+    def _process_and_commit(
+        self, consumer: ConsumerHost, writer: OutputProducer | None, slices: list[Slice]
+    ) -> Iterator[int | Wait]:
+        commit = self.spec.commit
         if commit == "before-processing":
             yield partial(self._commit_first, consumer)
             if not self._committed_first:
@@ -163,14 +170,15 @@ class Application:
                 )
 
     def _process_slices(self, consumer: ConsumerHost, slices: list[Slice], cost_us: float) -> Iterator[int | Wait]:
-        for chunk, records in _chunks(slices, cost_us, CHUNK_US if self.output_producer is None else WRITING_CHUNK_US):
-            self._work, self._cost_us, self._since_us = chunk, cost_us, consumer.timeline.now_us
+        writer, timeline = self.output_producer, consumer.timeline
+        for chunk, records in _chunks(slices, cost_us, CHUNK_US if writer is None else WRITING_CHUNK_US):
+            self._work, self._cost_us, self._since_us = chunk, cost_us, timeline.now_us
             duration_us = round(cost_us * records)
             if duration_us:
                 yield duration_us
             self._work = []
-            if self.spec.writes is not None and self.output_producer is not None:
-                yield from self.output_producer.write(consumer, chunk)
+            if writer is not None and self.spec.writes is not None:
+                yield from writer.write(consumer, chunk)
             self._finished(consumer, chunk, records)
 
     def interrupt(self, consumer: ConsumerHost) -> None:
@@ -184,22 +192,22 @@ class Application:
         """Emit the first `records` of these as processed, contiguous ones in one event."""
         runs: list[tuple[str, int, int, int]] = []  # partition, first offset, next offset, how many repeated
         copies: bool | None = None  # of the last run, if its records have origins
-        for piece in slices:
+        ledger = self._ledger
+        for batch, first, stop in slices:
             if records <= 0:
                 break
-            batch, first, end = piece
-            end = min(end, first + records)
+            partition, at, end = batch.partition, first, min(stop, first + records)
             records -= end - first
-            if self._ledger.truncated(batch):
+            if ledger.truncated(batch):
                 _emit_truncated(consumer, Slice(batch, first, end))
-            for count, repeated in self._ledger.finished(piece, end):
+            for count, repeated in ledger.finished(batch, first, end):
                 last, copies = copies, repeated > 0 if batch.origins else None
-                if runs and runs[-1][0] == batch.partition and runs[-1][2] == first and last is copies:
+                if runs and runs[-1][0] == partition and runs[-1][2] == at and last is copies:
                     _, start, _, before = runs.pop()
-                    runs.append((batch.partition, start, first + count, before + repeated))
+                    runs.append((partition, start, at + count, before + repeated))
                 else:
-                    runs.append((batch.partition, first, first + count, repeated))
-                first += count
+                    runs.append((partition, at, at + count, repeated))
+                at += count
         for partition, first, end, repeated in runs:
             consumer.processed += end - first
             consumer.emit(
@@ -238,7 +246,9 @@ def _emit_truncated(consumer: ConsumerHost, piece: Slice) -> None:
 
 def _chunks(slices: list[Slice], cost_us: float, longest_us: int) -> Iterable[tuple[list[Slice], int]]:
     """Cut the work into chunks of about this duration: the slices of each, and their number of records."""
-    records = sum([end - first for _, first, end in slices])
+    records = 0
+    for _, first, end in slices:
+        records += end - first
     if cost_us * records <= longest_us:
         return ((slices, records),)
     room = max(1, int(longest_us / cost_us))

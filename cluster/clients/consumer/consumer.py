@@ -203,31 +203,27 @@ class Consumer(ConsumerHost):
         if not self.running:
             return self.thawed
         self._waiter = None
+        timeline, fetcher, work = self.timeline, self.fetcher, self._work
         while True:
-            if self._work is not None:
-                step = next(self._work, None)
-                if step is None:
-                    self._work = None
-                    self._poll_called()
-                elif isinstance(step, int):
-                    self.timeline.wait_until(self._polling, self.timeline.now_us + step)
+            if work is not None:
+                step = next(work, None)
+                if isinstance(step, int):
+                    timeline.wait_until(self._polling, timeline.now_us + step)
                     return None
-                else:
+                if step is not None:
                     return step
+                self._work = None
+                self._poll_called()
             if self.needs_attention:
                 return self._do_pending_work
-            if self.auto_commit and self.timeline.now_us >= self.next_auto_commit_us:
+            if self.auto_commit and timeline.now_us >= self.next_auto_commit_us:
                 self._auto_commit()
-            slices: list[Slice] = []
-            if not self.records_withheld:
-                slices = self.fetcher.collect(self.max_poll_records)
-                self.fetcher.send()
-            if not slices:
+            if self.records_withheld or not (slices := fetcher.poll(self.max_poll_records)):
                 self._polling.wait()
                 self._waiter = self._polling
                 return None
             self._poll_returned(slices)
-            self._work = self.application.work(self, slices)
+            self._work = work = self.application.work(self, slices)
 
     def _auto_commit(self) -> None:
         """Send the auto commit of a poll(); without a coordinator it is sent when one is found."""
@@ -240,16 +236,18 @@ class Consumer(ConsumerHost):
             self.auto_commit_in(self.retry_backoff_us)
 
     def _poll_returned(self, slices: list[Slice]) -> None:
+        fetcher = self.fetcher
         positions: dict[str, int] = {}
-        records, now_at = 0, self.fetcher.positions
+        records, position_of = 0, fetcher.positions
         for batch, first, end in slices:
-            positions[batch.partition] = now_at[batch.partition]
+            partition = batch.partition
+            positions[partition] = position_of[partition]
             records += end - first
         self.in_poll = False
         self.last_poll_us = self.timeline.now_us
         if self.heartbeats.enabled and self.max_poll_interval_us < self.heartbeat_interval_us:
             self.heartbeats.wake()
-        fetches, self.fetcher.answered_fetches = self.fetcher.answered_fetches, 0
+        fetches, fetcher.answered_fetches = fetcher.answered_fetches, 0
         self.emit(
             e.PollReturned(group=self.group, member=self.name, records=records, positions=positions, fetches=fetches)
         )

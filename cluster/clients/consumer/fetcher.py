@@ -139,11 +139,12 @@ class Fetcher:
 
     def send(self) -> None:
         """Send a Fetch to every broker that leads a fetchable partition and has none in flight."""
-        if not self._free:
-            return
         buffered, positions, epochs = self._buffered, self.positions, self.leader_epochs
         for broker in tuple(self._free):
-            wanted = {name: (positions[name], epochs[name]) for name in self._by_leader[broker] if name not in buffered}
+            wanted: dict[str, tuple[int, int]] = {}
+            for name in self._by_leader[broker]:
+                if name not in buffered:
+                    wanted[name] = positions[name], epochs[name]
             if not wanted:
                 continue
             del self._free[broker]
@@ -181,7 +182,9 @@ class Fetcher:
         if position is None:
             return True  # revoked after the request
         if fetched.error is ErrorCode.NONE:
-            batches = [batch for batch in fetched.batches if batch.base_offset + batch.count > position]
+            batches = fetched.batches
+            if batches and batches[0].base_offset + batches[0].count <= position:  # some are older than the position
+                batches = [batch for batch in batches if batch.base_offset + batch.count > position]
             if batches and batches[0].base_offset <= position and name not in self._buffered:
                 for batch in batches:
                     if batch.transactional:
@@ -208,6 +211,13 @@ class Fetcher:
         elif returned[-1] is not last:
             self._ends[name] = last
         return returned
+
+    def poll(self, max_records: int) -> list[Slice]:
+        """Return buffered records for poll(), and send the next fetches before the application works on them."""
+        slices = self.collect(max_records) if self._buffer else []
+        if self._free:
+            self.send()
+        return slices
 
     def collect(self, max_records: int) -> list[Slice]:
         """Take up to `max_records` buffered records, oldest fetch first, and move the positions past them."""

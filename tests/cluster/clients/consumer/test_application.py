@@ -7,7 +7,7 @@ from cluster import events as e
 from cluster.clients.delivery_ledger import DeliveryLedger
 from cluster.clients.key_order import ONE_MOVE, KeyOrder
 from cluster.config import Value
-from cluster.protocol.record_batch import RecordBatch, Slice
+from cluster.protocol.record_batch import RecordBatch
 from cluster.spec import ApplicationSpec, KeysSpec, PoisonSpec, ProducerSpec, ScenarioSpec
 from tests.support.completed_flight import flown
 from tests.support.random_flights import lies
@@ -129,7 +129,7 @@ def _stands(_: RecordBatch) -> bool:
 
 
 def _finish(truth: DeliveryLedger, batch: RecordBatch) -> int:
-    stretches = list(truth.finished(Slice(batch, batch.base_offset, batch.next_offset), batch.next_offset))
+    stretches = list(truth.finished(batch, batch.base_offset, batch.next_offset))
     assert sum(count for count, _ in stretches) == batch.count
     return sum(again for _, again in stretches)
 
