@@ -10,9 +10,9 @@ one high watermark.
 Source: `kafka.cluster.Partition`, `ReplicaFetcherThread`, `AbstractFetcherThread`; deviations in FIDELITY.md.
 """
 
-from collections import deque
+from bisect import insort
 from collections.abc import Callable, Sequence
-from typing import Any
+from operator import itemgetter
 
 from cluster.broker.follower_state import LONG_AGO_US, FetchResponse, FetchSession, FollowerState
 from cluster.broker.host import BrokerHost
@@ -25,7 +25,7 @@ from cluster.events import (
     RecordsLost,
     RecordsRecovered,
 )
-from cluster.network import Link
+from cluster.network import InFlightRequest, Link
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.record_batch import RecordBatch
@@ -40,6 +40,7 @@ REPLICA_FETCH_MAX_BYTES = 1_048_576
 REPLICA_FETCH_BACKOFF_US = 1_000_000
 NO_LIMIT = 1 << 62
 Committed = Callable[[ErrorCode], object]
+_offset = itemgetter(0)
 
 
 class Replica:
@@ -48,8 +49,15 @@ class Replica:
     `fetching`: as a follower, its log is a prefix of its leader's. `led_epoch`: the epoch in which it led last.
     `may_restore`: another replica dropped records that may still be on their way to this one (ground truth).
     `max_message_bytes`: the largest batch that a producer may append; other batches are not measured.
-    `retention` is None for internal topics, which are compacted.
+    `retention` is None for internal topics, which are compacted. `fetches`: those that are parked, by client.
     """
+
+    __slots__ = (
+        "_fetch_link", "_in_sync", "_out_of_sync", "alter_pending", "alter_sent_us", "epoch_start", "fetches",
+        "fetching", "followers", "high_watermark", "high_watermark_us", "host", "is_leader", "isr", "led_epoch", "log",
+        "max_message_bytes", "may_restore", "metadata", "min_insync_replicas", "partition", "retention", "session",
+        "source", "waiting",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -62,13 +70,13 @@ class Replica:
         self.min_insync_replicas, self.max_message_bytes = min_insync_replicas, NO_LIMIT
         self.metadata = PartitionMetadata(-1, -1, (), ())
         self.high_watermark = self.high_watermark_us = 0
-        self.waiting: deque[tuple[int, Committed]] = deque()
-        self.fetches: dict[str, Any] = {}
+        self.waiting: list[tuple[int, Committed]] | None = None  # as leader: appends above the high watermark
+        self.fetches: dict[str, InFlightRequest] | None = None
         # as leader
         self.is_leader, self.led_epoch, self.epoch_start = False, -1, 0
         self.isr: tuple[int, ...] = ()
         self.alter_pending, self.alter_sent_us = False, 0
-        self.followers: dict[int, FollowerState[Replica]] = {}
+        self.followers: tuple[FollowerState[Replica], ...] = ()
         self._in_sync: tuple[FollowerState[Replica], ...] = ()
         self._out_of_sync: tuple[FollowerState[Replica], ...] = ()
         # as follower
@@ -113,11 +121,8 @@ class Replica:
         self.log.epochs.assign(metadata.leader_epoch, self.log.log_end)
         self.epoch_start, self.led_epoch = self.log.log_end, metadata.leader_epoch
         caught_up_us = dict.fromkeys(metadata.isr, host.now_us)
-        self.followers = {
-            broker: self._follower(broker, caught_up_us.get(broker, LONG_AGO_US))
-            for broker in metadata.replicas
-            if broker != host.id
-        }
+        others = [broker for broker in metadata.replicas if broker != host.id]
+        self.followers = tuple([self._follower(broker, caught_up_us.get(broker, LONG_AGO_US)) for broker in others])
         self.set_isr(metadata.isr)
         host.emit(
             LeadershipTaken(
@@ -139,6 +144,13 @@ class Replica:
             broker, replica, replica.session, (host.link_to(broker), host.link_from(broker)), caught_up_us
         )
 
+    def _follower_on(self, broker: int) -> "FollowerState[Replica] | None":
+        """What this leader knows of a follower; None if the broker has none, or this one does not lead."""
+        for follower in self.followers:  # two, as a rule: a dictionary for each replica would take four times the room
+            if follower.broker == broker:
+                return follower
+        return None
+
     def _follow(self, metadata: PartitionMetadata) -> None:
         if self.is_leader:
             self.resign(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -149,20 +161,18 @@ class Replica:
     def resign(self, error: ErrorCode) -> None:
         """This broker leads the partition no more: appends that wait for the high watermark fail with `error`."""
         self.is_leader = False
-        self._forget_followers()
-        waiting, self.waiting = self.waiting, deque()
-        for _, committed in waiting:
+        self.followers = self._in_sync = self._out_of_sync = ()
+        waiting, self.waiting = self.waiting, None
+        for _, committed in waiting or ():
             committed(error)
-
-    def _forget_followers(self) -> None:
-        self.followers, self._in_sync, self._out_of_sync = {}, (), ()
 
     def on_process_ended(self) -> None:
         """The broker's process ended: all state besides the log is lost."""
         self.is_leader = self.alter_pending = False
-        self._forget_followers()
-        self.waiting.clear()
-        self.fetches.clear()
+        self.followers = self._in_sync = self._out_of_sync = ()
+        if self.waiting is not None:
+            self.waiting.clear()
+        self.fetches = None
         self.session.number += 1
 
     # --- in-sync replicas ---------------------------------------------------------------------------------------
@@ -172,19 +182,18 @@ class Replica:
 
         A follower with the leader's log end stays, however old its last fetch is (`Replica.isCaughtUp`).
         """
-        return tuple(
-            broker
-            for broker in self.isr
-            if broker == self.host.id
-            or self.followers[broker].log_end == self.log.log_end
-            or now_us - self.followers[broker].last_caught_up_us(now_us) <= lag_us
-        )
+        behind = [
+            follower.broker
+            for follower in self._in_sync
+            if follower.log_end != self.log.log_end and now_us - follower.last_caught_up_us(now_us) > lag_us
+        ]
+        return tuple([broker for broker in self.isr if broker not in behind]) if behind else self.isr
 
     def set_isr(self, isr: tuple[int, ...]) -> None:
         """Set the in-sync replicas, in the order of the replicas."""
         self.isr = isr
-        self._in_sync = tuple(follower for follower in self.followers.values() if follower.broker in isr)
-        self._out_of_sync = tuple(follower for follower in self.followers.values() if follower.broker not in isr)
+        self._in_sync = tuple([follower for follower in self.followers if follower.broker in isr])
+        self._out_of_sync = tuple([follower for follower in self.followers if follower.broker not in isr])
 
     def admit_followers(self, fetching: "FollowerState[Replica] | None" = None) -> None:
         """Ask to add followers to the ISR whose log end reached the high watermark and this epoch's start.
@@ -195,7 +204,7 @@ class Replica:
         if not self.is_leader or self.alter_pending or len(self.isr) == len(self.metadata.replicas):
             return
         now_us = self.host.now_us
-        for follower in self.followers.values():
+        for follower in self.followers:
             caught_up = follower.log_end >= max(self.high_watermark, self.epoch_start)
             fetches = follower is fetching or (follower.waiting and follower.last_caught_up_us(now_us) == now_us)
             if (
@@ -231,7 +240,7 @@ class Replica:
             HighWatermarkAdvanced(partition=self.partition, offset=offset, leader_epoch=self.metadata.leader_epoch)
         )
         while waiting and waiting[0][0] <= offset:
-            waiting.popleft()[1](ErrorCode.NONE)
+            waiting.pop(0)[1](ErrorCode.NONE)
         if self.fetches:
             host.high_watermark_advanced(self)
 
@@ -273,7 +282,7 @@ class Replica:
                 marker=batch.marker,
             )
         )
-        for follower in self.followers.values():
+        for follower in self.followers:
             if follower.waiting:  # it has every record before this batch
                 follower.unpark(placed.base_offset, now_us)
                 follower.link.send(
@@ -292,10 +301,19 @@ class Replica:
         """Call `committed(NONE)` once everything below `offset` is committed, or with an error upon resignation."""
         if self.high_watermark >= offset:
             committed(ErrorCode.NONE)
-        elif not self.waiting or self.waiting[-1][0] <= offset:
-            self.waiting.append((offset, committed))
-        else:  # an earlier batch, sent again while a later one waits
-            self.waiting.insert(sum(other <= offset for other, _ in self.waiting), (offset, committed))
+        else:  # mostly at the end; not if an earlier batch is sent again while a later one waits
+            waiting = self.waiting = self.waiting or []
+            insort(waiting, (offset, committed), key=_offset)
+
+    def park(self, call: InFlightRequest) -> None:
+        """Keep a Fetch without records until there are some."""
+        fetches = self.fetches = self.fetches or {}
+        fetches[call.client] = call
+
+    def take_fetches(self) -> list[InFlightRequest]:
+        """The parked fetches, which are parked no more."""
+        fetches, self.fetches = self.fetches, None
+        return list(fetches.values()) if fetches else []
 
     # --- requests for this leader -------------------------------------------------------------------------------
 
@@ -339,7 +357,7 @@ class Replica:
             host.defer(self.follower_fetched, fetch)
             return
         broker, session, leader_epoch, offset = fetch
-        follower = self.followers.get(broker)
+        follower = self._follower_on(broker)
         if follower is None or leader_epoch != self.metadata.leader_epoch:
             self._refuse(broker, session, leader_epoch)
             return
@@ -562,7 +580,7 @@ class Replica:
                 reason=reason,
             )
         )
-        for follower in self.followers.values():
+        for follower in self.followers:
             if follower.waiting:
                 follower.unpark(log.log_end, host.now_us)
                 self._push(follower)

@@ -212,7 +212,7 @@ class BrokerRequests:
             call.reply(m.FetchResponse(found))
             return
         for name in request.positions:
-            replicas[name].fetches[request.client] = call
+            replicas[name].park(call)
         call.park()
 
     def expire(self, call: InFlightRequest) -> None:
@@ -228,16 +228,14 @@ class BrokerRequests:
 
     def resume_fetches(self, replica: Replica) -> None:
         """Records became readable: serve the parked fetches. Answered or abandoned ones are stale and dropped."""
-        fetches, replica.fetches = replica.fetches, {}
-        for call in fetches.values():
+        for call in replica.take_fetches():
             if call.response is None and not call.completed:
                 self.fetch(call)
 
     @staticmethod
     def refuse_fetches(replica: Replica) -> None:
         """This broker no longer leads the partition: answer its parked fetches NOT_LEADER_OR_FOLLOWER."""
-        fetches, replica.fetches = replica.fetches, {}
-        for call in fetches.values():
+        for call in replica.take_fetches():
             if call.response is None:
                 refused = m.FetchedPartition(replica.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
                 call.reply(m.FetchResponse([refused]))

@@ -64,8 +64,7 @@ class LinkCut(LinkFault):
 class LinkHold(LinkFault):
     """Packets are held on the wire until the link is clear."""
 
-    blocks = True
-    on_the_wire = True
+    blocks = on_the_wire = True
 
 
 class LinkDelay(LinkFault):
@@ -84,7 +83,7 @@ class HeldMessage(NamedTuple):
     """A message that a blocked link holds."""
 
     action: Action
-    argument: Any
+    argument: object
     on_the_wire: bool
 
 
@@ -268,7 +267,7 @@ class Network:
                     link.inject(name, fault, since_us)
         return link
 
-    def _selected(self, selector: LinkSelector) -> list[Link]:
+    def _selected(self, selector: LinkSelector) -> Iterable[Link]:
         """The links that a selector matches."""
         source, target = selector
         if source is not None and target is not None:
@@ -279,7 +278,7 @@ class Network:
             found = self._links_to.get(target, ())
         else:
             found = self._links.values()
-        return [link for link in found if link is not None and selector.covers(link.source, link.target)]
+        return (link for link in found if link is not None and selector.covers(link.source, link.target))
 
     def _covered(self, fault: LinkFault) -> list[Link]:
         """The links that a fault acts on, in the order in which they were made."""

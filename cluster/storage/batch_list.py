@@ -30,10 +30,10 @@ class BatchList(Sequence[RecordBatch]):
     def __init__(self) -> None:
         self.tail: list[RecordBatch] = []
         self.bases: list[int] = []
-        self._chunks: list[Chunk] = []
+        self._chunks: tuple[Chunk, ...] = ()
         self._in_chunks = 0
         self._cleaned = 0  # chunks
-        self._cleaner = Cleaner()
+        self._cleaner: Cleaner | None = None  # internal topics only
         self._opened: tuple[Chunk, list[RecordBatch]] | None = None  # a reader reads its next batch soon
 
     def append(self, batch: RecordBatch) -> None:
@@ -47,26 +47,26 @@ class BatchList(Sequence[RecordBatch]):
     def pop(self) -> RecordBatch:
         """Remove and return the last batch."""
         if not self.tail:
-            self._unpack(self._chunks.pop())
+            self._unpack()
         self.bases.pop()
         return self.tail.pop()
 
     def shed(self, offset: int) -> Iterator[RecordBatch]:
         """Drop the batches that end at or before an offset; yields each one after it was dropped."""
         while self._chunks and self._chunks[0].oldest.next_offset <= offset:
-            chunk = self._chunks.pop(0)
+            chunk, self._chunks = self._chunks[0], self._chunks[1:]
             self._in_chunks -= chunk.count
             self._cleaned = max(0, self._cleaned - 1)
             batches = list(chunk)
             left = [batch for batch in batches if batch.next_offset > offset]
             if left:
-                self._chunks.insert(0, Chunk(left, whole_payloads(left)))
+                self._chunks = Chunk(left, whole_payloads(left)), *self._chunks
                 self._cleaned = 0
                 self._in_chunks += len(left)
-            self._cleaner.forget()
+            self._forget_cleaned()
             yield from batches[: len(batches) - len(left)]
         if not self._chunks:
-            gone = bisect_right([*self.bases[1:], *[batch.next_offset for batch in self.tail[-1:]]], offset)
+            gone = bisect_right([*self.bases[1:], *(batch.next_offset for batch in self.tail[-1:])], offset)
             batches = self.tail[:gone]
             del self.tail[:gone], self.bases[:gone]
             yield from batches
@@ -83,15 +83,14 @@ class BatchList(Sequence[RecordBatch]):
 
     def runs(self) -> Iterator[Chunk | RecordBatch]:
         """All batches in order, packed ones chunk by chunk."""
-        return chain(list(self._chunks), self.tail)
+        return chain(self._chunks, self.tail)
 
     def younger(self, instant_us: int) -> Iterator[int]:
         """The base offsets of the batches whose timestamp is not before an instant."""
-        for run in self.runs():
-            batches = [run] if isinstance(run, RecordBatch) else run if run.newest_us >= instant_us else ()
-            for batch in batches:
-                if batch.created_us >= instant_us:
-                    yield batch.base_offset
+        for chunk in self._chunks:
+            if chunk.newest_us >= instant_us:
+                yield from (batch.base_offset for batch in chunk if batch.created_us >= instant_us)
+        yield from (batch.base_offset for batch in self.tail if batch.created_us >= instant_us)
 
     def since(self, offset: int) -> Iterator[RecordBatch]:
         """The batches from the one that holds an offset; all when the first one begins after it."""
@@ -118,7 +117,7 @@ class BatchList(Sequence[RecordBatch]):
 
     def after(self, place: int) -> Iterator[RecordBatch]:
         """Every batch but the first `place` ones."""
-        for chunk in list(self._chunks):
+        for chunk in self._chunks:
             if place < chunk.count:
                 yield from islice(chunk, max(place, 0), None)
             place -= chunk.count
@@ -150,21 +149,28 @@ class BatchList(Sequence[RecordBatch]):
     def _pack(self) -> None:
         batches = self.tail[:PACKED_TOGETHER]
         del self.tail[:PACKED_TOGETHER], self.bases[:PACKED_TOGETHER]
-        self._chunks.append(packed(batches))
+        self._chunks = *self._chunks, packed(batches)
         self._in_chunks += len(batches)
         self._opened = None
 
     def clean(self, end: int) -> None:
         """Compact the packed records below an offset."""
         while self._cleaned < len(self._chunks) and self._chunks[self._cleaned].next_offset <= end:
+            if self._cleaner is None:
+                self._cleaner = Cleaner()
             self._cleaner.clean(self._chunks[self._cleaned])
             self._cleaned += 1
 
-    def _unpack(self, chunk: Chunk) -> None:
+    def _forget_cleaned(self) -> None:
+        if self._cleaner is not None:
+            self._cleaner.forget()
+
+    def _unpack(self) -> None:
         """Make the last chunk part of the tail again."""
+        chunk, self._chunks = self._chunks[-1], self._chunks[:-1]
         self._in_chunks -= chunk.count
         self.tail[:0] = batches = list(chunk)
         self.bases[:0] = [batch.base_offset for batch in batches]
         self._cleaned = min(self._cleaned, len(self._chunks))
-        self._cleaner.forget()
+        self._forget_cleaned()
         self._opened = None

@@ -30,6 +30,8 @@ class _Undecided(NamedTuple):
 class Cleaner:
     """The compaction of one log, since the last border."""
 
+    __slots__ = ("_first", "_groups", "_seen", "_undecided", "_undecided_keys")
+
     def __init__(self) -> None:
         self._first: dict[Hashable, tuple[StoredRecord, int]] = {}  # of each key, with the number of its content
         self._undecided: dict[int, list[_Undecided]] = {}  # by producer id

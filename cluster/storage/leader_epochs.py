@@ -45,20 +45,17 @@ class Truncation(NamedTuple):
 
 
 class LeaderEpochs:
-    """The epochs of one replica's log, oldest first."""
+    """The epochs of one replica's log, oldest first. `entries`: epochs and start offsets strictly grow."""
+
+    __slots__ = ("entries",)
 
     def __init__(self) -> None:
-        self._entries: list[EpochEntry] = []
-
-    @property
-    def entries(self) -> tuple[EpochEntry, ...]:
-        """All entries; epochs and start offsets strictly grow."""
-        return tuple(self._entries)
+        self.entries: tuple[EpochEntry, ...] = ()
 
     @property
     def latest_epoch(self) -> int:
         """The last epoch, or −1 in a log without one."""
-        return self._entries[-1].epoch if self._entries else UNDEFINED_EPOCH
+        return self.entries[-1].epoch if self.entries else UNDEFINED_EPOCH
 
     def assign(self, epoch: int, start_offset: int) -> bool:
         """Add an epoch that begins at `start_offset`; returns whether it was new.
@@ -69,12 +66,12 @@ class LeaderEpochs:
         """
         if epoch < 0 or start_offset < 0:
             raise ValueError(f"no leader epoch {epoch} can start at offset {start_offset}")
-        entries = self._entries
+        entries = self.entries
         if entries and entries[-1].epoch == epoch and entries[-1].start_offset <= start_offset:
             return False
         while entries and (entries[-1].epoch >= epoch or entries[-1].start_offset >= start_offset):
-            entries.pop()
-        entries.append(EpochEntry(epoch, start_offset))
+            entries = entries[:-1]
+        self.entries = *entries, EpochEntry(epoch, start_offset)
         return True
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEnd:
@@ -84,7 +81,7 @@ class LeaderEpochs:
         result is `epoch` itself with the start of the oldest: the records before it are deleted, so no divergence is
         known. Above the last epoch, or without any epoch, the result is −1, −1.
         """
-        entries = self._entries
+        entries = self.entries
         if epoch == UNDEFINED_EPOCH or not entries or epoch > entries[-1].epoch:
             return EpochEnd(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
         following = bisect_right(entries, epoch, key=_epoch)
@@ -95,19 +92,19 @@ class LeaderEpochs:
 
     def epoch_for(self, offset: int) -> int:
         """The epoch of the record at `offset`, or −1 before the first entry."""
-        place = bisect_right(self._entries, offset, key=_start_offset)
-        return self._entries[place - 1].epoch if place else UNDEFINED_EPOCH
+        place = bisect_right(self.entries, offset, key=_start_offset)
+        return self.entries[place - 1].epoch if place else UNDEFINED_EPOCH
 
     def truncate_from_end(self, end_offset: int) -> None:
         """Remove epochs that start at or after `end_offset`, the log's new end."""
-        while self._entries and self._entries[-1].start_offset >= end_offset:
-            self._entries.pop()
+        while self.entries and self.entries[-1].start_offset >= end_offset:
+            self.entries = self.entries[:-1]
 
     def truncate_from_start(self, start_offset: int) -> None:
         """Remove epochs that end at or before `start_offset`, the log's new start; the epoch around it starts there."""
-        place = bisect_right(self._entries, start_offset, key=_start_offset)
+        place = bisect_right(self.entries, start_offset, key=_start_offset)
         if place:
-            self._entries[:place] = [EpochEntry(self._entries[place - 1].epoch, start_offset)]
+            self.entries = EpochEntry(self.entries[place - 1].epoch, start_offset), *self.entries[place:]
 
 
 def follower_truncation(own: LeaderEpochs, answer: EpochEnd, log_end_offset: int, high_watermark: int) -> Truncation:

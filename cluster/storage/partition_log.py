@@ -9,7 +9,6 @@ minute (`dirty_expire_centisecs`, `dirty_writeback_centisecs`). Only `flush.mess
 """
 
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Collection, Iterable
 
 from cluster.protocol.record_batch import NO_PRODUCER_ID, RecordBatch
@@ -17,6 +16,8 @@ from cluster.storage.batch_list import BatchList
 from cluster.storage.leader_epochs import LeaderEpochs
 from cluster.storage.offset_ranges import IntervalSet
 from cluster.storage.producer_memory import ProducerMemory
+from cluster.storage.producer_state import ProducerStates
+from cluster.storage.transaction_index import TransactionIndex
 
 WRITEBACK_EVERY_US = 5_000_000
 NEVER = 9_223_372_036_854_775_807
@@ -44,8 +45,6 @@ class PartitionLog:
         "log_end",
         "log_start",
         "partition",
-        "producers",
-        "transactions",
     )
 
     def __init__(self, partition: str) -> None:
@@ -54,11 +53,26 @@ class PartitionLog:
         self.log_start = self.log_end = self.bytes = self.appended_records = 0
         self.epochs = LeaderEpochs()
         self._epoch = -1  # the epoch of the last append; −1: unknown
-        self._memory = ProducerMemory()
-        self.producers, self.transactions = self._memory.states, self._memory.transactions
-        self.deleted: dict[str, IntervalSet] = {}
+        self._memory: ProducerMemory | None = None  # a follower that was never truncated has none
+        self.deleted: dict[str, IntervalSet] | None = None
         self.flushed = 0
-        self._dirty_ends: deque[int] = deque(maxlen=_CHECKS_UNTIL_WRITTEN)
+        self._dirty_ends: tuple[int, ...] = ()
+
+    @property
+    def producers(self) -> ProducerStates:
+        """The state of each producer."""
+        return self._read_memory().states
+
+    @property
+    def transactions(self) -> TransactionIndex:
+        """The transactions of the log."""
+        return self._read_memory().transactions
+
+    def _read_memory(self) -> ProducerMemory:
+        memory = self._memory
+        if memory is None:
+            memory = self._memory = ProducerMemory()
+        return memory
 
     def append(self, batch: RecordBatch) -> None:
         """Append a batch that has its offset. Raises AssertionError when the offset is not the log's end."""
@@ -76,14 +90,15 @@ class PartitionLog:
     def recall_producers(self) -> None:
         """Read the producers up to the log's end: the replica leads from now on, in an epoch that has no entry yet."""
         self._epoch = -1
-        self._memory.read_on(self.batches, self.log_end)
+        self._read_memory().read_on(self.batches, self.log_end)
 
     def append_as_leader(self, batch: RecordBatch) -> None:
         """Append a batch and update its producer; `recall_producers` was called when this replica became leader."""
         self.append(batch)
+        memory = self._read_memory()
         if batch.producer_id != NO_PRODUCER_ID:
-            self._memory.remember(batch)
-        self._memory.read_to = self.log_end
+            memory.remember(batch)
+        memory.read_to = self.log_end
 
     def read(self, offset: int, end: int, max_bytes: int) -> list[RecordBatch]:
         """Read whole batches from the one that holds `offset` up to `end`; the first even above `max_bytes`."""
@@ -128,9 +143,9 @@ class PartitionLog:
         self._epoch = -1
         if self.log_end != before:
             self.flushed = min(self.flushed, self.log_end)
-            self._dirty_ends = deque([min(end, offset) for end in self._dirty_ends], maxlen=_CHECKS_UNTIL_WRITTEN)
+            self._dirty_ends = tuple([min(end, offset) for end in self._dirty_ends])
             if segment_starts is not None:
-                self._memory.reload(self.batches, self.log_start, self.log_end, segment_starts)
+                self._read_memory().reload(self.batches, self.log_start, self.log_end, segment_starts)
         return before - self.log_end
 
     def advance_start(self, offset: int) -> None:
@@ -144,13 +159,17 @@ class PartitionLog:
         """Delete the batches that end at or before an offset (old segments). Their producers stay known."""
         oldest = self.batches.oldest
         if oldest is not None and oldest.next_offset <= offset:
-            self._memory.read_on(self.batches, self.log_end)
+            memory = self._read_memory()
+            memory.read_on(self.batches, self.log_end)
+            if self.deleted is None:
+                self.deleted = {}
             for batch in self.batches.shed(offset):
-                self._memory.shed(batch)
+                memory.shed(batch)
                 self.bytes -= batch.bytes
                 serials = self.deleted.setdefault(batch.producer, IntervalSet())
                 serials.add(batch.first_serial, batch.first_serial + batch.count)
-        self.transactions.drop_before(offset)
+        if self._memory is not None:
+            self._memory.transactions.drop_before(offset)
         if offset > self.log_start:
             self.advance_start(offset)
 
@@ -162,10 +181,10 @@ class PartitionLog:
         """Empty the log and continue at an offset (the leader's log starts after this log's end)."""
         self.drop_before(self.log_end)
         self.log_start = self.log_end = self.flushed = offset
-        self._dirty_ends.clear()
+        self._dirty_ends = ()
         self._epoch = -1
         self.epochs = LeaderEpochs()
-        self._memory.start_over(offset)
+        self._read_memory().start_over(offset)
 
     def beyond(self, offset: int) -> list[RecordBatch]:
         """The batches that a truncation to `offset` would drop, in order."""
@@ -182,7 +201,7 @@ class PartitionLog:
 
     def has_deleted(self, batch: RecordBatch) -> bool:
         """Whether retention deleted these records here."""
-        serials = self.deleted.get(batch.producer)
+        serials = self.deleted.get(batch.producer) if self.deleted is not None else None
         return serials is not None and serials.covered(batch.first_serial, batch.first_serial + batch.count) > 0
 
     # --- the process ----------------------------------------------------------------------------------------------
@@ -190,20 +209,24 @@ class PartitionLog:
     def stopped_cleanly(self) -> None:
         """The process stops cleanly: it flushes the log and takes a snapshot of the producers."""
         self.flush()
-        self._memory.read_on(self.batches, self.log_end)
-        self._memory.take_snapshot(self.log_end)
+        memory = self._read_memory()
+        memory.read_on(self.batches, self.log_end)
+        memory.take_snapshot(self.log_end)
 
     def started(self, segment_starts: Collection[int]) -> None:
         """The process starts again: it reads the producers' snapshots and the log from disk."""
-        self._memory.process_ended(segment_starts)
-        self._memory.reload(self.batches, self.log_start, self.log_end, segment_starts)
+        memory = self._read_memory()
+        memory.process_ended(segment_starts)
+        memory.reload(self.batches, self.log_start, self.log_end, segment_starts)
 
     # --- the disk -------------------------------------------------------------------------------------------------
 
     def write_back(self) -> None:
         """The operating system writes, every `WRITEBACK_EVERY_US`, the records that are half a minute old."""
-        ends = self._dirty_ends
-        ends.append(self.log_end)
+        if self.log_end == self.flushed:  # nothing to write, at any of the last checks
+            self._dirty_ends = ()
+            return
+        ends = self._dirty_ends = (*self._dirty_ends[-_CHECKS_UNTIL_WRITTEN + 1 :], self.log_end)
         if len(ends) == _CHECKS_UNTIL_WRITTEN and ends[0] > self.flushed:
             self.flushed = ends[0]
 

@@ -72,6 +72,8 @@ class Verification:
 class ProducerStates:
     """Every producer id that wrote to one log, and the verifications under way."""
 
+    __slots__ = ("entries", "rules", "verifying")
+
     def __init__(self, rules: ReleaseRules = RELEASE_RULES) -> None:
         self.rules = rules
         self.entries: dict[int, ProducerEntry] = {}

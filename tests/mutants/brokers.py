@@ -123,7 +123,7 @@ def forgets_sequences_when_it_takes_over(patch: Patch) -> None:
     """What producers wrote is not looked up in the log of a new leader."""
 
     def knows_nothing(log: PartitionLog) -> None:
-        log._epoch, log._memory.read_to = -1, log.log_end
+        log._epoch, log._read_memory().read_to = -1, log.log_end
 
     patch.setattr(PartitionLog, "recall_producers", knows_nothing)
 

@@ -38,7 +38,7 @@ class LogIndex:
         if key in self.keys:
             return True
         producer, _, first = key
-        deleted = self._replica.log.deleted.get(producer)
+        deleted = (self._replica.log.deleted or {}).get(producer)
         return deleted is not None and deleted.covered(first, first + records) == records
 
 

@@ -190,4 +190,4 @@ def test_a_batch_that_is_sent_again_while_a_later_one_waits_is_settled_first() -
     high_watermark = replica.high_watermark
     for more in (10, 20, 5, 10):
         replica.when_committed(high_watermark + more, lambda _: None)
-    assert [offset - high_watermark for offset, _ in replica.waiting] == [5, 10, 10, 20]
+    assert [offset - high_watermark for offset, _ in replica.waiting or ()] == [5, 10, 10, 20]
