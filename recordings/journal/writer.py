@@ -41,15 +41,20 @@ class JournalHash:
         self._hash = hashlib.sha256()
         self._kinds: Counter[type[Event]] = Counter()
         self._pending: deque[Event] = deque()
+        self._due_seq = FLUSH_LINES
         self._settled: list[Event] = []
         self._lock = threading.Lock()
 
     def __call__(self, event: Event) -> None:
         """Collect one event."""
-        pending = self._pending
-        pending.append(event)
-        if len(pending) >= FLUSH_LINES:
-            self.flush()
+        self._pending.append(event)
+        if event.seq >= self._due_seq:
+            self._on_due(event.seq)
+
+    def _on_due(self, seq: int) -> None:
+        """Flush after this event, and say when to flush again."""
+        self.flush()
+        self._due_seq = seq + FLUSH_LINES
 
     def flush(self) -> None:
         """Hash and write the collected events; any thread may call this. Raises the errors of listeners."""
@@ -125,16 +130,17 @@ class Recorder(JournalHash):
         self._flusher = threading.Thread(target=self._flush_regularly, name="recorder", daemon=True)
         self._flusher.start()
 
-    def __call__(self, event: Event) -> None:
-        """Collect one event."""
-        super().__call__(event)
-        if event.seq >= self._keyframe_seq:
+    def _on_due(self, seq: int) -> None:
+        super()._on_due(seq)
+        if seq >= self._keyframe_seq:
             self._make_keyframe()
+        self._due_seq = min(self._due_seq, self._keyframe_seq)
 
     def watch(self, view: ClusterView) -> None:
         """Make keyframes of this view, which must be folded up to an event before the recorder gets it."""
         self._view = view
         self._keyframe_seq = self._keyframes.next_after(view.seq)
+        self._due_seq = min(self._due_seq, self._keyframe_seq)
 
     def command(self, line: JournaledCommand) -> None:
         """Journal a command that is about to be executed, after the events so far."""
