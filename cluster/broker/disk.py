@@ -51,7 +51,7 @@ class Write(NamedTuple):
 
     appends: int
     action: Action
-    argument: Any
+    argument: object
 
 
 class Disk:

@@ -151,9 +151,8 @@ class LogInvariants:
         for producer_id in [each for each, known in log.producers.items() if known[2] < log_start]:
             del log.producers[producer_id]
         known = log.producers
-        log.first_offsets = {
-            each: first for each, first in log.first_offsets.items() if first >= log_start or each in known
-        }
+        kept = ((each, first) for each, first in log.first_offsets.items() if first >= log_start or each in known)
+        log.first_offsets = dict(kept)
 
     def _cut(self, name: str, log: LogState, end: int) -> None:
         """Apply a truncation to `end`: the state of producers with later records is uncertain."""
@@ -188,17 +187,17 @@ class LogInvariants:
         following = (sequence + event.count) & _SEQUENCES if sequence >= 0 else -1
         known = log.producers.get(producer_id)
         if known is not None:
-            last_epoch, next_sequence, _ = known
-            if epoch < last_epoch:
-                broken("P2", event, f"{_writer(event)} appends with epoch {epoch} after {last_epoch}")
+            who = f"{event.partition}: {event.producer or 'a marker'} (producer id {producer_id})"
+            if epoch < known[0]:
+                broken("P2", event, f"{who} appends with epoch {epoch} after {known[0]}")
             if sequence < 0:
-                following = next_sequence if epoch == last_epoch else -1
-            elif epoch > last_epoch:
+                following = known[1] if epoch == known[0] else -1
+            elif epoch > known[0]:
                 if sequence:
-                    broken("P1", event, f"{_writer(event)} begins epoch {epoch} with sequence {sequence}")
-            elif next_sequence >= 0 and sequence != next_sequence:
-                broken("P1", event, f"{_writer(event)} appends sequence {sequence}, {next_sequence} was next")
-            if epoch > last_epoch and log.leaders.get(log.taken, -1) in log.reloaded:
+                    broken("P1", event, f"{who} begins epoch {epoch} with sequence {sequence}")
+            elif known[1] >= 0 and sequence != known[1]:
+                broken("P1", event, f"{who} appends sequence {sequence}, {known[1]} was next")
+            if epoch > known[0] and log.leaders.get(log.taken, -1) in log.reloaded:
                 log.repeats[producer_id] = None
         elif sequence > 0 and producer_id not in log.first_offsets:  # any is legal (`ProducerAppendInfo.checkSequence`)
             log.repeats[producer_id] = None
@@ -307,7 +306,3 @@ class LogInvariants:
         if event.key in {"acks", "enable.idempotence"}:
             for name in event.processes:
                 self._strict.pop(name, None)
-
-
-def _writer(event: e.RecordsAppended) -> str:
-    return f"{event.partition}: {event.producer or 'a marker'} (producer id {event.producer_id})"

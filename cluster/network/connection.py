@@ -17,7 +17,6 @@ needs it to end (`InFlightRequest.hurry`). Its timeout runs only while the broke
 links and processes report. Source: `NetworkClient`, `ClusterConnectionStates`, `ConsumerNetworkClient`.
 """
 
-from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -161,6 +160,12 @@ class Connection:
     client. `timed_out`: the client broke it because a request was not answered in time.
     """
 
+    __slots__ = (
+        "_in_flight", "_setup_ends_us", "_unreachable_since_us", "_watched", "accepted", "attempts", "broken", "broker",
+        "half_closed", "in_order", "inbound", "outbound", "owner", "ready", "refused", "serving", "timed_out",
+        "timeline", "timeout_us", "unreachable", "unread",
+    )  # fmt: skip
+
     def __init__(
         self,
         timeline: Timeline,
@@ -179,13 +184,13 @@ class Connection:
         self.ready = self.broken = self.accepted = self.unreachable = self.half_closed = self.refused = False
         self.in_order, self.timed_out = in_order, False
         self.serving: InFlightRequest | None = None
-        self.unread: deque[InFlightRequest] = deque()
+        self.unread: list[InFlightRequest] = []
         self._in_flight: dict[InFlightRequest, None] = {}
         self._unreachable_since_us = 0
         self._setup_ends_us = timeline.now_us + attempts.setup_timeout_us()
         self._watched = True
-        self.outbound.watchers[self.refresh_reachability] = None
-        self.inbound.watchers[self.refresh_reachability] = None
+        self.outbound.watch(self.refresh_reachability)
+        self.inbound.watch(self.refresh_reachability)
         self.refresh_reachability()
         owner.watch(self, self._setup_ends_us)
         self.outbound.send(broker.accept, self)
@@ -313,7 +318,7 @@ class Connection:
         """Notify the broker, and drop messages that have not left the client; returns the requests in flight."""
         self.broken, self.ready = True, False
         for link in (self.outbound, self.inbound):
-            link.watchers.pop(self.refresh_reachability, None)
+            link.unwatch(self.refresh_reachability)
         calls, self._in_flight = list(self._in_flight), {}
         if self.outbound.cut_since_us is not None:
             for message in self.outbound.drop_unsent(self._is_mine):

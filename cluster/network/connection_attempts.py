@@ -18,6 +18,8 @@ class ConnectionAttempts:
     `not_before_us`: when the next attempt may begin.
     """
 
+    __slots__ = ("_backoff", "_failures", "_random", "_setup", "_setup_failures", "not_before_us")
+
     def __init__(self, config: ConnectionConfig, random: Callable[[], float]) -> None:
         self._random = random
         self._backoff = config.reconnect_backoff_ms * MS, config.reconnect_backoff_max_ms * MS

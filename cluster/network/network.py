@@ -64,8 +64,7 @@ class LinkCut(LinkFault):
 class LinkHold(LinkFault):
     """Packets are held on the wire until the link is clear."""
 
-    blocks = True
-    on_the_wire = True
+    blocks = on_the_wire = True
 
 
 class LinkDelay(LinkFault):
@@ -84,7 +83,7 @@ class HeldMessage(NamedTuple):
     """A message that a blocked link holds."""
 
     action: Action
-    argument: Any
+    argument: object
     on_the_wire: bool
 
 
@@ -131,7 +130,7 @@ class Link:
         self._faults: dict[str, LinkFault] = {}
         self._open = True
         self.cut_since_us: int | None = None
-        self.watchers: dict[Watcher, None] = {}
+        self.watchers: tuple[Watcher, ...] = ()
         self.normal_us = latency_us
         self._set_latency(latency_us)
 
@@ -181,6 +180,14 @@ class Link:
         self._changed(self._timeline.now_us)
         return True
 
+    def watch(self, watcher: Watcher) -> None:
+        """Call `watcher` when the link is blocked, or is no more."""
+        self.watchers = *self.watchers, watcher
+
+    def unwatch(self, watcher: Watcher) -> None:
+        """Call `watcher` no more."""
+        self.watchers = tuple([one for one in self.watchers if one != watcher])
+
     def faults(self) -> tuple[str, ...]:
         """The names of the link's faults."""
         return tuple(self._faults)
@@ -197,7 +204,7 @@ class Link:
         held, self._held = self._held, []
         for one in held:
             self._deliver(one.action, one.argument)
-        for watcher in tuple(self.watchers):
+        for watcher in self.watchers:
             watcher()
 
     def drop_unsent(self, meant: Callable[[object], bool]) -> list[object]:
@@ -268,7 +275,7 @@ class Network:
                     link.inject(name, fault, since_us)
         return link
 
-    def _selected(self, selector: LinkSelector) -> list[Link]:
+    def _selected(self, selector: LinkSelector) -> Iterable[Link]:
         """The links that a selector matches."""
         source, target = selector
         if source is not None and target is not None:
@@ -279,7 +286,7 @@ class Network:
             found = self._links_to.get(target, ())
         else:
             found = self._links.values()
-        return [link for link in found if link is not None and selector.covers(link.source, link.target)]
+        return (link for link in found if link is not None and selector.covers(link.source, link.target))
 
     def _covered(self, fault: LinkFault) -> list[Link]:
         """The links that a fault acts on, in the order in which they were made."""

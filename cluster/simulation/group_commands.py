@@ -82,8 +82,7 @@ class GroupCommands:
     def _seek(self, command: c.Seek) -> None:
         name = f"{command.topic}-{command.partition}"
         members = self._cluster.names().groups[command.group]
-        for member in members:
-            process = self._processes.process(member)
+        for process in (self._processes.process(member) for member in members):
             if isinstance(process, Consumer) and process.alive and name in process.owned:
                 process.seek(name, command.to)
                 return

@@ -13,7 +13,7 @@ from cluster.commands import AddPartitions, Command, Names, Scale
 from cluster.config import DEFAULT_ASSIGNORS, ClusterConfig, Value, resolve, resolve_topic
 
 MOST_BROKERS = 1_000
-MOST_PARTITIONS = 10_000  # of all topics together
+MOST_PARTITIONS = 50_000  # of all topics together: three replicas of each take some 300 MB, and a second to build
 MOST_MEMBERS = 2_000  # of all groups together
 MOST_GROUPS = 500
 MOST_PRODUCERS = 2_000  # instances

@@ -105,6 +105,4 @@ class ProducerMemory:
 
 def _after(batches: BatchList, offset: int) -> Iterator[RecordBatch]:
     """The batches that end after an offset."""
-    for batch in batches.since(offset):
-        if batch.next_offset > offset:
-            yield batch
+    return (batch for batch in batches.since(offset) if batch.next_offset > offset)

@@ -16,7 +16,7 @@ from tests.support.library import LIBRARY
 
 SECOND_US = 1_000_000
 MINUTE_US = 60 * SECOND_US
-SHORTER_S = {"reference-s": 60, "reference-m": 10, "reference-l": 4}
+SHORTER_S = {"reference-s": 60, "reference-m": 10, "reference-l": 4, "reference-xl": 7}
 SEEDS = 150
 TRANSACTIONS = ("transactions", "read_committed")
 

@@ -25,9 +25,13 @@ SECOND_US = 1_000_000
 SHORTER_S = {  # of those that cost most; in the slow run they are flown to their end
     "add-partitions": 90, "broker-down": 50, "deploy-storm": 60, "first-flight": 70, "hot-key": 60, "idle-consumer": 62,
     "poll-too-slow": 60, "read-process-write": 60, "reference-l": 5, "reference-m": 12, "reference-s": 30,
-    "scale-out": 65, "session-expired": 110, "slow-follower": 60, "stuck-last-stable-offset": 80,
+    "reference-xl": 7, "scale-out": 65, "session-expired": 110, "slow-follower": 60, "stuck-last-stable-offset": 80,
 }  # fmt: skip
-SHORT = [pytest.param(name, SHORTER_S.get(name), id=name) for name in LIBRARY]
+LARGE = "reference-xl"  # building it and joining its groups takes seconds
+SHORT = [
+    pytest.param(name, SHORTER_S.get(name), id=name, marks=[pytest.mark.slow] if name == LARGE else [])
+    for name in LIBRARY
+]
 FULL = [pytest.param(name, None, id=name) for name in LIBRARY]
 
 

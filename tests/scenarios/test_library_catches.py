@@ -240,6 +240,7 @@ UNBREAKABLE = {
     "reference-l": "a load for measuring: it expects nothing",
     "reference-m": "a load for measuring: it expects nothing",
     "reference-s": "a load for measuring: it expects nothing",
+    "reference-xl": "a load for measuring: it expects nothing",
 }
 
 

@@ -4,12 +4,12 @@ Source: `org.apache.kafka.clients.producer.KafkaProducer`.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Any
 
 import trio
 
 from cluster import events as e
-from cluster.clients.client_environment import ClientEnvironment
+from cluster.clients.process import ClientEnvironment
 from cluster.clients.producer.accumulator import Accumulator, ProducerBatch
 from cluster.clients.producer.producer_host import ProducerHost
 from cluster.clients.producer.record_feed import RecordFeed
@@ -25,7 +25,7 @@ from cluster.protocol.record_batch import RECORD_OVERHEAD_BYTES
 from cluster.random_streams import random_stream
 from cluster.spec import ProducerSpec
 
-MS: Final = 1_000
+MS = 1_000
 _S = ProducerState
 
 
@@ -232,7 +232,7 @@ class Producer(ProducerHost):
 
     def pull(self) -> None:
         """Move the records that have arrived by now into the accumulator."""
-        self.feed.pull_arrived()
+        self.feed.pull()
 
     def look_ahead(self) -> None:
         """Schedule the next pull: batches were drained, so the next record opens one."""

@@ -156,20 +156,13 @@ class RecordFeed:
         if not self._adaptive or not queues or len(names) < 2 or not all(name in self._scheduled for name in names):
             return None
         host = self._host
-        leaders = [(name, host.leader_of(name)) for name in names]
+        leaders = ((name, host.leader_of(name)) for name in names)
         led = {
             name: len(queues.get(name, ()))
             for name, leader in leaders
             if leader >= 0 and not host.exceeds_availability_timeout(leader)
         }
         return PartitionLoad.of(led, len(names))
-
-    def pull_arrived(self) -> None:
-        """Pull if a record has arrived, or if no pull is scheduled, or if a transaction or a timeout depends on it."""
-        timer = self._timer
-        scheduled = timer is not None and timer.pending and self.allowance is None and self._deadline is None
-        if not scheduled or self._arrivals.at(0) <= self._host.timeline.now_us:
-            self.pull()
 
     def pull(self) -> None:
         """Move every record that has arrived by now into the accumulator, and schedule the next pull."""

@@ -119,7 +119,7 @@ def test_injuries_of_one_link_are_undone_one_by_one() -> None:
     async def scene(timeline: Timeline) -> None:
         wire = Wire(timeline)
         told: list[bool] = []
-        wire.link.watchers[lambda: told.append(wire.link.cut_since_us is not None)] = None
+        wire.link.watch(lambda: told.append(wire.link.cut_since_us is not None))
         faults: dict[str, LinkFault] = {
             "slow": LinkDelay(HERE, 50 * MS),
             "cut": LinkCut(HERE),

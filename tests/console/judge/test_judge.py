@@ -13,7 +13,7 @@ from recordings.scenarios.loader import load
 from tests.console.judge.bench import RANDOM_S, SECOND_US, false_claims, flown, random_flight
 from tests.support.library import LIBRARY
 
-AT_MOST_S = {"reference-m": 12, "reference-l": 4, "reference-s": 60, "scale-out": 100}
+AT_MOST_S = {"reference-m": 12, "reference-l": 4, "reference-xl": 3, "reference-s": 60, "scale-out": 100}
 LONGEST_S = 240
 QUICK = {"first-flight": 90, "eager-vs-cooperative": 45, "coordinator-failover": 125, "static-restart": 60}
 QUICK_SEEDS = (0, 1, 23, 32, 36, 49, 50, 195)

@@ -31,14 +31,14 @@ HUGE = 1_000_000_000_000
     ("written", "instead", "line", "words"),
     [
         ("partitions = 4", f"partitions = {HUGE}", 5, "partitions: 1,000,000,000,000 are more than"),
-        ("partitions = 4", "partitions = 10001", 5, "at most 10,000"),
+        ("partitions = 4", "partitions = 50001", 5, "at most 50,000"),
         ("count = 1", f"count = {HUGE}", 9, "producers: 1,000,000,000,000"),
         ("distinct = 10", f"distinct = {HUGE}", 10, "keys: 1,000,000,000,000 distinct ones"),
         ("members = 2", f"members = {HUGE}", 14, "members: 1,000,000,000,000"),
         ("to 3", f"to {HUGE}", 17, "members: 1,000,000,000,000"),
         ("scale billing to 3", f"add partitions orders to {HUGE}", 17, "partitions: 1,000,000,000,000"),
         ("count = 1", 'count = 1\nrate = "1000000000000/s"', 10, "is too fast: a rate is at most 1000000/s"),
-        ("count = 1", 'count = 20\nrate = "1000000/s"', 10, "together send 20,000,000 records/s: at most 10,000,000"),
+        ("count = 1", 'count = 20\nrate = "1000000/s"', 10, "together send 20,000,000 records/s: at most 50,000,000"),
         (
             "count = 1",
             'rate = "50000/s"\nsize = "1B"\nconfig = { "batch.size" = 1, "buffer.memory" = 9223372036854775807 }',

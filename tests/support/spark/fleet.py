@@ -19,7 +19,14 @@ SECOND_US = 1_000_000
 SHORT_S, SWARM_US = 25, 60 * SECOND_US
 LONGER_S = {"add-partitions": 330, "offset-reset": 120, "subscription-change": 60, "unclean-election": 130}
 """Library flights in which what they are for comes late, when they are cut short."""
-SIZED_S = {"reference-s": 20, "reference-m": 10, "reference-l": 4, "first-flight": 310, "scale-out": 200}
+SIZED_S = {
+    "reference-s": 20,
+    "reference-m": 10,
+    "reference-l": 4,
+    "reference-xl": 7,
+    "first-flight": 310,
+    "scale-out": 200,
+}
 """Flights of very many records are cut where nothing new happens: the simulator's own count looks at each one."""
 FIRST_SEED, SWARM_SEEDS = 7_000, 50
 MUTANT_SEED = 9_000  # and as many more as it has places in the table
