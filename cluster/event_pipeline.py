@@ -43,7 +43,7 @@ class Pipeline:
         self.view = ClusterView()
         self.sinks = sinks
 
-    def publish(self, _logger: object, _name: str, event: Event) -> Event:
+    def publish(self, _logger: object, _name: str, event: Event) -> None:
         """Stamp the event with `seq` and `at_us`, fold it, and call every sink with it, in their order.
 
         The event never changes afterwards. One processor, not three: this runs for every event of a flight.
@@ -54,7 +54,6 @@ class Pipeline:
         fold(self.view, event)
         for sink in self.sinks:
             sink(event)
-        return event
 
     def logger(self) -> EventLogger:
         """The logger of the simulation."""
