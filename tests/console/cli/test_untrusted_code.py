@@ -102,7 +102,7 @@ def test_a_report_runs_nothing(trace: Path) -> None:
     assert not trace.exists()
 
 
-@pytest.mark.parametrize("words", FLIES.values(), ids=list(FLIES))
+@pytest.mark.parametrize("words", [*FLIES.values(), ("bench", "stranger/s.toml")], ids=[*FLIES, "bench"])
 def test_flying_without_leave_is_one_sentence_and_exit_code_2(
     words: tuple[str, ...], trace: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
