@@ -43,6 +43,6 @@ def partitions_changing_hands(
     for member, partitions in assignment.items():
         owned = dict.fromkeys(subscriptions[member].owned_partitions)
         given = dict.fromkeys(partitions)
-        added.update(dict.fromkeys((partition for partition in given if partition not in owned), member))
-        revoked.update(dict.fromkeys(partition for partition in owned if partition not in given))
+        added.update(dict.fromkeys([partition for partition in given if partition not in owned], member))
+        revoked.update(dict.fromkeys([partition for partition in owned if partition not in given]))
     return {partition: member for partition, member in added.items() if partition in revoked}

@@ -27,7 +27,7 @@ class RoundRobinAssignor:
         assignment: dict[str, list[TopicPartition]] = {member: [] for member in sorted(subscriptions)}
         topics_of = {member: dict.fromkeys(subscriptions[member].topics) for member in subscriptions}
         circle = cycle(members_in_order(subscriptions, subscriptions))
-        for topic in sorted(dict.fromkeys(topic for topics in topics_of.values() for topic in topics)):
+        for topic in sorted(dict.fromkeys([topic for topics in topics_of.values() for topic in topics])):
             for number in range(partitions_per_topic.get(topic, 0)):
                 member = next(member for member in circle if topic in topics_of[member])
                 assignment[member].append(TopicPartition(topic, number))

@@ -70,7 +70,7 @@ def assign_sticky(
     members = sorted(subscriptions)
     if not members:
         return StickyAssignment({}, {})
-    wanted = dict.fromkeys(topic for member in members for topic in subscriptions[member].topics)
+    wanted = dict.fromkeys([topic for member in members for topic in subscriptions[member].topics])
     counts = {topic: partitions_per_topic[topic] for topic in sorted(wanted) if topic in partitions_per_topic}
     claims = settle_claims(counts, subscriptions, members)
     if _subscriptions_equal([subscriptions[member] for member in members], wanted):

@@ -26,7 +26,7 @@ from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC, T
 from cluster.broker.transactional_requests import TransactionalRequests
 from cluster.config import Value
 from cluster.events import BrokerPaused, BrokerResumed, BrokerStarted, BrokerStopped, Event
-from cluster.network import Connection, Link
+from cluster.network import Connection, Endpoint, Link
 from cluster.protocol.messages import PartitionMetadata
 from cluster.protocol.names import topic_of
 from cluster.spec import BrokerSpec
@@ -37,8 +37,6 @@ class Broker(BrokerHost[Replica]):
 
     `halted`: the process ended because its disk was full. `on_stopped` is called once after the next stop.
     """
-
-    sockets: SocketServer
 
     def __init__(
         self,
@@ -144,6 +142,10 @@ class Broker(BrokerHost[Replica]):
     def replica_on(self, broker: int, partition: str) -> Replica:
         """The replica of a partition on another broker."""
         return self.control.brokers[broker].replicas[partition]
+
+    def endpoint(self) -> Endpoint:
+        """The socket server, as another broker connects to it."""
+        return self.sockets
 
     def close_connection(self, connection: Connection) -> None:
         """Close a client's connection; unread requests are lost."""

@@ -51,7 +51,7 @@ class Write(NamedTuple):
 
     appends: int
     action: Action
-    argument: object
+    argument: Any
 
 
 class Disk:

@@ -1,7 +1,7 @@
 """The group coordinators on one broker, and their partitions of `__consumer_offsets` (`GroupCoordinatorService`)."""
 
 from collections.abc import Callable, Mapping
-from typing import cast
+from typing import Final, cast
 
 from msgspec.structs import replace
 
@@ -22,7 +22,7 @@ from cluster.protocol.api_table import error_response, served_by
 from cluster.protocol.errors import ErrorCode
 from cluster.protocol.record_batch import COMMIT, NO_PRODUCER_ID, RecordBatch
 
-OFFSETS_TOPIC = "__consumer_offsets"
+OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 
 class GroupCoordinatorService(CoordinatorRuntime[GroupCoordinator]):

@@ -53,7 +53,6 @@ class BrokerHost(ABC, Generic[ReplicaT]):
     disk: Disk
     timeouts: Timeouts
     metadata: MetadataCache
-    sockets: Endpoint
     replicas: dict[str, ReplicaT]
     emit: Callable[[Event], None]
     lag_us: int
@@ -102,6 +101,10 @@ class BrokerHost(ABC, Generic[ReplicaT]):
     @abstractmethod
     def replica_on(self, broker: int, partition: str) -> ReplicaT:
         """The replica of a partition on another broker."""
+
+    @abstractmethod
+    def endpoint(self) -> Endpoint:
+        """The socket server, as another broker connects to it."""
 
     @abstractmethod
     def close_connection(self, connection: Connection) -> None:

@@ -54,7 +54,7 @@ class InterBrokerConnections:
         known = self._connections.get(broker)
         if known is not None and not (known.broken and host.timeline.now_us >= attempts.not_before_us):
             return known
-        endpoint = self._control.brokers[broker].sockets
+        endpoint = self._control.brokers[broker].endpoint()
         made = Connection(host.timeline, host.network, self, endpoint, REQUEST_TIMEOUT_US, attempts, in_order=False)
         self._connections[broker] = made
         return made

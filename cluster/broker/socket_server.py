@@ -165,7 +165,7 @@ class SocketServer:
         Returns the connections that it had or would have accepted: they are reset after the end was emitted.
         """
         deferred = list(deferred)
-        for call in (*(call for action, call in deferred if action in (self.receive, self.serve)), *waiting):
+        for call in [*[call for action, call in deferred if action in (self.receive, self.serve)], *waiting]:
             self.never_received(call)
         for connection in self._connections:
             self._drop_unread(connection)

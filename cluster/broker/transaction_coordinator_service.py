@@ -8,7 +8,7 @@ Source: `TransactionMarkerChannelManager`, `TransactionMarkerRequestCompletionHa
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import cast
+from typing import Final, cast
 
 import msgspec
 
@@ -31,7 +31,7 @@ from cluster.protocol.errors import ErrorCode
 from cluster.protocol.names import coordinator_partition
 from cluster.protocol.record_batch import NO_EPOCH, RecordBatch
 
-TRANSACTIONS_TOPIC = "__transaction_state"
+TRANSACTIONS_TOPIC: Final = "__transaction_state"
 MARKER_RETRY_US = 100_000  # TransactionMarkerChannelManager: retried with the next round of its thread
 _FENCED = (ErrorCode.TRANSACTION_COORDINATOR_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH)
 

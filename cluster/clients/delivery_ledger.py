@@ -41,9 +41,13 @@ class DeliveryLedger:
         """
         first, stop = first_offset - batch.base_offset, next_offset - batch.base_offset
         if batch.origins:
-            return (part for run in _runs(batch, first, stop) for part in self._split_runs(batch, *run))
+            return self._split_outputs(batch, first, stop)
         stream, count = (batch.producer, batch.partition), stop - first  # records without origins: one run
         return ((count, self._run(batch, stream, batch.first_serial + first, first, count)),)
+
+    def _split_outputs(self, batch: RecordBatch, first: int, stop: int) -> Iterator[tuple[int, int]]:
+        for run in _runs(batch, first, stop):
+            yield from self._split_runs(batch, *run)
 
     def _split_runs(
         self, batch: RecordBatch, stream: Stream, serial: int, place: int, count: int

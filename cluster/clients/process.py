@@ -4,19 +4,17 @@ The threads are actors in one nursery. A kill cancels their scope: nothing is cl
 (SIGSTOP, a long GC) delays everything that arrives, and the next step of every thread.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-import msgspec
 import trio
 
-from cluster.clients.key_order import KeyOrder
+from cluster.clients.client_environment import ClientEnvironment
 from cluster.config import ClientConfig
-from cluster.events import Event
-from cluster.network import NEVER_FROZEN, Connection, ConnectionAttempts, Endpoint, InFlightRequest, Network
+from cluster.network import NEVER_FROZEN, Connection, ConnectionAttempts, InFlightRequest
 from cluster.protocol.api import Request
 from cluster.protocol.messages import MetadataRequest, MetadataResponse, PartitionMetadata
-from cluster.virtual_time import TIMED_OUT, TimedOut, Timeline, Timer, Waiter
+from cluster.virtual_time import TIMED_OUT, TimedOut, Timer, Waiter
 from cluster.virtual_time.waiting import NEVER_US
 
 MS = 1_000
@@ -32,25 +30,6 @@ def coordinator_node(broker: int) -> int:
     It is its own inverse. Source: `AbstractCoordinator.FindCoordinatorResponseHandler`.
     """
     return HIGHEST_NODE - broker
-
-
-class ClientEnvironment(msgspec.Struct):
-    """What a client gets from the simulation: time, the network, every broker's endpoint, and the event pipeline.
-
-    `transaction_version`: the cluster's `transaction.version`, as brokers report it in ApiVersions. `leaders`: the
-    controller's view of every partition, used only to skip metadata requests that would change nothing.
-    `start_jitter_us`: a consumer's application starts later than its process by less than this.
-    """
-
-    timeline: Timeline
-    network: Network
-    brokers: dict[int, Endpoint]
-    emit: Callable[[Event], None]
-    seed: int
-    key_order: KeyOrder
-    leaders: Mapping[str, PartitionMetadata]
-    transaction_version: int = 2
-    start_jitter_us: int = 0
 
 
 class Process:

@@ -59,7 +59,7 @@ def parse_iso_duration(text: str) -> int:
     if match is None or text.upper().endswith(("P", "T")):
         text = _cut(text)
         raise ValueError(f"{text!r} is not a duration: write it like PT1H, PT30M, P1DT12H, PT0.5S")
-    days, hours, minutes, seconds = (Fraction(number or "0") for number in match.groups())
+    days, hours, minutes, seconds = [Fraction(number or "0") for number in match.groups()]
     us = int((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * MICROSECONDS["s"])
     if us > MOST_US:
         raise ValueError(f"{text!r} is too long: a duration is at most {format_duration(MOST_US)}")

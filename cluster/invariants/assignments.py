@@ -94,7 +94,7 @@ class AssignmentInvariants:
             for name in each.owned:
                 claims.setdefault(name, []).append(member_id)
         for topic in dict.fromkeys(
-            topic for each in metadata.values() for topic in each.topics if topic in each.before
+            [topic for each in metadata.values() for topic in each.topics if topic in each.before]
         ):
             for number in range(self._counts.get(topic, 0)):
                 name = f"{topic}-{number}"
@@ -103,7 +103,8 @@ class AssignmentInvariants:
                     broken("G11", event, f"{event.group}: generation {event.generation} assigns {name} to no member")
         for name, member_id in owners.items():
             each = metadata[member_id]
-            if topic_of(name) not in (*each.topics, *each.before):
+            topic = topic_of(name)
+            if topic not in each.topics and topic not in each.before:
                 broken("G11", event, f"{event.group}: {name} is assigned to {member_id}, which has not subscribed")
             others = claims.get(name, ())
             if group.assignor == COOPERATIVE and others and member_id not in others:

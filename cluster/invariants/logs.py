@@ -151,8 +151,9 @@ class LogInvariants:
         for producer_id in [each for each, known in log.producers.items() if known[2] < log_start]:
             del log.producers[producer_id]
         known = log.producers
-        kept = ((each, first) for each, first in log.first_offsets.items() if first >= log_start or each in known)
-        log.first_offsets = dict(kept)
+        log.first_offsets = {
+            each: first for each, first in log.first_offsets.items() if first >= log_start or each in known
+        }
 
     def _cut(self, name: str, log: LogState, end: int) -> None:
         """Apply a truncation to `end`: the state of producers with later records is uncertain."""

@@ -77,8 +77,8 @@ class ReplicaInvariants:
         """R8 for the committed offsets that all in-sync replicas have, from the last comparison on."""
         log = self._logs[name]
         logs = [(broker, seen) for broker in log.isr if (seen := self._log_of(broker, name)) is not None]
-        end = min([log.committed, *(seen.log_end for _, seen in logs)])
-        begin = max([self._agreed.get(name, 0), *(seen.log_start for _, seen in logs)])
+        end = min([log.committed, *[seen.log_end for _, seen in logs]])
+        begin = max([self._agreed.get(name, 0), *[seen.log_start for _, seen in logs]])
         if log.lossy or len(logs) < 2 or begin >= end:
             return
         first, reference = logs[0]

@@ -34,7 +34,7 @@ class StreamInvariants:
         self._moved: dict[str, None] = {}  # groups whose offsets an operator moved
         self._abandoned_us: dict[str, list[int]] = {}  # member → when it closed connections with a commit
         self._disturbed_us = 0
-        timeouts_ms = (spec.broker_config(broker)["offsets.commit.timeout.ms"] for broker in spec.brokers)
+        timeouts_ms = [spec.broker_config(broker)["offsets.commit.timeout.ms"] for broker in spec.brokers]
         # The commit before the abandoned one is written or fails within one timeout, the abandoned one within another.
         self._under_way_us = 2 * max(int(str(each)) for each in timeouts_ms) * MS + SETTLED_US
         self._ordered = {

@@ -135,7 +135,7 @@ class TransactionInvariants:
         partition, first = self._view.partitions[name], None
         if partition.transactions is not None:
             index, known = partition.transactions.index, max(watermark, log.reloaded.get(broker, 0))
-            behind = (begun for marker, begun in index.undecided.items() if marker >= known)
+            behind = [begun for marker, begun in index.undecided.items() if marker >= known]
             first = min((*index.open.values(), *behind), default=None)
         stable = watermark if first is None else min(watermark, max(first, partition.log_start))
         log.stable = max(log.stable, stable)

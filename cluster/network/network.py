@@ -64,7 +64,8 @@ class LinkCut(LinkFault):
 class LinkHold(LinkFault):
     """Packets are held on the wire until the link is clear."""
 
-    blocks = on_the_wire = True
+    blocks = True
+    on_the_wire = True
 
 
 class LinkDelay(LinkFault):
@@ -83,7 +84,7 @@ class HeldMessage(NamedTuple):
     """A message that a blocked link holds."""
 
     action: Action
-    argument: object
+    argument: Any
     on_the_wire: bool
 
 
@@ -275,7 +276,7 @@ class Network:
                     link.inject(name, fault, since_us)
         return link
 
-    def _selected(self, selector: LinkSelector) -> Iterable[Link]:
+    def _selected(self, selector: LinkSelector) -> list[Link]:
         """The links that a selector matches."""
         source, target = selector
         if source is not None and target is not None:
@@ -286,7 +287,7 @@ class Network:
             found = self._links_to.get(target, ())
         else:
             found = self._links.values()
-        return (link for link in found if link is not None and selector.covers(link.source, link.target))
+        return [link for link in found if link is not None and selector.covers(link.source, link.target)]
 
     def _covered(self, fault: LinkFault) -> list[Link]:
         """The links that a fault acts on, in the order in which they were made."""

@@ -65,7 +65,7 @@ class StateTable(Generic[StateT, EventT]):
     def _check(self, states: Iterable[StateT]) -> None:
         declared = tuple(states)
         missing = [state.value for state in declared if state not in self.rows]
-        named = [*self.rows, *(to for row in self.rows.values() for to in row.values())]
+        named = [*self.rows, *[to for row in self.rows.values() for to in row.values()]]
         foreign = [repr(state) for state in named if not any(state is known for known in declared)]
         if missing or foreign:
             raise ValueError(f"{self.machine}: states without a row: {missing}, not states of the machine: {foreign}")

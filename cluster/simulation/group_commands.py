@@ -82,7 +82,8 @@ class GroupCommands:
     def _seek(self, command: c.Seek) -> None:
         name = f"{command.topic}-{command.partition}"
         members = self._cluster.names().groups[command.group]
-        for process in (self._processes.process(member) for member in members):
+        for member in members:
+            process = self._processes.process(member)
             if isinstance(process, Consumer) and process.alive and name in process.owned:
                 process.seek(name, command.to)
                 return

@@ -75,7 +75,7 @@ class NemesisSchedule:
         reign = f"nemesis/{self._reigns}"
         stream = random_stream(seed, f"{reign}/classes")
         chosen = stream.sample(CLASSES, stream.randint(*CLASSES_OF_A_REIGN))
-        for name in (name for name in CLASSES if name in chosen):
+        for name in [name for name in CLASSES if name in chosen]:
             stream = random_stream(seed, f"{reign}/{name}")
             self._schedule(name, stream.randrange(*FIRST_MS), stream)
 
@@ -156,5 +156,5 @@ def _runs_normally(process: Process) -> bool:
 
 def _location(command: c.Command) -> tuple[object, ...]:
     """The type of a command and its targets: a second fault at the same location would replace the first."""
-    fields = (field for field in command.__struct_fields__ if field not in NOT_OF_THE_LOCATION)
+    fields = [field for field in command.__struct_fields__ if field not in NOT_OF_THE_LOCATION]
     return type(command), *sorted(str(getattr(command, field)) for field in fields)

@@ -44,7 +44,7 @@ def change(cluster: RunningCluster, scope: str, key: str, text: str) -> Callable
     if reason is not None:
         raise CommandRefusedError(reason)
     after = write_over(before, scope, key, text)
-    for name in (name for group in after.groups for name in group.assignors):
+    for name in [name for group in after.groups for name in group.assignors]:
         if name not in ASSIGNORS:
             raise CommandRefusedError(f"{name} is not loaded: code is loaded before a flight, if its scenario names it")
     _apply(cluster, after, scope, key)

@@ -26,13 +26,13 @@ from cluster.broker.controller_channel import ControllerChannel
 from cluster.broker.group_coordinator_service import OFFSETS_TOPIC
 from cluster.broker.replica import Replica
 from cluster.broker.transaction_coordinator_service import TRANSACTIONS_TOPIC
+from cluster.clients.client_environment import ClientEnvironment
 from cluster.clients.consumer.application import Application
 from cluster.clients.consumer.consumer import Consumer
 from cluster.clients.consumer.output_producer import OutputProducer
 from cluster.clients.consumer.transactional_output import TransactionalOutputProducer
 from cluster.clients.delivery_ledger import DeliveryLedger
 from cluster.clients.key_order import KeyOrder
-from cluster.clients.process import ClientEnvironment
 from cluster.clients.producer.producer import Producer
 from cluster.commands import Command, Names
 from cluster.config import ClusterConfig, ConsumerConfig, resolve

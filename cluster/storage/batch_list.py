@@ -66,7 +66,7 @@ class BatchList(Sequence[RecordBatch]):
             self._forget_cleaned()
             yield from batches[: len(batches) - len(left)]
         if not self._chunks:
-            gone = bisect_right([*self.bases[1:], *(batch.next_offset for batch in self.tail[-1:])], offset)
+            gone = bisect_right([*self.bases[1:], *[batch.next_offset for batch in self.tail[-1:]]], offset)
             batches = self.tail[:gone]
             del self.tail[:gone], self.bases[:gone]
             yield from batches
@@ -87,10 +87,11 @@ class BatchList(Sequence[RecordBatch]):
 
     def younger(self, instant_us: int) -> Iterator[int]:
         """The base offsets of the batches whose timestamp is not before an instant."""
-        for chunk in self._chunks:
-            if chunk.newest_us >= instant_us:
-                yield from (batch.base_offset for batch in chunk if batch.created_us >= instant_us)
-        yield from (batch.base_offset for batch in self.tail if batch.created_us >= instant_us)
+        for run in self.runs():
+            batches = [run] if isinstance(run, RecordBatch) else run if run.newest_us >= instant_us else ()
+            for batch in batches:
+                if batch.created_us >= instant_us:
+                    yield batch.base_offset
 
     def since(self, offset: int) -> Iterator[RecordBatch]:
         """The batches from the one that holds an offset; all when the first one begins after it."""

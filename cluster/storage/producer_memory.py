@@ -105,4 +105,6 @@ class ProducerMemory:
 
 def _after(batches: BatchList, offset: int) -> Iterator[RecordBatch]:
     """The batches that end after an offset."""
-    return (batch for batch in batches.since(offset) if batch.next_offset > offset)
+    for batch in batches.since(offset):
+        if batch.next_offset > offset:
+            yield batch

@@ -94,7 +94,7 @@ def _skipped(partition: PartitionView) -> Serials:
         return {}
     found: Serials = {}
     for producer, serials in partition.deleted_serials.items():
-        note(found, ((start, stop, producer, start) for start, stop in serials.ranges()))
+        note(found, [(start, stop, producer, start) for start, stop in serials.ranges()])
     note(found, partition.placements.between(first, partition.log_start))
     return found
 

@@ -72,8 +72,10 @@ def transaction_offsets_refused(view: ClusterView, event: e.TransactionOffsetsRe
 
 @FOLD.handles(e.TransactionMarkerRefused)
 def transaction_marker_refused(view: ClusterView, event: e.TransactionMarkerRefused) -> None:
-    known = (one.transactional_id for one in view.transactions.values() if one.producer_id == event.producer_id)
-    subject = next(known, event.partition)
+    subject = next(
+        (one.transactional_id for one in view.transactions.values() if one.producer_id == event.producer_id),
+        event.partition,
+    )
     whose = f"of {subject}" if subject != event.partition else f"for producer id {event.producer_id}"
     note(view, event, "fault", subject, f"{event.partition}'s leader refused a marker {whose}: {event.error}")
 

@@ -30,7 +30,7 @@ def unfinished(partition: PartitionView, reader: ReaderView, first: int, end: in
     if not done or done[-1] <= first:  # nearly always
         return partition.placements.between(first, end)
     gaps = reader.finished.gaps(first, end)
-    return chain.from_iterable(partition.placements.between(start, stop) for start, stop in gaps)
+    return chain.from_iterable([partition.placements.between(start, stop) for start, stop in gaps])
 
 
 def begins(partition: PartitionView, reader: ReaderView, offset: int) -> None:
@@ -149,8 +149,10 @@ def _copied(partition: PartitionView, log_end: int) -> list[Run]:
     if log_end <= partition.placements.end:
         return []
     held = _held(partition)
-    newest = (tail for tail in held if tail[-1][1] >= log_end)
-    return next(newest, max(held, key=lambda tail: tail[-1][1], default=[]))
+    for tail in held:
+        if tail[-1][1] >= log_end:
+            return tail
+    return max(held, key=lambda tail: tail[-1][1], default=[])
 
 
 def appended_apart(partition: PartitionView, event: e.RecordsAppended) -> None:

@@ -1,17 +1,9 @@
 """Virtual time: the timeline that runs scheduled actions and wakes waiting actors."""
 
+from cluster.virtual_time.errors import DeadlockError, LivelockError, RerunDivergedError
 from cluster.virtual_time.pacing import Pace
-from cluster.virtual_time.timeline import (
-    TIMED_OUT,
-    Continuation,
-    DeadlockError,
-    LivelockError,
-    RerunDivergedError,
-    TimedOut,
-    Timeline,
-    Timer,
-    Waiter,
-)
+from cluster.virtual_time.timeline import Timeline
+from cluster.virtual_time.waiting import TIMED_OUT, Continuation, TimedOut, Timer, Waiter
 
 __all__ = [
     "TIMED_OUT",

@@ -36,29 +36,9 @@ import outcome
 import trio
 from trio.lowlevel import Abort, Task, current_task, reschedule, wait_task_rescheduled
 
+from cluster.virtual_time.errors import DeadlockError, LivelockError, RerunDivergedError
 from cluster.virtual_time.pacing import MICROSECONDS, Pace
-from cluster.virtual_time.waiting import (
-    TIMED_OUT,
-    Continuation,
-    DeadlockError,
-    LivelockError,
-    RerunDivergedError,
-    TimedOut,
-    Timer,
-    Waiter,
-)
-
-__all__ = [
-    "TIMED_OUT",
-    "Continuation",
-    "DeadlockError",
-    "LivelockError",
-    "RerunDivergedError",
-    "TimedOut",
-    "Timeline",
-    "Timer",
-    "Waiter",
-]
+from cluster.virtual_time.waiting import Continuation, Timer, Waiter
 
 Argument = TypeVar("Argument")
 
@@ -102,6 +82,10 @@ def _never() -> bool:
     return False
 
 
+def _unheard(_turn: int, _at_us: int, _command: object) -> None:
+    """Ignore a command that is about to be executed."""
+
+
 class Timeline(trio.abc.Clock):
     """The clock for `trio.run(…, clock=timeline)`; the theory of operation is at the top of the module.
 
@@ -137,12 +121,12 @@ class Timeline(trio.abc.Clock):
         self._cancelled_entries = 0
         self._limit = 0  # turns are taken below this one before trio looks at the outside world
         self._pace = pace = Pace(wall, speed)
-        self._permitted_turn: float = 0  # while paused, turns are taken below this one
+        self._permitted_turn = 0.0  # while paused, turns are taken below this one
         self._predicate: Callable[[], bool] | None = None
         self._predicate_turn = 0
         self._steered = pace.limited
         self.hold: Callable[[], bool] = _never
-        self.on_command: Callable[[int, int, object], None] = lambda *_: None
+        self.on_command: Callable[[int, int, object], None] = _unheard
         self.replay: list[tuple[int, int, object]] = []
         self.replay_by_time: list[tuple[int, object]] = []
         self._execute, self._live, self._numbers = execute, live, 0
@@ -295,7 +279,7 @@ class Timeline(trio.abc.Clock):
             title = (
                 f"nothing can happen any more after turn {self.turn}, {self.now_us} us; parked actors: {len(parked)}"
             )
-            raise DeadlockError("\n  ".join([title, *(actor.describe() for actor in parked)]))
+            raise DeadlockError("\n  ".join([title, *[actor.describe() for actor in parked]]))
         wait = self._seconds_until(next_us)
         if wait == 0.0 and self._next_us() > self._end_us:
             if self.now_us < self._end_us:
@@ -514,7 +498,7 @@ class Timeline(trio.abc.Clock):
         if self._pace.paused:
             last_turn = min(last_turn, self._permitted_turn)
         elif self._pace.limited:
-            horizon_us = self._pace.reached_us(next_us)
+            horizon_us = float(self._pace.reached_us(next_us))
         return horizon_us, last_turn
 
     def _seconds_until(self, at_us: float) -> float:

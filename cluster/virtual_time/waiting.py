@@ -1,4 +1,4 @@
-"""Waits in virtual time: a Timer waits for its instant, a Waiter for a wake. And the errors of a flight.
+"""Waits in virtual time: a Timer waits for its instant, a Waiter for a wake.
 
 Both are entries of the Timeline's heap and may be cancelled before they reach its top. `pending` is False then, and the
 Timeline counts the cancelled entry (`on_cancel`). Only the Timeline resumes an actor, through a Waiter that works once:
@@ -21,18 +21,6 @@ NEVER_US = 1 << 62
 """An instant that no flight reaches."""
 
 TIMED_OUT: Final = TimedOut.TIMED_OUT
-
-
-class DeadlockError(RuntimeError):
-    """Nothing is scheduled and the flight has no end; the message names each parked actor and its wait."""
-
-
-class LivelockError(RuntimeError):
-    """More than 100,000 turns at one instant: an action schedules itself without a delay."""
-
-
-class RerunDivergedError(RuntimeError):
-    """An exact rerun did not reach the turn and instant of a recorded command as the recorded flight did."""
 
 
 class Timer:

@@ -90,7 +90,7 @@ class Application:
         """Before the first poll(): initTransactions, which fences earlier producers with this transactional id."""
         if isinstance(self.output_producer, TransactionalOutputProducer):
             try:
-                await self.output_producer.transactions.initialise()
+                await self.output_producer.transaction_manager.initialise()
             except TransactionError as refused:
                 self._fatal(consumer, self.output_producer, refused)
 
@@ -101,7 +101,7 @@ class Application:
         back = dict(consumer.fetcher.positions)
         back |= {piece.batch.partition: piece.first_offset for piece in reversed(slices)}
         try:
-            writer.transactions.begin()
+            writer.transaction_manager.begin()
             yield from self._process(consumer, slices)
         except TransactionError as refused:
             yield partial(self._abort, consumer, writer, refused, back)
@@ -252,11 +252,11 @@ def _chunks(slices: list[Slice], cost_us: float, longest_us: int) -> Iterable[tu
     if cost_us * records <= longest_us:
         return ((slices, records),)
     room = max(1, int(longest_us / cost_us))
-    return (
+    return [
         ([Slice(batch, at, min(at + room, end))], min(room, end - at))
         for batch, first, end in slices
         for at in range(first, end, room)
-    )
+    ]
 
 
 def _split_at_poison(slices: list[Slice], key: str) -> Iterator[tuple[list[Slice], Slice | None]]:

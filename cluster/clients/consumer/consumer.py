@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator
 import trio
 
 from cluster import events as e
+from cluster.clients.client_environment import ClientEnvironment
 from cluster.clients.consumer.application import Application
 from cluster.clients.consumer.consumer_coordinator import ConsumerCoordinator
 from cluster.clients.consumer.consumer_host import MS, ConsumerHost, MemberIdentity
 from cluster.clients.consumer.heartbeat_thread import HeartbeatThread
 from cluster.clients.consumer.metadata_refresh import MetadataRefresh
-from cluster.clients.process import ClientEnvironment, Wait
+from cluster.clients.process import Wait
 from cluster.config import in_flight_keys
 from cluster.protocol import reasons
 from cluster.protocol.client_states import MemberState

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from cluster import events as e
 from cluster.assignors import Assignor, assignor_named, protocols_of
+from cluster.clients.client_environment import ClientEnvironment
 from cluster.clients.consumer.fetcher import Fetcher
-from cluster.clients.process import ClientEnvironment, Process, coordinator_node
+from cluster.clients.process import Process, coordinator_node
 from cluster.clients.producer.transaction_offsets import ConsumerGroupMetadata
 from cluster.config import ConsumerConfig
 from cluster.network import Connection, InFlightRequest

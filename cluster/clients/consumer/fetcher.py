@@ -107,7 +107,7 @@ class Fetcher:
         for name in partitions:
             for known in (self.positions, self.offset_epochs, self.leader_epochs, self._buffered, self._ends):
                 known.pop(name, None)
-        self._buffer = deque(entry for entry in self._buffer if entry[0] in self.positions)
+        self._buffer = deque([entry for entry in self._buffer if entry[0] in self.positions])
         self.route()
 
     def route(self) -> None:
@@ -120,7 +120,7 @@ class Fetcher:
                     self._by_leader.setdefault(metadata.leader, []).append(name)
             else:  # this client's metadata has no leader
                 self._reader.mark_metadata_stale()
-        self._free = dict.fromkeys(broker for broker in self._by_leader if broker not in self._in_flight)
+        self._free = dict.fromkeys([broker for broker in self._by_leader if broker not in self._in_flight])
         for name in self.positions:
             self._renew_fetch(name)
 

@@ -92,7 +92,7 @@ def _contract_violation(
             if not 0 <= partition.partition < counts.get(partition.topic, 0):
                 return f"{partition}, given to {member}, does not exist"
             owner[partition] = member
-    wanted = (TopicPartition(topic, number) for topic, count in counts.items() for number in range(count))
+    wanted = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
     missing = next((partition for partition in wanted if partition not in owner), None)
     return f"{missing} was not assigned" if missing is not None else None
 

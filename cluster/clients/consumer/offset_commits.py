@@ -106,8 +106,9 @@ class OffsetCommits:
         if response is None:
             self.error = ErrorCode.NETWORK_EXCEPTION
         else:
-            errors = (error for error in response.errors.values() if error is not ErrorCode.NONE)
-            self.error = next(errors, ErrorCode.NONE)
+            self.error = next(
+                (error for error in response.errors.values() if error is not ErrorCode.NONE), ErrorCode.NONE
+            )
             if self.error is not ErrorCode.NONE:
                 self._on_error(self.error, sent_as)
             if during and self.error is not ErrorCode.NONE and not self.error.retriable:

@@ -9,8 +9,9 @@ Source: `KafkaProducer.send`, `flush`.
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from cluster.clients.client_environment import ClientEnvironment
 from cluster.clients.delivery_ledger import origins_of
-from cluster.clients.process import ClientEnvironment, Process, Wait
+from cluster.clients.process import Process, Wait
 from cluster.clients.producer.producer import Producer
 from cluster.protocol.record_batch import Slice
 from cluster.spec import ProducerSpec

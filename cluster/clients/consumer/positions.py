@@ -129,7 +129,7 @@ class Positions:
         self._position({name: offset for name, offset in committed.items() if offset >= 0}, "committed", epochs)
         without = [name for name, offset in committed.items() if offset < 0]
         self._position({name: self._otherwise[name] for name in without if name in self._otherwise}, "seek")
-        self._reset_only |= dict.fromkeys(name for name in without if name in self._unknown)
+        self._reset_only |= dict.fromkeys([name for name in without if name in self._unknown])
 
     def _throw(self) -> None:
         """Let poll() throw: a partition has no offset, and there is no reset policy."""

@@ -10,8 +10,9 @@ Source: `KafkaProducer`'s class documentation, `TransactionManager`, `ExactlyOnc
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
+from cluster.clients.client_environment import ClientEnvironment
 from cluster.clients.consumer.output_producer import OutputProducer
-from cluster.clients.process import ClientEnvironment, Process, Wait
+from cluster.clients.process import Process, Wait
 from cluster.clients.producer.transaction_manager import TransactionError, TransactionManager
 from cluster.clients.producer.transaction_offsets import ConsumerGroupMetadata, TransactionOffsets
 from cluster.protocol.client_states import ProducerTransactionState
@@ -25,16 +26,20 @@ _S = ProducerTransactionState
 class TransactionalOutputProducer(OutputProducer):
     """An output producer whose transactional id is its member's name. Without a topic it only sends offsets."""
 
-    transactions: TransactionManager
-
     def __init__(self, environment: ClientEnvironment, topic: str | None, name: str, number: int) -> None:
         super().__init__(environment, topic, name, number)
-        self._offsets = TransactionOffsets(self, self.transactions)
+        self._offsets = TransactionOffsets(self, self.transaction_manager)
         self._forget()
 
     def _make_transactions(self) -> TransactionManager:
         timeout_ms = self.config.transaction_timeout_ms
         return TransactionManager(self, self.name, timeout_ms, self.environment.transaction_version)
+
+    @property
+    def transaction_manager(self) -> TransactionManager:
+        """The transaction manager, which this kind of producer always has."""
+        assert self.transactions is not None
+        return self.transactions
 
     def _forget(self) -> None:
         self._adding = self._committing = False  # a request of the thread, or of the application, is in flight
@@ -44,7 +49,7 @@ class TransactionalOutputProducer(OutputProducer):
     def begin(self) -> None:
         """Start the process, without a transaction."""
         super().begin()
-        self._offsets = TransactionOffsets(self, self.transactions)
+        self._offsets = TransactionOffsets(self, self.transaction_manager)
         self._forget()
 
     def _transactions_thread(self) -> Callable[[], Awaitable[None]] | None:
@@ -52,7 +57,7 @@ class TransactionalOutputProducer(OutputProducer):
 
     async def _add_partitions(self) -> None:
         """Run the thread that adds partitions when batches wait for them."""
-        transactions = self.transactions
+        transactions = self.transaction_manager
         while True:
             running = transactions.state in (_S.IN_TRANSACTION, _S.COMMITTING_TRANSACTION)
             if not transactions.to_add or not running or self._committing:
@@ -81,7 +86,7 @@ class TransactionalOutputProducer(OutputProducer):
 
     def transaction_failed(self, error: str = "") -> None:
         """Make the transaction abortable: a batch failed, or its sequence is in doubt."""
-        self.transactions.batch_failed(error)
+        self.transaction_manager.batch_failed(error)
         self._wake()
 
     def _wait_for(self, member: Process, why: str) -> Wait:
@@ -91,10 +96,10 @@ class TransactionalOutputProducer(OutputProducer):
 
     def _check(self) -> None:
         refused, self._refused = self._refused, None
-        if refused is not None and (refused.fatal or self.transactions.state is not _S.ABORTING_TRANSACTION):
+        if refused is not None and (refused.fatal or self.transaction_manager.state is not _S.ABORTING_TRANSACTION):
             raise refused
-        self.transactions.still_usable()
-        if self.transactions.state is _S.ABORTABLE_ERROR:
+        self.transaction_manager.still_usable()
+        if self.transaction_manager.state is _S.ABORTABLE_ERROR:
             raise TransactionError(ErrorCode.TRANSACTION_ABORTABLE)
 
     def write(self, member: Process, slices: Sequence[Slice]) -> Iterator[Wait]:
@@ -104,7 +109,7 @@ class TransactionalOutputProducer(OutputProducer):
 
     async def commit(self, member: Process, metadata: ConsumerGroupMetadata, offsets: dict[str, int]) -> None:
         """sendOffsetsToTransaction, commitTransaction. Raises TransactionError."""
-        transactions = self.transactions
+        transactions = self.transaction_manager
         while self._adding:
             await self._wait_for(member, "a partition to be added to its transaction")()
         self._check()
@@ -122,16 +127,16 @@ class TransactionalOutputProducer(OutputProducer):
         await transactions.end(commit=True)
 
     def _still(self, state: ProducerTransactionState) -> None:
-        self.transactions.still_usable()
-        if self.transactions.state is not state:
+        self.transaction_manager.still_usable()
+        if self.transaction_manager.state is not state:
             raise TransactionError(ErrorCode.TRANSACTION_ABORTABLE)
 
     async def abort(self, member: Process) -> None:
         """abortTransaction: batches that were not sent are dropped. Raises TransactionError."""
-        self.transactions.move(_S.ABORTING_TRANSACTION)
+        self.transaction_manager.move(_S.ABORTING_TRANSACTION)
         self.accumulator.flushing = False
         self.sender.abandon("TransactionAbortedException", also_sent=False)
         while self._adding or not self.sender.idle:
             await self._wait_for(member, "its outputs to be settled")()
         self._check()  # AddPartitionsToTxn may have failed fatally meanwhile: then there is nothing to abort
-        await self.transactions.end(commit=False)
+        await self.transaction_manager.end(commit=False)

@@ -163,7 +163,7 @@ class Keys:
             self._random = stream().random
         self._cumulative: list[float] = []
         if spec.kind == "zipf":
-            self._cumulative = list(accumulate(1 / (rank**spec.exponent) for rank in range(1, spec.distinct + 1)))
+            self._cumulative = list(accumulate([1 / (rank**spec.exponent) for rank in range(1, spec.distinct + 1)]))
 
     def draw(self) -> int:
         """Draw the key of the next record."""

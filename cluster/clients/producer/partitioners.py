@@ -48,7 +48,7 @@ class PartitionLoad:
         if not sizes or (len(sizes) == all_partitions and min(sizes) == max(sizes)):
             return None
         most = max(sizes) + 1
-        return cls(tuple(queues), tuple(accumulate(most - size for size in sizes)))
+        return cls(tuple(queues), tuple(accumulate([most - size for size in sizes])))
 
     def draw(self, point: float) -> str:
         """The partition at `point`, from 0 up to (not including) 1."""

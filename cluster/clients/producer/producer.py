@@ -4,12 +4,12 @@ Source: `org.apache.kafka.clients.producer.KafkaProducer`.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Final
 
 import trio
 
 from cluster import events as e
-from cluster.clients.process import ClientEnvironment
+from cluster.clients.client_environment import ClientEnvironment
 from cluster.clients.producer.accumulator import Accumulator, ProducerBatch
 from cluster.clients.producer.producer_host import ProducerHost
 from cluster.clients.producer.record_feed import RecordFeed
@@ -25,7 +25,7 @@ from cluster.protocol.record_batch import RECORD_OVERHEAD_BYTES
 from cluster.random_streams import random_stream
 from cluster.spec import ProducerSpec
 
-MS = 1_000
+MS: Final = 1_000
 _S = ProducerState
 
 

@@ -156,7 +156,7 @@ class RecordFeed:
         if not self._adaptive or not queues or len(names) < 2 or not all(name in self._scheduled for name in names):
             return None
         host = self._host
-        leaders = ((name, host.leader_of(name)) for name in names)
+        leaders = [(name, host.leader_of(name)) for name in names]
         led = {
             name: len(queues.get(name, ()))
             for name, leader in leaders

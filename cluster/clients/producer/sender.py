@@ -566,7 +566,7 @@ class Sender:
         kept: dict[str, deque[ProducerBatch]] = {}
         queues, self._accumulator.queues = self._accumulator.queues, kept
         for name, queue in queues.items():
-            stays = deque(batch for batch in queue if batch.first_sent_us != UNSENT and not also_sent)
+            stays = deque([batch for batch in queue if batch.first_sent_us != UNSENT and not also_sent])
             if stays:
                 kept[name] = stays
             for batch in queue:

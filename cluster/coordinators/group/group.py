@@ -271,7 +271,7 @@ class ClassicGroup:
         """The protocol of the next generation: the one with the most votes, in a tie the one with the earliest vote."""
         member_count = len(self.members)
         candidates = [protocol for protocol, supporters in self._supporters.items() if supporters == member_count]
-        votes = Counter(member.vote(candidates) for member in self.members.values())
+        votes = Counter([member.vote(candidates) for member in self.members.values()])
         return max(votes, key=votes.__getitem__)
 
     def elect_joined_leader(self) -> bool:

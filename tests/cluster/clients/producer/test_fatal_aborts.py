@@ -62,7 +62,7 @@ class StubbedOutput(TransactionalOutputProducer):
 
 def aborting(writer: StubbedOutput, *, in_doubt: bool) -> tuple[Any, Any]:
     """Its thread that waits for the answer to AddPartitionsToTxn, its application that waits in abortTransaction."""
-    transactions = writer.transactions
+    transactions = writer.transaction_manager
     with pytest.raises(StopIteration):
         transactions.initialise().send(None)
     transactions.begin()
@@ -89,7 +89,7 @@ def test_an_abort_whose_last_add_partitions_is_fatal_ends_with_that_error(error:
     with pytest.raises(TransactionError) as caught:
         application.send(None)
     assert (caught.value.error, caught.value.fatal) == (error, True)
-    assert writer.transactions.state is _S.FATAL_ERROR
+    assert writer.transaction_manager.state is _S.FATAL_ERROR
     assert writer.asked[-1] == "AddPartitionsToTxnRequest"
 
 
@@ -100,14 +100,14 @@ def test_any_other_answer_leaves_the_abort_to_go_on(error: ErrorCode) -> None:
     thread.send(t.AddPartitionsToTxnResponse({PARTITION: error}))
     with pytest.raises(StopIteration):
         application.send(None)
-    assert writer.transactions.state is _S.READY
+    assert writer.transaction_manager.state is _S.READY
     ended = ["EndTxnRequest"] if error is ErrorCode.NONE else []
     assert writer.asked[3:] == [*ended, "InitProducerIdRequest"]
 
 
 @pytest.mark.parametrize("error", [ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_ID_MAPPING])
 def test_a_producer_that_cannot_go_on_names_the_error_that_ended_it(error: ErrorCode) -> None:
-    transactions = StubbedOutput().transactions
+    transactions = StubbedOutput().transaction_manager
     transactions.refused(error)
     with pytest.raises(TransactionError) as refused:
         transactions.still_usable()
