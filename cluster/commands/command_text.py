@@ -1,5 +1,7 @@
 """Commands as text: read, write, check and complete them by the rows of the catalogue."""
 
+from functools import cache
+
 import msgspec
 
 from cluster.commands.arguments import unknown
@@ -32,8 +34,12 @@ def parse(text: str, names: Names | None = None) -> Command:
 
 def text_of(command: Command) -> str:
     """The command's canonical text: `parse(text_of(command)) == command`, and journals hold it."""
-    defaults = {field.name: field.default for field in msgspec.structs.fields(command)}
-    return write(form_of(command), msgspec.structs.asdict(command), defaults)
+    return write(form_of(command), msgspec.structs.asdict(command), _defaults(type(command)))
+
+
+@cache
+def _defaults(kind: type[Command]) -> dict[str, object]:
+    return {field.name: field.default for field in msgspec.structs.fields(kind)}
 
 
 def form_of(command: Command) -> Form:

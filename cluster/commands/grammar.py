@@ -241,16 +241,16 @@ def read(forms: tuple[Form, ...], text: str) -> Match:
     tokens = tokens_of(text)
     if not tokens:
         raise CommandError("there is no command here", 0)
-    failures = []
     for form in forms:
-        match = match_form(form, tokens)
-        if match.failed_at is None:
-            return match
-        failures.append(match)
-    raise _explain(forms, tokens, failures, len(text.rstrip()))
+        if form.required[0] == tokens[0].text:  # each form begins with a word
+            match = match_form(form, tokens)
+            if match.failed_at is None:
+                return match
+    raise _explain(forms, tokens, len(text.rstrip()))
 
 
-def _explain(forms: tuple[Form, ...], tokens: list[CommandToken], failures: list[Match], end: int) -> CommandError:
+def _explain(forms: tuple[Form, ...], tokens: list[CommandToken], end: int) -> CommandError:
+    failures = [match_form(form, tokens) for form in forms]
     tolerant = [match_form(form, tokens, tolerant=True) for form in forms]
     guesses = {
         match.misspelled[1]: match for match in tolerant if match.failed_at is None and match.misspelled is not None

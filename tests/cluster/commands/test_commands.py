@@ -279,3 +279,7 @@ def test_what_is_named_twice_is_refused(text: str, reason: str, column: int) -> 
     with pytest.raises(CommandError) as caught:
         parse(text, NAMES)
     assert (caught.value.message, caught.value.column) == (reason, column)
+
+
+def test_every_form_begins_with_a_word() -> None:
+    assert all(isinstance(form.required[0], str) for form in COMMANDS), "`read` looks for the form by it"
