@@ -70,7 +70,7 @@ class Invariants:
 
     def __call__(self, event: e.Event) -> None:
         """Judge one event. Raises InvariantViolated."""
-        for judge in self._handlers_of(event.__class__, ()):
+        for judge in self._handlers_of(type(event), ()):
             judge(event)
 
 

@@ -19,13 +19,14 @@ class LogState:
     event of this log described. `unobserved`: that has happened, and the state of transactions is no longer certain.
     `first_offsets`: producer id → its first record's offset, while the log must know that id. `repeats`: producer ids
     whose next epoch may begin with earlier records. Either a log that did not know the id took a later record first, or
-    a log read from a snapshot refused records that it has as out of order.
+    a log read from a snapshot refused records that it has as out of order. `sent`: idempotent producer → the serial
+    number and the offset behind its last record.
     """
 
     __slots__ = (
         "committed", "crashed_ends", "elected", "end", "epoch", "first_offsets", "forgets", "forked_at", "forks",
         "held_at_shrink", "highest_watermark", "isr", "leaders", "led", "lossy", "open", "producers", "reloaded",
-        "repeats", "shrunk_us", "stable", "taken", "transactional", "unobserved", "unstable", "watermark",
+        "repeats", "sent", "shrunk_us", "stable", "taken", "transactional", "unobserved", "unstable", "watermark",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -45,6 +46,7 @@ class LogState:
         self.producers: dict[int, tuple[int, int, int]] = {}  # id → epoch, next sequence (-1: any), last base offset
         self.first_offsets: dict[int, int] = {}
         self.repeats: dict[int, None] = {}
+        self.sent: dict[str, tuple[int, int]] = {}
         self.open: dict[int, None] = {}  # producer ids with an open transaction here
 
     @property

@@ -188,17 +188,17 @@ class LogInvariants:
         following = (sequence + event.count) & _SEQUENCES if sequence >= 0 else -1
         known = log.producers.get(producer_id)
         if known is not None:
-            who = f"{event.partition}: {event.producer or 'a marker'} (producer id {producer_id})"
-            if epoch < known[0]:
-                broken("P2", event, f"{who} appends with epoch {epoch} after {known[0]}")
+            last_epoch, next_sequence, _ = known
+            if epoch < last_epoch:
+                broken("P2", event, f"{_writer(event)} appends with epoch {epoch} after {last_epoch}")
             if sequence < 0:
-                following = known[1] if epoch == known[0] else -1
-            elif epoch > known[0]:
+                following = next_sequence if epoch == last_epoch else -1
+            elif epoch > last_epoch:
                 if sequence:
-                    broken("P1", event, f"{who} begins epoch {epoch} with sequence {sequence}")
-            elif known[1] >= 0 and sequence != known[1]:
-                broken("P1", event, f"{who} appends sequence {sequence}, {known[1]} was next")
-            if epoch > known[0] and log.leaders.get(log.taken, -1) in log.reloaded:
+                    broken("P1", event, f"{_writer(event)} begins epoch {epoch} with sequence {sequence}")
+            elif next_sequence >= 0 and sequence != next_sequence:
+                broken("P1", event, f"{_writer(event)} appends sequence {sequence}, {next_sequence} was next")
+            if epoch > last_epoch and log.leaders.get(log.taken, -1) in log.reloaded:
                 log.repeats[producer_id] = None
         elif sequence > 0 and producer_id not in log.first_offsets:  # any is legal (`ProducerAppendInfo.checkSequence`)
             log.repeats[producer_id] = None
@@ -307,3 +307,7 @@ class LogInvariants:
         if event.key in {"acks", "enable.idempotence"}:
             for name in event.processes:
                 self._strict.pop(name, None)
+
+
+def _writer(event: e.RecordsAppended) -> str:
+    return f"{event.partition}: {event.producer or 'a marker'} (producer id {event.producer_id})"

@@ -27,7 +27,6 @@ class StreamInvariants:
     ) -> None:
         self._view, self._logs, self._log_of = view, logs, log_of
         self._next: dict[str, dict[str, int]] = {}  # member → partition → next offset after its last record
-        self._serials: dict[tuple[str, str], tuple[int, int]] = {}  # (partition, producer) → next (serial, offset)
         self._committed: dict[tuple[str, str], int] = {}
         self._used: dict[str, dict[int, int]] = {}  # producer → producer id → the last epoch of its process
         self._left: dict[str, dict[int, int]] = {}  # the same, for its earlier processes
@@ -147,34 +146,38 @@ class StreamInvariants:
         No event describes records behind a fork of logs (`LogState.forked_at`). Refused records come again in the
         producer's next epoch, even if a log has them (`LogState.repeats`).
         """
-        if event.marker or event.producer not in self._ordered or event.first_serial < 0:
+        producer, first_serial = event.producer, event.first_serial
+        if producer not in self._ordered or first_serial < 0 or event.marker:
             return
         log = self._logs[event.partition]
         if event.leader_epoch < log.taken:
             return
-        if event.epoch <= self._left.get(event.producer, {}).get(event.producer_id, -1):
+        producer_id, epoch = event.producer_id, event.epoch
+        left = self._left.get(producer)
+        if left is not None and epoch <= left.get(producer_id, -1):
             return
-        used = self._used.setdefault(event.producer, {})
-        used[event.producer_id] = max(event.epoch, used.get(event.producer_id, 0))
-        key = event.partition, event.producer
-        if event.base_sequence == 0 and event.producer_id in log.repeats:
-            del log.repeats[event.producer_id]
-            self._serials.pop(key, None)
-        serial, offset = self._serials.get(key, (0, 0))
-        if event.first_serial < serial and offset <= event.base_offset:
-            found = f"{event.producer}'s record {event.first_serial} comes after its record {serial - 1}"
+        used = self._used.get(producer)
+        if used is None:
+            used = self._used[producer] = {}
+        if epoch >= used.get(producer_id, 0):
+            used[producer_id] = epoch
+        if event.base_sequence == 0 and producer_id in log.repeats:
+            del log.repeats[producer_id]
+            log.sent.pop(producer, None)
+        base_offset, count = event.base_offset, event.count
+        known = log.sent.get(producer)
+        if known is not None and first_serial < known[0] and known[1] <= base_offset:
+            found = f"{producer}'s record {first_serial} comes after its record {known[0] - 1}"
             broken("J3", event, f"{event.partition}: {found}")
-        self._serials[key] = event.first_serial + event.count, event.base_offset + event.count
+        log.sent[producer] = first_serial + count, base_offset + count
 
     def leadership_taken(self, event: e.LeadershipTaken) -> None:
         """Forget records behind the fork: the producer may send them again, and the new leader's were never judged."""
         log = self._logs[event.partition]
         if event.leader_epoch < log.taken:
             return
-        for key in [
-            key for key, (_, end) in self._serials.items() if key[0] == event.partition and end > log.forked_at
-        ]:
-            del self._serials[key]
+        for producer in [each for each, (_, end) in log.sent.items() if end > log.forked_at]:
+            del log.sent[producer]
 
     def setting_changed(self, event: e.SettingChanged) -> None:
         """Stop judging a producer that may no longer be idempotent."""

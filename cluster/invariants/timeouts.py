@@ -45,7 +45,7 @@ class TimeoutInvariants:
         self._silent_us: dict[int, int] = {}  # broker that is down → since when it may have sent no heartbeat
         self._controller_us = self._disturbed_us = self._held_up_us = 0
         self._of_processes: dict[int, None] = {}  # faults that delay no message
-        self._outstanding: dict[tuple[str, str], list[int]] = {}  # (producer, partition) → openings of its open batches
+        self._outstanding: dict[str, dict[str, list[int]]] = {}  # producer → partition → openings of its open batches
 
     def handlers(self) -> Handlers:
         """Event class → the method that judges it."""
@@ -147,16 +147,17 @@ class TimeoutInvariants:
         """Stop judging a paused producer; forget the batches of one that has ended."""
         if event.state == "Paused":
             self._delivery_us.pop(event.producer, None)
-        for key in [key for key in self._outstanding if key[0] == event.producer]:
-            if event.state in {"Dead", "Stopped"}:
-                del self._outstanding[key]
+        if event.state in {"Dead", "Stopped"}:
+            self._outstanding.pop(event.producer, None)
 
     def batch_opened(self, event: e.BatchOpened) -> None:
         """Start a batch's time with its first record."""
-        key = event.producer, event.partition
-        opened = self._outstanding.get(key)
+        outstanding, partition = self._outstanding.get(event.producer), event.partition
+        if outstanding is None:
+            outstanding = self._outstanding[event.producer] = {}
+        opened = outstanding.get(partition)
         if opened is None:
-            opened = self._outstanding[key] = []
+            opened = outstanding[partition] = []
         opened.append(event.at_us)
 
     def batch_split(self, event: e.BatchSplit) -> None:
@@ -165,23 +166,31 @@ class TimeoutInvariants:
 
     def batch_acknowledged(self, event: e.BatchAcknowledged) -> None:
         """S7: a batch waits at most delivery.timeout.ms."""
-        producer = event.producer
-        opened = self._outstanding.get((producer, event.partition))
-        if opened:
-            opened.pop()  # events do not name the batch: the remaining ones are at least as old
-        most_us = self._delivery_us.get(producer)
+        self._settled(event)
+        most_us = self._delivery_us.get(event.producer)
         if most_us is not None and event.latency_us > most_us + LATE_US:
             found = f"{event.partition}: {event.producer}'s batch is acknowledged after {event.latency_us / MS:g} ms"
             broken("S7", event, f"{found}, delivery.timeout.ms is {most_us / MS:g}")
 
     def batch_failed(self, event: e.BatchFailed) -> None:
         """S7: no batch expires before delivery.timeout.ms."""
-        opened = self._outstanding.get((event.producer, event.partition))
+        oldest_us = self._settled(event)
         most_us = self._delivery_us.get(event.producer)
-        if opened:
-            oldest_us = opened[0]
-            opened.pop()
+        if oldest_us is not None and event.error == "TimeoutException" and most_us is not None:
             age_us = event.at_us - oldest_us
-            if event.error == "TimeoutException" and most_us is not None and age_us < most_us - MS:
+            if age_us < most_us - MS:
                 found = f"{event.partition}: {event.producer}'s batch fails after {age_us / MS:g} ms at most"
                 broken("S7", event, f"{found}, delivery.timeout.ms is {most_us / MS:g}")
+
+    def _settled(self, event: e.BatchAcknowledged | e.BatchFailed) -> int | None:
+        """Forget one open batch, and return the opening of the oldest: events do not name the batch.
+
+        The remaining ones are at least as old.
+        """
+        outstanding = self._outstanding.get(event.producer)
+        opened = outstanding.get(event.partition) if outstanding is not None else None
+        if not opened:
+            return None
+        oldest_us = opened[0]
+        opened.pop()
+        return oldest_us

@@ -19,7 +19,7 @@ def fold(view: ClusterView, event: Event) -> None:
         _sample(view, at_us)
     view.seq = event.seq
     view.at_us = at_us
-    HANDLERS[event.__class__](view, event)
+    HANDLERS[type(event)](view, event)
 
 
 def _sample(view: ClusterView, at_us: int) -> None:

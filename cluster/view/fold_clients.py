@@ -284,7 +284,7 @@ def positions_moved_on(view: ClusterView, event: e.PositionsMovedOn) -> None:
 def poll_started(view: ClusterView, event: e.PollStarted) -> None:
     member = view.members[event.member]
     stalled = member.stalled_until_us is not None
-    if not member.polling and (stalled or event.at_us - member.last_poll_us > BUSY_US):
+    if (stalled or event.at_us - member.last_poll_us > BUSY_US) and not member.polling:
         if not stalled:
             _lane(member, member.last_poll_us, "busy")
         _lane(member, event.at_us, _phase_of(member.state))
@@ -294,11 +294,12 @@ def poll_started(view: ClusterView, event: e.PollStarted) -> None:
 
 @FOLD.handles(e.RecordsProcessed)
 def records_processed(view: ClusterView, event: e.RecordsProcessed) -> None:
-    group = view.groups[event.group]
+    group, name, repeated = view.groups[event.group], event.partition, event.repeated
     count = event.next_offset - event.first_offset
-    ledger.finished(view.partitions[event.partition], group.readers[event.partition], event)
-    group.delivered += count - event.repeated
-    group.duplicated += event.repeated
+    ledger.finished(view.partitions[name], group.readers[name], event)
+    group.delivered += count - repeated
+    if repeated:
+        group.duplicated += repeated
     view.members[event.member].processed += count
 
 

@@ -199,25 +199,31 @@ def isr_changed(view: ClusterView, event: e.IsrChanged) -> None:
 @FOLD.handles(e.RecordsAppended)
 def records_appended(view: ClusterView, event: e.RecordsAppended) -> None:
     partition = view.partitions[event.partition]
-    count = event.count
-    if partition.lost_serials and event.producer in partition.lost_serials:  # the producer sent it again
-        partition.lost_serials[event.producer].remove(event.first_serial, event.first_serial + count)
+    count, producer, serial = event.count, event.producer, event.first_serial
+    lost = partition.lost_serials
+    if lost and producer in lost:  # the producer sent it again
+        lost[producer].remove(serial, serial + count)
     if event.leader_epoch < partition.taken_epoch:  # a deposed leader that does not know its successor
         ledger.appended_apart(partition, event)
         return
-    end = event.base_offset + count
+    base_offset = event.base_offset
+    end = base_offset + count
     partition.log_end = end
-    partition.appended += count if not event.marker else 0
+    if event.marker:
+        producer = ""
+    else:
+        partition.appended += count
     partition.bytes += event.bytes
-    partition.placements.append(event.base_offset, end, event.producer if not event.marker else "", event.first_serial)
+    partition.placements.append(base_offset, end, producer, serial)
     if event.transactional:
         _in_transaction(partition, event)
     readers = view.topic_readers.get(partition.topic)
     if readers is not None:
-        partition.append_ends.append(end)
+        ends = partition.append_ends
+        ends.append(end)
         partition.append_times_us.append(event.at_us)
-        if not readers and len(partition.append_ends) > MOST_UNREAD_DATES:
-            del partition.append_ends[: MOST_UNREAD_DATES // 2]
+        if not readers and len(ends) > MOST_UNREAD_DATES:
+            del ends[: MOST_UNREAD_DATES // 2]
             del partition.append_times_us[: MOST_UNREAD_DATES // 2]
 
 
@@ -256,10 +262,11 @@ def records_survived(view: ClusterView, event: e.RecordsRecovered) -> None:
 def high_watermark_advanced(view: ClusterView, event: e.HighWatermarkAdvanced) -> None:
     partition = view.partitions[event.partition]
     if event.leader_epoch >= partition.taken_epoch:  # else a deposed leader that does not know its successor
-        partition.high_watermark = event.offset
-        if partition.transactions is not None:
+        partition.high_watermark = offset = event.offset
+        known = partition.transactions
+        if known is not None:
             all_in_sync = len(partition.isr) == len(partition.replicas)
-            partition.transactions.high_watermark_at(event.offset, event.at_us, all_in_sync=all_in_sync)
+            known.high_watermark_at(offset, event.at_us, all_in_sync=all_in_sync)
 
 
 @FOLD.handles(e.LogTruncated)
@@ -316,24 +323,24 @@ def batch_opened(view: ClusterView, event: e.BatchOpened) -> None:
 
 @FOLD.handles(e.ProduceSent)
 def produce_sent(view: ClusterView, event: e.ProduceSent) -> None:
-    producer = view.producers[event.producer]
+    producer, by_partition, partitions = view.producers[event.producer], event.records, view.partitions
     producer.requests += 1
     producer.retries += len(event.retried)
-    producer.batches += len(event.records)
-    for name, records in event.records.items():
+    producer.batches += len(by_partition)
+    for name, records in by_partition.items():
         producer.sent += records
-        view.partitions[name].produced += records
+        partitions[name].produced += records
 
 
 @FOLD.handles(e.BatchAcknowledged)
 def batch_acknowledged(view: ClusterView, event: e.BatchAcknowledged) -> None:
-    producer = view.producers[event.producer]
+    name, records, serial = event.producer, event.records, event.first_serial
+    producer = view.producers[name]
     partition = view.partitions[event.partition]
-    records = event.records
     producer.acked += records
     producer.buffered_bytes -= event.freed_bytes
     partition.acked += records
-    note_run(partition.acked_serials, event.producer, event.first_serial, event.first_serial + records)
+    note_run(partition.acked_serials, name, serial, serial + records)
 
 
 @FOLD.handles(e.BatchRetried)

@@ -44,19 +44,20 @@ def begins(partition: PartitionView, reader: ReaderView, offset: int) -> None:
 def finished(partition: PartitionView, reader: ReaderView, event: e.RecordsProcessed) -> None:
     """Apply finished records. Repeated ones without a serial number of their own are copies of inputs."""
     first, end = event.first_offset, event.next_offset
+    truncated, placements, done = reader.truncated, partition.placements, reader.finished
     if event.repeated:
         _finished_again(partition, reader, event)
-    elif reader.truncated:
+    elif truncated:
         note(reader.finished_serials, _worked_on(partition, reader, first, end))
     else:
         note(reader.finished_serials, unfinished(partition, reader, first, end))
-    ends = reader.finished.ends
-    for start, stop in _by_offset(reader, first, min(end, partition.placements.end)):
+    ends = done.ends
+    for start, stop in _by_offset(truncated, first, min(end, placements.end)):
         before = ends[-1] if ends else start
-        only_markers = before < start and not any(True for _ in partition.placements.between(before, start))
-        reader.finished.add(before if only_markers else start, stop)
-    if reader.truncated:
-        reader.truncated = [run for run in reader.truncated if run[1] > end]
+        only_markers = before < start and not any(True for _ in placements.between(before, start))
+        done.add(before if only_markers else start, stop)
+    if truncated:
+        reader.truncated = [run for run in truncated if run[1] > end]
 
 
 def truncated_since(reader: ReaderView, event: e.TruncatedRecordsProcessed) -> None:
@@ -65,14 +66,14 @@ def truncated_since(reader: ReaderView, event: e.TruncatedRecordsProcessed) -> N
     reader.truncated = [*reader.truncated, (event.first_offset, end, event.producer, event.first_serial)]
 
 
-def _by_offset(reader: ReaderView, first: int, end: int) -> list[tuple[int, int]]:
+def _by_offset(truncated: list[Run], first: int, end: int) -> list[tuple[int, int]]:
     """The offsets first … end - 1 without those of truncated records that an application processes."""
     if first >= end:
         return []
-    if not reader.truncated:
+    if not truncated:
         return [(first, end)]
     others = IntervalSet()
-    for start, stop, _, _ in reader.truncated:
+    for start, stop, _, _ in truncated:
         others.add(start, stop)
     return list(others.gaps(first, end))
 
@@ -83,7 +84,7 @@ def _worked_on(partition: PartitionView, reader: ReaderView, first: int, end: in
         low, high = max(start, first), min(stop, end)
         if low < high:
             yield low, high, producer, serial + low - start
-    for start, stop in _by_offset(reader, first, end):
+    for start, stop in _by_offset(reader.truncated, first, end):
         yield from unfinished(partition, reader, start, stop)
 
 

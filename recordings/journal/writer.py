@@ -11,6 +11,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import repeat, starmap
 from pathlib import Path
 from uuid import uuid4
 
@@ -61,7 +62,7 @@ class JournalHash:
         with self._lock:
             pending = self._pending
             if pending:
-                self._settle([pending.popleft() for _ in range(len(pending))])
+                self._settle(list(starmap(pending.popleft, repeat((), len(pending)))))
 
     def _settle(self, events: list[Event]) -> None:
         self._settled = [*self._settled, *events][-LAST_EVENTS:]

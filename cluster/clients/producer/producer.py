@@ -232,7 +232,7 @@ class Producer(ProducerHost):
 
     def pull(self) -> None:
         """Move the records that have arrived by now into the accumulator."""
-        self.feed.pull()
+        self.feed.pull_arrived()
 
     def look_ahead(self) -> None:
         """Schedule the next pull: batches were drained, so the next record opens one."""

@@ -164,6 +164,13 @@ class RecordFeed:
         }
         return PartitionLoad.of(led, len(names))
 
+    def pull_arrived(self) -> None:
+        """Pull if a record has arrived, or if no pull is scheduled, or if a transaction or a timeout depends on it."""
+        timer = self._timer
+        scheduled = timer is not None and timer.pending and self.allowance is None and self._deadline is None
+        if not scheduled or self._arrivals.at(0) <= self._host.timeline.now_us:
+            self.pull()
+
     def pull(self) -> None:
         """Move every record that has arrived by now into the accumulator, and schedule the next pull."""
         if not self._host.running or self.closing or not self._sticky:

@@ -1,4 +1,6 @@
-"""The work of folding and judging a rebalance grows with members and partitions, not with their product."""
+"""The work of folding and judging: a rebalance costs members plus partitions; a new leader, its partition alone."""
+
+from typing import Any
 
 import pytest
 
@@ -120,3 +122,19 @@ def test_a_fenced_holder_gets_no_partition_back() -> None:
     group.world.emit(e.PartitionsRevoked(group="g", member=owner, partitions=(name,), lost=False))
     assert not group.group.other_holders
     assert name not in group.group.owners
+
+
+def _work_of_a_leader(partitions: int) -> int:
+    group = Rebalances(partitions)
+    sent: dict[str, Any] = {"count": 1, "bytes": 1, "producer": "p-1", "producer_id": 7, "epoch": 0, "leader_epoch": 0}
+    for name in group.names:
+        first = e.RecordsAppended(partition=name, base_offset=0, base_sequence=0, first_serial=0, **sent)
+        group.world.emit(e.BatchOpened(producer="p-1", partition=name, bytes=1), first)
+    taken = e.LeadershipTaken(
+        partition=group.names[0], broker=1, leader_epoch=0, log_start=0, high_watermark=0, log_end=1, bytes=1
+    )
+    return instructions(lambda: group.world.emit(taken))
+
+
+def test_a_new_leader_is_no_work_for_other_partitions() -> None:
+    assert _work_of_a_leader(40) == _work_of_a_leader(20)
