@@ -245,15 +245,18 @@ class Playback:
         """Events from a position on; the consumer folds all of a batch before it takes the next one."""
         before = start.seq if start is not None else 0
         for batch in self.recording.batches(start):
-            passed = {place.seq: place for place in self._keyframes.between(before, batch.end.seq)}
+            events = [entry for entry in batch.entries if isinstance(entry, Event)]
+            del events[max(0, self.events - before) :]  # written since the playback began: the recording is growing
+            place = 0
+            for keyframe in self._keyframes.between(before, before + len(events)):
+                yield from events[place : keyframe.seq - before]
+                place = keyframe.seq - before
+                if self.view.seq == keyframe.seq:
+                    self._keyframes.confirm(keyframe, self.view)
+            yield from events[place:]
+            if batch.end.seq > self.events:
+                return
             before = batch.end.seq
-            for entry in batch.entries:
-                if isinstance(entry, Event):
-                    if entry.seq > self.events:
-                        return  # written since the playback began: the recording is still growing
-                    yield entry
-                    if entry.seq in passed and self.view.seq == entry.seq:
-                        self._keyframes.confirm(passed[entry.seq], self.view)
             self._offer(batch.end)
 
     def _offer(self, place: Position) -> None:
