@@ -4,7 +4,7 @@ A serial number n means the producer's n-th record to this partition. It identif
 offset: after a truncation offsets are used again, and a producer without idempotence may append a record twice.
 
 A log keeps its records for days and a reader is near its end: older runs are packed, at three to five bytes instead of
-90. A keyframe of an hour is a third as large for it, and is decoded in a tenth of the time.
+90. A keyframe of an hour is half as large for it, and is decoded in a tenth of the time.
 """
 
 from bisect import bisect_right
@@ -30,8 +30,8 @@ def note_run(serials: Serials, producer: str, first: int, end: int) -> int:
     return known.add(first, end)
 
 
-PACKED_RUNS = 64
-LEAST_LOOSE_RUNS = 64  # below these, a cut or a reader near the end unpacks nothing
+PACKED_RUNS = 32
+LEAST_LOOSE_RUNS = 32  # below these, a cut or a reader near the end unpacks nothing
 
 
 class _PackedRuns(msgspec.Struct, array_like=True, gc=False):

@@ -1,7 +1,7 @@
 """Keyframes: the view at some events of a recording, so that a seek folds thousands of events and not millions.
 
     keyframes/index.jsonl                 first `{"fold": …}`, then the place behind each keyframe's event, in order
-    keyframes/000000020000.msgpack.zst    the view after that event
+    keyframes/000000014000.msgpack.zst    the view after that event
 
 A keyframe is the result of one version of the fold: `fold` in the index is a fingerprint of its code, and keyframes of
 another version count as absent. The next pass of the fold over the events makes new ones.
@@ -29,7 +29,7 @@ from recordings.journal import upgrade
 from recordings.journal.format import KEYFRAMES, Position
 
 INDEX = "index.jsonl"
-LEAST_EVENTS = 20_000
+LEAST_EVENTS = 14_000
 SHARE = 400  # at least this share of the flight lies between two keyframes
 
 INDEX_BYTES = 1 << 20

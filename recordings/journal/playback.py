@@ -7,10 +7,12 @@ clock runs here: the player calls `tick` with the wall time that has passed.
 A recording without keyframes gets them while it is folded for the first time.
 """
 
+import gc
 import math
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from cluster.commands import CommandError, Mark, parse
 from cluster.events import Event, kind_of
@@ -106,15 +108,17 @@ class Playback:
     def seek_us(self, at_us: int) -> None:
         """Jump to an instant within the recording: after every event up to and including it."""
         at_us = min(max(at_us, 0), self.end_us)
-        self._jump(self._keyframes.before_us(at_us), back=at_us < self.view.at_us)
-        self._fold(at_us=at_us)
+        with _no_collections():
+            self._jump(self._keyframes.before_us(at_us), back=at_us < self.view.at_us)
+            self._fold(at_us=at_us)
         self.at_us = at_us
 
     def seek_seq(self, seq: int) -> None:
         """Jump to just after an event (0: before the first); the cursor's instant is the event's."""
         seq = min(max(seq, 0), self.events)
-        self._jump(self._keyframes.before_seq(seq), back=seq < self.seq)
-        self._fold(seq=seq)
+        with _no_collections():
+            self._jump(self._keyframes.before_seq(seq), back=seq < self.seq)
+            self._fold(seq=seq)
         self.at_us = self.view.at_us
 
     def seek_when(self, holds: Callable[[ClusterView, Event], bool]) -> bool:
@@ -264,6 +268,18 @@ class Playback:
         last = self._keyframes.positions[-1].seq if self._keyframes.positions else 0
         if self.view.seq == place.seq >= self._keyframes.next_after(last):
             self._keyframes.put(place, self.view, keep=True)
+
+
+@contextmanager
+def _no_collections() -> Iterator[None]:
+    """Let the garbage collector rest: a jump makes tens of thousands of objects, and no cycles."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _instant(moment: LogEntry) -> int:
